@@ -30,7 +30,8 @@ def _composes(function: Callable[..., Any]) -> Callable[[Callable[..., Any]], Ca
 
 @_composes(numpy.broadcast_to)
 def _broadcast_to(array: Any, shape: Any) -> Any:
-    return array + numpy.zeros(shape, anp.result_type(array))
+    numpy.broadcast_to(numpy.empty(anp.shape(array), bool), shape)  # with its error for a shape that does not fit
+    return array * numpy.ones(shape, anp.result_type(array))
 
 
 @_composes(numpy.outer)
@@ -64,18 +65,33 @@ def _take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
 
 @_composes(numpy.sort)
 def _sort(a: Any, axis: int | None = -1, kind: Any = None, *, stable: bool | None = None) -> Any:
-    order = numpy.argsort(getval(a), axis=axis, kind="stable" if stable else kind)
+    order = numpy.argsort(_value(a), axis=axis, kind="stable" if stable else kind)
     return _take_along_axis(a, order, axis)
 
 
 @_composes(numpy.median)
-def _median(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Any:
+def _median(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+    if isinstance(axis, tuple):
+        rows, kept = _rows(a, axis)
+        result = _median(rows, -1)
+        return anp.reshape(result, kept) if keepdims else result
     length = anp.size(a) if axis is None else anp.shape(a)[axis]
     middle = _take(_sort(a, axis), [(length - 1) // 2, length // 2], axis)
     result = anp.mean(middle, axis=axis)
+    unknown = numpy.isnan(_value(a)).any(axis=axis)
+    if unknown.any():
+        result = anp.where(unknown, numpy.asarray(numpy.nan, anp.result_type(result)), result)
     if not keepdims:
         return result
     return anp.reshape(result, (1,) * anp.ndim(a)) if axis is None else anp.expand_dims(result, axis)
+
+
+def _rows(a: Any, axes: tuple[int, ...]) -> tuple[Any, tuple[int, ...]]:
+    """Return an array with several axes drawn together into its last one, and its shape with length 1 for each."""
+    axes = tuple(one % anp.ndim(a) for one in axes)
+    rest = [one for one in range(anp.ndim(a)) if one not in axes]
+    rows = anp.reshape(anp.transpose(a, (*rest, *axes)), (*(anp.shape(a)[one] for one in rest), -1))
+    return rows, tuple(1 if one in axes else length for one, length in enumerate(anp.shape(a)))
 
 
 @_composes(numpy.ptp)
@@ -230,6 +246,8 @@ def _average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fal
         weights = anp.reshape(weights, [-1 if one == axis % anp.ndim(a) else 1 for one in range(anp.ndim(a))])
         weights = weights * numpy.ones(anp.shape(a), anp.result_type(weights))
     total = anp.sum(weights, axis=axis, keepdims=keepdims)
+    if (_value(total) == 0).any():
+        raise ZeroDivisionError("np.average: the weights sum to 0, and cannot be normalized.")
     mean = anp.sum(a * weights, axis=axis, keepdims=keepdims) / total
     return (mean, total) if returned else mean
 
@@ -257,6 +275,7 @@ def _polyval(p: Any, x: Any) -> Any:
 def _trapezoid(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> Any:
     last = anp.moveaxis(y, axis, -1)
     if x is not None:
+        x = x if isbox(x) else numpy.asarray(x)
         dx = (
             x[1:] - x[:-1]
             if anp.ndim(x) == 1
@@ -288,12 +307,16 @@ def _interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, perio
     if period is not None:
         raise NotImplementedError("only without period")
     known, places = numpy.asarray(_value(x)), numpy.asarray(_value(xp))
-    upper = numpy.clip(numpy.searchsorted(places, known, side="right"), 1, len(places) - 1)
-    lower = upper - 1
+    upper = numpy.clip(numpy.searchsorted(places, known, side="right"), min(1, len(places) - 1), len(places) - 1)
+    lower = numpy.maximum(upper - 1, 0)
     xp = xp.astype("float64") if isbox(xp) else numpy.asarray(xp, "float64")
     fp = fp.astype("float64") if isbox(fp) else numpy.asarray(fp, "float64")
-    share = (x - xp[lower]) / (xp[upper] - xp[lower])
-    value = fp[lower] + share * (fp[upper] - fp[lower])
+    width = xp[upper] - xp[lower]
+    # A point that is known is taken as it is, also beside an infinite one.
+    share = (x - xp[lower]) / (width + (_value(width) == 0))
+    rise = fp[upper] - fp[lower]
+    value = fp[lower] + share * anp.where((_value(share) == 0) & ~numpy.isfinite(_value(rise)), 0.0, rise)
+    value = anp.where((known == places[-1]) & ~numpy.isfinite(_value(rise)), fp[upper], value)
     zeros = numpy.zeros(known.shape)
     first = fp[zeros.astype(int)] if left is None else left + zeros
     last = fp[zeros.astype(int) - 1] if right is None else right + zeros
@@ -320,11 +343,13 @@ def _nansum(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False)
 
 @_composes(numpy.nanprod)
 def _nanprod(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+    a = a if dtype is None else a.astype(dtype)
     return anp.prod(_without_nan(a, 1.0), axis=axis, keepdims=keepdims)
 
 
 @_composes(numpy.nancumsum)
 def _nancumsum(a: Any, axis: Any = None, dtype: Any = None) -> Any:
+    a = a if dtype is None else a.astype(dtype)
     return anp.cumsum(_without_nan(a, 0.0), axis=axis)
 
 
@@ -340,7 +365,7 @@ def _nanvar(a: Any, axis: Any = None, dtype: Any = None, ddof: int = 0, keepdims
     centred = _without_nan(a - _nanmean(a, axis, dtype, True), 0.0)
     squares = anp.sum(_squares(centred), axis=axis, keepdims=keepdims)
     count = numpy.asarray(numpy.sum(known, axis=axis, keepdims=keepdims) - ddof, anp.result_type(squares))
-    return squares / count
+    return squares / numpy.where(count > 0, count, numpy.asarray(numpy.nan, count.dtype))
 
 
 @_composes(numpy.nanstd)
@@ -350,12 +375,18 @@ def _nanstd(a: Any, axis: Any = None, dtype: Any = None, ddof: int = 0, keepdims
 
 @_composes(numpy.nanmax)
 def _nanmax(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    return anp.max(_without_nan(a, -numpy.inf), axis=axis, keepdims=keepdims)
+    return _nan_of_nothing(anp.max(_without_nan(a, -numpy.inf), axis=axis, keepdims=keepdims), a, axis, keepdims)
 
 
 @_composes(numpy.nanmin)
 def _nanmin(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    return anp.min(_without_nan(a, numpy.inf), axis=axis, keepdims=keepdims)
+    return _nan_of_nothing(anp.min(_without_nan(a, numpy.inf), axis=axis, keepdims=keepdims), a, axis, keepdims)
+
+
+def _nan_of_nothing(result: Any, a: Any, axis: Any, keepdims: bool) -> Any:
+    """Return a result with NaN where there is nothing else."""
+    unknown = numpy.isnan(_value(a)).all(axis=axis, keepdims=keepdims)
+    return anp.where(unknown, numpy.asarray(numpy.nan, anp.result_type(a)), result) if unknown.any() else result
 
 
 # -- spread ------------------------------------------------------------------------------------------------------------
@@ -368,7 +399,7 @@ def _var(a: Any, axis: Any = None, dtype: Any = None, ddof: float = 0, *, keepdi
         a = a.astype(dtype)
     centred = a - anp.mean(a, axis=axis, keepdims=True)
     squares = anp.sum(_squares(centred), axis=axis, keepdims=keepdims)
-    count = anp.size(a) // max(anp.size(squares), 1) - ddof
+    count = max(anp.size(a) // max(anp.size(squares), 1) - ddof, 0)
     return squares / numpy.asarray(count, anp.result_type(squares))
 
 
@@ -394,7 +425,7 @@ def _root(squares: Any) -> Any:
 @_composes(numpy.copysign)
 def _copysign(x1: Any, x2: Any) -> Any:
     turned = numpy.copysign(1.0, _value(x2)) * numpy.copysign(1.0, _value(x1))
-    return x1 * turned.astype(anp.result_type(x1)) + numpy.zeros(anp.shape(x2), anp.result_type(x1))
+    return x1 * turned.astype(anp.result_type(x1))
 
 
 @_composes(numpy.linalg.eigvalsh)

@@ -19,6 +19,7 @@ from autograd.tracer import isbox, trace_primitives_map
 
 from minpy.bridge.hips import call_through_autograd, no_gradient, register_array, wrap_result
 from minpy.bridge.lists import LISTS, with_arrays
+from minpy.bridge.orders import ORDERED, in_known_order
 from minpy.bridge.rearrangements import COMPOSITIONS
 from minpy.bridge.writers import WRITERS, target_of, write
 from minpy.core.array import Array, memory_of, note_external, note_write
@@ -134,6 +135,8 @@ class NumPyProtocols(Array):
         recorded = _is_recorded((arguments, keywords, out))
         if out is not None and not recorded:
             return _call_into(name, function, arguments, keywords, out)
+        if recorded and function in ORDERED:
+            arguments, keywords = in_known_order(function, arguments, keywords)
         known = FUNCTIONS.get(function)
         if recorded and keywords and not (known is not None and keywords.keys() <= _accepted(known)):
             keywords = _without_defaults(name, keywords)

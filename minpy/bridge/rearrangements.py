@@ -13,8 +13,13 @@ import numpy
 from autograd.tracer import getval, isbox
 
 from minpy.bridge.compositions import COMPOSITIONS
+from minpy.bridge.elementwise import ELEMENTWISE
+from minpy.bridge.spectra import SPECTRA
 
 __all__ = ["COMPOSITIONS"]
+
+COMPOSITIONS.update(ELEMENTWISE)
+COMPOSITIONS.update(SPECTRA)
 
 
 def _composes(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -88,7 +93,7 @@ def _full_like(
     a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None
 ) -> Any:
     lengths = anp.shape(a) if shape is None else shape
-    return (fill_value + numpy.zeros(lengths, anp.result_type(fill_value))).astype(dtype or anp.result_type(a))
+    return COMPOSITIONS[numpy.broadcast_to](fill_value, lengths).astype(dtype or anp.result_type(a))
 
 
 @_composes("pad")
@@ -124,9 +129,9 @@ def _extract(condition: Any, arr: Any) -> Any:
 @_composes("trim_zeros")
 def _trim_zeros(filt: Any, trim: Any = "fb") -> Any:
     found = numpy.trim_zeros(_raw(filt), trim)
-    whole = numpy.flatnonzero(_raw(filt))
-    start = (int(whole[0]) if whole.size else 0) if "f" in trim.lower() else 0
-    return filt[start : start + len(found)]
+    places = numpy.argwhere(_raw(filt))
+    starts = places.min(axis=0) if len(places) and "f" in trim.lower() else numpy.zeros(anp.ndim(filt), int)
+    return filt[tuple(slice(start, start + length) for start, length in zip(starts, found.shape, strict=True))]
 
 
 @_composes("choose")
@@ -154,29 +159,45 @@ def _take(a: Any, indices: Any, axis: int | None = None, mode: str = "raise") ->
     return a[(slice(None),) * (axis % anp.ndim(a)) + (indices,)]
 
 
+@_composes("repeat")
+def _repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
+    # autograd's rule counts axes from the front, and each element as often as the others.
+    if axis is None:
+        return anp.ravel(a)[numpy.repeat(numpy.arange(anp.size(a)), repeats)]
+    positions = numpy.repeat(numpy.arange(anp.shape(a)[axis]), repeats)
+    return a[(slice(None),) * (axis % anp.ndim(a)) + (positions,)]
+
+
 @_composes("split")
 def _split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
-    return anp.split(ary, indices_or_sections, axis)
+    return _parts(numpy.split, ary, indices_or_sections, axis)
 
 
 @_composes("array_split")
 def _array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
-    return anp.array_split(ary, indices_or_sections, axis)
+    return _parts(numpy.array_split, ary, indices_or_sections, axis)
+
+
+def _parts(split: Any, ary: Any, where: Any, axis: int) -> list[Any]:
+    """Return the parts of an array, which may overlap, or be empty."""
+    head = (slice(None),) * (axis % anp.ndim(ary))
+    parts = split(numpy.arange(anp.shape(ary)[axis]), where)
+    return [ary[(*head, slice(part[0], part[-1] + 1) if part.size else slice(0, 0))] for part in parts]
 
 
 @_composes("hsplit")
 def _hsplit(ary: Any, indices_or_sections: Any) -> Any:
-    return anp.split(ary, indices_or_sections, 0 if anp.ndim(ary) == 1 else 1)
+    return _split(ary, indices_or_sections, 0 if anp.ndim(ary) == 1 else 1)
 
 
 @_composes("vsplit")
 def _vsplit(ary: Any, indices_or_sections: Any) -> Any:
-    return anp.split(ary, indices_or_sections, 0)
+    return _split(ary, indices_or_sections, 0)
 
 
 @_composes("dsplit")
 def _dsplit(ary: Any, indices_or_sections: Any) -> Any:
-    return anp.split(ary, indices_or_sections, 2)
+    return _split(ary, indices_or_sections, 2)
 
 
 @_composes("quantile")
@@ -371,7 +392,7 @@ def _correlate(a: Any, v: Any, mode: str = "valid") -> Any:
     turned = anp.conj(anp.ravel(v))[::-1]
     if anp.size(a) >= anp.size(v):
         return _slid(a, turned, mode)
-    return _slid(turned, a, mode)
+    return _slid(turned[::-1], anp.ravel(a)[::-1], mode)[::-1]  # the middle of an even length is that of the turned
 
 
 def _slid(a: Any, v: Any, mode: str) -> Any:
@@ -393,6 +414,8 @@ def _slid(a: Any, v: Any, mode: str) -> Any:
 @_composes("vander")
 def _vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     count = anp.size(x) if N is None else N
+    if not count:
+        return x[:, None][:, :0]
     powers = [anp.ones_like(x)]
     for _ in range(count - 1):
         powers.append(powers[-1] * x)
@@ -402,6 +425,10 @@ def _vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
 
 @_composes("diff")
 def _diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    if n == 0:
+        return a
+    if n < 0:
+        raise ValueError(f"np.diff: n is {n}; expected 0 or more differences.")
     last = anp.moveaxis(a, axis, -1)
     parts = [_end(prepend, last, axis), last, _end(append, last, axis)]
     last = anp.concatenate([part for part in parts if part is not None], axis=-1) if len(parts) > 1 else last
@@ -410,32 +437,30 @@ def _diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any =
     return anp.moveaxis(last, -1, axis)
 
 
+@_composes("gradient")
+def _gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
+    axes = tuple(range(anp.ndim(f))) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    if edge_order != 1 or any(anp.ndim(step) for step in varargs):
+        raise NotImplementedError("only with edge_order=1, and steps that are numbers")
+    if len(varargs) not in (0, 1, len(axes)):
+        raise TypeError(f"np.gradient: got {len(varargs)} steps; expected one, or one for each of {len(axes)} axes.")
+    steps = varargs * len(axes) if len(varargs) == 1 else varargs or (1.0,) * len(axes)
+    slopes = tuple(_slope(f, one, step) for one, step in zip(axes, steps, strict=True))
+    return slopes[0] if len(slopes) == 1 else slopes
+
+
+def _slope(f: Any, axis: int, step: Any) -> Any:
+    last = anp.moveaxis(f, axis, -1)
+    if anp.shape(last)[-1] < 2:
+        raise ValueError(f"np.gradient: axis {axis} has {anp.shape(last)[-1]} elements; expected at least 2.")
+    inner = (last[..., 2:] - last[..., :-2]) / (2.0 * step)
+    ends = [(last[..., 1:2] - last[..., :1]) / step, (last[..., -1:] - last[..., -2:-1]) / step]
+    return anp.moveaxis(anp.concatenate([ends[0], inner, ends[1]], axis=-1), -1, axis)
+
+
 def _end(value: Any, last: Any, axis: int) -> Any:
     if value is None or value is vars(numpy)["_NoValue"]:
         return None
     if anp.ndim(value):
         return anp.moveaxis(value, axis, -1)
     return value + numpy.zeros((*anp.shape(last)[:-1], 1), anp.result_type(last))
-
-
-@_composes("divmod")
-def _divmod(x1: Any, x2: Any) -> Any:
-    whole = numpy.floor_divide(_raw(x1), _raw(x2))
-    return whole, x1 - x2 * whole
-
-
-@_composes("fmod")
-def _fmod(x1: Any, x2: Any) -> Any:
-    return x1 - x2 * numpy.trunc(_raw(x1) / _raw(x2)).astype(anp.result_type(x1, x2))
-
-
-@_composes("float_power")
-def _float_power(x1: Any, x2: Any) -> Any:
-    return anp.power(x1 * numpy.float64(1.0), x2 * numpy.float64(1.0))
-
-
-@_composes("heaviside")
-def _heaviside(x1: Any, x2: Any) -> Any:
-    at_zero = _raw(x1) == 0
-    steps = numpy.where(at_zero, 0.0, numpy.heaviside(_raw(x1), 0.0)).astype(anp.result_type(x1, x2))
-    return steps + at_zero * x2

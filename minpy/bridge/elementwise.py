@@ -1,0 +1,69 @@
+"""Elementwise functions of NumPy for which autograd has no rule, or one that divides by 0: with gradients."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import autograd.numpy as anp
+import numpy
+from autograd.extend import defvjp, primitive
+from autograd.numpy.numpy_vjps import unbroadcast_f
+from autograd.tracer import getval, isbox
+
+__all__ = ["ELEMENTWISE"]
+
+
+def _raw(value: Any) -> Any:
+    while isbox(value):
+        value = getval(value)
+    return value
+
+
+@primitive
+def _rest(x1: Any, x2: Any, function: Any) -> Any:
+    """Return the rest of a division, which `x1 - x2 * quotient` is not: a large quotient is rounded."""
+    return function(x1, x2)
+
+
+def _rest_by_divisor(ans: Any, x1: Any, x2: Any, function: Any) -> Any:
+    quotient = numpy.rint((_raw(x1) - _raw(ans)) / _raw(x2))
+    return unbroadcast_f(x2, lambda g: -g * quotient)
+
+
+defvjp(_rest, lambda ans, x1, x2, function: unbroadcast_f(x1, lambda g: g), _rest_by_divisor, argnums=(0, 1))
+
+
+def _divmod(x1: Any, x2: Any) -> Any:
+    return numpy.floor_divide(_raw(x1), _raw(x2)), _rest(x1, x2, numpy.remainder)
+
+
+def _fmod(x1: Any, x2: Any) -> Any:
+    return _rest(x1, x2, numpy.fmod)
+
+
+def _float_power(x1: Any, x2: Any) -> Any:
+    return anp.power(x1 * numpy.float64(1.0), x2 * numpy.float64(1.0))
+
+
+def _heaviside(x1: Any, x2: Any) -> Any:
+    at_zero = _raw(x1) == 0
+    steps = numpy.where(at_zero, 0.0, numpy.heaviside(_raw(x1), 0.0)).astype(anp.result_type(x1, x2))
+    return steps + at_zero * x2
+
+
+def _sinc(x: Any) -> Any:
+    # Near 0, where autograd's rule divides by x squared, the gradient is that of the first terms of the series.
+    turn = numpy.pi * x
+    is_small = numpy.abs(_raw(turn)) < 1e-2
+    safe = anp.where(is_small, 1.0, turn)
+    squares = anp.where(is_small, turn, 0.0) ** 2
+    return anp.where(is_small, 1 - squares / 6 + squares**2 / 120 - squares**3 / 5040, anp.sin(safe) / safe)
+
+
+ELEMENTWISE: dict[Any, Any] = {
+    numpy.divmod: _divmod,
+    numpy.float_power: _float_power,
+    numpy.fmod: _fmod,
+    numpy.heaviside: _heaviside,
+    numpy.sinc: _sinc,
+}
