@@ -47,7 +47,7 @@ from minpy.numpy.creation import linspace as linspace
 from minpy.numpy.creation import logspace as logspace
 from minpy.numpy.creation import ones as ones
 from minpy.numpy.creation import zeros as zeros
-from minpy.numpy.ndarray import ndarray as ndarray
+from minpy.numpy.array_class import ndarray as ndarray
 from minpy.numpy.wrapping import wrap_function as _wrap_function
 from minpy.numpy.wrapping import wrapped_namespace as _wrapped_namespace
 
