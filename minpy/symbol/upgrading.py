@@ -8,8 +8,8 @@ differences, as MXNet 1.9.1 itself reads them:
 - until 0.9.4: `argmax` and `argmin` with `axis=-1` where there is none now: over all axes
 - until 0.8: states, such as the moving mean of `BatchNorm`, are no inputs
 
-What was not written under `np_shape` and is read there says 0 where a length of a variable is not known, and () where its
-axes are not: these are -1 and None then.
+What was not written under `np_shape` and is read there says 0 where a length of a variable is not known, and () where
+its axes are not: these are -1 and None then.
 """
 
 from __future__ import annotations
