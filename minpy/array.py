@@ -22,7 +22,7 @@ from minpy.core.errors import ArgumentError, describe
 from minpy.namespaces import listing, missing
 from minpy.ndarray.methods import ARITHMETIC, install_arithmetic
 from minpy.ndarray.placement import place
-from minpy.numpy.ndarray import ndarray
+from minpy.numpy.array_class import ndarray
 
 if TYPE_CHECKING:
     from minpy.tape import Tape

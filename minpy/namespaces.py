@@ -257,7 +257,7 @@ class _OtherNames:
             real = import_module(spec.loader_state)
             sys.modules[spec.name] = real  # what Python returns is what it finds there
             # Python makes each module that it loads an attribute of the one that holds it. Where a class or function
-            # has the name of the module that defines it (`minpy.numpy.ndarray`), it shall not: so it is loaded already.
+            # has the name of the module that defines it (`vision.alexnet`), it shall not: so it is loaded already.
             for name, module in [*sys.modules.items()]:
                 holder, _, inner = name.rpartition(".")
                 if holder == spec.loader_state and vars(real).get(inner, module) is not module:

@@ -20,7 +20,7 @@ from thoroughness import THOROUGH, often
 
 import minpy as mx
 from minpy.compiling import CompileWarning
-from minpy.core.errors import NotTraceableError
+from minpy.core.errors import ArgumentValueError, NotTraceableError
 from minpy.gluon import HybridBlock
 from minpy.graph import standalone
 
@@ -259,8 +259,8 @@ def ours(array: np.ndarray) -> Any:
     if array.ndim and array.strides[0] == 0 and array.shape[0] > 1:
         return mx.np.broadcast_to(ours(array[:1]), array.shape)
     try:
-        return mx.np.from_dlpack(array)
-    except BufferError:  # big-endian, or read-only
+        return mx.nd.from_dlpack(array).as_np_ndarray()  # NumPy's own from_dlpack, before 2.1, cannot be written to
+    except ArgumentValueError:  # big-endian, or read-only
         if array.flags.c_contiguous and array.flags.writeable:
             return mx.nd.from_numpy(array, zero_copy=True).as_np_ndarray()
         return mx.np.array(array, dtype=array.dtype)

@@ -20,7 +20,14 @@ from thoroughness import often
 import minpy as mx
 from minpy import sym
 from minpy.core.customop import USER_OPERATORS
-from minpy.core.errors import ArgumentError, FileAccessError, FileFormatError, FileMissingError, MXNetError
+from minpy.core.errors import (
+    ArgumentError,
+    FileAccessError,
+    FileFormatError,
+    FileMissingError,
+    MXNetError,
+    ShapeError,
+)
 from minpy.custom.registry import PROPS
 from minpy.graph.ir import Node, Value, constant
 from minpy.ops.registry import OPERATORS, known_operator
@@ -369,6 +376,42 @@ BIASED = {"num_hidden": "3", "no_bias": "True"}
 
 def read(*nodes: dict[str, Any], **entries: Any) -> sym.Symbol:
     return sym.load_json(json.dumps(document(*nodes, **entries)))
+
+
+# What MXNet 1.9.1 makes of these texts under np_shape.
+UNKNOWN_LENGTHS = {"(3, 0)": "[3,-1]", "(3L, 0L)": "[3,-1]", "[0, 4]": "[-1,4]", "()": "None", "None": "None"}
+
+
+@pytest.mark.parametrize("text", UNKNOWN_LENGTHS)
+@pytest.mark.parametrize("version", [800, 10400, 10901])
+def test_zeros_of_files_written_without_np_shape_are_unknown_lengths_under_np_shape(text: str, version: int) -> None:
+    weight = node("null", "fc_weight", attrs={"__shape__": text})
+    with mx.util.np_shape(True):
+        symbol = read(DATA, weight, node(*DENSE, attrs=BIASED), version=version)
+        assert symbol.attr_dict()["fc_weight"] == {"__shape__": UNKNOWN_LENGTHS[text]}
+        assert symbol.infer_shape(data=(2, 4)) == ([(2, 4), (3, 4)], [(2, 3)], [])
+    assert symbol.infer_shape(data=(2, 4)) == ([(2, 4), (3, 4)], [(2, 3)], [])
+    symbol = read(DATA, weight, node(*DENSE, attrs=BIASED), version=version)
+    assert symbol.attr_dict()["fc_weight"] == {"__shape__": text}
+    assert symbol.infer_shape(data=(2, 4)) == ([(2, 4), (3, 4)], [(2, 3)], [])
+
+
+def test_zeros_of_files_written_under_np_shape_are_lengths() -> None:
+    weight = node("null", "fc_weight", attrs={"__shape__": "(3, 0)"})
+    facts = {"mxnet_version": ["int", 10901], "is_np_shape": ["int", 1]}
+    with mx.util.np_shape(True):
+        symbol = read(DATA, weight, node(*DENSE, attrs=BIASED), attrs=facts)
+        assert symbol.attr_dict()["fc_weight"] == {"__shape__": "(3, 0)"}
+        assert symbol.infer_shape(data=(2, 0)) == ([(2, 0), (3, 0)], [(2, 3)], [])
+        with pytest.raises(ShapeError, match="fc_weight"):
+            symbol.infer_shape(data=(2, 4))
+        assert sym.load_json(symbol.tojson()).attr_dict()["fc_weight"] == {"__shape__": "(3, 0)"}
+
+
+@pytest.mark.parametrize("facts", [["int", 10901], 3, {"mxnet_version": ["int", 10901], "is_np_shape": 7}])
+def test_facts_of_other_kinds_than_expected_are_no_crash_under_np_shape(facts: Any) -> None:
+    with mx.util.np_shape(True), contextlib.suppress(FileFormatError):
+        assert read(DATA, attrs=facts).list_arguments() == ["data"]
 
 
 @pytest.mark.parametrize("keys", [("attrs",), ("attr",), ("param",), ("param", "attr"), ("attr", "attrs")])

@@ -29,7 +29,7 @@ from minpy.ops.registry import OPERATORS
 from minpy.ops.ufunc import UnaryUfunc
 from minpy.symbol import creation, symbol
 
-numpy_semantics = import_module("minpy.numpy.ndarray")  # its name in minpy.numpy is that of the class
+numpy_semantics = import_module("minpy.numpy.array_class")
 ROOT = Path(minpy.__file__).parent
 
 NAMESPACE = '''"""The types of `{name}`, written by tools/make_stubs.py.

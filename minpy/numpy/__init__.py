@@ -29,6 +29,7 @@ from minpy.numpy.arguments import quantile as quantile
 from minpy.numpy.arguments import require as require
 from minpy.numpy.arguments import take as take
 from minpy.numpy.arguments import zeros_like as zeros_like
+from minpy.numpy.array_class import ndarray as ndarray
 from minpy.numpy.creation import arange as arange
 from minpy.numpy.creation import array as array
 from minpy.numpy.creation import asanyarray as asanyarray
@@ -47,7 +48,6 @@ from minpy.numpy.creation import linspace as linspace
 from minpy.numpy.creation import logspace as logspace
 from minpy.numpy.creation import ones as ones
 from minpy.numpy.creation import zeros as zeros
-from minpy.numpy.ndarray import ndarray as ndarray
 from minpy.numpy.wrapping import wrap_function as _wrap_function
 from minpy.numpy.wrapping import wrapped_namespace as _wrapped_namespace
 

@@ -12,7 +12,7 @@ from minpy.core.followed import holds_followed, is_followed
 from minpy.core.switches import default_float
 from minpy.ndarray.conversion import numeric_array
 from minpy.ndarray.placement import place
-from minpy.numpy.ndarray import ndarray
+from minpy.numpy.array_class import ndarray
 from minpy.ops.numpy.assembling import assembled, between, filled_with, spaced_by
 
 __all__ = [

@@ -35,7 +35,7 @@ from minpy.dispatch import policy as policies
 from minpy.dispatch.primitive_selector import PrimitiveSelector
 from minpy.dispatch.registry import Registry
 from minpy.namespaces import listing, missing
-from minpy.numpy.ndarray import ndarray
+from minpy.numpy.array_class import ndarray
 
 __all__ = ["NUMPY", "RANDOM", "Module", "NameInjector"]
 __dir__ = listing(__all__)

@@ -17,7 +17,7 @@ from minpy.core.followed import holds_followed
 from minpy.core.state import TRACES, tracing
 from minpy.core.switches import default_float
 from minpy.namespaces import listing, missing
-from minpy.numpy.ndarray import ndarray
+from minpy.numpy.array_class import ndarray
 from minpy.numpy.reparametrised import INTEGERS, followed_draw
 from minpy.ops.random.generator import generator, seed
 

@@ -12,7 +12,7 @@ from autograd.tracer import isbox
 from minpy.bridge.lists import LISTS, with_arrays
 from minpy.bridge.protocols import autograd_version
 from minpy.core.array import Array, new_array
-from minpy.numpy.ndarray import ndarray
+from minpy.numpy.array_class import ndarray
 
 __all__ = ["wrap_function", "wrap_result", "wrapped_namespace"]
 

@@ -9,7 +9,7 @@ import numpy
 
 from minpy.core.array import Array, raw_of
 from minpy.core.errors import ArgumentError, ArgumentValueError
-from minpy.numpy.ndarray import ndarray
+from minpy.numpy.array_class import ndarray
 from minpy.numpy.wrapping import wrap_result
 from minpy.ops.inference.numpy_reshaping import resolve_numpy_shape
 from minpy.ops.registry import OPERATORS

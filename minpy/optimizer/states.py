@@ -26,7 +26,7 @@ from minpy.core.errors import ArgumentError, FileFormatError, MXNetError, Pickli
 from minpy.lr_scheduler import LRScheduler
 from minpy.ndarray import NDArray
 from minpy.ndarray.saving import array_content
-from minpy.numpy.ndarray import ndarray
+from minpy.numpy.array_class import ndarray
 from minpy.optimizer.base import Optimizer
 from minpy.optimizer.bounds import Budget, require_harmless_call
 

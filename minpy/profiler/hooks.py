@@ -26,7 +26,7 @@ from minpy.graph.gradient import PullBack
 from minpy.graph.ir import CONSTANT, Node
 from minpy.graph.straight import Straight
 from minpy.ndarray import NDArray, methods
-from minpy.numpy.ndarray import ndarray as numpy_ndarray
+from minpy.numpy.array_class import ndarray as numpy_ndarray
 from minpy.ops.optimizer.updates import Update
 from minpy.ops.ufunc import UnaryUfunc
 from minpy.profiler.log import LOG

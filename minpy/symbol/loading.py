@@ -14,6 +14,7 @@ from minpy.core.customop import USER_OPERATORS
 from minpy.core.errors import ArgumentError, FileFormatError, MXNetError, describe, nearest
 from minpy.core.operator import Operator
 from minpy.core.outputs import LearnedOutputs, numbered_outputs
+from minpy.core.switches import is_np_shape
 from minpy.custom.calling import prop_operator
 from minpy.custom.operator import PropOperator
 from minpy.custom.registry import PROPS
@@ -26,7 +27,7 @@ from minpy.symbol.not_here import Missing, advice_of, table_of
 from minpy.symbol.renamed import present_name
 from minpy.symbol.subgraphs import CONTROL_FLOW, Cond, ControlFlow, Foreach, Subgraph, WhileLoop
 from minpy.symbol.symbol import Symbol
-from minpy.symbol.upgrading import CURRENT, missing_inputs, taken_for_inputs, upgraded
+from minpy.symbol.upgrading import CURRENT, missing_inputs, numpy_shape_text, taken_for_inputs, upgraded
 
 __all__ = ["Reader"]
 
@@ -77,6 +78,7 @@ class Reader:
         self.source = source
         self.version = _OLDEST
         self._level = level
+        self._has_numpy_shapes = False  # written under `np_shape`: a length of 0 is one, and does not mean "unknown"
 
     def fail(self, problem: str, advice: str = _DAMAGED, cause: Exception | None = None) -> NoReturn:
         """Raise the error for a problem."""
@@ -95,6 +97,8 @@ class Reader:
         document = self._document(self._text(content))
         self._check_keys(document, _DOCUMENT_KEYS, ("nodes", "heads"), "the file")
         self.version = self._version(document)
+        facts = document.get("attrs")
+        self._has_numpy_shapes = isinstance(facts, dict) and facts.get("is_np_shape") == ["int", 1]
         return self._symbol(document)
 
     def _symbol(self, document: dict[str, Any]) -> Symbol:
@@ -220,7 +224,7 @@ class Reader:
                 self.fail(f'{what}: "subgraphs"[{position}] is {_shown(item)}; expected an object with nodes and heads')
             inner = Reader(f"{self.source}: {what}: graph {position}", self._level + 1)
             inner._check_keys(item, _DOCUMENT_KEYS, ("nodes", "heads"), "it")
-            inner.version = self.version
+            inner.version, inner._has_numpy_shapes = self.version, self._has_numpy_shapes
             found.append(inner._symbol(item))
         return found
 
@@ -305,6 +309,8 @@ class Reader:
     def _variable(self, row: _Row) -> Node:
         annotations = upgraded(row.op, row.attributes, self.version)
         self._check_annotations(row, annotations)
+        if "__shape__" in annotations and is_np_shape() and not self._has_numpy_shapes:
+            annotations["__shape__"] = numpy_shape_text(annotations["__shape__"])
         return Node(None, (), {}, row.name, annotations=annotations)
 
     def _number_of_outputs(self, row: _Row, node: Node) -> int:

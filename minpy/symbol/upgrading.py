@@ -7,16 +7,20 @@ differences, as MXNet 1.9.1 itself reads them:
   its inputs (`weight_lr_mult`)
 - until 0.9.4: `argmax` and `argmin` with `axis=-1` where there is none now: over all axes
 - until 0.8: states, such as the moving mean of `BatchNorm`, are no inputs
+
+What was not written under `np_shape` and is read there says 0 where a length of a variable is not known, and () where
+its axes are not: these are -1 and None then.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from minpy.graph.ir import Value, variable
 from minpy.symbol.naming import HIDDEN, hidden_key
 
-__all__ = ["CURRENT", "missing_inputs", "taken_for_inputs", "upgraded"]
+__all__ = ["CURRENT", "missing_inputs", "numpy_shape_text", "taken_for_inputs", "upgraded"]
 
 _AXIS_OF_ITS_OWN = 905
 _STATES_ARE_INPUTS = 900
@@ -50,6 +54,18 @@ def upgraded(op: str, attributes: Mapping[str, str], version: int) -> dict[str, 
             lengths = ["-1" if part.strip() == "0" else part.strip() for part in target.split(",") if part.strip()]
             result["shape"] = f"({', '.join(['0', *lengths[1:]] if keep else lengths)})"
     return result
+
+
+def numpy_shape_text(text: str) -> str:
+    """Return the text of a variable's shape, in which 0 is an unknown length, as it is written under `np_shape`.
+
+    Examples
+    --------
+    >>> numpy_shape_text('(4, 0)'), numpy_shape_text('(4L,)'), numpy_shape_text('()')
+    ('[4,-1]', '[4]', 'None')
+    """
+    lengths = [int(part) or -1 for part in re.findall(r"-?\d+", text)]
+    return f"[{','.join(map(str, lengths))}]" if lengths else "None"
 
 
 def taken_for_inputs(names: Sequence[str], attributes: dict[str, str], version: int) -> list[tuple[str, str, str]]:
