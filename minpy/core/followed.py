@@ -12,7 +12,6 @@ from minpy.core.state import state
 __all__ = ["holds_followed", "is_followed"]
 
 _kinds = dispatch._kinds
-_MEANINGLESS = frozenset((int, float, bool, str))
 
 
 def is_followed(value: Any) -> bool:
@@ -38,14 +37,24 @@ def holds_followed(values: Collection[Any]) -> bool:
     level = values
     while True:
         nests = []
-        for cls in {*map(type, level)} - _MEANINGLESS:
-            if issubclass(cls, (list, tuple)):
+        for cls in {*map(type, level)}:
+            if cls is list or cls is tuple:
                 nests.append(cls)
-            elif _kinds.get(cls, dispatch.STRANGE) != dispatch.RAW and any(
-                is_followed(value) for value in level if type(value) is cls
-            ):
+                continue
+            kind = _kinds.get(cls)
+            if kind is None and cls is not str:
+                kind = dispatch.kind_of(cls)
+            if kind == dispatch.NESTED:
+                nests.append(cls)
+            elif kind == dispatch.TRACER:
                 return True
+            elif kind == dispatch.ARRAY and state.recording:
+                for value in level:
+                    if type(value) is cls and value._node is not None:
+                        return True
         if not nests:
             return False
-        inner = level if nests == [*{*map(type, level)}] else [value for value in level if type(value) in nests]
-        level = [*chain.from_iterable(inner)]
+        if len(level) == 1:
+            (level,) = level
+        else:
+            level = [*chain.from_iterable([value for value in level if type(value) in nests])]

@@ -95,7 +95,7 @@ def _value_text(element: Any) -> str:
 def _plain(source: Any) -> Any:
     if isinstance(source, Array):
         return source._data
-    if isinstance(source, (list, tuple)) and any(isinstance(item, (Array, list, tuple)) for item in source):
+    if isinstance(source, (list, tuple)) and any(issubclass(cls, (Array, list, tuple)) for cls in {*map(type, source)}):
         return [_plain(item) for item in source]
     return source
 
