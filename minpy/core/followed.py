@@ -12,6 +12,9 @@ from minpy.core.state import state
 __all__ = ["holds_followed", "is_followed"]
 
 _kinds = dispatch._kinds
+_RAW, _ARRAY, _TRACER, _NESTED = dispatch.RAW, dispatch.ARRAY, dispatch.TRACER, dispatch.NESTED
+_NUMBERS = frozenset((int, float, bool, complex, str))
+_DEEPEST = 64  # NumPy makes no arrays of more axes
 
 
 def is_followed(value: Any) -> bool:
@@ -22,33 +25,34 @@ def is_followed(value: Any) -> bool:
     >>> is_followed([[1.0, 2.0], 3.0])
     False
     """
-    if isinstance(value, (list, tuple)):
-        return holds_followed(value)
     kind = _kinds.get(type(value))
     if kind is None:
         kind = dispatch.kind_of(type(value))
-    if kind == dispatch.ARRAY:
+    if kind == _RAW:
+        return False
+    if kind == _NESTED:
+        return holds_followed(value)
+    if kind == _ARRAY:
         return value._node is not None and state.recording
-    return kind == dispatch.TRACER
+    return kind == _TRACER
 
 
 def holds_followed(values: Collection[Any]) -> bool:
     """Tell the same of any of several values. Of nested lists of numbers that is a look at types, level by level."""
     level = values
-    while True:
+    for _ in range(_DEEPEST):  # a list may hold itself
+        if _NUMBERS.issuperset(map(type, level)):
+            return False
         nests = []
         for cls in {*map(type, level)}:
-            if cls is list or cls is tuple:
-                nests.append(cls)
-                continue
             kind = _kinds.get(cls)
-            if kind is None and cls is not str:
+            if kind is None:
                 kind = dispatch.kind_of(cls)
-            if kind == dispatch.NESTED:
+            if kind == _NESTED:
                 nests.append(cls)
-            elif kind == dispatch.TRACER:
+            elif kind == _TRACER:
                 return True
-            elif kind == dispatch.ARRAY and state.recording:
+            elif kind == _ARRAY and state.recording:
                 for value in level:
                     if type(value) is cls and value._node is not None:
                         return True
@@ -58,3 +62,4 @@ def holds_followed(values: Collection[Any]) -> bool:
             (level,) = level
         else:
             level = [*chain.from_iterable([value for value in level if type(value) in nests])]
+    return False
