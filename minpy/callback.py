@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import Any
 
 from minpy.core.errors import ArgumentError, MissingDependencyError, describe
+from minpy.core.notebooks import in_notebook
 from minpy.model import save_checkpoint
 from minpy.model.validation import LogValidationMetricsCallback
 from minpy.namespaces import listing, missing
@@ -265,7 +266,7 @@ def _progress(total: int, length: int, title: str) -> Any:
         raise MissingDependencyError(
             "ProgressBar: tqdm is not installed. Install it: pip install tqdm, or use Speedometer."
         ) from error
-    if not _in_notebook():  # nothing where output goes to a file
+    if not in_notebook():  # nothing where output goes to a file
         return tqdm(total=total, desc=title, unit="batch", ncols=length, disable=None)
     try:
         import_module("ipywidgets")  # without it tqdm's bar for notebooks cannot be shown
@@ -273,10 +274,3 @@ def _progress(total: int, length: int, title: str) -> Any:
     except ImportError:
         return tqdm(total=total, desc=title, unit="batch", ncols=length, file=sys.stdout)
     return tqdm_notebook(total=total, desc=title, unit="batch")
-
-
-def _in_notebook() -> bool:
-    """Tell whether what runs is a cell of a notebook, whose output is no terminal, and is shown all the same."""
-    ipython = sys.modules.get("IPython")  # a notebook has imported it
-    shell = ipython.get_ipython() if ipython is not None else None
-    return shell is not None and "IPKernelApp" in shell.config

@@ -18,7 +18,7 @@ from autograd.tracer import isbox
 
 from minpy.bridge import hips
 from minpy.core.array import FRONT_ENDS, Array, new_array
-from minpy.core.errors import ArgumentError, NotTraceableError, describe
+from minpy.core.errors import ArgumentError, NotTraceableError, describe, is_quitting
 from minpy.core.places import warn_at_program
 from minpy.core.state import TRACES, tracing
 from minpy.differentiation.trees import leaves_of, map_tree
@@ -133,6 +133,8 @@ class CompiledFunction:
                 raise
             return self._as_written(*given_as, arrays)
         except Exception as error:
+            if is_quitting(error):
+                raise
             arguments, keywords = given_as
             if isinstance(error, NotTraceableError):
                 self._refuse(str(error))
@@ -242,7 +244,9 @@ def _tried(function: Callable[[Any], Any], arrays: Any) -> Any:
     """Return what a function answers; `NOT_GONE` if it fails: the long way will tell why."""
     try:
         return function(arrays)
-    except Exception:
+    except Exception as error:
+        if is_quitting(error):
+            raise
         return NOT_GONE
 
 

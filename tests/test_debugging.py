@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bdb
 import io
 import os
 import pdb
@@ -249,6 +250,41 @@ def test_breakpoints_stop_in_the_users_frame(mode: str, compile: bool, monkeypat
     assert {name for name, _ in stops} == {"forward_with_breakpoint", "pull_back"}
     if mode not in ("second order", "HIPS autograd"):
         assert {kind for _, kind in stops} == {"ndarray"}, "values are there, and no stand-ins"
+
+
+@pytest.mark.parametrize("compile", [False, True], ids=["plain", "compile=True"])
+@pytest.mark.parametrize("part", ["forward", "rule"])
+@pytest.mark.parametrize("mode", [*MODES, "check"])
+def test_to_quit_the_debugger_ends_the_program(
+    mode: str, part: str, compile: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stops: list[str] = []
+
+    def stop() -> None:
+        stops.append(sys._getframe(1).f_code.co_name)
+        raise bdb.BdbQuit
+
+    monkeypatch.setattr(sys, "breakpointhook", stop)
+    op = customop("numpy", compile=compile)(forward_with_breakpoint if part == "forward" else lambda x: 2 * x)
+    op.def_grad(rule_with_breakpoint if part == "rule" else lambda ans, x: lambda g: 2 * g)
+    with pytest.raises(bdb.BdbQuit):
+        op.check(X.astype("float64")) if mode == "check" else MODES[mode](op)
+    assert len(stops) == 1
+
+
+def test_a_rule_that_stops_has_all_that_it_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: dict[str, Any] = {}
+
+    def rule(ans: Any, x: Any) -> Any:
+        breakpoint()
+        return lambda g: 2 * g
+
+    monkeypatch.setattr(sys, "breakpointhook", lambda: seen.update(sys._getframe(1).f_locals))
+    op = customop("numpy")(lambda x: 2 * x)
+    op.def_grad(rule)
+    recorded(op)
+    assert seen["x"].tolist() == X.tolist()
+    assert seen["ans"].tolist() == (2 * X).tolist()
 
 
 def test_the_debugger_shows_the_users_lines(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -418,6 +418,96 @@ def test_another_number_than_declared_is_an_error_on_arrays_too() -> None:
         extremes(mx.sym.var("x")).infer_shape(x=(2, 3))
 
 
+@pytest.mark.parametrize(
+    ("outputs", "function", "told"),
+    [
+        (
+            2,
+            lambda x: x,
+            "returned one array, and its outputs are said to be 2: output0, output1. Say outputs=1, or return a tuple "
+            "with one array for each.",
+        ),
+        (
+            2,
+            lambda x: (x,),
+            "returned a tuple of one array, and its outputs are said to be 2: output0, output1. Say outputs=1 and "
+            "return the array itself, or return one array for each.",
+        ),
+        (
+            1,
+            lambda x: (x,),
+            "returned a tuple of one array, and its outputs are said to be 1: output. Return the array itself.",
+        ),
+    ],
+    ids=["an array for two", "a tuple of one for two", "a tuple of one for one"],
+)
+def test_one_array_in_the_place_of_what_is_declared(outputs: int, function: Any, told: str) -> None:
+    op = customop("numpy", outputs=outputs)(function)
+
+    class Net(gluon.HybridBlock):
+        def forward(self, x: Any) -> Any:
+            return op(x)[0]
+
+    net = Net()
+    net.hybridize()
+    symbol = mx.sym.Group([*op(mx.sym.var("x"))])
+    calls = [
+        *(lambda value=value: op(value) for value in (X, nd.array(X), mx.np.array(X))),
+        lambda: net(nd.array(X)),
+        lambda: mx.compile(lambda x: op(x)[0])(X),
+        lambda: symbol.infer_shape(x=X.shape),
+    ]
+    for call in calls:
+        with pytest.raises(ArgumentError) as caught:
+            call()
+        assert told in str(caught.value)
+
+
+def test_a_number_that_follows_from_data_is_told_in_graphs() -> None:
+    @customop("numpy")
+    def rows(x):
+        return tuple(x)
+
+    rows.def_grad(lambda ans, x: lambda g: np.stack(g))
+
+    class Net(gluon.HybridBlock):
+        def forward(self, x: Any) -> Any:
+            return sum(rows(x))
+
+    net = Net()
+    net.hybridize()
+    for _ in range(3):
+        assert net(nd.ones((2, 3))).asnumpy().tolist() == [2, 2, 2]
+    with pytest.raises(ArgumentError) as caught:
+        net(nd.ones((4, 3)))
+    assert (
+        "rows returns 4 arrays here, and has returned 2 for other inputs. In symbols, hybridized blocks and compiled "
+        "functions the number must follow from the attributes: make it one of them, or return one array."
+    ) in str(caught.value)
+
+
+def test_calls_that_return_an_array_alone_are_noted_beside_others() -> None:
+    @customop("numpy")
+    def maybe(x, *, both=False):
+        return (x, 2 * x) if both else 3 * x
+
+    assert len(maybe(X, both=True)) == 2
+    assert maybe(X).shape == X.shape
+    assert len(maybe(mx.sym.var("x")).list_outputs()) == 1
+    assert len(maybe(mx.sym.var("x"), both=True).list_outputs()) == 2
+
+
+def test_what_is_learned_of_attributes_is_bounded() -> None:
+    @customop("numpy")
+    def scaled(x, *, by):
+        return tuple([x * by, x])
+
+    for step in range(1500):
+        scaled(1.0, by=step)
+    assert len(scaled.outputs._seen) == 1000
+    assert scaled.outputs({"by": 1499}) == ["output0", "output1"]
+
+
 def test_names_of_outputs_are_those_of_the_symbol() -> None:
     @customop("numpy", outputs=("low", "high"))
     def extremes(x):

@@ -5,7 +5,7 @@ NumPy makes arrays of lists before any of its protocols is asked, or never looks
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy
@@ -15,10 +15,9 @@ from minpy.core.followed import holds_followed, is_followed
 from minpy.differentiation.trees import leaves_of
 from minpy.ops.numpy.assembling import assembled
 
-__all__ = ["LISTS", "as_array", "with_arrays"]
+__all__ = ["as_array", "has_lists", "with_arrays"]
 
-LISTS = frozenset((list, tuple))
-
+_LISTS = frozenset((list, tuple))
 
 # By name: functions some of whose arguments are lists of arrays, each of which may be a list in an array's place.
 _OF_SEVERAL = frozenset(
@@ -51,12 +50,26 @@ def as_array(what: str, values: Any) -> Any:
     return assembled(what, values, numpy.result_type(*dtypes))
 
 
+def has_lists(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> bool:
+    """Tell whether a call is given a list or tuple, which `with_arrays` looks into."""
+    if _LISTS.isdisjoint(map(type, arguments)):
+        return bool(keywords) and not _LISTS.isdisjoint(map(type, keywords.values()))
+    return True
+
+
 def with_arrays(
     function: Callable[..., Any], arguments: Sequence[Any], keywords: dict[str, Any]
 ) -> tuple[Sequence[Any], dict[str, Any]]:
     """Return the arguments of a call of NumPy's with arrays in the place of lists that hold what is followed."""
-    given = [*arguments, *keywords.values()]
-    if not holds_followed(given) or (name := getattr(function, "__name__", "")) in _OF_NESTS:
+    values = (*arguments, *keywords.values())
+    name = getattr(function, "__name__", "")
+    if name in _OF_SEVERAL:
+        for value in values:
+            if type(value) in _LISTS and not _LISTS.isdisjoint(map(type, value)):
+                break
+        else:
+            return arguments, keywords
+    if name in _OF_NESTS or not holds_followed(values):
         return arguments, keywords
 
     def converted(value: Any) -> Any:

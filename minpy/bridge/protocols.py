@@ -18,7 +18,7 @@ import numpy
 from autograd.tracer import isbox, trace_primitives_map
 
 from minpy.bridge.hips import call_through_autograd, no_gradient, register_array, wrap_result
-from minpy.bridge.lists import LISTS, with_arrays
+from minpy.bridge.lists import has_lists, with_arrays
 from minpy.bridge.orders import ORDERED, in_known_order
 from minpy.bridge.rearrangements import COMPOSITIONS
 from minpy.bridge.writers import WRITERS, target_of, write
@@ -120,7 +120,7 @@ class NumPyProtocols(Array):
 
     def __array_function__(self, function: Any, types: Any, arguments: Any, keywords: Any) -> Any:
         name = f"{function.__module__}.{function.__name__}"
-        if not LISTS.isdisjoint((*map(type, arguments), *map(type, keywords.values()))):
+        if has_lists(arguments, keywords):
             arguments, keywords = with_arrays(function, arguments, keywords)
         if function in WRITERS:
             return _change(name, function, arguments, keywords)

@@ -11,7 +11,7 @@ from minpy.checking.differences import Tolerance, equal, repeats
 from minpy.checking.modes import Runner, Unsupported
 from minpy.checking.point import Point
 from minpy.checking.report import OK, Row, failure, skip
-from minpy.core.errors import MutationError, describe
+from minpy.core.errors import MutationError, describe, is_quitting
 from minpy.differentiation import tracing
 
 __all__ = [
@@ -51,7 +51,9 @@ def _unrepeated(case: Case) -> Row:
         try:
             small = case.cast("float32")
             is_repeated = repeats(lambda: as_outputs(small.call()))
-        except Exception:
+        except Exception as error:
+            if is_quitting(error):
+                raise
             is_repeated = False
         if is_repeated:
             return failure(
@@ -94,7 +96,9 @@ def _changed_by_rule(point: Point, position: int) -> str:
         pull(upstream if isinstance(answer, (tuple, list)) else upstream[0])
     except MutationError:
         raise
-    except Exception:
+    except Exception as error:
+        if is_quitting(error):
+            raise
         return ""  # the check of this gradient will say what is wrong
     if not all(map(equal, upstream, point.upstream)):
         return "the upstream gradient g"
@@ -128,6 +132,8 @@ def check_dtype(point: Point, dtype: str) -> Row:
     except MutationError:
         raise
     except Exception as error:
+        if is_quitting(error):
+            raise
         return skip(dtype, f"forward does not take it: {_reason(error)}")
     for number, (y, reference) in enumerate(zip(outputs, point.outputs, strict=True)):
         which = f"output {number}" if len(outputs) > 1 else "the output"
@@ -184,6 +190,8 @@ def check_empty(point: Point) -> Row:
         try:
             outputs = as_outputs(case.call())
         except Exception as error:
+            if is_quitting(error):
+                raise
             reason = f"forward does not take them: {_reason(error)}"
             continue
         _gradients(point, case, outputs)

@@ -18,7 +18,7 @@ from minpy.checking.case import Arrays, Case, as_outputs
 from minpy.checking.draws import Draws
 from minpy.checking.report import OK, Row, failure, skip
 from minpy.core.array import Shaped
-from minpy.core.errors import describe
+from minpy.core.errors import describe, is_quitting
 from minpy.core.state import state
 from minpy.core.tape import conform
 
@@ -216,6 +216,8 @@ def check_forms(case: Case, ulps: float) -> list[Row]:
         try:
             forms = [form for find in FORMS for form in find(call)]
         except Exception as error:  # the definition does not take this dtype
+            if is_quitting(error):
+                raise
             refused[kind] = type(error).__name__
             continue
         for form in forms:

@@ -16,7 +16,7 @@ from minpy.checking.differences import MOST_ELEMENTS, Comparison, Tolerance, com
 from minpy.checking.modes import SECOND_ORDER, SecondOrder, Unsupported
 from minpy.checking.point import Point
 from minpy.checking.report import FAILED, OK, SKIPPED, Row, attempt, failure, skip
-from minpy.core.errors import GradientError
+from minpy.core.errors import GradientError, is_quitting
 from minpy.differentiation import tracing
 
 __all__ = ["check_at_zeros", "check_gradient", "check_jvp", "check_second_order", "check_zero"]
@@ -146,6 +146,8 @@ def check_at_zeros(point: Point) -> Row:
         except GradientError:
             raise
         except Exception as error:
+            if is_quitting(error):
+                raise
             rough.append(f"{case.name(slot)} ({type(error).__name__})")
             continue
         for row in rows:
@@ -174,6 +176,8 @@ def check_second_order(point: Point, modes: bool = False) -> list[Row]:
     except GradientError:
         raise
     except Exception as error:
+        if is_quitting(error):
+            raise
         reason = str(error).partition("\n")[0]
         return [skip("second order", f"first order only: {type(error).__name__}: {reason}"[:160])]
     firsts = as_outputs(gradient(*values))

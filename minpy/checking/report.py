@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from minpy.core.errors import CheckError
+from minpy.core.errors import CheckError, is_quitting
 
 __all__ = ["Report", "Row", "attempt"]
 
@@ -81,6 +81,8 @@ def attempt(what: str, check: Callable[[], Row | Sequence[Row]]) -> list[Row]:
     try:
         found = check()
     except Exception as error:
+        if is_quitting(error):
+            raise
         return [failure(what, f"{type(error).__name__}", f"{what}: {error}", cause=error)]
     return [found] if isinstance(found, Row) else list(found)
 

@@ -73,6 +73,8 @@ class BaseOperator:
     builtin: bool = False
     # Whether values handed to the rules must not be writable, as a user wrote them.
     guarded: bool = False
+    # Whether calls that return an array alone are noted, too: a user's function may return several.
+    notes_arrays: bool = False
     is_method: bool = False
     # Whether `name=` in a call is no argument, but names the call in a graph.
     takes_name: bool = True

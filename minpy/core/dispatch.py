@@ -222,7 +222,9 @@ def kind_of_others(operator: Any, inputs: Sequence[Any]) -> int:
     kind, names, defaults = RAW, operator.signature.inputs, operator.signature.defaults
     refused = []
     for index, value in enumerate(inputs):
-        known = kind_of(type(value))
+        known = _kinds.get(type(value))
+        if known is None:
+            known = kind_of(type(value))
         if known != STRANGE:
             known = RAW if known > STRANGE else known
             kind = known if known > kind else kind

@@ -7,6 +7,7 @@ Each class is also the built-in kind that callers already catch (a `ShapeError` 
 from __future__ import annotations
 
 import pickle
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -329,15 +330,21 @@ def unsupported(function: Callable[..., Any], alias: str | None, given: Sequence
     return f"{name}{also} is not defined for {what}, only for dense arrays.{types}"
 
 
-def operator_error(original: Exception, line: str, advice: str = "") -> OperatorError:
+def operator_error(original: Exception, line: str, advice: str = "") -> Exception:
     """Return an `OperatorError` whose text is `line`, then the original exception's kind and text, and an advice.
 
     It has the original's arguments and attributes.
     """
-    if isinstance(original, OperatorError):  # an operator inside an operator: the innermost line says it best
+    if isinstance(original, OperatorError) or is_quitting(original):  # of operators in operators, the innermost line
         return original
     text = f"{line}\n  {type(original).__name__}: {original}" + (f"\n  {advice}" if advice else "")
     return _restored(type(original), original.args, text, _fields(original))
+
+
+def is_quitting(error: BaseException) -> bool:
+    """Tell whether somebody has left a debugger, inside a function of theirs, with 'quit': that ends the program."""
+    debugging = sys.modules.get("bdb")
+    return debugging is not None and isinstance(error, debugging.BdbQuit)
 
 
 def in_place_of(made: Exception, original: Exception) -> Exception:

@@ -12,7 +12,9 @@ from minpy.core.state import state
 __all__ = ["holds_followed", "is_followed"]
 
 _kinds = dispatch._kinds
-_MEANINGLESS = frozenset((int, float, bool, str))
+_RAW, _ARRAY, _TRACER, _NESTED = dispatch.RAW, dispatch.ARRAY, dispatch.TRACER, dispatch.NESTED
+_NUMBERS = frozenset((int, float, bool, complex, str))
+_DEEPEST = 64  # NumPy makes no arrays of more axes
 
 
 def is_followed(value: Any) -> bool:
@@ -23,29 +25,41 @@ def is_followed(value: Any) -> bool:
     >>> is_followed([[1.0, 2.0], 3.0])
     False
     """
-    if isinstance(value, (list, tuple)):
-        return holds_followed(value)
     kind = _kinds.get(type(value))
     if kind is None:
         kind = dispatch.kind_of(type(value))
-    if kind == dispatch.ARRAY:
+    if kind == _RAW:
+        return False
+    if kind == _NESTED:
+        return holds_followed(value)
+    if kind == _ARRAY:
         return value._node is not None and state.recording
-    return kind == dispatch.TRACER
+    return kind == _TRACER
 
 
 def holds_followed(values: Collection[Any]) -> bool:
     """Tell the same of any of several values. Of nested lists of numbers that is a look at types, level by level."""
     level = values
-    while True:
+    for _ in range(_DEEPEST):  # a list may hold itself
+        if _NUMBERS.issuperset(map(type, level)):
+            return False
         nests = []
-        for cls in {*map(type, level)} - _MEANINGLESS:
-            if issubclass(cls, (list, tuple)):
+        for cls in {*map(type, level)}:
+            kind = _kinds.get(cls)
+            if kind is None:
+                kind = dispatch.kind_of(cls)
+            if kind == _NESTED:
                 nests.append(cls)
-            elif _kinds.get(cls, dispatch.STRANGE) != dispatch.RAW and any(
-                is_followed(value) for value in level if type(value) is cls
-            ):
+            elif kind == _TRACER:
                 return True
+            elif kind == _ARRAY and state.recording:
+                for value in level:
+                    if type(value) is cls and value._node is not None:
+                        return True
         if not nests:
             return False
-        inner = level if nests == [*{*map(type, level)}] else [value for value in level if type(value) in nests]
-        level = [*chain.from_iterable(inner)]
+        if len(level) == 1:
+            (level,) = level
+        else:
+            level = [*chain.from_iterable([value for value in level if type(value) in nests])]
+    return False

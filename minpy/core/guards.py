@@ -13,7 +13,14 @@ from weakref import getweakrefcount
 import numpy
 
 from minpy.core.array import Array, raw_of
-from minpy.core.errors import ArgumentError, MutationError, describe, describe_arguments, in_place_of, operator_error
+from minpy.core.errors import (
+    ArgumentError,
+    MutationError,
+    describe,
+    describe_arguments,
+    in_place_of,
+    operator_error,
+)
 from minpy.core.state import state
 
 __all__ = ["call_line", "given", "read_only", "run_guarded", "user_error"]
@@ -58,13 +65,18 @@ def run_guarded(operator: Any, views: Sequence[Any], attributes: dict[str, Any])
     except Exception as error:
         raise in_place_of(user_error(operator, error, "forward", views), error) from None
     if type(answer) is numpy.ndarray:
+        if operator.notes_arrays:
+            operator.note_outputs(0, attributes)
         return answer if sys.getrefcount(answer) <= _SOLE and _is_fresh(operator, answer) else answer.copy()
     if isinstance(answer, (tuple, list)):
         # Arrays that only this tuple refers to are fresh if only we refer to the tuple.
         sole = type(answer) in (tuple, list) and sys.getrefcount(answer) <= _SOLE
         operator.note_outputs(len(answer), attributes)
         return tuple(_checked_output(operator, value, index, sole) for index, value in enumerate(answer))
-    return _checked_output(operator, answer, None, False)
+    answer = _checked_output(operator, answer, None, False)
+    if operator.notes_arrays:
+        operator.note_outputs(0, attributes)
+    return answer
 
 
 def _is_fresh(operator: Any, value: numpy.ndarray) -> bool:

@@ -21,7 +21,7 @@ from minpy.core.derived import Bound, is_method, with_keyword_input
 from minpy.core.describing import ShownDocstring, docstring, shown_names
 from minpy.core.errors import ArgumentError, GradientError, NoGradientError, describe, in_place_of
 from minpy.core.filling import adapted, default_attributes, require_parameters
-from minpy.core.outputs import LearnedOutputs, declared_outputs
+from minpy.core.outputs import LearnedOutputs, declared_outputs, require_declared
 from minpy.core.references import reference
 from minpy.core.replacing import Definitions
 from minpy.core.rules import GradientRules, Plan, PullInto, Rule, Target, Unstaged
@@ -102,6 +102,7 @@ class Operator(BaseOperator):
         self.auxiliary = tuple(auxiliary)
         if outputs is not None:
             self.outputs = declared_outputs(outputs, f"{getattr(forward, '__name__', 'the operator')}")
+            self.notes_arrays = len(self.outputs) > 1
         elif not builtin and visible_outputs is None:
             self.outputs = LearnedOutputs(forward, default_attributes(self.signature))
         self._with_inputs: dict[str, Operator] = {}
@@ -138,26 +139,22 @@ class Operator(BaseOperator):
             auxiliary=self.auxiliary,
         )
         made.is_method = self.is_method
-        made.outputs = self.outputs
+        made.outputs, made.notes_arrays = self.outputs, self.notes_arrays
         return made
 
     def note_outputs(self, count: int, attributes: dict[str, Any]) -> None:
-        """Note that a call has returned a tuple of `count` arrays: graphs ask for it.
+        """Note that a call has returned a tuple of `count` arrays, or 0: an array alone. Graphs ask for it.
 
         Raises
         ------
         ArgumentError
-            If there are names for another number.
+            If it is said that there are others.
         """
         if type(self.outputs) is LearnedOutputs:
             self.outputs.note(count, attributes)
-            return
-        names = self.output_names(attributes)
-        if len(names) != count and self.visible_outputs is None:
-            raise ArgumentError(
-                f"{self.__name__}: its forward returned {count} array(s), and its outputs are said to be {len(names)}: "
-                f"{', '.join(names)}. Say outputs={count}, or return one array for each."
-            )
+            self.notes_arrays = True  # calls with other attributes may return them
+        elif self.visible_outputs is None:
+            require_declared(self.__name__, self.output_names(attributes), count)
 
     # -- describing ----------------------------------------------------------------------------------------------
 

@@ -13,10 +13,11 @@ from typing import Any
 
 from minpy.core.errors import ArgumentError, describe
 
-__all__ = ["LearnedOutputs", "declared_outputs", "number_returned", "numbered_outputs", "returns_tuple_of_one"]
+__all__ = ["LearnedOutputs", "declared_outputs", "number_returned", "numbered_outputs", "require_declared", "returns_tuple_of_one"]
 
 _BUILDING = ("BUILD_TUPLE", "BUILD_LIST")
 _UNREAD = -1
+_MOST_SEEN = 1000  # combinations of attributes that are remembered, the latest
 
 
 def numbered_outputs(count: int) -> list[str]:
@@ -50,6 +51,28 @@ def declared_outputs(outputs: Any, where: str) -> Sequence[str]:
         f"{where}: outputs is {describe(outputs)}; expected how many arrays the function returns (2), or a name for "
         "each, all different (('low', 'high'))."
     )
+
+
+def require_declared(operator: str, names: Sequence[str], count: int) -> None:
+    """Raise unless a call returned what its outputs are said to be: a tuple of `count` arrays, or 0, an array alone.
+
+    Raises
+    ------
+    ArgumentError
+    """
+    if count == len(names) > 1 or (count == 0 and len(names) == 1):
+        return
+    said = f"its outputs are said to be {len(names)}: {', '.join(names)}"
+    if count == 0:
+        text = f"returned one array, and {said}. Say outputs=1, or return a tuple with one array for each."
+    elif count == 1:
+        text = f"returned a tuple of one array, and {said}. " + (
+            "Return the array itself." if len(names) == 1 else "Say outputs=1 and return the array itself, or return "
+            "one array for each."
+        )
+    else:
+        text = f"returned {count} array(s), and {said}. Say outputs={count}, or return one array for each."
+    raise ArgumentError(f"{operator}: its forward {text}")
 
 
 def number_returned(function: Any) -> int | None:
@@ -95,20 +118,32 @@ class LearnedOutputs:
     ['output0', 'output1', 'output2']
     """
 
-    __slots__ = ("_defaults", "_function", "_read", "_seen")
+    __slots__ = ("_defaults", "_function", "_read", "_seen", "_varying")
 
     def __init__(self, function: Callable[..., Any], defaults: Mapping[str, Any] = MappingProxyType({})) -> None:
         self._function = function
         self._defaults = defaults
         self._read: int | None = _UNREAD
         self._seen: dict[str, int] = {}
+        self._varying: set[str] = set()
 
     def __call__(self, attributes: Mapping[str, Any]) -> list[str]:
         return numbered_outputs(self.count(attributes) or 1)
 
     def note(self, count: int, attributes: Mapping[str, Any]) -> None:
         """Note how many arrays a call returned in a tuple or list; 0 for an array that is in none."""
-        self._seen[self._key(attributes)] = count
+        if count == self._told and not self._seen:  # most functions: their code says it
+            return
+        key = self._key(attributes)
+        if self._seen.get(key, count) != count:
+            self._varying.add(key)
+        elif len(self._seen) >= _MOST_SEEN and key not in self._seen:
+            self._seen.pop([*self._seen][0], None)
+        self._seen[key] = count
+
+    def varies(self, attributes: Mapping[str, Any]) -> bool:
+        """Tell whether calls with the same attributes have returned different numbers of arrays."""
+        return bool(self._varying) and self._key(attributes) in self._varying
 
     def count(self, attributes: Mapping[str, Any]) -> int | None:
         """Return how many arrays a call returns in a tuple, 0 for an array that is in none; None if nothing is known.
@@ -124,6 +159,11 @@ class LearnedOutputs:
         """Return how many arrays a call with exactly these attributes returns in a tuple; None if not known."""
         if self._seen and (seen := self._seen.get(self._key(attributes))) is not None:
             return seen
+        return self._told
+
+    @property
+    def _told(self) -> int | None:
+        """What the function's code says."""
         if self._read == _UNREAD:
             self._read = number_returned(self._function)
         return self._read

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 __all__ = ["GradientRules", "Plan", "PullInto", "Rule", "Target", "Unstaged", "parameters_read", "values_read"]
 
 Rule = Callable[..., Callable[[Any], Any]]
-_READS_EVERYTHING = {"locals", "vars", "eval", "exec", "dir"}
+_READS_EVERYTHING = {"locals", "vars", "eval", "exec", "dir", "breakpoint", "set_trace"}
 
 
 class Unstaged(TypeError):

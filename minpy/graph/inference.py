@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy
 
-from minpy.core.errors import ArgumentError, DTypeError, MXNetError, ShapeError
+from minpy.core.errors import ArgumentError, DTypeError, MXNetError, ShapeError, is_quitting
+from minpy.core.outputs import LearnedOutputs
 from minpy.graph.ir import CONSTANT, Node, Value
 from minpy.graph.locating import located
 from minpy.ops.inference.partial_shapes import complete, is_known, merge_dtypes, merge_shapes, same_dtype, show_shape
@@ -207,6 +208,12 @@ def _from_inputs(node: Node, inputs: Sequence[Any], outputs: Sequence[Any], dtyp
     shapes = shapes_returned(node, given)
     if len(shapes) != len(outputs):
         name = operator.__name__
+        if type(operator.outputs) is LearnedOutputs and operator.outputs.varies(node.attributes):
+            raise ArgumentError(
+                f"{name} returns {len(shapes)} arrays here, and has returned {len(outputs)} for other inputs. In "
+                "symbols, hybridized blocks and compiled functions the number must follow from the attributes: make "
+                "it one of them, or return one array."
+            )
         raise ArgumentError(
             f"{name} returns {len(shapes)} arrays, and this symbol of it was made with {len(outputs)} output(s), "
             f"before that was known. Say it where {name} is defined, @customop({operator.kind!r}, "
@@ -230,8 +237,8 @@ def shapes_returned(node: Node, given: Sequence[tuple[Any, Any]]) -> list[Any]:
     except IndexError:
         # Where they are positions, ones need not be there.
         answer = _answer_on(node, [numpy.zeros(shape, dtype) for shape, dtype in given])
-    except Exception:
-        if not any(_is_square(shape) for shape, _ in given):
+    except Exception as error:
+        if is_quitting(error) or not any(_is_square(shape) for shape, _ in given):
             raise
         answer = _answer_on(node, [_positive_definite(shape, dtype) for shape, dtype in given])
     answers = answer if isinstance(answer, (tuple, list)) else [answer]

@@ -16,6 +16,7 @@ from typing import Any
 import numpy
 
 from minpy.core.array import Array, Shaped, raw_of
+from minpy.core.errors import is_quitting
 from minpy.core.rules import PullInto, Target, Unstaged
 from minpy.graph.expanding import Expansion
 from minpy.graph.frame import start
@@ -329,8 +330,10 @@ class _Compiled:
                 heads, _ = start(way.program, arrays)
                 if way.program.native is not None:
                     way.straight = Straight(way.program)
-        except Exception:  # the function's own error says more, and is at the user's line
-            return function()
+        except Exception as error:
+            if is_quitting(error):
+                raise
+            return function()  # its own error says more, and is at the user's line
         return self.answer(heads, way, values)
 
 

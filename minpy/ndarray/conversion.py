@@ -14,6 +14,8 @@ from minpy.core.errors import ArgumentError, DTypeError, MXNetError, describe
 
 __all__ = ["filled", "numeric_array", "wrapped"]
 
+_NUMBERS = frozenset((int, float, bool))
+
 
 def numeric_array(source: Any, dtype: Any, wraps: bool = True) -> numpy.ndarray:
     """Return a fresh NumPy array of a dtype, or raise the error that says which element is no number.
@@ -95,7 +97,9 @@ def _value_text(element: Any) -> str:
 def _plain(source: Any) -> Any:
     if isinstance(source, Array):
         return source._data
-    if isinstance(source, (list, tuple)) and any(isinstance(item, (Array, list, tuple)) for item in source):
+    if not isinstance(source, (list, tuple)) or _NUMBERS.issuperset(map(type, source)):
+        return source
+    if any(issubclass(cls, (Array, list, tuple)) for cls in {*map(type, source)}):
         return [_plain(item) for item in source]
     return source
 

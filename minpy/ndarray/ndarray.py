@@ -459,7 +459,8 @@ class NDArray(Members):
 
     def __setitem__(self, key: Any, value: Any) -> None:
         key = raw_key(key)
-        if state.recording and type(value) in (list, tuple) and is_followed(value):
+        kind = type(value)
+        if (kind is list or kind is tuple) and state.recording and is_followed(value):
             value = assembled("x[...] = value", value, self._data.dtype)
         raw = value._data if isinstance(value, Array) else value
         if isinstance(raw, numpy.ndarray):

@@ -232,6 +232,8 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", ctx: 
     >>> np.full(2, 7)
     array([7., 7.], dtype=float32)
     """
+    if type(fill_value) is float:  # the common case
+        return _placed(numpy.full(shape, fill_value, default_float() if dtype is None else dtype, order), ctx)
     value = fill_value._data if isinstance(fill_value, Array) else fill_value
     if dtype is None:
         dtype = getattr(value, "dtype", bool if isinstance(value, bool) else default_float())

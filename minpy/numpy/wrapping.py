@@ -7,14 +7,16 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy
-from autograd.tracer import isbox
+from autograd.tracer import Box
 
-from minpy.bridge.lists import LISTS, with_arrays
+from minpy.bridge.lists import has_lists, with_arrays
 from minpy.bridge.protocols import autograd_version
 from minpy.core.array import Array, new_array
 from minpy.numpy.array_class import ndarray
 
 __all__ = ["wrap_function", "wrap_result", "wrapped_namespace"]
+
+_BOXES = Box.types
 
 
 def wrap_result(value: Any) -> Any:
@@ -31,17 +33,21 @@ def wrap_result(value: Any) -> Any:
 
 
 def _holds_box(values: Iterable[Any]) -> bool:
-    return any(isbox(value) or (type(value) in (list, tuple) and _holds_box(value)) for value in values)
+    for value in values:
+        cls = type(value)
+        if cls in _BOXES or ((cls is list or cls is tuple) and _holds_box(value)):
+            return True
+    return False
 
 
 def wrap_function(function: Callable[..., Any], name: str, module: str = "numpy") -> Callable[..., Any]:
     """Return a NumPy function that returns arrays of the tape; boxes of HIPS autograd go to autograd's version."""
 
     def wrapper(*arguments: Any, **keywords: Any) -> Any:
-        if not LISTS.isdisjoint((*map(type, arguments), *map(type, keywords.values()))):
+        if has_lists(arguments, keywords):
             converted, keywords = with_arrays(function, arguments, keywords)
             arguments = tuple(converted)
-        if _holds_box(arguments) or _holds_box(keywords.values()):
+        if _holds_box(arguments) or (keywords and _holds_box(keywords.values())):
             return (autograd_version(function) or function)(*arguments, **keywords)
         return wrap_result(function(*arguments, **keywords))
 

@@ -13,7 +13,7 @@ from minpy.core.errors import ArgumentError, MXNetError, describe
 from minpy.gluon.block import saving
 from minpy.gluon.block.constructing import refusing_unknown
 from minpy.gluon.block.scope import _BlockScope
-from minpy.gluon.block.summary import print_summary
+from minpy.gluon.block.summary import print_summary, table_of_blocks
 from minpy.gluon.hooks import HookHandle
 from minpy.gluon.parameter import Parameter, ParameterDict
 
@@ -456,7 +456,7 @@ class Block:
             child.register_op_hook(callback, monitor_all)
 
     def summary(self, *inputs: Any) -> None:
-        """Print a table of the blocks inside: shapes of their outputs, and numbers of parameters.
+        """Print a table of the blocks inside: shapes of their outputs, and numbers of parameters. A notebook shows it.
 
         Parameters
         ----------
@@ -469,6 +469,10 @@ class Block:
             If the block is hybridized: then those inside are not called one by one.
         """
         print_summary(self, inputs)
+
+    def _repr_html_(self) -> str | None:
+        """Return a table of the blocks inside, which a notebook shows; None if it is too long for that."""
+        return table_of_blocks(self)
 
 
 # Attributes of blocks themselves that hold blocks.

@@ -93,8 +93,8 @@ def trace_forward(
         shadow.close()
     result = unwrapped(result) if in_mxnet else result
     answers = list(result) if isinstance(result, (tuple, list)) else [result]
-    if operator.guarded and isinstance(result, (tuple, list)):
-        operator.note_outputs(len(answers), attributes)
+    if operator.guarded and (operator.notes_arrays or isinstance(result, (tuple, list))):
+        operator.note_outputs(len(answers) if isinstance(result, (tuple, list)) else 0, attributes)
     found: list[StandIn] = []
     for answer in answers:
         found.append(run_traced(recorder, _output, recorder, answer, found))
