@@ -20,7 +20,7 @@ def _names(file: str) -> set[str]:
     """Return the names of a file's tests, with those of their classes."""
     text = next(TESTS.rglob(file)).read_text(encoding="utf-8")
     functions = {*re.findall(r"^ *(?:async )?def (test_\w+)\(", text, re.MULTILINE)}
-    classes = {*re.findall(r"^(?:class )?(Test\w+)\b(?=[(:]| = \w+\.TestCase$)", text, re.MULTILINE)}
+    classes = {*re.findall(r"^ *(?:class )?(Test\w+)\b(?=[(:]| = \w+\.TestCase$)", text, re.MULTILINE)}
     return {*functions, *(f"{name}::{test}" for name in classes for test in (*functions, "runTest"))}
 
 
