@@ -883,9 +883,8 @@ LOSSES = [
     Difference(
         "A label that is no class is clipped by `SoftmaxCrossEntropyLoss`, and read from other memory by "
         "`softmax_cross_entropy`.",
-        "An error, when it is computed, hybridized and compiled as well. With `sample_weight` it is clipped as in "
-        "MXNet: labels such as -1 are left out by a weight of 0. So is it by `pick`, which refuses it with "
-        "`mode='raise'`. "
+        "An error, when it is computed, hybridized and compiled as well, except where its `sample_weight` is 0: labels "
+        "such as -1 are left out so. `pick` clips it as in MXNet, and refuses it with `mode='raise'`. "
         "As in MXNet, `Embedding`, `take` and `batch_take` clip, `one_hot` gives a row of zeros, and `SoftmaxOutput` "
         "takes it for none of the classes.",
         "A wrong label gave a plausible loss, of another class.",
