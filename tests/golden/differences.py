@@ -665,8 +665,9 @@ NETWORKS = [
     ),
     Difference(
         "The gradient of `CTCLoss` with a blank among the labels is not that of its loss.",
-        "The loss is MXNet's, and the gradient that of the loss. A label that is not in the alphabet is an error; "
-        "MXNet reads other memory.",
+        "The loss is MXNet's, and the gradient that of the loss. Where there are too few steps for the blanks around "
+        "such a label both are 0, as where there are too few for other labels; MXNet's loss is infinite. A label that "
+        "is not in the alphabet is an error; MXNet reads other memory.",
         "Silently wrong gradients.",
         "",
     ),
