@@ -111,6 +111,23 @@ def test_stores_and_devices_go_on(tmp_path: Path, kind: dict[str, Any], native: 
             require_same_numbers(tmp_path, "adam", OPTIMIZERS["adam"], 8, 2, **kind)
 
 
+@mx.customop("numpy")
+def resuming_doubled(x: np.ndarray) -> np.ndarray:
+    return np.tanh(x) * 2
+
+
+resuming_doubled.def_grad(lambda ans, x: lambda g: g * 2 * (1 - np.tanh(x) ** 2))
+
+
+def test_with_the_same_bits_graphs_with_operators_of_users_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = network()
+    monkeypatch.setitem(globals(), "network", lambda: resuming_doubled(plain, name="doubled"))
+    with mx.compile.same_bits():
+        require_same_numbers(tmp_path, "adam", OPTIMIZERS["adam"], 10, 1)  # whose last batch is filled up
+
+
 def test_going_on_draws_no_random_numbers_and_changes_nothing_besides(tmp_path: Path) -> None:
     prefix = str(tmp_path / "net")
     module = mx.mod.Module(network())

@@ -292,6 +292,21 @@ def test_ties_of_the_first_form_of_pooling_share_the_gradient_whole() -> None:
         np.testing.assert_array_equal(x.grad.asnumpy()[0, 0], expected)
 
 
+def test_a_blank_among_the_labels_takes_the_steps_of_the_blanks_around_it() -> None:
+    """With fewer steps there is no path: the loss is 0, not the logarithm of nothing; with enough it is a number."""
+    x = nd.array(np.random.RandomState(0).normal(size=(4, 3, 3)))
+    x.attach_grad()
+    lengths = nd.array([2, 3, 4])
+    with autograd.record():
+        loss = nd.CTCLoss(x, nd.array([[0, 2]] * 3), lengths, use_data_lengths=True, blank_label="last")
+    loss.backward()
+    assert [value > 0 for value in loss.asnumpy()] == [False, True, True]
+    np.testing.assert_array_equal(x.grad[:, 0].asnumpy(), 0)
+    # From place to place a path says 0, blank, blank.
+    np.testing.assert_allclose(loss[1].asscalar(), -sum(nd.log_softmax(x).asnumpy()[range(3), 1, [0, 2, 2]]), rtol=1e-5)
+    np.testing.assert_allclose(x.grad.sum(axis=2).asnumpy(), 0, atol=1e-5)
+
+
 @pytest.mark.parametrize("spoiled", [np.nan, np.inf, -np.inf, 1e30])
 def test_what_ctc_is_given_after_the_end_of_an_example_does_not_matter(spoiled: float) -> None:
     draw = np.random.default_rng(2).normal(size=(6, 2, 4)).astype("float32")

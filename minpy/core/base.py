@@ -153,6 +153,8 @@ class BaseOperator:
     saved_outputs: Callable[[dict[str, Any]], int] | None = None
     # From the attributes of a call to those that MXNet's files hold.
     saved_attributes: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+    # Whether MXNet's files leave it out, and hold its first input in its place.
+    is_left_out = False
     # What pictures of networks show it as: 'product', 'normalization', 'activation', 'pooling', 'shape', 'loss'.
     category: str = ""
     # What pictures say of a call, from its attributes; None: its name.

@@ -137,7 +137,7 @@ def _graph(
     symbol: Symbol, remove_amp_cast: bool, for_mxnet: bool, margin: int, further: list[str], counts: bool = True
 ) -> str:
     """Return a graph; its lines begin after `margin` spaces, and `further` fields follow. It may count versions."""
-    order = [node for node in _without_numbers(symbol) if not (remove_amp_cast and node.kind == "amp_cast")]
+    order = [node for node in _without_numbers(symbol) if not _is_left_out(node, remove_amp_cast)]
     numbers = {node: number for number, node in enumerate(order)}
     writes: dict[Node, int] = {}
 
@@ -192,6 +192,12 @@ def _graph(
         *further,
     ]
     return _listed(fields, "{}", margin + 2, 0)
+
+
+def _is_left_out(node: Node, remove_amp_cast: bool) -> bool:
+    """Tell whether a file holds the first input of a node in its place."""
+    is_checking = isinstance(node.operator, Operator) and node.operator.is_left_out
+    return is_checking or (remove_amp_cast and node.kind == "amp_cast")
 
 
 def _without_numbers(symbol: Symbol) -> list[Node]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 from minpy.core.errors import ArgumentValueError, ShapeError
 from minpy.gluon.loss.base import Loss, _apply_weighting, _as_np, _mean, _reshape_like
 from minpy.ndarray import NDArray
 from minpy.ops.nn.class_log_probability import class_log_probability
+from minpy.ops.nn.weighted_labels import labels_that_count
 
 __all__ = [
     "HingeLoss",
@@ -157,19 +158,19 @@ class SoftmaxCrossEntropyLoss(Loss):
         Raises
         ------
         OutOfRangeError
-            If a number is no class. Where samples have weights it stands for the nearest class instead, as in MXNet:
-            labels such as -1 are left out by a weight of 0.
+            If a number is no class, and has a weight other than 0. What has the weight 0 is left out: its label may be
+            any number, such as -1.
         """
-        # Labels such as -1 are left out by a weight of 0: where samples have weights, nothing is refused.
-        mode: Literal["clip", "raise"] = "raise" if sample_weight is None else "clip"
+        if self._sparse_label and sample_weight is not None:
+            label = _as_np(labels_that_count(label, sample_weight, pred, axis=self._axis))
         if self._is_of_one_class(pred):
             self._require_labels(pred, label)
-            loss = -class_log_probability(pred, label, keepdims=True, mode=mode)
+            loss = -class_log_probability(pred, label, keepdims=True, mode="raise")
             return _mean(F, _apply_weighting(F, loss, self._weight, sample_weight), self._batch_axis)
         if not self._from_logits:
             pred = _as_np(F.log_softmax(pred, axis=self._axis))
         if self._sparse_label:
-            loss = -_as_np(F.pick(pred, label, axis=self._axis, keepdims=True, mode=mode))
+            loss = -_as_np(F.pick(pred, label, axis=self._axis, keepdims=True, mode="raise"))
         else:
             products = F.broadcast_mul(pred, _reshape_like(F, label, pred))
             loss = -_as_np(F.sum(products, axis=self._axis, keepdims=True))

@@ -153,6 +153,8 @@ def _paths(
     places[:, 1::2] = np.where(used, labels, blank)
     repeated = np.zeros(places.shape, bool)
     repeated[:, 3::2] = (labels[:, 1:] == labels[:, :-1]) & used[:, 1:]
+    # The same again, and a label that is the blank, take a step between: nothing leads past the blank before them.
+    between = used[:, 1:] & ((labels[:, 1:] == labels[:, :-1]) | (labels[:, 1:] == blank))
     skips = (places != blank) & ~repeated
     skips[:, :2] = False
     number = np.arange(places.shape[1])
@@ -166,7 +168,7 @@ def _paths(
         inside & (number >= 2 * counts[:, None] - 1),
         valid[:, :, None],
         (np.arange(steps)[:, None] == ends - 1)[:, :, None],
-        (counts + repeated.sum(axis=1) <= ends) & (ends > 0),
+        (counts + between.sum(axis=1) <= ends) & (ends > 0),
     )
 
 

@@ -1,0 +1,54 @@
+"""Labels of samples that have weights: where the weight is 0 a label stands for nothing, and may be any number."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minpy.ops.inference.rules import without_axis
+from minpy.ops.registry import operator
+
+__all__ = ["labels_that_count"]
+
+
+@operator(name="_labels_that_count", public=False)
+def labels_that_count(label: np.ndarray, weight: np.ndarray, data: np.ndarray, *, axis: int = -1) -> np.ndarray:
+    """Return labels, those whose weight is 0 clipped to the numbers of classes, which the data has along an axis.
+
+    Of labels and weights whose shapes do not fit it returns the labels as they are: whoever multiplies says so.
+    """
+    shape = np.shape(data)
+    axis = range(len(shape))[axis]
+    classes = shape[axis]
+    lengths = (*shape[:axis], 1, *shape[axis + 1 :])
+    if np.size(label) * classes != np.size(data) or not classes:
+        return np.array(label)
+    try:
+        whole = np.broadcast_shapes(lengths, np.shape(weight))
+    except ValueError:
+        return np.array(label)
+    counts = np.broadcast_to(np.not_equal(weight, 0), whole)
+    new = len(whole) - len(lengths)
+    broadcast = tuple(new + place for place, length in enumerate(lengths) if whole[new + place] != length)
+    if new or broadcast:  # a label that is read more than once counts where one of the weights does
+        counts = np.any(counts, axis=(*range(new), *broadcast), keepdims=True)
+    counts = np.reshape(counts, np.shape(label))
+    last = min(classes - 1, np.iinfo(label.dtype).max) if label.dtype.kind in "iu" else classes - 1
+    known = np.where(np.equal(label, label), label, np.zeros_like(label))  # NaN is 0
+    return np.where(counts, label, np.clip(known, 0, last)).astype(label.dtype)
+
+
+labels_that_count.def_grad_zero()
+labels_that_count.may_alias = False
+labels_that_count.is_left_out = True
+
+
+@labels_that_count.def_infer_shape
+def _shapes(inputs: Any, outputs: Any, *, axis: int) -> Any:
+    label, weight, data = inputs
+    if label is None:
+        label = outputs[0]
+    if label is None and data is not None:
+        label = without_axis(data, range(len(data))[axis])
+    return [label, weight, data], [label]
