@@ -138,8 +138,8 @@ def get_mnist_pkl() -> None:
     path = os.path.abspath(os.path.join("data", "mnist.pkl.gz"))
     if not os.path.isfile(path):
         raise FileMissingError(
-            f"get_mnist_pkl: there is no {path}. It is not downloaded; put a copy there. (get_mnist reads the four files "
-            f"of the MNIST database itself: {', '.join(_FILES.values())}.)"
+            f"get_mnist_pkl: there is no {path}. It is not downloaded; put a copy there. (get_mnist reads the four "
+            f"files of the MNIST database itself: {', '.join(_FILES.values())}.)"
         )
 
 
