@@ -501,7 +501,7 @@ CHECKS = {
     "cross of 3 and 2": "np.cross([1, 2, 3], [4, 5]).tolist() == [-15, 12, -3]",
     "cross of ours": "type(np.cross(mx.np.array([1, 2.0]), mx.np.array([3, 4.0]))) is type(mx.np.array([1.0])[0])",
     "cross of many": "np.cross(np.ones((4, 3)), np.ones(2), axisc=0).shape == (3, 4)",
-    "fromstring": "np.fromstring(b'abcd', np.uint8, 2).tolist() == [97, 98] and np.fromstring('a', 'u1').flags.writeable",
+    "fromstring": "np.fromstring(b'abc', 'u1', 2).tolist() == [97, 98] and np.fromstring('a', 'u1').flags.writeable",
     "fromstring of nothing": "np.fromstring(b'', 'f4').shape == (0,)",
     "fromstring of numbers": "np.fromstring('1 2', sep=' ').tolist() == [1, 2]",
     "sum": "np.sum(x for x in [1, 2.5]) == 3.5 and np.sum([[1, 2]], axis=0).tolist() == [1, 2]",
