@@ -231,3 +231,13 @@ WITH_DTYPE = {
 @pytest.mark.parametrize("name", WITH_DTYPE)
 def test_an_array_stands_for_its_dtype(name: str, kind: str) -> None:
     assert WITH_DTYPE[name](HALF[kind]()).dtype == np.float16
+
+
+@pytest.mark.parametrize("kind", HALF)
+def test_an_array_stands_for_its_dtype_in_symbols(kind: str) -> None:
+    x = mx.sym.var("x")
+    half = HALF[kind]()
+    for symbol in (mx.sym.cast(x, dtype=half), x + mx.sym.zeros((2,), dtype=half), mx.sym.ones(2, half)):
+        made = [node for node in symbol.get_internals() if node.attr("dtype") is not None]
+        assert [node.attr("dtype") for node in made] == ["float16"]
+        assert mx.sym.load_json(symbol.tojson()).tojson() == symbol.tojson()
