@@ -206,3 +206,38 @@ def test_a_block_that_is_not_hybridized_takes_options_beside_arrays() -> None:
     assert net([x, x], 3, "square").asnumpy().tolist() == [0, 16]
     with pytest.raises(ArgumentError, match="An input of a block is int 3; expected an NDArray"):
         net(3, 4, "square")
+
+
+HALF = {"nd": lambda: nd.ones((2, 3), dtype="float16"), "np": lambda: mx.np.ones((2, 3), dtype="float16")}
+WITH_DTYPE = {
+    "zeros": lambda dtype: nd.zeros((2,), dtype=dtype),
+    "ones": lambda dtype: nd.ones((2,), dtype=dtype),
+    "full": lambda dtype: nd.full((2,), 1, dtype=dtype),
+    "empty": lambda dtype: nd.empty((2,), dtype=dtype),
+    "arange": lambda dtype: nd.arange(3, dtype=dtype),
+    "array": lambda dtype: nd.array([1], dtype=dtype),
+    "cast": lambda dtype: nd.cast(nd.ones(2), dtype=dtype),
+    "uniform": lambda dtype: nd.random.uniform(shape=(2,), dtype=dtype),
+    "one_hot": lambda dtype: nd.one_hot(nd.array([1]), 3, dtype=dtype),
+    "np.zeros": lambda dtype: mx.np.zeros((2,), dtype=dtype),
+    "np.array": lambda dtype: mx.np.array([1], dtype=dtype),
+    "np.sum": lambda dtype: mx.np.sum(mx.np.ones(2), dtype=dtype),
+    "numpy": lambda dtype: np.zeros(2, dtype),
+}
+
+
+@pytest.mark.filterwarnings("ignore:in the future the `.dtype` attribute:DeprecationWarning")  # before NumPy 2.4
+@pytest.mark.parametrize("kind", HALF)
+@pytest.mark.parametrize("name", WITH_DTYPE)
+def test_an_array_stands_for_its_dtype(name: str, kind: str) -> None:
+    assert WITH_DTYPE[name](HALF[kind]()).dtype == np.float16
+
+
+@pytest.mark.parametrize("kind", HALF)
+def test_an_array_stands_for_its_dtype_in_symbols(kind: str) -> None:
+    x = mx.sym.var("x")
+    half = HALF[kind]()
+    for symbol in (mx.sym.cast(x, dtype=half), x + mx.sym.zeros((2,), dtype=half), mx.sym.ones(2, half)):
+        made = [node for node in symbol.get_internals() if node.attr("dtype") is not None]
+        assert [node.attr("dtype") for node in made] == ["float16"]
+        assert mx.sym.load_json(symbol.tojson()).tojson() == symbol.tojson()

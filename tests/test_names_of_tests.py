@@ -105,7 +105,11 @@ def test_mnist_from_local_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     for function in (mx.test_utils.get_mnist, mx.test_utils.get_mnist_ubyte):
         with pytest.raises(FileMissingError, match=r"no 'train-images-idx3-ubyte', also not with \.gz, in .*data, "):
             function()
+    with pytest.raises(FileMissingError, match=r"there is no \S+mnist\.pkl\.gz\. It is not downloaded; put a copy"):
+        mx.test_utils.get_mnist_pkl()
     (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "mnist.pkl.gz").write_bytes(b"")
+    mx.test_utils.get_mnist_pkl()
     for name, count in (("train", 6), ("t10k", 4)):
         pictures = bytes(index * 7 % 256 for index in range(count * 784))
         (tmp_path / "data" / f"{name}-images-idx3-ubyte").write_bytes(

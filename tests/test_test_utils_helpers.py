@@ -168,8 +168,8 @@ def test_differences_and_speed() -> None:
 def test_what_is_elsewhere_says_so() -> None:
     with pytest.raises(AttributeError, match="has no create_sparse_array: arrays are dense here: draw one with rand_"):
         _ = test_utils.create_sparse_array
-    with pytest.raises(AttributeError, match="has no get_mnist_pkl: it fetches data"):
-        _ = test_utils.get_mnist_pkl
+    with pytest.raises(AttributeError, match="has no get_cifar10: it fetches data"):
+        _ = test_utils.get_cifar10
     with pytest.raises(AttributeError, match=r"has no helper 'retri'\. Did you mean 'retry'"):
         _ = test_utils.retri
 

@@ -31,6 +31,7 @@ def test_the_table_of_operators_is_what_loading_says() -> None:
     rows = PAGE.partition(page.HEAD)[2].partition("\n\n")[0]
     assert rows == page.table(), "run python tests/golden/absent_operators.py, which writes it anew"
     assert len(rows.splitlines()) > 4
+    assert all(f"`{name}`" in rows for name in page.absent())  # whoever searches the page for a name finds it
 
 
 @pytest.mark.parametrize(

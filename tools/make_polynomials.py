@@ -40,8 +40,16 @@ class Row(NamedTuple):
     double: int
 
 
+def value_of(coefficients: list, x: mp.mpf) -> mp.mpf:
+    """Return the value of a polynomial, by Horner's rule."""
+    value = mp.mpf(0)
+    for coefficient in reversed(coefficients):
+        value = coefficient + x * value
+    return value
+
+
 def error_of(row: Row, coefficients: list, points: list) -> list:
-    return [abs(row.weight(x)) * (mp.polyval(coefficients[::-1], x) - row.function(x)) for x in points]
+    return [abs(row.weight(x)) * (value_of(coefficients, x) - row.function(x)) for x in points]
 
 
 def remez(row: Row, count: int) -> list:
@@ -58,7 +66,7 @@ def remez(row: Row, count: int) -> list:
         rows = [[grid[i] ** k for k in range(count)] + [(-1) ** j / weights[i]] for j, i in enumerate(reference)]
         solution = mp.lu_solve(mp.matrix(rows), mp.matrix([values[i] for i in reference]))
         coefficients = [solution[k] for k in range(count)]
-        errors = [w * (mp.polyval(coefficients[::-1], x) - v) for w, x, v in zip(weights, grid, values, strict=True)]
+        errors = [w * (value_of(coefficients, x) - v) for w, x, v in zip(weights, grid, values, strict=True)]
         runs: list[list[int]] = []
         for i, error in enumerate(errors):
             if runs and (errors[runs[-1][0]] > 0) == (error > 0):

@@ -1,6 +1,7 @@
 """What NumPy 2 has taken away beside names of the top, given back to it for old programs that use it.
 
-Keyword arguments that functions have lost, methods that arrays have lost, and the modules and names of `np.lib`.
+Keyword arguments that functions have lost, arguments that they refuse by now, methods that arrays have lost, and the
+modules and names of `np.lib`, `np.linalg` and `np.fft`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import inspect
 import sys
 import warnings
 from collections.abc import Callable
+from types import GeneratorType
 from typing import Any
 
 import numpy
@@ -37,6 +39,8 @@ KEYWORDS: dict[str, dict[str, str | None]] = {
     "save": {"fix_imports": None},
 }
 
+# Modules that are there under another name.
+_OTHER_MODULES = {"fft.helper": "fft._helper", "linalg.linalg": "linalg._linalg"}
 # The modules in which the functions of `np.lib` were; by now each is `_name_impl`.
 _MODULES = (
     "arraypad", "arraysetops", "arrayterator", "function_base", "histograms", "index_tricks", "nanfunctions", "npyio",
@@ -88,7 +92,7 @@ METHODS: dict[str, Callable[..., Any]] = {
 
 
 def restore_calls() -> list[str]:
-    """Give NumPy the keywords, methods and modules back that it had and has not any more, in this process.
+    """Give NumPy the keywords, arguments, methods and modules back that it had and has not any more, in this process.
 
     Call it when the names of the top are there again.
 
@@ -99,7 +103,7 @@ def restore_calls() -> list[str]:
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return [*_keywords(), *_methods(), *_modules()]
+        return [*_keywords(), *_arguments(), *_methods(), *_modules()]
 
 
 def _keywords() -> list[str]:
@@ -151,6 +155,65 @@ def _with_copies(array: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def _with_bytes(fromstring: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(fromstring)
+    def call(string: Any, dtype: Any = float, count: int = -1, *, sep: str = "", **keywords: Any) -> Any:
+        if sep:
+            return fromstring(string, dtype, count, sep=sep, **keywords)
+        content = string.encode("latin-1") if isinstance(string, str) else string
+        return numpy.frombuffer(content, dtype, count).copy() if len(content) else numpy.empty(0, dtype)
+
+    return call
+
+
+def _with_generators(sum_: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(sum_)
+    def call(a: Any, *arguments: Any, **keywords: Any) -> Any:
+        return sum(a) if isinstance(a, GeneratorType) else sum_(a, *arguments, **keywords)
+
+    return call
+
+
+def _with_planes(cross: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(cross)
+    def call(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
+        if axis is not None:
+            axisa = axisb = axisc = axis
+        if not numpy.ndim(a) or not numpy.ndim(b):
+            return cross(a, b, axisa, axisb, axisc)
+        a, b = numpy.moveaxis(a, axisa, -1), numpy.moveaxis(b, axisb, -1)
+        lengths = (a.shape[-1], b.shape[-1])
+        if lengths not in ((2, 2), (2, 3), (3, 2)):
+            return cross(a, b, axisc=axisc)
+        third = a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
+        if lengths == (2, 2):
+            return third
+        if lengths == (2, 3):
+            return numpy.stack([a[..., 1] * b[..., 2], -a[..., 0] * b[..., 2], third], axis=axisc)
+        return numpy.stack([-a[..., 2] * b[..., 1], a[..., 2] * b[..., 0], third], axis=axisc)
+
+    return call
+
+
+# Of functions: arguments that they took, an example of them, and what makes a function that takes them again.
+_ARGUMENTS: dict[str, tuple[str, Callable[[], Any], Callable[..., Any]]] = {
+    "cross": ("vectors of 2", lambda: _np.cross([1, 2], [3, 4]), _with_planes),
+    "fromstring": ("bytes", lambda: _np.fromstring(b"12", "u1"), _with_bytes),
+    "sum": ("generator", lambda: _np.sum(one for one in [1, 2]), _with_generators),
+}
+
+
+def _arguments() -> list[str]:
+    restored = []
+    for name, (what, example, taking) in _ARGUMENTS.items():
+        try:
+            example()
+        except (TypeError, ValueError):
+            setattr(numpy, name, taking(getattr(numpy, name)))
+            restored.append(f"{name}({what})")
+    return restored
+
+
 def _methods() -> list[str]:
     restored = []
     for cls in (numpy.ndarray, numpy.generic):
@@ -181,6 +244,13 @@ def _modules() -> list[str]:
             for one, function in functions.items():
                 if not hasattr(place, one):
                     setattr(place, one, function)
+    for name, now in _OTHER_MODULES.items():
+        package, _, inner = name.partition(".")
+        implementation = _imported(f"numpy.{now}")
+        if _imported(f"numpy.{name}") is None and implementation is not None:
+            sys.modules[f"numpy.{name}"] = implementation
+            setattr(getattr(numpy, package), inner, implementation)
+            restored.append(name)
     return restored
 
 

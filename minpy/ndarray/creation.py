@@ -144,7 +144,7 @@ def empty(
     (2, 3)
     """
     require_dense("nd.empty", stype)
-    return place(NDArray, aligned.empty(_shape(shape), dtype or numpy.float32), resolve_context(ctx))
+    return place(NDArray, aligned.empty(_shape(shape), numpy.float32 if dtype is None else dtype), resolve_context(ctx))
 
 
 def zeros(
@@ -194,7 +194,7 @@ def zeros(
     require_dense("nd.zeros", stype)
     if out is not None:
         return _filled("nd.zeros", out, shape, 0)
-    return place(NDArray, numpy.zeros(_shape(shape), dtype or numpy.float32), resolve_context(ctx))
+    return place(NDArray, numpy.zeros(_shape(shape), numpy.float32 if dtype is None else dtype), resolve_context(ctx))
 
 
 def ones(
@@ -238,7 +238,7 @@ def ones(
     """
     if out is not None:
         return _filled("nd.ones", out, shape, 1)
-    return place(NDArray, numpy.ones(_shape(shape), dtype or numpy.float32), resolve_context(ctx))
+    return place(NDArray, numpy.ones(_shape(shape), numpy.float32 if dtype is None else dtype), resolve_context(ctx))
 
 
 def full(
@@ -276,8 +276,8 @@ def full(
         out[:] = val
         return out
     if is_followed(val):
-        return _followed(filled_with("nd.full", val, _shape(shape), dtype or numpy.float32), ctx)
-    return place(NDArray, filled(_shape(shape), val, dtype or numpy.float32), resolve_context(ctx))
+        return _followed(filled_with("nd.full", val, _shape(shape), numpy.float32 if dtype is None else dtype), ctx)
+    return place(NDArray, filled(_shape(shape), val, numpy.float32 if dtype is None else dtype), resolve_context(ctx))
 
 
 def arange(
@@ -327,12 +327,12 @@ def arange(
     if stop is None:
         start, stop = 0, start
     if holds_followed((start, stop, step)):
-        made = spaced_by(start, stop, step, dtype or numpy.float32)
+        made = spaced_by(start, stop, step, numpy.float32 if dtype is None else dtype)
         return _followed(made if repeat == 1 else numpy.repeat(made, repeat), ctx)
     start, stop, step = (raw_of(as_scalar(value)) for value in (start, stop, step))
     if not step:
         raise ArgumentValueError(f"arange: step is {step!r}; expected the distance of values, which is not 0.")
-    data = evenly_spaced(start, stop, step, repeat, numpy.dtype(dtype or numpy.float32))
+    data = evenly_spaced(start, stop, step, repeat, numpy.dtype(numpy.float32 if dtype is None else dtype))
     return place(NDArray, data, resolve_context(ctx))
 
 
@@ -369,11 +369,13 @@ def linspace(
     array([0. , 0.5, 1. ], dtype=float32)
     """
     if holds_followed((start, stop)):
-        return _followed(between(start, stop, num, endpoint, 0)[0].astype(dtype or numpy.float32), ctx)
+        return _followed(
+            between(start, stop, num, endpoint, 0)[0].astype(numpy.float32 if dtype is None else dtype), ctx
+        )
     return place(
         NDArray,
         numpy.linspace(raw_of(as_scalar(start)), raw_of(as_scalar(stop)), num, endpoint=endpoint).astype(
-            dtype or numpy.float32
+            numpy.float32 if dtype is None else dtype
         ),
         resolve_context(ctx),
     )
@@ -426,7 +428,7 @@ def eye(
     array([[0., 1., 0.],
            [0., 0., 1.]], dtype=float32)
     """
-    data = numpy.eye(N, M or None, k, dtype or numpy.float32)
+    data = numpy.eye(N, M or None, k, numpy.float32 if dtype is None else dtype)
     if out is not None:
         return _filled("nd.eye", out, data.shape, place(NDArray, data, out.context))
     return place(NDArray, data, resolve_context(ctx))

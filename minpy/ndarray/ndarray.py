@@ -104,6 +104,11 @@ class NDArray(Members):
         return self._data.dtype.type
 
     @property
+    def __numpy_dtype__(self) -> numpy.dtype:
+        """What NumPy takes an array for where a dtype is asked for; NumPy 2.4 and newer read no `dtype` of others."""
+        return self._data.dtype
+
+    @property
     def size(self) -> int:
         """The number of elements."""
         return self._data.size

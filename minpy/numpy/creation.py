@@ -139,7 +139,7 @@ def zeros(shape: Any, dtype: Any = None, order: Any = "C", ctx: Context | None =
     >>> np.zeros(2)
     array([0., 0.], dtype=float32)
     """
-    return _placed(numpy.zeros(shape, dtype or default_float(), order), ctx)
+    return _placed(numpy.zeros(shape, default_float() if dtype is None else dtype, order), ctx)
 
 
 def ones(shape: Any, dtype: Any = None, order: Any = "C", ctx: Context | None = None) -> Any:
@@ -170,7 +170,7 @@ def ones(shape: Any, dtype: Any = None, order: Any = "C", ctx: Context | None = 
     >>> np.ones(2)
     array([1., 1.], dtype=float32)
     """
-    return _placed(numpy.ones(shape, dtype or default_float(), order), ctx)
+    return _placed(numpy.ones(shape, default_float() if dtype is None else dtype, order), ctx)
 
 
 def empty(shape: Any, dtype: Any = None, order: Any = "C", ctx: Context | None = None) -> Any:
@@ -201,7 +201,7 @@ def empty(shape: Any, dtype: Any = None, order: Any = "C", ctx: Context | None =
     >>> np.empty((2, 3)).shape
     (2, 3)
     """
-    return _placed(numpy.empty(shape, dtype or default_float(), order), ctx)
+    return _placed(numpy.empty(shape, default_float() if dtype is None else dtype, order), ctx)
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", ctx: Context | None = None) -> Any:
@@ -277,8 +277,10 @@ def arange(
     if stop is None:
         start, stop = 0, start
     if holds_followed((start, stop, step)):
-        return _followed(spaced_by(start, stop, step, dtype or default_float()), ctx)
-    return _placed(numpy.arange(*map(raw_of, (start, stop, step))).astype(dtype or default_float()), ctx)
+        return _followed(spaced_by(start, stop, step, default_float() if dtype is None else dtype), ctx)
+    return _placed(
+        numpy.arange(*map(raw_of, (start, stop, step))).astype(default_float() if dtype is None else dtype), ctx
+    )
 
 
 def linspace(
@@ -325,10 +327,10 @@ def linspace(
     """
     if holds_followed((start, stop)):
         made, distance = between(start, stop, num, endpoint, axis)
-        result = _followed(made.astype(dtype or default_float()), ctx)
+        result = _followed(made.astype(default_float() if dtype is None else dtype), ctx)
         return (result, distance) if retstep else result
     values, step = numpy.linspace(raw_of(start), raw_of(stop), num, endpoint, retstep=True, axis=axis)
-    result = _placed(values.astype(dtype or default_float()), ctx)
+    result = _placed(values.astype(default_float() if dtype is None else dtype), ctx)
     return (result, step) if retstep else result
 
 
@@ -367,9 +369,9 @@ def logspace(
     """
     if holds_followed((start, stop, base)):
         exponents, _ = between(start, stop, num, endpoint, axis)
-        return _followed(numpy.power(base, exponents).astype(dtype or default_float()), None)
+        return _followed(numpy.power(base, exponents).astype(default_float() if dtype is None else dtype), None)
     values = numpy.logspace(raw_of(start), raw_of(stop), num, endpoint, raw_of(base), axis=axis)
-    return _placed(values.astype(dtype or default_float()), None)
+    return _placed(values.astype(default_float() if dtype is None else dtype), None)
 
 
 def geomspace(start: float, stop: float, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
@@ -397,9 +399,9 @@ def geomspace(start: float, stop: float, num: int = 50, endpoint: bool = True, d
     """
     if holds_followed((start, stop)):
         exponents, _ = between(numpy.log(start), numpy.log(stop), num, endpoint, axis)
-        return _followed(numpy.exp(exponents).astype(dtype or default_float()), None)
+        return _followed(numpy.exp(exponents).astype(default_float() if dtype is None else dtype), None)
     values = numpy.geomspace(raw_of(start), raw_of(stop), num, endpoint, axis=axis)
-    return _placed(values.astype(dtype or default_float()), None)
+    return _placed(values.astype(default_float() if dtype is None else dtype), None)
 
 
 def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None, ctx: Context | None = None) -> Any:
@@ -434,7 +436,7 @@ def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None, ctx: Contex
     array([[1., 0.],
            [0., 1.]], dtype=float32)
     """
-    return _placed(numpy.eye(N, M, k, dtype or default_float()), ctx)
+    return _placed(numpy.eye(N, M, k, default_float() if dtype is None else dtype), ctx)
 
 
 def identity(n: int, dtype: Any = None, ctx: Context | None = None) -> Any:
@@ -498,7 +500,7 @@ def _window(name: str, formula: str) -> Any:
     source = vars(numpy)[name]
 
     def window(M: int, dtype: Any = None, ctx: Context | None = None) -> Any:
-        return _placed(source(M).astype(dtype or default_float()), ctx)
+        return _placed(source(M).astype(default_float() if dtype is None else dtype), ctx)
 
     window.__name__ = window.__qualname__ = name
     window.__doc__ = f"""Return the {name.capitalize()} window of M points: {formula}.

@@ -73,7 +73,7 @@ def finished(value: Any, dtype: Any, context: Context | None) -> Any:
 
     data = numpy.asarray(value)
     if dtype is not None or data.dtype == numpy.float64:
-        data = data.astype(dtype or default_float())
+        data = data.astype(default_float() if dtype is None else dtype)
     return place(ndarray, data, resolve_context(context))
 
 
@@ -82,7 +82,7 @@ def on_device(made: Any, dtype: Any, context: Context | None) -> Any:
     from minpy.context import resolve_context
 
     if made.dtype != (dtype or made.dtype) or made.dtype == numpy.float64:
-        made = made.astype(dtype or default_float())
+        made = made.astype(default_float() if dtype is None else dtype)
     return made if context is None else made.as_in_context(resolve_context(context))
 
 
@@ -144,7 +144,7 @@ def randint(low: int, high: int | None = None, size: Any = None, dtype: Any = No
         raise ArgumentError(f"randint: low {low} is not below high {high}; numbers lie in [low, high).")
     if TRACES and tracing.trace is not None:
         return tracing.trace.draw("randint", (low, high), {"size": size, "dtype": dtype})
-    return finished(generator().integers(low, high, size, dtype or numpy.int64), None, ctx)
+    return finished(generator().integers(low, high, size, numpy.int64 if dtype is None else dtype), None, ctx)
 
 
 def shuffle(x: Any) -> None:

@@ -223,6 +223,8 @@ def parsed_attributes(operator: Operator, kind: str, given: dict[str, Any]) -> d
     attributes = {}
     for key, value in given.items():
         if key in known:
+            if key == "dtype" and isinstance(value, Array):  # that of the array is meant
+                value = value.dtype
             attributes[key] = parse_attribute(value, known[key], kind)
         elif operator.signature.open_ended:
             attributes[key] = value

@@ -47,12 +47,12 @@ def zeros(shape: Shape, dtype: Any = None, **kwargs: Any) -> Symbol:
     >>> sym.zeros((2, 3)).infer_shape()
     ([], [(2, 3)], [])
     """
-    return _made("_zeros", {"shape": _shape(shape), "dtype": dtype or "float32"}, kwargs)
+    return _made("_zeros", {"shape": _shape(shape), "dtype": "float32" if dtype is None else dtype}, kwargs)
 
 
 def ones(shape: Shape, dtype: Any = None, **kwargs: Any) -> Symbol:
     """Return the symbol of an array of ones; see `zeros`."""
-    return _made("_ones", {"shape": _shape(shape), "dtype": dtype or "float32"}, kwargs)
+    return _made("_ones", {"shape": _shape(shape), "dtype": "float32" if dtype is None else dtype}, kwargs)
 
 
 def histogram(a: Symbol, bins: Any = 10, range: Sequence[float] | None = None, **kwargs: Any) -> Symbol:
@@ -91,7 +91,7 @@ def histogram(a: Symbol, bins: Any = 10, range: Sequence[float] | None = None, *
 
 def full(shape: Shape, val: float, dtype: Any = None, **kwargs: Any) -> Symbol:
     """Return the symbol of an array with the same value everywhere; see `zeros`."""
-    return _made("_full", {"shape": _shape(shape), "value": float(val), "dtype": dtype or "float32"}, kwargs)
+    return _made("_full", {"shape": _shape(shape), "value": float(val), "dtype": "float32" if dtype is None else dtype}, kwargs)
 
 
 def arange(
@@ -105,19 +105,19 @@ def arange(
 ) -> Symbol:
     """Return the symbol of evenly spaced values in [start, stop), each `repeat` times; with one bound in [0, start)."""
     attributes = {"start": start, "stop": stop, "step": step, "repeat": repeat, "infer_range": infer_range}
-    return _made("_arange", {**attributes, "dtype": dtype or "float32"}, {"name": name})
+    return _made("_arange", {**attributes, "dtype": "float32" if dtype is None else dtype}, {"name": name})
 
 
 def eye(N: int, M: int = 0, k: int = 0, dtype: Any = None, **kwargs: Any) -> Symbol:
     """Return the symbol of a matrix of N rows and M columns (0: N) with ones on the diagonal `k`."""
-    return _made("_eye", {"N": N, "M": M, "k": k, "dtype": dtype or "float32"}, kwargs)
+    return _made("_eye", {"N": N, "M": M, "k": k, "dtype": "float32" if dtype is None else dtype}, kwargs)
 
 
 def linspace(
     start: float, stop: float, num: int, endpoint: bool = True, name: str | None = None, dtype: Any = None
 ) -> Symbol:
     """Return the symbol of `num` evenly spaced values from `start` to `stop`."""
-    attributes = {"start": start, "stop": stop, "num": num, "endpoint": endpoint, "dtype": dtype or "float32"}
+    attributes = {"start": start, "stop": stop, "num": num, "endpoint": endpoint, "dtype": "float32" if dtype is None else dtype}
     return _made("_linspace", attributes, {"name": name})
 
 

@@ -22,7 +22,7 @@ from minpy.test_utils.comparing import (
     same_array,
 )
 from minpy.test_utils.consistency import check_consistency, check_speed, numeric_grad, same_symbol_structure
-from minpy.test_utils.datasets import DummyIter, get_mnist, get_mnist_iterator, get_mnist_ubyte
+from minpy.test_utils.datasets import DummyIter, get_mnist, get_mnist_iterator, get_mnist_pkl, get_mnist_ubyte
 from minpy.test_utils.defaults import (
     default_context,
     default_dtype,
@@ -116,6 +116,7 @@ __all__ = [
     "get_identity_mat_batch",
     "get_mnist",
     "get_mnist_iterator",
+    "get_mnist_pkl",
     "get_mnist_ubyte",
     "get_rtol",
     "get_tolerance",
@@ -174,7 +175,6 @@ _ELSEWHERE = {
             "get_bz2_data",
             "get_cifar10",
             "get_im2rec_path",
-            "get_mnist_pkl",
             "get_zip_data",
         ),
         _DATA,

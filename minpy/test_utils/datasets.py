@@ -12,7 +12,7 @@ from minpy.core.errors import FileMissingError
 from minpy.io import DataIter, MNISTIter
 from minpy.io.idx_files import read_idx
 
-__all__ = ["DummyIter", "get_mnist", "get_mnist_iterator", "get_mnist_ubyte"]
+__all__ = ["DummyIter", "get_mnist", "get_mnist_iterator", "get_mnist_pkl", "get_mnist_ubyte"]
 
 _FILES = {
     "train_data": "train-images-idx3-ubyte",
@@ -118,6 +118,29 @@ def get_mnist_ubyte() -> None:
     """
     for name in _FILES.values():
         _found(name)
+
+
+def get_mnist_pkl() -> None:
+    """See that the file `data/mnist.pkl.gz` is there, where programs that call this unpickle the digits from.
+
+    Raises
+    ------
+    FileMissingError
+        If it is not.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> mx.test_utils.get_mnist_pkl()  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    minpy.core.errors.FileMissingError: get_mnist_pkl: there is no ...mnist.pkl.gz. It is not downloaded; put a copy ...
+    """
+    path = os.path.abspath(os.path.join("data", "mnist.pkl.gz"))
+    if not os.path.isfile(path):
+        raise FileMissingError(
+            f"get_mnist_pkl: there is no {path}. It is not downloaded; put a copy there. (get_mnist reads the four "
+            f"files of the MNIST database itself: {', '.join(_FILES.values())}.)"
+        )
 
 
 def get_mnist_iterator(

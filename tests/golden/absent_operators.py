@@ -11,7 +11,6 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 PAGE = HERE.parent.parent / "docs" / "guide" / "which_files_load.md"
 HEAD = "| operators | what loading says of each |\n|---|---|\n"
-_MOST = 10
 
 
 def absent() -> list[str]:
@@ -42,8 +41,7 @@ def table() -> str:
         groups.setdefault(advice_of(name), []).append(name)
     rows = []
     for advice, names in groups.items():
-        more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
-        rows.append(f"| {', '.join(f'`{name}`' for name in names[:_MOST])}{more} | {advice} |")
+        rows.append(f"| {', '.join(f'`{name}`' for name in names)} | {advice} |")
     return "\n".join(rows)
 
 
