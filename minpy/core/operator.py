@@ -103,6 +103,7 @@ class Operator(BaseOperator):
         if outputs is not None:
             self.outputs = declared_outputs(outputs, f"{getattr(forward, '__name__', 'the operator')}")
             self.notes_arrays = len(self.outputs) > 1
+            self.usual_outputs = len(self.outputs) if self.notes_arrays else 0
         elif not builtin and visible_outputs is None:
             self.outputs = LearnedOutputs(forward, default_attributes(self.signature))
         self._with_inputs: dict[str, Operator] = {}
@@ -139,7 +140,7 @@ class Operator(BaseOperator):
             auxiliary=self.auxiliary,
         )
         made.is_method = self.is_method
-        made.outputs, made.notes_arrays = self.outputs, self.notes_arrays
+        made.outputs, made.notes_arrays, made.usual_outputs = self.outputs, self.notes_arrays, self.usual_outputs
         return made
 
     def note_outputs(self, count: int, attributes: dict[str, Any]) -> None:
@@ -151,6 +152,9 @@ class Operator(BaseOperator):
             If it is said that there are others.
         """
         if type(self.outputs) is LearnedOutputs:
+            if count and count == self.outputs.told:  # by the function's code: all its calls return so many
+                self.usual_outputs = count
+                return
             self.outputs.note(count, attributes)
             self.notes_arrays = True  # calls with other attributes may return them
         elif self.visible_outputs is None:

@@ -132,8 +132,6 @@ class LearnedOutputs:
 
     def note(self, count: int, attributes: Mapping[str, Any]) -> None:
         """Note how many arrays a call returned in a tuple or list; 0 for an array that is in none."""
-        if count == self._told and not self._seen:  # most functions: their code says it
-            return
         key = self._key(attributes)
         if self._seen.get(key, count) != count:
             self._varying.add(key)
@@ -159,11 +157,11 @@ class LearnedOutputs:
         """Return how many arrays a call with exactly these attributes returns in a tuple; None if not known."""
         if self._seen and (seen := self._seen.get(self._key(attributes))) is not None:
             return seen
-        return self._told
+        return self.told
 
     @property
-    def _told(self) -> int | None:
-        """What the function's code says."""
+    def told(self) -> int | None:
+        """How many arrays in a tuple the function's code says that it returns; None if it does not say."""
         if self._read == _UNREAD:
             self._read = number_returned(self._function)
         return self._read
