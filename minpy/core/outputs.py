@@ -13,7 +13,14 @@ from typing import Any
 
 from minpy.core.errors import ArgumentError, describe
 
-__all__ = ["LearnedOutputs", "declared_outputs", "number_returned", "numbered_outputs", "require_declared", "returns_tuple_of_one"]
+__all__ = [
+    "LearnedOutputs",
+    "declared_outputs",
+    "number_returned",
+    "numbered_outputs",
+    "require_declared",
+    "returns_tuple_of_one",
+]
 
 _BUILDING = ("BUILD_TUPLE", "BUILD_LIST")
 _UNREAD = -1
@@ -67,8 +74,9 @@ def require_declared(operator: str, names: Sequence[str], count: int) -> None:
         text = f"returned one array, and {said}. Say outputs=1, or return a tuple with one array for each."
     elif count == 1:
         text = f"returned a tuple of one array, and {said}. " + (
-            "Return the array itself." if len(names) == 1 else "Say outputs=1 and return the array itself, or return "
-            "one array for each."
+            "Return the array itself."
+            if len(names) == 1
+            else "Say outputs=1 and return the array itself, or return one array for each."
         )
     else:
         text = f"returned {count} array(s), and {said}. Say outputs={count}, or return one array for each."
@@ -136,7 +144,8 @@ class LearnedOutputs:
         if self._seen.get(key, count) != count:
             self._varying.add(key)
         elif len(self._seen) >= _MOST_SEEN and key not in self._seen:
-            self._seen.pop([*self._seen][0], None)
+            earlier = [*self._seen]  # at once: other threads may note, too
+            self._seen.pop(earlier[0], None)
         self._seen[key] = count
 
     def varies(self, attributes: Mapping[str, Any]) -> bool:
