@@ -39,7 +39,7 @@ def is_followed(value: Any) -> bool:
 
 def holds_followed(values: Collection[Any]) -> bool:
     """Tell the same of any of several values. Of nested lists of numbers that is a look at types, level by level."""
-    level: Collection[Any] = values
+    level: Any = values
     for _ in range(_DEEPEST):  # a list may hold itself
         if _NUMBERS.issuperset(map(type, level)):
             return False
