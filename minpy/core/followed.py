@@ -44,7 +44,8 @@ def holds_followed(values: Collection[Any]) -> bool:
         if _NUMBERS.issuperset(map(type, level)):
             return False
         nests = []
-        for cls in {*map(type, level)}:
+        classes: set[Any] = {*map(type, level)}
+        for cls in classes:
             kind = _kinds.get(cls)
             if kind is None:
                 kind = dispatch.kind_of(cls)
