@@ -424,14 +424,18 @@ def test_another_number_than_declared_is_an_error_on_arrays_too() -> None:
         (
             2,
             lambda x: x,
-            "returned one array, and its outputs are said to be 2: output0, output1. Say outputs=1, or return a tuple "
-            "with one array for each.",
+            (
+                "returned one array, and its outputs are said to be 2: output0, output1. Say outputs=1, or return a "
+                "tuple with one array for each."
+            ),
         ),
         (
             2,
             lambda x: (x,),
-            "returned a tuple of one array, and its outputs are said to be 2: output0, output1. Say outputs=1 and "
-            "return the array itself, or return one array for each.",
+            (
+                "returned a tuple of one array, and its outputs are said to be 2: output0, output1. Say outputs=1 and "
+                "return the array itself, or return one array for each."
+            ),
         ),
         (
             1,
@@ -500,7 +504,8 @@ def test_calls_that_return_an_array_alone_are_noted_beside_others() -> None:
 def test_what_is_learned_of_attributes_is_bounded() -> None:
     @customop("numpy")
     def scaled(x, *, by):
-        return tuple([x * by, x])
+        parts = [x * by, x]
+        return tuple(parts)
 
     for step in range(1500):
         scaled(1.0, by=step)

@@ -61,11 +61,12 @@ def with_arrays(
     function: Callable[..., Any], arguments: Sequence[Any], keywords: dict[str, Any]
 ) -> tuple[Sequence[Any], dict[str, Any]]:
     """Return the arguments of a call of NumPy's with arrays in the place of lists that hold what is followed."""
-    values = (*arguments, *keywords.values())
+    values = (*arguments, *keywords.values()) if keywords else arguments
     name = getattr(function, "__name__", "")
     if name in _OF_SEVERAL:
         for value in values:
-            if type(value) in _LISTS and not _LISTS.isdisjoint(map(type, value)):
+            cls = type(value)
+            if (cls is list or cls is tuple) and not _LISTS.isdisjoint(map(type, value)):
                 break
         else:
             return arguments, keywords

@@ -19,7 +19,7 @@ from typing import Any, Literal
 import numpy
 
 from minpy.core.errors import ArgumentError, ArgumentValueError, describe, nearest
-from minpy.core.warning import warn_caller
+from minpy.core.places import warn_at_program
 
 __all__ = ["Attribute", "ShownSignature", "Signature", "parse_attribute", "read_signature"]
 
@@ -392,7 +392,7 @@ def warn_ignored(operator_name: str, signature: Signature, name: str) -> None:
         return
     _IGNORED.add((operator_name, name))
     known = [*signature.inputs, *signature.attributes]
-    warn_caller(
+    warn_at_program(
         f"{operator_name} ignores {name}=..., as in MXNet: it takes {', '.join(known)}.{nearest(name, known)} "
         "Leave it out."
     )

@@ -75,6 +75,8 @@ class BaseOperator:
     guarded: bool = False
     # Whether calls that return an array alone are noted, too: a user's function may return several.
     notes_arrays: bool = False
+    # A number of arrays in a tuple that need not be noted, as it is known; 0: there is none.
+    usual_outputs: int = 0
     is_method: bool = False
     # Whether `name=` in a call is no argument, but names the call in a graph.
     takes_name: bool = True

@@ -39,12 +39,13 @@ def is_followed(value: Any) -> bool:
 
 def holds_followed(values: Collection[Any]) -> bool:
     """Tell the same of any of several values. Of nested lists of numbers that is a look at types, level by level."""
-    level = values
+    level: Any = values
     for _ in range(_DEEPEST):  # a list may hold itself
         if _NUMBERS.issuperset(map(type, level)):
             return False
         nests = []
-        for cls in {*map(type, level)}:
+        classes: set[Any] = {*map(type, level)}
+        for cls in classes:
             kind = _kinds.get(cls)
             if kind is None:
                 kind = dispatch.kind_of(cls)

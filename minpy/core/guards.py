@@ -5,8 +5,8 @@ Built-in operators are trusted, and run without.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
+from sys import getrefcount
 from typing import Any
 from weakref import getweakrefcount
 
@@ -67,12 +67,13 @@ def run_guarded(operator: Any, views: Sequence[Any], attributes: dict[str, Any])
     if type(answer) is numpy.ndarray:
         if operator.notes_arrays:
             operator.note_outputs(0, attributes)
-        return answer if sys.getrefcount(answer) <= _SOLE and _is_fresh(operator, answer) else answer.copy()
+        return answer if getrefcount(answer) <= _SOLE and _is_fresh(operator, answer) else answer.copy()
     if isinstance(answer, (tuple, list)):
         # Arrays that only this tuple refers to are fresh if only we refer to the tuple.
-        sole = type(answer) in (tuple, list) and sys.getrefcount(answer) <= _SOLE
-        operator.note_outputs(len(answer), attributes)
-        return tuple(_checked_output(operator, value, index, sole) for index, value in enumerate(answer))
+        sole = type(answer) in (tuple, list) and getrefcount(answer) <= _SOLE
+        if len(answer) != operator.usual_outputs or not answer:
+            operator.note_outputs(len(answer), attributes)
+        return tuple([_checked_output(operator, value, index, sole) for index, value in enumerate(answer)])
     answer = _checked_output(operator, answer, None, False)
     if operator.notes_arrays:
         operator.note_outputs(0, attributes)
@@ -87,7 +88,7 @@ def _is_fresh(operator: Any, value: numpy.ndarray) -> bool:
 
 def _checked_output(operator: Any, value: Any, index: int | None, sole: bool) -> Any:
     if type(value) is numpy.ndarray:
-        fresh = sole and sys.getrefcount(value) <= _SOLE_IN_TUPLE and _is_fresh(operator, value)
+        fresh = sole and getrefcount(value) <= _SOLE_IN_TUPLE and _is_fresh(operator, value)
         return value if fresh else value.copy()
     if isinstance(value, (numpy.ndarray, numpy.generic, float, int, complex)):
         if isinstance(value, numpy.ndarray):  # of a subclass, whose methods may return what they like
@@ -152,18 +153,18 @@ def call_line(operator: Any, what: str, inputs: Sequence[Any], mode: str, rule: 
 
 
 def _sole_references() -> tuple[int, int]:
-    """Measure what `sys.getrefcount` says of an array that only a local, or a tuple of outputs, refers to."""
+    """Measure what `getrefcount` says of an array that only a local, or a tuple of outputs, refers to."""
 
     def fresh() -> Any:
         return numpy.zeros(1)
 
     def count(_: Any, value: Any, index: int | None, sole: bool) -> int:
-        return sys.getrefcount(value) + 0 * bool(index)
+        return getrefcount(value) + 0 * bool(index)
 
     answer = fresh()
-    alone = sys.getrefcount(answer)
+    alone = getrefcount(answer)
     answer = (fresh(), fresh())
-    return alone, max(count(None, value, index, True) for index, value in enumerate(answer))
+    return alone, max([count(None, value, index, True) for index, value in enumerate(answer)])
 
 
 _SOLE, _SOLE_IN_TUPLE = _sole_references()

@@ -13,7 +13,14 @@ from typing import Any
 
 from minpy.core.errors import ArgumentError, describe
 
-__all__ = ["LearnedOutputs", "declared_outputs", "number_returned", "numbered_outputs", "require_declared", "returns_tuple_of_one"]
+__all__ = [
+    "LearnedOutputs",
+    "declared_outputs",
+    "number_returned",
+    "numbered_outputs",
+    "require_declared",
+    "returns_tuple_of_one",
+]
 
 _BUILDING = ("BUILD_TUPLE", "BUILD_LIST")
 _UNREAD = -1
@@ -67,8 +74,9 @@ def require_declared(operator: str, names: Sequence[str], count: int) -> None:
         text = f"returned one array, and {said}. Say outputs=1, or return a tuple with one array for each."
     elif count == 1:
         text = f"returned a tuple of one array, and {said}. " + (
-            "Return the array itself." if len(names) == 1 else "Say outputs=1 and return the array itself, or return "
-            "one array for each."
+            "Return the array itself."
+            if len(names) == 1
+            else "Say outputs=1 and return the array itself, or return one array for each."
         )
     else:
         text = f"returned {count} array(s), and {said}. Say outputs={count}, or return one array for each."
@@ -132,13 +140,12 @@ class LearnedOutputs:
 
     def note(self, count: int, attributes: Mapping[str, Any]) -> None:
         """Note how many arrays a call returned in a tuple or list; 0 for an array that is in none."""
-        if count == self._told and not self._seen:  # most functions: their code says it
-            return
         key = self._key(attributes)
         if self._seen.get(key, count) != count:
             self._varying.add(key)
         elif len(self._seen) >= _MOST_SEEN and key not in self._seen:
-            self._seen.pop([*self._seen][0], None)
+            earlier = [*self._seen]  # at once: other threads may note, too
+            self._seen.pop(earlier[0], None)
         self._seen[key] = count
 
     def varies(self, attributes: Mapping[str, Any]) -> bool:
@@ -159,11 +166,11 @@ class LearnedOutputs:
         """Return how many arrays a call with exactly these attributes returns in a tuple; None if not known."""
         if self._seen and (seen := self._seen.get(self._key(attributes))) is not None:
             return seen
-        return self._told
+        return self.told
 
     @property
-    def _told(self) -> int | None:
-        """What the function's code says."""
+    def told(self) -> int | None:
+        """How many arrays in a tuple the function's code says that it returns; None if it does not say."""
         if self._read == _UNREAD:
             self._read = number_returned(self._function)
         return self._read

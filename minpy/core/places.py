@@ -42,4 +42,4 @@ def warn_at_program(message: str, category: type[Warning] = UserWarning) -> None
 
 
 def _is_of_program(filename: str) -> bool:
-    return not filename.startswith(_PACKAGE) and not filename.startswith("<frozen")
+    return not filename.startswith((_PACKAGE, "<frozen", "<minpy"))  # the last: code that graphs become

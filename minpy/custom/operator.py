@@ -28,9 +28,9 @@ from minpy.core.errors import (
     nearest,
     operator_error,
 )
+from minpy.core.places import warn_at_program
 from minpy.core.rules import Plan
 from minpy.core.state import state
-from minpy.core.warning import warn_caller
 from minpy.custom.answers import (
     checked_shapes,
     checked_types,
@@ -374,7 +374,7 @@ class PropOperator(BaseOperator):
         who, name = f"{type(self.op).__name__}.backward", self.arguments[index]
         if (self.__name__, name) not in _UNWRITTEN:
             _UNWRITTEN.add((self.__name__, name))
-            warn_caller(
+            warn_at_program(
                 f"{who} left the gradient of {name!r} unwritten: it is taken for zero (in MXNet it is whatever the "
                 f"memory holds). Assign it: self.assign(in_grad[{index}], req[{index}], value), or 0."
             )

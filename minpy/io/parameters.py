@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from minpy.core.errors import ArgumentError, ArgumentValueError, describe, nearest
-from minpy.core.warning import warn_caller
+from minpy.core.places import warn_at_program
 
 __all__ = ["REQUIRED", "parsed"]
 
@@ -122,7 +122,7 @@ def parsed(function: str, table: Table, positional: tuple[Any, ...], given: Mapp
     for name in given:
         if name not in table and (function, name) not in _IGNORED:
             _IGNORED.add((function, name))
-            warn_caller(
+            warn_at_program(
                 f"{function} ignores {name}=...: it has no such argument, as in MXNet.{nearest(name, table)} "
                 "Leave it out."
             )

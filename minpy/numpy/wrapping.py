@@ -21,6 +21,8 @@ _BOXES = Box.types
 
 def wrap_result(value: Any) -> Any:
     """Return NumPy arrays and numbers, also inside tuples and lists, as `minpy.numpy.ndarray`s; all else as it is."""
+    if type(value) is ndarray:
+        return value
     if isinstance(value, numpy.ndarray):
         return new_array(ndarray, value) if value.dtype.kind in "fciub" else value
     if isinstance(value, numpy.number):
