@@ -91,7 +91,9 @@ def histogram(a: Symbol, bins: Any = 10, range: Sequence[float] | None = None, *
 
 def full(shape: Shape, val: float, dtype: Any = None, **kwargs: Any) -> Symbol:
     """Return the symbol of an array with the same value everywhere; see `zeros`."""
-    return _made("_full", {"shape": _shape(shape), "value": float(val), "dtype": "float32" if dtype is None else dtype}, kwargs)
+    return _made(
+        "_full", {"shape": _shape(shape), "value": float(val), "dtype": "float32" if dtype is None else dtype}, kwargs
+    )
 
 
 def arange(
@@ -117,7 +119,13 @@ def linspace(
     start: float, stop: float, num: int, endpoint: bool = True, name: str | None = None, dtype: Any = None
 ) -> Symbol:
     """Return the symbol of `num` evenly spaced values from `start` to `stop`."""
-    attributes = {"start": start, "stop": stop, "num": num, "endpoint": endpoint, "dtype": "float32" if dtype is None else dtype}
+    attributes = {
+        "start": start,
+        "stop": stop,
+        "num": num,
+        "endpoint": endpoint,
+        "dtype": "float32" if dtype is None else dtype,
+    }
     return _made("_linspace", attributes, {"name": name})
 
 
