@@ -26,7 +26,8 @@ def in_known_order(
     order = keywords.get("order") if "order" in keywords else arguments[place] if len(arguments) > place else "C"
     if order not in ("A", "K") or not arguments or not isinstance(arguments[0], Array):
         return arguments, keywords
-    array, raw = arguments[0], arguments[0]._data
+    array: Any = arguments[0]
+    raw = array._data
     if order == "A":
         known = "F" if raw.flags.fnc else "C"
     elif function is numpy.ravel:
