@@ -135,7 +135,9 @@ CONFLICTS: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: CONV.infer_shape(x=(2, 3, 8)),
         (
             "infer_shape: node 'conv' (Convolution, kernel=(3, 3), num_filter=4): data x (2, 3, 8), weight "
-            "conv_weight ?, bias conv_bias ?: (2, 3, 8) and (?, ?, ?, ?) differ. (variable x: given to infer_shape)"
+            "conv_weight ?, bias conv_bias ?: data has shape (2, 3, 8), with 3 axes; expected 4: (batch, channels, "
+            "height, width). One item without a batch becomes a batch of one with data.expand_dims(0). (variable x: "
+            "given to infer_shape)"
         ),
     ),
     "elementwise": (

@@ -247,8 +247,10 @@ def test_iteration_gives_views() -> None:
         row *= 2
     assert [row.asnumpy().tolist() for row in x] == [[2, 4], [6, 8]]
     assert [list(pair) for pair in itertools.pairwise(nd.arange(3))] != []
+    with pytest.raises(TypeError, match=r"iteration over a zero-dimensional array: it has no axis\. Use \.item\(\)"):
+        iter(nd.array(3))
     with pytest.raises(TypeError, match=r"len\(\) of a zero-dimensional array"):
-        iter(nd.array(3)).__next__()
+        len(nd.array(3))
 
 
 @pytest.mark.parametrize(
