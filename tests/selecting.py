@@ -59,6 +59,7 @@ _TABLE_OF_OPERATORS = "test_operator_table.py::test_op_check"
 
 # Of every room, files of tests that take a second at most: what a change breaks first.
 QUICK: dict[str, tuple[str, ...]] = {
+    "array_variants": ("test_minpy_dispatch.py",),
     "bridge": ("test_numpy_protocols.py",),
     "checking": ("test_check.py", "test_arguments.py"),
     "compiling": ("test_compile_function.py", "test_guards_of_gradients.py"),
@@ -124,6 +125,7 @@ QUICK: dict[str, tuple[str, ...]] = {
     "test_utils": ("test_test_utils.py",),
     "tools": ("test_im2rec.py",),
     "all of them": ("test_docstrings.py", "test_exports.py", "test_small_modules.py", "test_visualization.py"),
+    "utils": ("test_minpy_api.py",),
 }
 
 
