@@ -126,7 +126,6 @@ QUICK: dict[str, tuple[str, ...]] = {
     "test_utils": ("test_test_utils.py",),
     "utils": ("test_minpy_dispatch.py",),
     "tools": ("test_im2rec.py",),
-    "utils": ("test_minpy_gradients.py",),
     "all of them": ("test_docstrings.py", "test_exports.py", "test_small_modules.py", "test_visualization.py"),
 }
 

@@ -417,6 +417,8 @@ def test_executors_die_with_their_last_reference() -> None:
         return [weakref.ref(one) for one in kept]
 
     run()
+    with mx.compile.disabled():  # which imports modules when it is first used
+        run()
     gc.collect()
     gc.disable()
     try:

@@ -248,7 +248,9 @@ def test_iteration_gives_views() -> None:
     assert [row.asnumpy().tolist() for row in x] == [[2, 4], [6, 8]]
     assert [list(pair) for pair in itertools.pairwise(nd.arange(3))] != []
     with pytest.raises(TypeError, match=r"iteration over a zero-dimensional array: it has no axis\. Use \.item\(\)"):
-        iter(nd.array(3)).__next__()
+        iter(nd.array(3))
+    with pytest.raises(TypeError, match=r"len\(\) of a zero-dimensional array"):
+        len(nd.array(3))
 
 
 @pytest.mark.parametrize(
