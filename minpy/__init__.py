@@ -50,6 +50,9 @@ try:
     from minpy.version import __version__
 finally:
     if _collected:
+        if not gc.get_freeze_count():  # to the oldest generation, or enabling begins with a walk over all of it
+            gc.freeze()
+            gc.unfreeze()
         gc.enable()
 
 __all__ = [

@@ -34,7 +34,6 @@ from minpy.namespaces import listing, missing
 from minpy.ndarray.ndarray import NDArray
 from minpy.ndarray.variables import mark_variable
 from minpy.ops.registry import operator
-from minpy.symbol.recorded import recorded_symbol
 from minpy.symbol.symbol import Symbol
 
 __all__ = [
@@ -464,4 +463,6 @@ def get_symbol(x: NDArray) -> Symbol:
     >>> mx.autograd.get_symbol(y).list_arguments()
     ['var0']
     """
+    from minpy.symbol.recorded import recorded_symbol  # few programs ask for it
+
     return recorded_symbol(x)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from html import escape
 from itertools import pairwise
 from typing import Any
 
 from minpy.graph.ir import Node, Value
-from minpy.graph.layered import laid_out
 from minpy.ops.inference.rules import joined
 from minpy.symbol.symbol import Symbol, method
 
@@ -69,6 +67,10 @@ def svg_of(
     >>> picture.startswith('<svg xmlns="http://www.w3.org/2000/svg"'), picture.count('<text')
     (True, 2)
     """
+    from html import escape  # most programs draw nothing
+
+    from minpy.graph.layered import laid_out
+
     nodes = [
         node
         for node in symbol.order

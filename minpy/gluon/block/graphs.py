@@ -112,10 +112,14 @@ class Graphs(dict[Any, CachedGraph]):
         if self._asks_for_classes:
             form = form, *[numpy.ndarray if id(leaf._data) in of_numpy.ids else type(leaf) for leaf in leaves]
         # What signs mean, and operators return, depends on which of them have NumPy's semantics.
-        kinds = is_np_array(), *[leaf is None or leaf._keeps_dtype for leaf in leaves]
+        kinds: Any
+        if len(leaves) == 1:
+            kinds = leaves[0] is None or leaves[0]._keeps_dtype
+        else:
+            kinds = tuple([leaf is None or leaf._keeps_dtype for leaf in leaves])
         if not self._asks_for_training and not self._asks_for_shapes and not self.asks_for_recording:
-            return form, kinds
-        key: list[Any] = [form, kinds]
+            return form, is_np_array(), kinds
+        key: list[Any] = [form, is_np_array(), kinds]
         if self._asks_for_training:
             key.append(bool(state.training))
         if self.asks_for_recording:
