@@ -415,8 +415,8 @@ def _std(a: Any, axis: Any = None, dtype: Any = None, ddof: float = 0, *, keepdi
 
 def _root(squares: Any) -> Any:
     """Return the root of a sum of squares; its gradient at 0, where it has a kink, is 0, its smallest subgradient."""
-    one = numpy.equal(_value(squares), 0).astype(anp.result_type(squares))
-    return anp.sqrt(squares + one) * (1 - one)
+    is_zero, dtype = numpy.equal(_value(squares), 0), anp.result_type(squares)
+    return anp.sqrt(squares + is_zero.astype(dtype)) * numpy.logical_not(is_zero).astype(dtype)
 
 
 # -- elementwise and matrices ------------------------------------------------------------------------------------------
