@@ -168,13 +168,16 @@ def module_import(module: ModuleType, name: str) -> str:
 
 
 def namespace(module: ModuleType = nd, name: str = "minpy.nd") -> str:
-    """Return the stub of `minpy.nd`, or of a module in it."""
+    """Return the stub of `minpy.nd`, or of a module in it, which imports the operators that `minpy.nd` has as well."""
+    shared = {} if module is nd else {id(getattr(nd, name)): name for name in sorted(vars(nd)["__all__"])}
     inside = {one for one in vars(module)["__all__"] if isinstance(getattr(module, one), ModuleType)}
     imports = [module_import(getattr(module, one), one) for one in inside]
     functions = []
     for one in sorted(set(vars(module)["__all__"]) - inside):
         value = getattr(module, one)
-        if isinstance(value, Operator):
+        if id(value) in shared:
+            imports.append(f"from minpy.ndarray import {shared[id(value)]} as {one}")
+        elif isinstance(value, Operator):
             functions.append(operator_of(one, value))
         elif module is nd and one in nd.random.FUNCTIONS:
             functions.append(f"def {one}({plain_parameters(value)}) -> NDArray: ...")

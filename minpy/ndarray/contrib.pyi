@@ -8,6 +8,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal, Generic, ParamSpec, TypeVar, overload
 
 from minpy.core.operator import Operator
+from minpy.ndarray import Embedding as SparseEmbedding
+from minpy.ndarray import ctc_loss as CTCLoss
+from minpy.ndarray import ctc_loss as ctc_loss
 from minpy.ndarray.control_flow import cond as cond
 from minpy.ndarray.control_flow import foreach as foreach
 from minpy.ndarray.control_flow import while_loop as while_loop
@@ -46,12 +49,6 @@ class _BilinearResize2D_(Operator):
     @overload
     def __call__(self, data: Any, like: Any = ..., height: int = ..., width: int = ..., scale_height: float | None = ..., scale_width: float | None = ..., mode: Literal['size', 'like', 'odd_scale', 'to_even_down', 'to_even_up', 'to_odd_down', 'to_odd_up'] = ..., align_corners: bool = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
 BilinearResize2D: _BilinearResize2D_
-class _CTCLoss_(Operator):
-    @overload
-    def __call__(self, data: _A, label: Any, data_lengths: Any = ..., label_lengths: Any = ..., use_data_lengths: bool = ..., use_label_lengths: bool = ..., blank_label: Literal['first', 'last'] = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, label: Any, data_lengths: Any = ..., label_lengths: Any = ..., use_data_lengths: bool = ..., use_label_lengths: bool = ..., blank_label: Literal['first', 'last'] = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-CTCLoss: _CTCLoss_
 class _DeformableConvolution_(Operator):
     @overload
     def __call__(self, data: _A, offset: Any, weight: Any, bias: Any = ..., kernel: Sequence[int] = ..., stride: Sequence[int] = ..., dilate: Sequence[int] = ..., pad: Sequence[int] = ..., num_filter: int = ..., num_group: int = ..., num_deformable_group: int = ..., workspace: int = ..., no_bias: bool = ..., layout: str | None = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
@@ -106,12 +103,6 @@ class _RROIAlign_(Operator):
     @overload
     def __call__(self, data: Any, rois: Any, pooled_size: Sequence[int], spatial_scale: float, sampling_ratio: int = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
 RROIAlign: _RROIAlign_
-class _SparseEmbedding_(Operator):
-    @overload
-    def __call__(self, data: _A, weight: Any, input_dim: int, output_dim: int, dtype: Any = ..., sparse_grad: bool = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, weight: Any, input_dim: int, output_dim: int, dtype: Any = ..., sparse_grad: bool = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-SparseEmbedding: _SparseEmbedding_
 @_operator
 def SyncBatchNorm(data: Any, gamma: Any, beta: Any, moving_mean: Any, moving_var: Any, eps: float = ..., momentum: float = ..., fix_gamma: bool = ..., use_global_stats: bool = ..., output_mean_var: bool = ..., ndev: int = ..., key: str = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
 class _allclose_(Operator):
@@ -166,12 +157,6 @@ class _count_sketch_(Operator):
     @overload
     def __call__(self, data: Any, h: Any, s: Any, out_dim: int, processing_batch_size: int = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
 count_sketch: _count_sketch_
-class _ctc_loss_(Operator):
-    @overload
-    def __call__(self, data: _A, label: Any, data_lengths: Any = ..., label_lengths: Any = ..., use_data_lengths: bool = ..., use_label_lengths: bool = ..., blank_label: Literal['first', 'last'] = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, label: Any, data_lengths: Any = ..., label_lengths: Any = ..., use_data_lengths: bool = ..., use_label_lengths: bool = ..., blank_label: Literal['first', 'last'] = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-ctc_loss: _ctc_loss_
 class _div_sqrt_dim_(Operator):
     @overload
     def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...

@@ -5,10 +5,279 @@ Any here. So is what an operator answers that may have several results.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, Generic, ParamSpec, TypeVar, overload
+from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 from minpy.core.operator import Operator
-from minpy.ndarray.functions import reset_arrays as reset_arrays
+from minpy.ndarray import Activation as Activation
+from minpy.ndarray import BatchNorm as BatchNorm
+from minpy.ndarray import BatchNorm_v1 as BatchNorm_v1
+from minpy.ndarray import BilinearSampler as BilinearSampler
+from minpy.ndarray import Convolution_v1 as Convolution
+from minpy.ndarray import Convolution_v1 as Convolution_v1
+from minpy.ndarray import Correlation as Correlation
+from minpy.ndarray import Crop as Crop
+from minpy.ndarray import Deconvolution as Deconvolution
+from minpy.ndarray import Dropout as Dropout
+from minpy.ndarray import Embedding as Embedding
+from minpy.ndarray import FullyConnected as FullyConnected
+from minpy.ndarray import GridGenerator as GridGenerator
+from minpy.ndarray import GroupNorm as GroupNorm
+from minpy.ndarray import IdentityAttachKLSparseReg as IdentityAttachKLSparseReg
+from minpy.ndarray import InstanceNorm as InstanceNorm
+from minpy.ndarray import L2Normalization as L2Normalization
+from minpy.ndarray import LRN as LRN
+from minpy.ndarray import LayerNorm as LayerNorm
+from minpy.ndarray import LeakyReLU as LeakyReLU
+from minpy.ndarray import LinearRegressionOutput as LinearRegressionOutput
+from minpy.ndarray import LogisticRegressionOutput as LogisticRegressionOutput
+from minpy.ndarray import MAERegressionOutput as MAERegressionOutput
+from minpy.ndarray import MakeLoss as MakeLoss
+from minpy.ndarray import Pooling as Pooling
+from minpy.ndarray import Pooling_v1 as Pooling_v1
+from minpy.ndarray import RNN as RNN
+from minpy.ndarray import ROIPooling as ROIPooling
+from minpy.ndarray import SVMOutput as SVMOutput
+from minpy.ndarray import SequenceLast as SequenceLast
+from minpy.ndarray import SequenceMask as SequenceMask
+from minpy.ndarray import SequenceReverse as SequenceReverse
+from minpy.ndarray import SoftmaxActivation as SoftmaxActivation
+from minpy.ndarray import SoftmaxOutput as Softmax
+from minpy.ndarray import SoftmaxOutput as SoftmaxOutput
+from minpy.ndarray import SpatialTransformer as SpatialTransformer
+from minpy.ndarray import UpSampling as UpSampling
+from minpy.ndarray import abs as abs
+from minpy.ndarray import adam_update as adam_update
+from minpy.ndarray import add_n as ElementWiseSum
+from minpy.ndarray import add_n as add_n
+from minpy.ndarray import all_finite as all_finite
+from minpy.ndarray import amp_cast as amp_cast
+from minpy.ndarray import amp_multicast as amp_multicast
+from minpy.ndarray import arccos as arccos
+from minpy.ndarray import arccosh as arccosh
+from minpy.ndarray import arcsin as arcsin
+from minpy.ndarray import arcsinh as arcsinh
+from minpy.ndarray import arctan as arctan
+from minpy.ndarray import arctanh as arctanh
+from minpy.ndarray import argmax as argmax
+from minpy.ndarray import argmax_channel as argmax_channel
+from minpy.ndarray import argmin as argmin
+from minpy.ndarray import argsort as argsort
+from minpy.ndarray import batch_dot as batch_dot
+from minpy.ndarray import batch_take as batch_take
+from minpy.ndarray import broadcast_axis as broadcast_axes
+from minpy.ndarray import broadcast_axis as broadcast_axis
+from minpy.ndarray import broadcast_hypot as broadcast_hypot
+from minpy.ndarray import broadcast_like as broadcast_like
+from minpy.ndarray import broadcast_plus as add
+from minpy.ndarray import broadcast_plus as broadcast_add
+from minpy.ndarray import broadcast_plus as broadcast_plus
+from minpy.ndarray import broadcast_to as broadcast_to
+from minpy.ndarray import cast as Cast
+from minpy.ndarray import cast as cast
+from minpy.ndarray import cast_storage as cast_storage
+from minpy.ndarray import cbrt as cbrt
+from minpy.ndarray import ceil as ceil
+from minpy.ndarray import clip as clip
+from minpy.ndarray import col2im as col2im
+from minpy.ndarray import concat as Concat
+from minpy.ndarray import concat as concat
+from minpy.ndarray import cos as cos
+from minpy.ndarray import cosh as cosh
+from minpy.ndarray import ctc_loss as CTCLoss
+from minpy.ndarray import ctc_loss as ctc_loss
+from minpy.ndarray import cumsum as cumsum
+from minpy.ndarray import degrees as degrees
+from minpy.ndarray import depth_to_space as depth_to_space
+from minpy.ndarray import diag as diag
+from minpy.ndarray import dot as dot
+from minpy.ndarray import elemwise_add as elemwise_add
+from minpy.ndarray import elemwise_div as elemwise_div
+from minpy.ndarray import elemwise_mul as elemwise_mul
+from minpy.ndarray import elemwise_sub as elemwise_sub
+from minpy.ndarray import equal as broadcast_equal
+from minpy.ndarray import equal as equal
+from minpy.ndarray import erf as erf
+from minpy.ndarray import erfinv as erfinv
+from minpy.ndarray import exp as exp
+from minpy.ndarray import expand_dims as expand_dims
+from minpy.ndarray import expm1 as expm1
+from minpy.ndarray import fill_element_0index as fill_element_0index
+from minpy.ndarray import flatten as Flatten
+from minpy.ndarray import flatten as flatten
+from minpy.ndarray import floor as floor
+from minpy.ndarray import ftml_update as ftml_update
+from minpy.ndarray import ftrl_update as ftrl_update
+from minpy.ndarray import gamma as gamma
+from minpy.ndarray import gammaln as gammaln
+from minpy.ndarray import gather_nd as gather_nd
+from minpy.ndarray import greater as broadcast_greater
+from minpy.ndarray import greater as greater
+from minpy.ndarray import greater_equal as broadcast_greater_equal
+from minpy.ndarray import greater_equal as greater_equal
+from minpy.ndarray import hard_sigmoid as hard_sigmoid
+from minpy.ndarray import identity as identity
+from minpy.ndarray import im2col as im2col
+from minpy.ndarray import khatri_rao as khatri_rao
+from minpy.ndarray import lamb_update_phase1 as lamb_update_phase1
+from minpy.ndarray import lamb_update_phase2 as lamb_update_phase2
+from minpy.ndarray import lesser as broadcast_lesser
+from minpy.ndarray import lesser as lesser
+from minpy.ndarray import lesser_equal as broadcast_lesser_equal
+from minpy.ndarray import lesser_equal as lesser_equal
+from minpy.ndarray import linalg_det as linalg_det
+from minpy.ndarray import linalg_extractdiag as linalg_extractdiag
+from minpy.ndarray import linalg_extracttrian as linalg_extracttrian
+from minpy.ndarray import linalg_gelqf as linalg_gelqf
+from minpy.ndarray import linalg_gemm as linalg_gemm
+from minpy.ndarray import linalg_gemm2 as linalg_gemm2
+from minpy.ndarray import linalg_inverse as linalg_inverse
+from minpy.ndarray import linalg_makediag as linalg_makediag
+from minpy.ndarray import linalg_maketrian as linalg_maketrian
+from minpy.ndarray import linalg_potrf as linalg_potrf
+from minpy.ndarray import linalg_potri as linalg_potri
+from minpy.ndarray import linalg_slogdet as linalg_slogdet
+from minpy.ndarray import linalg_sumlogdiag as linalg_sumlogdiag
+from minpy.ndarray import linalg_syevd as linalg_syevd
+from minpy.ndarray import linalg_syrk as linalg_syrk
+from minpy.ndarray import linalg_trmm as linalg_trmm
+from minpy.ndarray import linalg_trsm as linalg_trsm
+from minpy.ndarray import log as log
+from minpy.ndarray import log10 as log10
+from minpy.ndarray import log1p as log1p
+from minpy.ndarray import log2 as log2
+from minpy.ndarray import log_softmax as log_softmax
+from minpy.ndarray import logical_and as broadcast_logical_and
+from minpy.ndarray import logical_and as logical_and
+from minpy.ndarray import logical_not as logical_not
+from minpy.ndarray import logical_or as broadcast_logical_or
+from minpy.ndarray import logical_or as logical_or
+from minpy.ndarray import logical_xor as broadcast_logical_xor
+from minpy.ndarray import logical_xor as logical_xor
+from minpy.ndarray import make_loss as make_loss
+from minpy.ndarray import max_axis as max
+from minpy.ndarray import max_axis as max_axis
+from minpy.ndarray import maximum as broadcast_maximum
+from minpy.ndarray import maximum as maximum
+from minpy.ndarray import mean as mean
+from minpy.ndarray import min_axis as min
+from minpy.ndarray import min_axis as min_axis
+from minpy.ndarray import minimum as broadcast_minimum
+from minpy.ndarray import minimum as minimum
+from minpy.ndarray import modulo as broadcast_mod
+from minpy.ndarray import modulo as modulo
+from minpy.ndarray import moments as moments
+from minpy.ndarray import mp_lamb_update_phase1 as mp_lamb_update_phase1
+from minpy.ndarray import mp_lamb_update_phase2 as mp_lamb_update_phase2
+from minpy.ndarray import mp_nag_mom_update as mp_nag_mom_update
+from minpy.ndarray import mp_sgd_mom_update as mp_sgd_mom_update
+from minpy.ndarray import mp_sgd_update as mp_sgd_update
+from minpy.ndarray import multi_all_finite as multi_all_finite
+from minpy.ndarray import multi_lars as multi_lars
+from minpy.ndarray import multi_mp_sgd_mom_update as multi_mp_sgd_mom_update
+from minpy.ndarray import multi_mp_sgd_update as multi_mp_sgd_update
+from minpy.ndarray import multi_sgd_mom_update as multi_sgd_mom_update
+from minpy.ndarray import multi_sgd_update as multi_sgd_update
+from minpy.ndarray import multi_sum_sq as multi_sum_sq
+from minpy.ndarray import multiply as broadcast_mul
+from minpy.ndarray import multiply as multiply
+from minpy.ndarray import nag_mom_update as nag_mom_update
+from minpy.ndarray import nanprod as nanprod
+from minpy.ndarray import nansum as nansum
+from minpy.ndarray import negative as negative
+from minpy.ndarray import norm as norm
+from minpy.ndarray import not_equal as broadcast_not_equal
+from minpy.ndarray import not_equal as not_equal
+from minpy.ndarray import one_hot as one_hot
+from minpy.ndarray import ones_like as ones_like
+from minpy.ndarray import pad as Pad
+from minpy.ndarray import pad as pad
+from minpy.ndarray import pick as choose_element_0index
+from minpy.ndarray import pick as pick
+from minpy.ndarray import power as broadcast_power
+from minpy.ndarray import power as power
+from minpy.ndarray import preloaded_multi_mp_sgd_mom_update as preloaded_multi_mp_sgd_mom_update
+from minpy.ndarray import preloaded_multi_mp_sgd_update as preloaded_multi_mp_sgd_update
+from minpy.ndarray import preloaded_multi_sgd_mom_update as preloaded_multi_sgd_mom_update
+from minpy.ndarray import preloaded_multi_sgd_update as preloaded_multi_sgd_update
+from minpy.ndarray import prod as prod
+from minpy.ndarray import radians as radians
+from minpy.ndarray import random_pdf_dirichlet as random_pdf_dirichlet
+from minpy.ndarray import random_pdf_exponential as random_pdf_exponential
+from minpy.ndarray import random_pdf_gamma as random_pdf_gamma
+from minpy.ndarray import random_pdf_generalized_negative_binomial as random_pdf_generalized_negative_binomial
+from minpy.ndarray import random_pdf_negative_binomial as random_pdf_negative_binomial
+from minpy.ndarray import random_pdf_normal as random_pdf_normal
+from minpy.ndarray import random_pdf_poisson as random_pdf_poisson
+from minpy.ndarray import random_pdf_uniform as random_pdf_uniform
+from minpy.ndarray import ravel_multi_index as ravel_multi_index
+from minpy.ndarray import rcbrt as rcbrt
+from minpy.ndarray import reciprocal as reciprocal
+from minpy.ndarray import relu as relu
+from minpy.ndarray import repeat as repeat
+from minpy.ndarray import reset_arrays as reset_arrays
+from minpy.ndarray import reshape as Reshape
+from minpy.ndarray import reshape as reshape
+from minpy.ndarray import reshape_like as reshape_like
+from minpy.ndarray import reverse as flip
+from minpy.ndarray import reverse as reverse
+from minpy.ndarray import rint as rint
+from minpy.ndarray import rmsprop_update as rmsprop_update
+from minpy.ndarray import rmspropalex_update as rmspropalex_update
+from minpy.ndarray import round as round
+from minpy.ndarray import rsqrt as rsqrt
+from minpy.ndarray import sample_multinomial as sample_multinomial
+from minpy.ndarray import scatter_nd as scatter_nd
+from minpy.ndarray import sgd_mom_update as sgd_mom_update
+from minpy.ndarray import sgd_update as sgd_update
+from minpy.ndarray import shape_array as shape_array
+from minpy.ndarray import shuffle as shuffle
+from minpy.ndarray import sigmoid as sigmoid
+from minpy.ndarray import sign as sign
+from minpy.ndarray import signsgd_update as signsgd_update
+from minpy.ndarray import signum_update as signum_update
+from minpy.ndarray import sin as sin
+from minpy.ndarray import sinh as sinh
+from minpy.ndarray import size_array as size_array
+from minpy.ndarray import slice as crop
+from minpy.ndarray import slice as slice
+from minpy.ndarray import slice_axis as slice_axis
+from minpy.ndarray import slice_like as slice_like
+from minpy.ndarray import smooth_l1 as smooth_l1
+from minpy.ndarray import softmax as softmax
+from minpy.ndarray import softmax_cross_entropy as softmax_cross_entropy
+from minpy.ndarray import softmin as softmin
+from minpy.ndarray import softsign as softsign
+from minpy.ndarray import sort as sort
+from minpy.ndarray import space_to_depth as space_to_depth
+from minpy.ndarray import split as SliceChannel
+from minpy.ndarray import split as split
+from minpy.ndarray import sqrt as sqrt
+from minpy.ndarray import square as square
+from minpy.ndarray import squeeze as squeeze
+from minpy.ndarray import stack as stack
+from minpy.ndarray import stop_gradient as BlockGrad
+from minpy.ndarray import stop_gradient as stop_gradient
+from minpy.ndarray import subtract as broadcast_minus
+from minpy.ndarray import subtract as broadcast_sub
+from minpy.ndarray import subtract as subtract
+from minpy.ndarray import sum_axis as sum
+from minpy.ndarray import sum_axis as sum_axis
+from minpy.ndarray import swapaxes as SwapAxis
+from minpy.ndarray import swapaxes as swapaxes
+from minpy.ndarray import take as take
+from minpy.ndarray import tan as tan
+from minpy.ndarray import tanh as tanh
+from minpy.ndarray import tile as tile
+from minpy.ndarray import topk as topk
+from minpy.ndarray import transpose as transpose
+from minpy.ndarray import true_divide as broadcast_div
+from minpy.ndarray import true_divide as divide
+from minpy.ndarray import true_divide as true_divide
+from minpy.ndarray import trunc as fix
+from minpy.ndarray import trunc as trunc
+from minpy.ndarray import unravel_index as unravel_index
+from minpy.ndarray import where as where
+from minpy.ndarray import zeros_like as zeros_like
 from minpy.ndarray.ndarray import NDArray as NDArray
 
 _P = ParamSpec("_P")
@@ -19,1068 +288,8 @@ class _Operator(Operator, Generic[_P]):
 
 def _operator(function: Callable[_P, Any]) -> _Operator[_P]: ...
 
-class _Activation_(Operator):
-    @overload
-    def __call__(self, data: _A, act_type: Literal['relu', 'sigmoid', 'softrelu', 'softsign', 'tanh'], *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, act_type: Literal['relu', 'sigmoid', 'softrelu', 'softsign', 'tanh'], *, out: Any = ..., name: Any = ...) -> Any: ...
-Activation: _Activation_
-@_operator
-def BatchNorm(data: Any, gamma: Any, beta: Any, moving_mean: Any, moving_var: Any, eps: float = ..., momentum: float = ..., fix_gamma: bool = ..., use_global_stats: bool = ..., output_mean_var: bool = ..., axis: int = ..., cudnn_off: bool = ..., min_calib_range: float | None = ..., max_calib_range: float | None = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-@_operator
-def BatchNorm_v1(data: Any, gamma: Any, beta: Any, moving_mean: Any, moving_var: Any, eps: float = ..., momentum: float = ..., fix_gamma: bool = ..., use_global_stats: bool = ..., output_mean_var: bool = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-class _BilinearSampler_(Operator):
-    @overload
-    def __call__(self, data: _A, grid: Any, cudnn_off: bool | None = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, grid: Any, cudnn_off: bool | None = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-BilinearSampler: _BilinearSampler_
-class _BlockGrad_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-BlockGrad: _BlockGrad_
-class _CTCLoss_(Operator):
-    @overload
-    def __call__(self, data: _A, label: Any, data_lengths: Any = ..., label_lengths: Any = ..., use_data_lengths: bool = ..., use_label_lengths: bool = ..., blank_label: Literal['first', 'last'] = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, label: Any, data_lengths: Any = ..., label_lengths: Any = ..., use_data_lengths: bool = ..., use_label_lengths: bool = ..., blank_label: Literal['first', 'last'] = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-CTCLoss: _CTCLoss_
-class _Cast_(Operator):
-    @overload
-    def __call__(self, data: _A, dtype: Any, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, dtype: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-Cast: _Cast_
-class _Concat_(Operator):
-    @overload
-    def __call__(self, *data: _A, dim: int = ..., num_args: int | None = ..., out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, *data: Any, dim: int = ..., num_args: int | None = ..., out: Any = ..., name: Any = ...) -> Any: ...
-Concat: _Concat_
-class _Convolution_(Operator):
-    @overload
-    def __call__(self, data: _A, weight: Any, bias: Any = ..., kernel: Sequence[int] = ..., stride: Sequence[int] = ..., dilate: Sequence[int] = ..., pad: Sequence[int] = ..., num_filter: int = ..., num_group: int = ..., workspace: int = ..., no_bias: bool = ..., cudnn_tune: Literal['fastest', 'limited_workspace', 'off'] | None = ..., cudnn_off: bool = ..., layout: str | None = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, weight: Any, bias: Any = ..., kernel: Sequence[int] = ..., stride: Sequence[int] = ..., dilate: Sequence[int] = ..., pad: Sequence[int] = ..., num_filter: int = ..., num_group: int = ..., workspace: int = ..., no_bias: bool = ..., cudnn_tune: Literal['fastest', 'limited_workspace', 'off'] | None = ..., cudnn_off: bool = ..., layout: str | None = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-Convolution: _Convolution_
-class _Convolution_v1_(Operator):
-    @overload
-    def __call__(self, data: _A, weight: Any, bias: Any = ..., kernel: Sequence[int] = ..., stride: Sequence[int] = ..., dilate: Sequence[int] = ..., pad: Sequence[int] = ..., num_filter: int = ..., num_group: int = ..., workspace: int = ..., no_bias: bool = ..., cudnn_tune: Literal['fastest', 'limited_workspace', 'off'] | None = ..., cudnn_off: bool = ..., layout: str | None = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, weight: Any, bias: Any = ..., kernel: Sequence[int] = ..., stride: Sequence[int] = ..., dilate: Sequence[int] = ..., pad: Sequence[int] = ..., num_filter: int = ..., num_group: int = ..., workspace: int = ..., no_bias: bool = ..., cudnn_tune: Literal['fastest', 'limited_workspace', 'off'] | None = ..., cudnn_off: bool = ..., layout: str | None = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-Convolution_v1: _Convolution_v1_
-class _Correlation_(Operator):
-    @overload
-    def __call__(self, data1: _A, data2: Any, kernel_size: int = ..., max_displacement: int = ..., stride1: int = ..., stride2: int = ..., pad_size: int = ..., is_multiply: bool = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data1: Any, data2: Any, kernel_size: int = ..., max_displacement: int = ..., stride1: int = ..., stride2: int = ..., pad_size: int = ..., is_multiply: bool = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-Correlation: _Correlation_
-class _Crop_(Operator):
-    @overload
-    def __call__(self, *data: _A, num_args: int | None = ..., offset: Sequence[int] = ..., h_w: Sequence[int] = ..., center_crop: bool = ..., out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, *data: Any, num_args: int | None = ..., offset: Sequence[int] = ..., h_w: Sequence[int] = ..., center_crop: bool = ..., out: Any = ..., name: Any = ...) -> Any: ...
-Crop: _Crop_
-class _Deconvolution_(Operator):
-    @overload
-    def __call__(self, data: _A, weight: Any, bias: Any = ..., kernel: Sequence[int] = ..., stride: Sequence[int] = ..., dilate: Sequence[int] = ..., pad: Sequence[int] = ..., adj: Sequence[int] = ..., target_shape: Sequence[int] = ..., num_filter: int = ..., num_group: int = ..., workspace: int = ..., no_bias: bool = ..., cudnn_tune: Literal['fastest', 'limited_workspace', 'off'] | None = ..., cudnn_off: bool = ..., layout: str | None = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, weight: Any, bias: Any = ..., kernel: Sequence[int] = ..., stride: Sequence[int] = ..., dilate: Sequence[int] = ..., pad: Sequence[int] = ..., adj: Sequence[int] = ..., target_shape: Sequence[int] = ..., num_filter: int = ..., num_group: int = ..., workspace: int = ..., no_bias: bool = ..., cudnn_tune: Literal['fastest', 'limited_workspace', 'off'] | None = ..., cudnn_off: bool = ..., layout: str | None = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-Deconvolution: _Deconvolution_
-class _Dropout_(Operator):
-    @overload
-    def __call__(self, data: _A, p: float = ..., mode: Literal['training', 'always'] = ..., axes: Sequence[int] = ..., cudnn_off: bool = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, p: float = ..., mode: Literal['training', 'always'] = ..., axes: Sequence[int] = ..., cudnn_off: bool = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-Dropout: _Dropout_
-class _ElementWiseSum_(Operator):
-    @overload
-    def __call__(self, *args: _A, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, *args: Any, out: Any = ..., name: Any = ...) -> Any: ...
-ElementWiseSum: _ElementWiseSum_
-class _Embedding_(Operator):
-    @overload
-    def __call__(self, data: _A, weight: Any, input_dim: int, output_dim: int, dtype: Any = ..., sparse_grad: bool = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, weight: Any, input_dim: int, output_dim: int, dtype: Any = ..., sparse_grad: bool = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-Embedding: _Embedding_
-class _Flatten_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-Flatten: _Flatten_
-class _FullyConnected_(Operator):
-    @overload
-    def __call__(self, data: _A, weight: Any, bias: Any = ..., num_hidden: int = ..., no_bias: bool = ..., flatten: bool = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, weight: Any, bias: Any = ..., num_hidden: int = ..., no_bias: bool = ..., flatten: bool = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-FullyConnected: _FullyConnected_
-class _GridGenerator_(Operator):
-    @overload
-    def __call__(self, data: _A, transform_type: Literal['affine', 'warp'], target_shape: Sequence[int] = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, transform_type: Literal['affine', 'warp'], target_shape: Sequence[int] = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-GridGenerator: _GridGenerator_
-@_operator
-def GroupNorm(data: Any, gamma: Any, beta: Any, num_groups: int = ..., eps: float = ..., output_mean_var: bool = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-class _IdentityAttachKLSparseReg_(Operator):
-    @overload
-    def __call__(self, data: _A, moving_avg: Any, sparseness_target: float = ..., penalty: float = ..., momentum: float = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, moving_avg: Any, sparseness_target: float = ..., penalty: float = ..., momentum: float = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-IdentityAttachKLSparseReg: _IdentityAttachKLSparseReg_
-class _InstanceNorm_(Operator):
-    @overload
-    def __call__(self, data: _A, gamma: Any, beta: Any, eps: float = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, gamma: Any, beta: Any, eps: float = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-InstanceNorm: _InstanceNorm_
-class _L2Normalization_(Operator):
-    @overload
-    def __call__(self, data: _A, eps: float = ..., mode: Literal['instance', 'channel', 'spatial'] = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, eps: float = ..., mode: Literal['instance', 'channel', 'spatial'] = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-L2Normalization: _L2Normalization_
-class _LRN_(Operator):
-    @overload
-    def __call__(self, data: _A, alpha: float = ..., beta: float = ..., knorm: float = ..., nsize: int = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, alpha: float = ..., beta: float = ..., knorm: float = ..., nsize: int = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-LRN: _LRN_
-@_operator
-def LayerNorm(data: Any, gamma: Any, beta: Any, axis: int = ..., eps: float = ..., output_mean_var: bool = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-class _LeakyReLU_(Operator):
-    @overload
-    def __call__(self, data: _A, gamma: Any = ..., act_type: Literal['leaky', 'elu', 'gelu', 'prelu', 'rrelu', 'selu'] = ..., slope: float = ..., lower_bound: float = ..., upper_bound: float = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, gamma: Any = ..., act_type: Literal['leaky', 'elu', 'gelu', 'prelu', 'rrelu', 'selu'] = ..., slope: float = ..., lower_bound: float = ..., upper_bound: float = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-LeakyReLU: _LeakyReLU_
-class _LinearRegressionOutput_(Operator):
-    @overload
-    def __call__(self, data: _A, label: Any, grad_scale: float = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, label: Any, grad_scale: float = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-LinearRegressionOutput: _LinearRegressionOutput_
-class _LogisticRegressionOutput_(Operator):
-    @overload
-    def __call__(self, data: _A, label: Any, grad_scale: float = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, label: Any, grad_scale: float = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-LogisticRegressionOutput: _LogisticRegressionOutput_
-class _MAERegressionOutput_(Operator):
-    @overload
-    def __call__(self, data: _A, label: Any, grad_scale: float = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, label: Any, grad_scale: float = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-MAERegressionOutput: _MAERegressionOutput_
-class _MakeLoss_(Operator):
-    @overload
-    def __call__(self, data: _A, grad_scale: float = ..., valid_thresh: float = ..., normalization: Literal['null', 'batch', 'valid'] = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, grad_scale: float = ..., valid_thresh: float = ..., normalization: Literal['null', 'batch', 'valid'] = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-MakeLoss: _MakeLoss_
-class _Pad_(Operator):
-    @overload
-    def __call__(self, data: _A, mode: Literal['constant', 'edge', 'reflect'], pad_width: Sequence[int], constant_value: float = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, mode: Literal['constant', 'edge', 'reflect'], pad_width: Sequence[int], constant_value: float = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-Pad: _Pad_
-class _Pooling_(Operator):
-    @overload
-    def __call__(self, data: _A, kernel: Sequence[int] = ..., pool_type: Literal['max', 'avg', 'sum', 'lp'] = ..., global_pool: bool = ..., cudnn_off: bool = ..., pooling_convention: Literal['valid', 'full', 'same'] = ..., stride: Sequence[int] = ..., pad: Sequence[int] = ..., p_value: int | None = ..., count_include_pad: bool | None = ..., layout: str | None = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, kernel: Sequence[int] = ..., pool_type: Literal['max', 'avg', 'sum', 'lp'] = ..., global_pool: bool = ..., cudnn_off: bool = ..., pooling_convention: Literal['valid', 'full', 'same'] = ..., stride: Sequence[int] = ..., pad: Sequence[int] = ..., p_value: int | None = ..., count_include_pad: bool | None = ..., layout: str | None = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-Pooling: _Pooling_
-class _Pooling_v1_(Operator):
-    @overload
-    def __call__(self, data: _A, kernel: Sequence[int] = ..., pool_type: Literal['max', 'avg', 'sum'] = ..., global_pool: bool = ..., pooling_convention: Literal['valid', 'full'] = ..., stride: Sequence[int] = ..., pad: Sequence[int] = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, kernel: Sequence[int] = ..., pool_type: Literal['max', 'avg', 'sum'] = ..., global_pool: bool = ..., pooling_convention: Literal['valid', 'full'] = ..., stride: Sequence[int] = ..., pad: Sequence[int] = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-Pooling_v1: _Pooling_v1_
-@_operator
-def RNN(data: Any, parameters: Any, state: Any, state_cell: Any = ..., sequence_length: Any = ..., state_size: int = ..., num_layers: int = ..., bidirectional: bool = ..., mode: Literal['gru', 'lstm', 'rnn_relu', 'rnn_tanh'] = ..., p: float = ..., state_outputs: bool = ..., projection_size: int | None = ..., lstm_state_clip_min: float | None = ..., lstm_state_clip_max: float | None = ..., lstm_state_clip_nan: bool = ..., use_sequence_length: bool = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-class _ROIPooling_(Operator):
-    @overload
-    def __call__(self, data: _A, rois: Any, pooled_size: Sequence[int], spatial_scale: float, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, rois: Any, pooled_size: Sequence[int], spatial_scale: float, *, out: Any = ..., name: Any = ...) -> Any: ...
-ROIPooling: _ROIPooling_
-class _Reshape_(Operator):
-    @overload
-    def __call__(self, data: _A, shape: Sequence[int] | None = ..., reverse: bool = ..., target_shape: Sequence[int] = ..., keep_highest: bool = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, shape: Sequence[int] | None = ..., reverse: bool = ..., target_shape: Sequence[int] = ..., keep_highest: bool = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-Reshape: _Reshape_
-class _SVMOutput_(Operator):
-    @overload
-    def __call__(self, data: _A, label: Any, margin: float = ..., regularization_coefficient: float = ..., use_linear: bool = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, label: Any, margin: float = ..., regularization_coefficient: float = ..., use_linear: bool = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-SVMOutput: _SVMOutput_
-class _SequenceLast_(Operator):
-    @overload
-    def __call__(self, data: _A, sequence_length: Any = ..., use_sequence_length: bool = ..., axis: int = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, sequence_length: Any = ..., use_sequence_length: bool = ..., axis: int = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-SequenceLast: _SequenceLast_
-class _SequenceMask_(Operator):
-    @overload
-    def __call__(self, data: _A, sequence_length: Any = ..., use_sequence_length: bool = ..., value: float = ..., axis: int = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, sequence_length: Any = ..., use_sequence_length: bool = ..., value: float = ..., axis: int = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-SequenceMask: _SequenceMask_
-class _SequenceReverse_(Operator):
-    @overload
-    def __call__(self, data: _A, sequence_length: Any = ..., use_sequence_length: bool = ..., axis: int = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, sequence_length: Any = ..., use_sequence_length: bool = ..., axis: int = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-SequenceReverse: _SequenceReverse_
-@_operator
-def SliceChannel(data: Any, num_outputs: int, axis: int = ..., squeeze_axis: bool = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-class _Softmax_(Operator):
-    @overload
-    def __call__(self, data: _A, label: Any, grad_scale: float = ..., ignore_label: float = ..., multi_output: bool = ..., use_ignore: bool = ..., preserve_shape: bool = ..., normalization: Literal['null', 'batch', 'valid'] = ..., out_grad: bool = ..., smooth_alpha: float = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, label: Any, grad_scale: float = ..., ignore_label: float = ..., multi_output: bool = ..., use_ignore: bool = ..., preserve_shape: bool = ..., normalization: Literal['null', 'batch', 'valid'] = ..., out_grad: bool = ..., smooth_alpha: float = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-Softmax: _Softmax_
-class _SoftmaxActivation_(Operator):
-    @overload
-    def __call__(self, data: _A, mode: Literal['instance', 'channel'] = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, mode: Literal['instance', 'channel'] = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-SoftmaxActivation: _SoftmaxActivation_
-class _SoftmaxOutput_(Operator):
-    @overload
-    def __call__(self, data: _A, label: Any, grad_scale: float = ..., ignore_label: float = ..., multi_output: bool = ..., use_ignore: bool = ..., preserve_shape: bool = ..., normalization: Literal['null', 'batch', 'valid'] = ..., out_grad: bool = ..., smooth_alpha: float = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, label: Any, grad_scale: float = ..., ignore_label: float = ..., multi_output: bool = ..., use_ignore: bool = ..., preserve_shape: bool = ..., normalization: Literal['null', 'batch', 'valid'] = ..., out_grad: bool = ..., smooth_alpha: float = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-SoftmaxOutput: _SoftmaxOutput_
-class _SpatialTransformer_(Operator):
-    @overload
-    def __call__(self, data: _A, loc: Any, target_shape: Sequence[int] = ..., transform_type: Literal['affine'] = ..., sampler_type: Literal['bilinear'] = ..., cudnn_off: bool | None = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, loc: Any, target_shape: Sequence[int] = ..., transform_type: Literal['affine'] = ..., sampler_type: Literal['bilinear'] = ..., cudnn_off: bool | None = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-SpatialTransformer: _SpatialTransformer_
-class _SwapAxis_(Operator):
-    @overload
-    def __call__(self, data: _A, dim1: int = ..., dim2: int = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, dim1: int = ..., dim2: int = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-SwapAxis: _SwapAxis_
-class _UpSampling_(Operator):
-    @overload
-    def __call__(self, *data: _A, scale: int, sample_type: Literal['bilinear', 'nearest'], num_filter: int = ..., multi_input_mode: Literal['concat', 'sum'] = ..., num_args: int | None = ..., workspace: int = ..., out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, *data: Any, scale: int, sample_type: Literal['bilinear', 'nearest'], num_filter: int = ..., multi_input_mode: Literal['concat', 'sum'] = ..., num_args: int | None = ..., workspace: int = ..., out: Any = ..., name: Any = ...) -> Any: ...
-UpSampling: _UpSampling_
-class _abs_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-abs: _abs_
-class _adam_update_(Operator):
-    @overload
-    def __call__(self, weight: _A, grad: Any, mean: Any, var: Any, lr: float, beta1: float = ..., beta2: float = ..., epsilon: float = ..., wd: float = ..., rescale_grad: float = ..., clip_gradient: float = ..., lazy_update: bool = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, weight: Any, grad: Any, mean: Any, var: Any, lr: float, beta1: float = ..., beta2: float = ..., epsilon: float = ..., wd: float = ..., rescale_grad: float = ..., clip_gradient: float = ..., lazy_update: bool = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-adam_update: _adam_update_
-class _add_(Operator):
-    @overload
-    def __call__(self, lhs: _A, rhs: Any, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, lhs: Any, rhs: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-add: _add_
-class _add_n_(Operator):
-    @overload
-    def __call__(self, *args: _A, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, *args: Any, out: Any = ..., name: Any = ...) -> Any: ...
-add_n: _add_n_
-class _all_finite_(Operator):
-    @overload
-    def __call__(self, data: _A, init_output: bool = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, init_output: bool = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-all_finite: _all_finite_
-class _amp_cast_(Operator):
-    @overload
-    def __call__(self, data: _A, dtype: Any, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, dtype: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-amp_cast: _amp_cast_
-@_operator
-def amp_multicast(*data: Any, num_outputs: int, cast_narrow: bool = ..., out: Any = ..., name: Any = ...) -> Any: ...
-class _arccos_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-arccos: _arccos_
-class _arccosh_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-arccosh: _arccosh_
-class _arcsin_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-arcsin: _arcsin_
-class _arcsinh_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-arcsinh: _arcsinh_
-class _arctan_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-arctan: _arctan_
-class _arctanh_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-arctanh: _arctanh_
-class _argmax_(Operator):
-    @overload
-    def __call__(self, data: _A, axis: int | None = ..., keepdims: bool = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, axis: int | None = ..., keepdims: bool = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-argmax: _argmax_
-class _argmax_channel_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-argmax_channel: _argmax_channel_
-class _argmin_(Operator):
-    @overload
-    def __call__(self, data: _A, axis: int | None = ..., keepdims: bool = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, axis: int | None = ..., keepdims: bool = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-argmin: _argmin_
-class _argsort_(Operator):
-    @overload
-    def __call__(self, data: _A, axis: int | None = ..., is_ascend: bool = ..., dtype: Any = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, axis: int | None = ..., is_ascend: bool = ..., dtype: Any = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-argsort: _argsort_
-class _batch_dot_(Operator):
-    @overload
-    def __call__(self, lhs: _A, rhs: Any, transpose_a: bool = ..., transpose_b: bool = ..., forward_stype: Literal['csr', 'default', 'row_sparse'] | None = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, lhs: Any, rhs: Any, transpose_a: bool = ..., transpose_b: bool = ..., forward_stype: Literal['csr', 'default', 'row_sparse'] | None = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-batch_dot: _batch_dot_
-class _batch_take_(Operator):
-    @overload
-    def __call__(self, a: _A, indices: Any, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, a: Any, indices: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-batch_take: _batch_take_
-class _broadcast_add_(Operator):
-    @overload
-    def __call__(self, lhs: _A, rhs: Any, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, lhs: Any, rhs: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-broadcast_add: _broadcast_add_
-class _broadcast_axes_(Operator):
-    @overload
-    def __call__(self, data: _A, axis: int | Sequence[int] = ..., size: int | Sequence[int] = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, axis: int | Sequence[int] = ..., size: int | Sequence[int] = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-broadcast_axes: _broadcast_axes_
-class _broadcast_axis_(Operator):
-    @overload
-    def __call__(self, data: _A, axis: int | Sequence[int] = ..., size: int | Sequence[int] = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, axis: int | Sequence[int] = ..., size: int | Sequence[int] = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-broadcast_axis: _broadcast_axis_
-class _broadcast_div_(Operator):
-    @overload
-    def __call__(self, lhs: _A, rhs: Any, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, lhs: Any, rhs: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-broadcast_div: _broadcast_div_
-@_operator
-def broadcast_equal(lhs: Any, rhs: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-@_operator
-def broadcast_greater(lhs: Any, rhs: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-@_operator
-def broadcast_greater_equal(lhs: Any, rhs: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-class _broadcast_hypot_(Operator):
-    @overload
-    def __call__(self, lhs: _A = ..., rhs: Any = ..., *, left: Any = ..., right: Any = ..., out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, lhs: Any = ..., rhs: Any = ..., *, left: Any = ..., right: Any = ..., out: Any = ..., name: Any = ...) -> Any: ...
-broadcast_hypot: _broadcast_hypot_
-@_operator
-def broadcast_lesser(lhs: Any, rhs: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-@_operator
-def broadcast_lesser_equal(lhs: Any, rhs: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-class _broadcast_like_(Operator):
-    @overload
-    def __call__(self, lhs: _A, rhs: Any, lhs_axes: Sequence[int] | None = ..., rhs_axes: Sequence[int] | None = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, lhs: Any, rhs: Any, lhs_axes: Sequence[int] | None = ..., rhs_axes: Sequence[int] | None = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-broadcast_like: _broadcast_like_
-@_operator
-def broadcast_logical_and(lhs: Any, rhs: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-@_operator
-def broadcast_logical_or(lhs: Any, rhs: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-@_operator
-def broadcast_logical_xor(lhs: Any, rhs: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-class _broadcast_maximum_(Operator):
-    @overload
-    def __call__(self, lhs: _A = ..., rhs: Any = ..., *, left: Any = ..., right: Any = ..., out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, lhs: Any = ..., rhs: Any = ..., *, left: Any = ..., right: Any = ..., out: Any = ..., name: Any = ...) -> Any: ...
-broadcast_maximum: _broadcast_maximum_
-class _broadcast_minimum_(Operator):
-    @overload
-    def __call__(self, lhs: _A = ..., rhs: Any = ..., *, left: Any = ..., right: Any = ..., out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, lhs: Any = ..., rhs: Any = ..., *, left: Any = ..., right: Any = ..., out: Any = ..., name: Any = ...) -> Any: ...
-broadcast_minimum: _broadcast_minimum_
-class _broadcast_minus_(Operator):
-    @overload
-    def __call__(self, lhs: _A, rhs: Any, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, lhs: Any, rhs: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-broadcast_minus: _broadcast_minus_
-class _broadcast_mod_(Operator):
-    @overload
-    def __call__(self, lhs: _A, rhs: Any, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, lhs: Any, rhs: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-broadcast_mod: _broadcast_mod_
-class _broadcast_mul_(Operator):
-    @overload
-    def __call__(self, lhs: _A, rhs: Any, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, lhs: Any, rhs: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-broadcast_mul: _broadcast_mul_
-@_operator
-def broadcast_not_equal(lhs: Any, rhs: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-class _broadcast_plus_(Operator):
-    @overload
-    def __call__(self, lhs: _A, rhs: Any, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, lhs: Any, rhs: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-broadcast_plus: _broadcast_plus_
-class _broadcast_power_(Operator):
-    @overload
-    def __call__(self, lhs: _A = ..., rhs: Any = ..., *, base: Any = ..., exp: Any = ..., out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, lhs: Any = ..., rhs: Any = ..., *, base: Any = ..., exp: Any = ..., out: Any = ..., name: Any = ...) -> Any: ...
-broadcast_power: _broadcast_power_
-class _broadcast_sub_(Operator):
-    @overload
-    def __call__(self, lhs: _A, rhs: Any, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, lhs: Any, rhs: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-broadcast_sub: _broadcast_sub_
-class _broadcast_to_(Operator):
-    @overload
-    def __call__(self, data: _A, shape: Sequence[int], *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, shape: Sequence[int], *, out: Any = ..., name: Any = ...) -> Any: ...
-broadcast_to: _broadcast_to_
-class _cast_(Operator):
-    @overload
-    def __call__(self, data: _A, dtype: Any, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, dtype: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-cast: _cast_
-class _cast_storage_(Operator):
-    @overload
-    def __call__(self, data: _A, stype: str, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, stype: str, *, out: Any = ..., name: Any = ...) -> Any: ...
-cast_storage: _cast_storage_
-class _cbrt_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-cbrt: _cbrt_
-class _ceil_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-ceil: _ceil_
-class _choose_element_0index_(Operator):
-    @overload
-    def __call__(self, data: _A, index: Any, axis: int = ..., keepdims: bool = ..., mode: Literal['clip', 'wrap', 'raise'] = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, index: Any, axis: int = ..., keepdims: bool = ..., mode: Literal['clip', 'wrap', 'raise'] = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-choose_element_0index: _choose_element_0index_
-class _clip_(Operator):
-    @overload
-    def __call__(self, data: _A, a_min: float, a_max: float, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, a_min: float, a_max: float, *, out: Any = ..., name: Any = ...) -> Any: ...
-clip: _clip_
-class _col2im_(Operator):
-    @overload
-    def __call__(self, data: _A, output_size: Sequence[int], kernel: Sequence[int], stride: Sequence[int] = ..., dilate: Sequence[int] = ..., pad: Sequence[int] = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, output_size: Sequence[int], kernel: Sequence[int], stride: Sequence[int] = ..., dilate: Sequence[int] = ..., pad: Sequence[int] = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-col2im: _col2im_
-class _concat_(Operator):
-    @overload
-    def __call__(self, *data: _A, dim: int = ..., num_args: int | None = ..., out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, *data: Any, dim: int = ..., num_args: int | None = ..., out: Any = ..., name: Any = ...) -> Any: ...
-concat: _concat_
-class _cos_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-cos: _cos_
-class _cosh_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-cosh: _cosh_
-class _crop_(Operator):
-    @overload
-    def __call__(self, data: _A, begin: Sequence[int | None], end: Sequence[int | None], step: Sequence[int | None] = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, begin: Sequence[int | None], end: Sequence[int | None], step: Sequence[int | None] = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-crop: _crop_
-class _ctc_loss_(Operator):
-    @overload
-    def __call__(self, data: _A, label: Any, data_lengths: Any = ..., label_lengths: Any = ..., use_data_lengths: bool = ..., use_label_lengths: bool = ..., blank_label: Literal['first', 'last'] = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, label: Any, data_lengths: Any = ..., label_lengths: Any = ..., use_data_lengths: bool = ..., use_label_lengths: bool = ..., blank_label: Literal['first', 'last'] = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-ctc_loss: _ctc_loss_
-class _cumsum_(Operator):
-    @overload
-    def __call__(self, a: _A, axis: int | None = ..., dtype: Any = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, a: Any, axis: int | None = ..., dtype: Any = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-cumsum: _cumsum_
-class _degrees_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-degrees: _degrees_
-class _depth_to_space_(Operator):
-    @overload
-    def __call__(self, data: _A, block_size: int, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, block_size: int, *, out: Any = ..., name: Any = ...) -> Any: ...
-depth_to_space: _depth_to_space_
-class _diag_(Operator):
-    @overload
-    def __call__(self, data: _A, k: int = ..., axis1: int = ..., axis2: int = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, k: int = ..., axis1: int = ..., axis2: int = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-diag: _diag_
-class _divide_(Operator):
-    @overload
-    def __call__(self, lhs: _A, rhs: Any, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, lhs: Any, rhs: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-divide: _divide_
-class _dot_(Operator):
-    @overload
-    def __call__(self, lhs: _A, rhs: Any, transpose_a: bool = ..., transpose_b: bool = ..., forward_stype: Literal['csr', 'default', 'row_sparse'] | None = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, lhs: Any, rhs: Any, transpose_a: bool = ..., transpose_b: bool = ..., forward_stype: Literal['csr', 'default', 'row_sparse'] | None = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-dot: _dot_
-@_operator
-def elemwise_add(lhs: Any, rhs: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-@_operator
-def elemwise_div(lhs: Any, rhs: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-@_operator
-def elemwise_mul(lhs: Any, rhs: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-@_operator
-def elemwise_sub(lhs: Any, rhs: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-@_operator
-def equal(lhs: Any, rhs: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-class _erf_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-erf: _erf_
-class _erfinv_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-erfinv: _erfinv_
-class _exp_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-exp: _exp_
-class _expand_dims_(Operator):
-    @overload
-    def __call__(self, data: _A, axis: int, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, axis: int, *, out: Any = ..., name: Any = ...) -> Any: ...
-expand_dims: _expand_dims_
-class _expm1_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-expm1: _expm1_
-class _fill_element_0index_(Operator):
-    @overload
-    def __call__(self, lhs: _A, mhs: Any, rhs: Any, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, lhs: Any, mhs: Any, rhs: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-fill_element_0index: _fill_element_0index_
-class _fix_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-fix: _fix_
-class _flatten_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-flatten: _flatten_
-class _flip_(Operator):
-    @overload
-    def __call__(self, data: _A, axis: int | Sequence[int], *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, axis: int | Sequence[int], *, out: Any = ..., name: Any = ...) -> Any: ...
-flip: _flip_
-class _floor_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-floor: _floor_
-class _ftml_update_(Operator):
-    @overload
-    def __call__(self, weight: _A, grad: Any, d: Any, v: Any, z: Any, lr: float, beta1: float = ..., beta2: float = ..., epsilon: float = ..., t: int = ..., wd: float = ..., rescale_grad: float = ..., clip_grad: float = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, weight: Any, grad: Any, d: Any, v: Any, z: Any, lr: float, beta1: float = ..., beta2: float = ..., epsilon: float = ..., t: int = ..., wd: float = ..., rescale_grad: float = ..., clip_grad: float = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-ftml_update: _ftml_update_
-class _ftrl_update_(Operator):
-    @overload
-    def __call__(self, weight: _A, grad: Any, z: Any, n: Any, lr: float, lamda1: float = ..., beta: float = ..., wd: float = ..., rescale_grad: float = ..., clip_gradient: float = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, weight: Any, grad: Any, z: Any, n: Any, lr: float, lamda1: float = ..., beta: float = ..., wd: float = ..., rescale_grad: float = ..., clip_gradient: float = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-ftrl_update: _ftrl_update_
-class _gamma_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-gamma: _gamma_
-class _gammaln_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-gammaln: _gammaln_
-class _gather_nd_(Operator):
-    @overload
-    def __call__(self, data: _A, indices: Any, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, indices: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-gather_nd: _gather_nd_
-@_operator
-def greater(lhs: Any, rhs: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-@_operator
-def greater_equal(lhs: Any, rhs: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-class _hard_sigmoid_(Operator):
-    @overload
-    def __call__(self, data: _A, alpha: float = ..., beta: float = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, alpha: float = ..., beta: float = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-hard_sigmoid: _hard_sigmoid_
-class _identity_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-identity: _identity_
-class _im2col_(Operator):
-    @overload
-    def __call__(self, data: _A, kernel: Sequence[int], stride: Sequence[int] = ..., dilate: Sequence[int] = ..., pad: Sequence[int] = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, kernel: Sequence[int], stride: Sequence[int] = ..., dilate: Sequence[int] = ..., pad: Sequence[int] = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-im2col: _im2col_
-class _khatri_rao_(Operator):
-    @overload
-    def __call__(self, *args: _A, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, *args: Any, out: Any = ..., name: Any = ...) -> Any: ...
-khatri_rao: _khatri_rao_
-class _lamb_update_phase1_(Operator):
-    @overload
-    def __call__(self, weight: _A, grad: Any, mean: Any, var: Any, beta1: float = ..., beta2: float = ..., epsilon: float = ..., t: int = ..., bias_correction: bool = ..., wd: float = ..., rescale_grad: float = ..., clip_gradient: float = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, weight: Any, grad: Any, mean: Any, var: Any, beta1: float = ..., beta2: float = ..., epsilon: float = ..., t: int = ..., bias_correction: bool = ..., wd: float = ..., rescale_grad: float = ..., clip_gradient: float = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-lamb_update_phase1: _lamb_update_phase1_
-class _lamb_update_phase2_(Operator):
-    @overload
-    def __call__(self, weight: _A, g: Any, r1: Any, r2: Any, lr: float, lower_bound: float = ..., upper_bound: float = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, weight: Any, g: Any, r1: Any, r2: Any, lr: float, lower_bound: float = ..., upper_bound: float = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-lamb_update_phase2: _lamb_update_phase2_
-@_operator
-def lesser(lhs: Any, rhs: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-@_operator
-def lesser_equal(lhs: Any, rhs: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-class _linalg_det_(Operator):
-    @overload
-    def __call__(self, A: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, A: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-linalg_det: _linalg_det_
-class _linalg_extractdiag_(Operator):
-    @overload
-    def __call__(self, A: _A, offset: int = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, A: Any, offset: int = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-linalg_extractdiag: _linalg_extractdiag_
-class _linalg_extracttrian_(Operator):
-    @overload
-    def __call__(self, A: _A, offset: int = ..., lower: bool = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, A: Any, offset: int = ..., lower: bool = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-linalg_extracttrian: _linalg_extracttrian_
-@_operator
-def linalg_gelqf(A: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-class _linalg_gemm_(Operator):
-    @overload
-    def __call__(self, A: _A, B: Any, C: Any, transpose_a: bool = ..., transpose_b: bool = ..., alpha: float = ..., beta: float = ..., axis: int = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, A: Any, B: Any, C: Any, transpose_a: bool = ..., transpose_b: bool = ..., alpha: float = ..., beta: float = ..., axis: int = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-linalg_gemm: _linalg_gemm_
-class _linalg_gemm2_(Operator):
-    @overload
-    def __call__(self, A: _A, B: Any, transpose_a: bool = ..., transpose_b: bool = ..., alpha: float = ..., axis: int = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, A: Any, B: Any, transpose_a: bool = ..., transpose_b: bool = ..., alpha: float = ..., axis: int = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-linalg_gemm2: _linalg_gemm2_
-class _linalg_inverse_(Operator):
-    @overload
-    def __call__(self, A: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, A: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-linalg_inverse: _linalg_inverse_
-class _linalg_makediag_(Operator):
-    @overload
-    def __call__(self, A: _A, offset: int = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, A: Any, offset: int = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-linalg_makediag: _linalg_makediag_
-class _linalg_maketrian_(Operator):
-    @overload
-    def __call__(self, A: _A, offset: int = ..., lower: bool = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, A: Any, offset: int = ..., lower: bool = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-linalg_maketrian: _linalg_maketrian_
-class _linalg_potrf_(Operator):
-    @overload
-    def __call__(self, A: _A, lower: bool = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, A: Any, lower: bool = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-linalg_potrf: _linalg_potrf_
-class _linalg_potri_(Operator):
-    @overload
-    def __call__(self, A: _A, lower: bool = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, A: Any, lower: bool = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-linalg_potri: _linalg_potri_
-@_operator
-def linalg_slogdet(A: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-class _linalg_sumlogdiag_(Operator):
-    @overload
-    def __call__(self, A: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, A: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-linalg_sumlogdiag: _linalg_sumlogdiag_
-@_operator
-def linalg_syevd(A: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-class _linalg_syrk_(Operator):
-    @overload
-    def __call__(self, A: _A, transpose: bool = ..., alpha: float = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, A: Any, transpose: bool = ..., alpha: float = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-linalg_syrk: _linalg_syrk_
-class _linalg_trmm_(Operator):
-    @overload
-    def __call__(self, A: _A, B: Any, transpose: bool = ..., rightside: bool = ..., lower: bool = ..., alpha: float = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, A: Any, B: Any, transpose: bool = ..., rightside: bool = ..., lower: bool = ..., alpha: float = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-linalg_trmm: _linalg_trmm_
-class _linalg_trsm_(Operator):
-    @overload
-    def __call__(self, A: _A, B: Any, transpose: bool = ..., rightside: bool = ..., lower: bool = ..., alpha: float = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, A: Any, B: Any, transpose: bool = ..., rightside: bool = ..., lower: bool = ..., alpha: float = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-linalg_trsm: _linalg_trsm_
-class _log_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-log: _log_
-class _log10_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-log10: _log10_
-class _log1p_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-log1p: _log1p_
-class _log2_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-log2: _log2_
-class _log_softmax_(Operator):
-    @overload
-    def __call__(self, data: _A, axis: int = ..., temperature: float | None = ..., dtype: Any = ..., use_length: bool = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, axis: int = ..., temperature: float | None = ..., dtype: Any = ..., use_length: bool = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-log_softmax: _log_softmax_
-@_operator
-def logical_and(lhs: Any, rhs: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-class _logical_not_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-logical_not: _logical_not_
-@_operator
-def logical_or(lhs: Any, rhs: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-@_operator
-def logical_xor(lhs: Any, rhs: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-class _make_loss_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-make_loss: _make_loss_
-class _max_(Operator):
-    @overload
-    def __call__(self, data: _A, axis: int | Sequence[int] | None = ..., keepdims: bool = ..., exclude: bool = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, axis: int | Sequence[int] | None = ..., keepdims: bool = ..., exclude: bool = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-max: _max_
-class _max_axis_(Operator):
-    @overload
-    def __call__(self, data: _A, axis: int | Sequence[int] | None = ..., keepdims: bool = ..., exclude: bool = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, axis: int | Sequence[int] | None = ..., keepdims: bool = ..., exclude: bool = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-max_axis: _max_axis_
-class _maximum_(Operator):
-    @overload
-    def __call__(self, lhs: _A = ..., rhs: Any = ..., *, left: Any = ..., right: Any = ..., out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, lhs: Any = ..., rhs: Any = ..., *, left: Any = ..., right: Any = ..., out: Any = ..., name: Any = ...) -> Any: ...
-maximum: _maximum_
-class _mean_(Operator):
-    @overload
-    def __call__(self, data: _A, axis: int | Sequence[int] | None = ..., keepdims: bool = ..., exclude: bool = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, axis: int | Sequence[int] | None = ..., keepdims: bool = ..., exclude: bool = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-mean: _mean_
-class _min_(Operator):
-    @overload
-    def __call__(self, data: _A, axis: int | Sequence[int] | None = ..., keepdims: bool = ..., exclude: bool = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, axis: int | Sequence[int] | None = ..., keepdims: bool = ..., exclude: bool = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-min: _min_
-class _min_axis_(Operator):
-    @overload
-    def __call__(self, data: _A, axis: int | Sequence[int] | None = ..., keepdims: bool = ..., exclude: bool = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, axis: int | Sequence[int] | None = ..., keepdims: bool = ..., exclude: bool = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-min_axis: _min_axis_
-class _minimum_(Operator):
-    @overload
-    def __call__(self, lhs: _A = ..., rhs: Any = ..., *, left: Any = ..., right: Any = ..., out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, lhs: Any = ..., rhs: Any = ..., *, left: Any = ..., right: Any = ..., out: Any = ..., name: Any = ...) -> Any: ...
-minimum: _minimum_
-class _modulo_(Operator):
-    @overload
-    def __call__(self, lhs: _A, rhs: Any, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, lhs: Any, rhs: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-modulo: _modulo_
-@_operator
-def moments(data: Any, axes: int | Sequence[int], keepdims: bool = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-class _mp_lamb_update_phase1_(Operator):
-    @overload
-    def __call__(self, weight: _A, grad: Any, mean: Any, var: Any, weight32: Any, beta1: float = ..., beta2: float = ..., epsilon: float = ..., t: int = ..., bias_correction: bool = ..., wd: float = ..., rescale_grad: float = ..., clip_gradient: float = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, weight: Any, grad: Any, mean: Any, var: Any, weight32: Any, beta1: float = ..., beta2: float = ..., epsilon: float = ..., t: int = ..., bias_correction: bool = ..., wd: float = ..., rescale_grad: float = ..., clip_gradient: float = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-mp_lamb_update_phase1: _mp_lamb_update_phase1_
-class _mp_lamb_update_phase2_(Operator):
-    @overload
-    def __call__(self, weight: _A, g: Any, r1: Any, r2: Any, weight32: Any, lr: float, lower_bound: float = ..., upper_bound: float = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, weight: Any, g: Any, r1: Any, r2: Any, weight32: Any, lr: float, lower_bound: float = ..., upper_bound: float = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-mp_lamb_update_phase2: _mp_lamb_update_phase2_
-class _mp_nag_mom_update_(Operator):
-    @overload
-    def __call__(self, weight: _A, grad: Any, mom: Any, weight32: Any, lr: float, momentum: float = ..., wd: float = ..., rescale_grad: float = ..., clip_gradient: float = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, weight: Any, grad: Any, mom: Any, weight32: Any, lr: float, momentum: float = ..., wd: float = ..., rescale_grad: float = ..., clip_gradient: float = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-mp_nag_mom_update: _mp_nag_mom_update_
-class _mp_sgd_mom_update_(Operator):
-    @overload
-    def __call__(self, weight: _A, grad: Any, mom: Any, weight32: Any, lr: float, momentum: float = ..., wd: float = ..., rescale_grad: float = ..., clip_gradient: float = ..., lazy_update: bool = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, weight: Any, grad: Any, mom: Any, weight32: Any, lr: float, momentum: float = ..., wd: float = ..., rescale_grad: float = ..., clip_gradient: float = ..., lazy_update: bool = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-mp_sgd_mom_update: _mp_sgd_mom_update_
-class _mp_sgd_update_(Operator):
-    @overload
-    def __call__(self, weight: _A, grad: Any, weight32: Any, lr: float, wd: float = ..., rescale_grad: float = ..., clip_gradient: float = ..., lazy_update: bool = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, weight: Any, grad: Any, weight32: Any, lr: float, wd: float = ..., rescale_grad: float = ..., clip_gradient: float = ..., lazy_update: bool = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-mp_sgd_update: _mp_sgd_update_
-class _multi_all_finite_(Operator):
-    @overload
-    def __call__(self, *data: _A, num_arrays: int = ..., init_output: bool = ..., out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, *data: Any, num_arrays: int = ..., init_output: bool = ..., out: Any = ..., name: Any = ...) -> Any: ...
-multi_all_finite: _multi_all_finite_
-class _multi_lars_(Operator):
-    @overload
-    def __call__(self, lrs: _A, weights_sum_sq: Any, grads_sum_sq: Any, wds: Any, eta: float, eps: float, rescale_grad: float = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, lrs: Any, weights_sum_sq: Any, grads_sum_sq: Any, wds: Any, eta: float, eps: float, rescale_grad: float = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-multi_lars: _multi_lars_
-@_operator
-def multi_mp_sgd_mom_update(*data: Any, lrs: Sequence[float], wds: Sequence[float], momentum: float = ..., rescale_grad: float = ..., clip_gradient: float = ..., num_weights: int = ..., out: Any = ..., name: Any = ...) -> Any: ...
-@_operator
-def multi_mp_sgd_update(*data: Any, lrs: Sequence[float], wds: Sequence[float], rescale_grad: float = ..., clip_gradient: float = ..., num_weights: int = ..., out: Any = ..., name: Any = ...) -> Any: ...
-@_operator
-def multi_sgd_mom_update(*data: Any, lrs: Sequence[float], wds: Sequence[float], momentum: float = ..., rescale_grad: float = ..., clip_gradient: float = ..., num_weights: int = ..., out: Any = ..., name: Any = ...) -> Any: ...
-@_operator
-def multi_sgd_update(*data: Any, lrs: Sequence[float], wds: Sequence[float], rescale_grad: float = ..., clip_gradient: float = ..., num_weights: int = ..., out: Any = ..., name: Any = ...) -> Any: ...
-class _multi_sum_sq_(Operator):
-    @overload
-    def __call__(self, *data: _A, num_arrays: int, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, *data: Any, num_arrays: int, out: Any = ..., name: Any = ...) -> Any: ...
-multi_sum_sq: _multi_sum_sq_
-class _multiply_(Operator):
-    @overload
-    def __call__(self, lhs: _A, rhs: Any, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, lhs: Any, rhs: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-multiply: _multiply_
-class _nag_mom_update_(Operator):
-    @overload
-    def __call__(self, weight: _A, grad: Any, mom: Any, lr: float, momentum: float = ..., wd: float = ..., rescale_grad: float = ..., clip_gradient: float = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, weight: Any, grad: Any, mom: Any, lr: float, momentum: float = ..., wd: float = ..., rescale_grad: float = ..., clip_gradient: float = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-nag_mom_update: _nag_mom_update_
-class _nanprod_(Operator):
-    @overload
-    def __call__(self, data: _A, axis: int | Sequence[int] | None = ..., keepdims: bool = ..., exclude: bool = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, axis: int | Sequence[int] | None = ..., keepdims: bool = ..., exclude: bool = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-nanprod: _nanprod_
-class _nansum_(Operator):
-    @overload
-    def __call__(self, data: _A, axis: int | Sequence[int] | None = ..., keepdims: bool = ..., exclude: bool = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, axis: int | Sequence[int] | None = ..., keepdims: bool = ..., exclude: bool = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-nansum: _nansum_
-class _negative_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-negative: _negative_
-class _norm_(Operator):
-    @overload
-    def __call__(self, data: _A, ord: int = ..., axis: int | Sequence[int] | None = ..., out_dtype: str | None = ..., keepdims: bool = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, ord: int = ..., axis: int | Sequence[int] | None = ..., out_dtype: str | None = ..., keepdims: bool = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-norm: _norm_
 @_operator
 def normal(loc: float = ..., scale: float = ..., shape: Sequence[int] = ..., ctx: str = ..., dtype: Any = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-@_operator
-def not_equal(lhs: Any, rhs: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-class _one_hot_(Operator):
-    @overload
-    def __call__(self, indices: _A, depth: int, on_value: float = ..., off_value: float = ..., dtype: Any = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, indices: Any, depth: int, on_value: float = ..., off_value: float = ..., dtype: Any = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-one_hot: _one_hot_
-class _ones_like_(Operator):
-    @overload
-    def __call__(self, data: _A, dtype: Any = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, dtype: Any = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-ones_like: _ones_like_
-class _pad_(Operator):
-    @overload
-    def __call__(self, data: _A, mode: Literal['constant', 'edge', 'reflect'], pad_width: Sequence[int], constant_value: float = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, mode: Literal['constant', 'edge', 'reflect'], pad_width: Sequence[int], constant_value: float = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-pad: _pad_
-class _pick_(Operator):
-    @overload
-    def __call__(self, data: _A, index: Any, axis: int = ..., keepdims: bool = ..., mode: Literal['clip', 'wrap', 'raise'] = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, index: Any, axis: int = ..., keepdims: bool = ..., mode: Literal['clip', 'wrap', 'raise'] = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-pick: _pick_
-class _power_(Operator):
-    @overload
-    def __call__(self, lhs: _A = ..., rhs: Any = ..., *, base: Any = ..., exp: Any = ..., out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, lhs: Any = ..., rhs: Any = ..., *, base: Any = ..., exp: Any = ..., out: Any = ..., name: Any = ...) -> Any: ...
-power: _power_
-@_operator
-def preloaded_multi_mp_sgd_mom_update(*data: Any, momentum: float = ..., rescale_grad: float = ..., clip_gradient: float = ..., num_weights: int = ..., out: Any = ..., name: Any = ...) -> Any: ...
-@_operator
-def preloaded_multi_mp_sgd_update(*data: Any, rescale_grad: float = ..., clip_gradient: float = ..., num_weights: int = ..., out: Any = ..., name: Any = ...) -> Any: ...
-@_operator
-def preloaded_multi_sgd_mom_update(*data: Any, momentum: float = ..., rescale_grad: float = ..., clip_gradient: float = ..., num_weights: int = ..., out: Any = ..., name: Any = ...) -> Any: ...
-@_operator
-def preloaded_multi_sgd_update(*data: Any, rescale_grad: float = ..., clip_gradient: float = ..., num_weights: int = ..., out: Any = ..., name: Any = ...) -> Any: ...
-class _prod_(Operator):
-    @overload
-    def __call__(self, data: _A, axis: int | Sequence[int] | None = ..., keepdims: bool = ..., exclude: bool = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, axis: int | Sequence[int] | None = ..., keepdims: bool = ..., exclude: bool = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-prod: _prod_
-class _radians_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-radians: _radians_
 @_operator
 def random_exponential(lam: float = ..., shape: Sequence[int] = ..., ctx: str = ..., dtype: Any = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
 @_operator
@@ -1092,114 +301,18 @@ def random_negative_binomial(k: int = ..., p: float = ..., shape: Sequence[int] 
 @_operator
 def random_normal(loc: float = ..., scale: float = ..., shape: Sequence[int] = ..., ctx: str = ..., dtype: Any = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
 @_operator
-def random_pdf_dirichlet(sample: Any, alpha: Any, is_log: bool = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-@_operator
-def random_pdf_exponential(sample: Any, lam: Any, is_log: bool = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-@_operator
-def random_pdf_gamma(sample: Any, alpha: Any, beta: Any, is_log: bool = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-@_operator
-def random_pdf_generalized_negative_binomial(sample: Any, mu: Any, alpha: Any, is_log: bool = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-@_operator
-def random_pdf_negative_binomial(sample: Any, k: Any, p: Any, is_log: bool = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-@_operator
-def random_pdf_normal(sample: Any, mu: Any, sigma: Any, is_log: bool = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-@_operator
-def random_pdf_poisson(sample: Any, lam: Any, is_log: bool = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-@_operator
-def random_pdf_uniform(sample: Any, low: Any, high: Any, is_log: bool = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-@_operator
 def random_poisson(lam: float = ..., shape: Sequence[int] = ..., ctx: str = ..., dtype: Any = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
 class _random_randint_(Operator):
     def __call__(self, low: int, high: int, shape: Sequence[int] | None = ..., ctx: str = ..., dtype: Any = ..., *, out: Any = ..., name: Any = ...) -> NDArray: ...
 random_randint: _random_randint_
 @_operator
 def random_uniform(low: float = ..., high: float = ..., shape: Sequence[int] = ..., ctx: str = ..., dtype: Any = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-class _ravel_multi_index_(Operator):
-    @overload
-    def __call__(self, data: _A, shape: Sequence[int] = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, shape: Sequence[int] = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-ravel_multi_index: _ravel_multi_index_
-class _rcbrt_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-rcbrt: _rcbrt_
-class _reciprocal_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-reciprocal: _reciprocal_
-class _relu_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-relu: _relu_
-class _repeat_(Operator):
-    @overload
-    def __call__(self, data: _A, repeats: int, axis: int | None = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, repeats: int, axis: int | None = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-repeat: _repeat_
-class _reshape_(Operator):
-    @overload
-    def __call__(self, data: _A, shape: Sequence[int] | None = ..., reverse: bool = ..., target_shape: Sequence[int] = ..., keep_highest: bool = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, shape: Sequence[int] | None = ..., reverse: bool = ..., target_shape: Sequence[int] = ..., keep_highest: bool = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-reshape: _reshape_
-class _reshape_like_(Operator):
-    @overload
-    def __call__(self, lhs: _A, rhs: Any, lhs_begin: int | None = ..., lhs_end: int | None = ..., rhs_begin: int | None = ..., rhs_end: int | None = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, lhs: Any, rhs: Any, lhs_begin: int | None = ..., lhs_end: int | None = ..., rhs_begin: int | None = ..., rhs_end: int | None = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-reshape_like: _reshape_like_
-class _reverse_(Operator):
-    @overload
-    def __call__(self, data: _A, axis: int | Sequence[int], *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, axis: int | Sequence[int], *, out: Any = ..., name: Any = ...) -> Any: ...
-reverse: _reverse_
-class _rint_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-rint: _rint_
-class _rmsprop_update_(Operator):
-    @overload
-    def __call__(self, weight: _A, grad: Any, n: Any, lr: float, gamma1: float = ..., epsilon: float = ..., wd: float = ..., rescale_grad: float = ..., clip_gradient: float = ..., clip_weights: float = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, weight: Any, grad: Any, n: Any, lr: float, gamma1: float = ..., epsilon: float = ..., wd: float = ..., rescale_grad: float = ..., clip_gradient: float = ..., clip_weights: float = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-rmsprop_update: _rmsprop_update_
-class _rmspropalex_update_(Operator):
-    @overload
-    def __call__(self, weight: _A, grad: Any, n: Any, g: Any, delta: Any, lr: float, gamma1: float = ..., gamma2: float = ..., epsilon: float = ..., wd: float = ..., rescale_grad: float = ..., clip_gradient: float = ..., clip_weights: float = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, weight: Any, grad: Any, n: Any, g: Any, delta: Any, lr: float, gamma1: float = ..., gamma2: float = ..., epsilon: float = ..., wd: float = ..., rescale_grad: float = ..., clip_gradient: float = ..., clip_weights: float = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-rmspropalex_update: _rmspropalex_update_
-class _round_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-round: _round_
-class _rsqrt_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-rsqrt: _rsqrt_
 @_operator
 def sample_exponential(lam: Any, shape: Sequence[int] = ..., dtype: Any = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
 @_operator
 def sample_gamma(alpha: Any, beta: Any, shape: Sequence[int] = ..., dtype: Any = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
 @_operator
 def sample_generalized_negative_binomial(mu: Any, alpha: Any, shape: Sequence[int] = ..., dtype: Any = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-@_operator
-def sample_multinomial(data: Any, shape: int | Sequence[int] = ..., get_prob: bool = ..., dtype: Any = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
 @_operator
 def sample_negative_binomial(k: Any, p: Any, shape: Sequence[int] = ..., dtype: Any = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
 @_operator
@@ -1208,257 +321,7 @@ def sample_normal(mu: Any, sigma: Any, shape: Sequence[int] = ..., dtype: Any = 
 def sample_poisson(lam: Any, shape: Sequence[int] = ..., dtype: Any = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
 @_operator
 def sample_uniform(low: Any, high: Any, shape: Sequence[int] = ..., dtype: Any = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-class _scatter_nd_(Operator):
-    @overload
-    def __call__(self, data: _A, indices: Any, shape: Sequence[int], *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, indices: Any, shape: Sequence[int], *, out: Any = ..., name: Any = ...) -> Any: ...
-scatter_nd: _scatter_nd_
-class _sgd_mom_update_(Operator):
-    @overload
-    def __call__(self, weight: _A, grad: Any, mom: Any, lr: float, momentum: float = ..., wd: float = ..., rescale_grad: float = ..., clip_gradient: float = ..., lazy_update: bool = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, weight: Any, grad: Any, mom: Any, lr: float, momentum: float = ..., wd: float = ..., rescale_grad: float = ..., clip_gradient: float = ..., lazy_update: bool = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-sgd_mom_update: _sgd_mom_update_
-class _sgd_update_(Operator):
-    @overload
-    def __call__(self, weight: _A, grad: Any, lr: float, wd: float = ..., rescale_grad: float = ..., clip_gradient: float = ..., lazy_update: bool = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, weight: Any, grad: Any, lr: float, wd: float = ..., rescale_grad: float = ..., clip_gradient: float = ..., lazy_update: bool = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-sgd_update: _sgd_update_
-class _shape_array_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-shape_array: _shape_array_
-class _shuffle_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-shuffle: _shuffle_
-class _sigmoid_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-sigmoid: _sigmoid_
-class _sign_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-sign: _sign_
-class _signsgd_update_(Operator):
-    @overload
-    def __call__(self, weight: _A, grad: Any, lr: float, wd: float = ..., rescale_grad: float = ..., clip_gradient: float = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, weight: Any, grad: Any, lr: float, wd: float = ..., rescale_grad: float = ..., clip_gradient: float = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-signsgd_update: _signsgd_update_
-class _signum_update_(Operator):
-    @overload
-    def __call__(self, weight: _A, grad: Any, mom: Any, lr: float, momentum: float = ..., wd: float = ..., rescale_grad: float = ..., clip_gradient: float = ..., wd_lh: float = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, weight: Any, grad: Any, mom: Any, lr: float, momentum: float = ..., wd: float = ..., rescale_grad: float = ..., clip_gradient: float = ..., wd_lh: float = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-signum_update: _signum_update_
-class _sin_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-sin: _sin_
-class _sinh_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-sinh: _sinh_
-class _size_array_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-size_array: _size_array_
-class _slice_(Operator):
-    @overload
-    def __call__(self, data: _A, begin: Sequence[int | None], end: Sequence[int | None], step: Sequence[int | None] = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, begin: Sequence[int | None], end: Sequence[int | None], step: Sequence[int | None] = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-slice: _slice_
-class _slice_axis_(Operator):
-    @overload
-    def __call__(self, data: _A, axis: int, begin: int, end: int | None, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, axis: int, begin: int, end: int | None, *, out: Any = ..., name: Any = ...) -> Any: ...
-slice_axis: _slice_axis_
-class _slice_like_(Operator):
-    @overload
-    def __call__(self, data: _A, shape_like: Any, axes: Sequence[int] = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, shape_like: Any, axes: Sequence[int] = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-slice_like: _slice_like_
-class _smooth_l1_(Operator):
-    @overload
-    def __call__(self, data: _A, scalar: float = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, scalar: float = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-smooth_l1: _smooth_l1_
-class _softmax_(Operator):
-    @overload
-    def __call__(self, data: _A, length: Any = ..., axis: int = ..., temperature: float | None = ..., dtype: Any = ..., use_length: bool = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, length: Any = ..., axis: int = ..., temperature: float | None = ..., dtype: Any = ..., use_length: bool = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-softmax: _softmax_
-class _softmax_cross_entropy_(Operator):
-    @overload
-    def __call__(self, data: _A, label: Any, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, label: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-softmax_cross_entropy: _softmax_cross_entropy_
-class _softmin_(Operator):
-    @overload
-    def __call__(self, data: _A, axis: int = ..., temperature: float | None = ..., dtype: Any = ..., use_length: bool = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, axis: int = ..., temperature: float | None = ..., dtype: Any = ..., use_length: bool = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-softmin: _softmin_
-class _softsign_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-softsign: _softsign_
-class _sort_(Operator):
-    @overload
-    def __call__(self, data: _A, axis: int | None = ..., is_ascend: bool = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, axis: int | None = ..., is_ascend: bool = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-sort: _sort_
-class _space_to_depth_(Operator):
-    @overload
-    def __call__(self, data: _A, block_size: int, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, block_size: int, *, out: Any = ..., name: Any = ...) -> Any: ...
-space_to_depth: _space_to_depth_
-@_operator
-def split(data: Any, num_outputs: int, axis: int = ..., squeeze_axis: bool = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
 @_operator
 def split_v2(data: Any = ..., indices_or_sections: int | Sequence[int] = ..., axis: int = ..., squeeze_axis: bool = ..., *, ary: Any = ..., out: Any = ..., name: Any = ...) -> Any: ...
-class _sqrt_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-sqrt: _sqrt_
-class _square_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-square: _square_
-class _squeeze_(Operator):
-    @overload
-    def __call__(self, data: _A, axis: int | Sequence[int] | None = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, axis: int | Sequence[int] | None = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-squeeze: _squeeze_
-class _stack_(Operator):
-    @overload
-    def __call__(self, *data: _A, axis: int = ..., num_args: int | None = ..., out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, *data: Any, axis: int = ..., num_args: int | None = ..., out: Any = ..., name: Any = ...) -> Any: ...
-stack: _stack_
-class _stop_gradient_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-stop_gradient: _stop_gradient_
-class _subtract_(Operator):
-    @overload
-    def __call__(self, lhs: _A, rhs: Any, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, lhs: Any, rhs: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-subtract: _subtract_
-class _sum_(Operator):
-    @overload
-    def __call__(self, data: _A, axis: int | Sequence[int] | None = ..., keepdims: bool = ..., exclude: bool = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, axis: int | Sequence[int] | None = ..., keepdims: bool = ..., exclude: bool = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-sum: _sum_
-class _sum_axis_(Operator):
-    @overload
-    def __call__(self, data: _A, axis: int | Sequence[int] | None = ..., keepdims: bool = ..., exclude: bool = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, axis: int | Sequence[int] | None = ..., keepdims: bool = ..., exclude: bool = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-sum_axis: _sum_axis_
-class _swapaxes_(Operator):
-    @overload
-    def __call__(self, data: _A, dim1: int = ..., dim2: int = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, dim1: int = ..., dim2: int = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-swapaxes: _swapaxes_
-class _take_(Operator):
-    @overload
-    def __call__(self, a: _A, indices: Any, axis: int = ..., mode: Literal['clip', 'raise', 'wrap'] = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, a: Any, indices: Any, axis: int = ..., mode: Literal['clip', 'raise', 'wrap'] = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-take: _take_
-class _tan_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-tan: _tan_
-class _tanh_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-tanh: _tanh_
-class _tile_(Operator):
-    @overload
-    def __call__(self, data: _A, reps: Sequence[int], *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, reps: Sequence[int], *, out: Any = ..., name: Any = ...) -> Any: ...
-tile: _tile_
-@_operator
-def topk(data: Any, axis: int | None = ..., k: int = ..., ret_typ: Literal['indices', 'both', 'mask', 'value'] = ..., is_ascend: bool = ..., dtype: Any = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-class _transpose_(Operator):
-    @overload
-    def __call__(self, data: _A, axes: Sequence[int] = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, axes: Sequence[int] = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-transpose: _transpose_
-class _true_divide_(Operator):
-    @overload
-    def __call__(self, lhs: _A, rhs: Any, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, lhs: Any, rhs: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-true_divide: _true_divide_
-class _trunc_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-trunc: _trunc_
 @_operator
 def uniform(low: float = ..., high: float = ..., shape: Sequence[int] = ..., ctx: str = ..., dtype: Any = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-class _unravel_index_(Operator):
-    @overload
-    def __call__(self, data: _A, shape: Sequence[int] = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, shape: Sequence[int] = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-unravel_index: _unravel_index_
-class _where_(Operator):
-    @overload
-    def __call__(self, condition: _A, x: Any, y: Any, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, condition: Any, x: Any, y: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-where: _where_
-class _zeros_like_(Operator):
-    @overload
-    def __call__(self, data: _A, dtype: Any = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, dtype: Any = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-zeros_like: _zeros_like_

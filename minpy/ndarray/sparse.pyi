@@ -5,10 +5,84 @@ Any here. So is what an operator answers that may have several results.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, Generic, ParamSpec, TypeVar, overload
+from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 from minpy.core.operator import Operator
+from minpy.ndarray import Embedding as Embedding
+from minpy.ndarray import FullyConnected as FullyConnected
+from minpy.ndarray import LinearRegressionOutput as LinearRegressionOutput
+from minpy.ndarray import LogisticRegressionOutput as LogisticRegressionOutput
+from minpy.ndarray import MAERegressionOutput as MAERegressionOutput
+from minpy.ndarray import abs as abs
+from minpy.ndarray import adam_update as adam_update
+from minpy.ndarray import add_n as ElementWiseSum
+from minpy.ndarray import add_n as add_n
+from minpy.ndarray import arccos as arccos
+from minpy.ndarray import arccosh as arccosh
+from minpy.ndarray import arcsin as arcsin
+from minpy.ndarray import arcsinh as arcsinh
+from minpy.ndarray import arctan as arctan
+from minpy.ndarray import arctanh as arctanh
+from minpy.ndarray import broadcast_plus as add
+from minpy.ndarray import broadcast_plus as broadcast_add
+from minpy.ndarray import broadcast_plus as broadcast_plus
+from minpy.ndarray import cast_storage as cast_storage
+from minpy.ndarray import cbrt as cbrt
+from minpy.ndarray import ceil as ceil
+from minpy.ndarray import clip as clip
+from minpy.ndarray import concat as concat
+from minpy.ndarray import cos as cos
+from minpy.ndarray import cosh as cosh
+from minpy.ndarray import degrees as degrees
+from minpy.ndarray import dot as dot
+from minpy.ndarray import elemwise_add as elemwise_add
+from minpy.ndarray import elemwise_div as elemwise_div
+from minpy.ndarray import elemwise_mul as elemwise_mul
+from minpy.ndarray import elemwise_sub as elemwise_sub
+from minpy.ndarray import exp as exp
+from minpy.ndarray import expm1 as expm1
+from minpy.ndarray import floor as floor
+from minpy.ndarray import ftrl_update as ftrl_update
+from minpy.ndarray import gamma as gamma
+from minpy.ndarray import gammaln as gammaln
+from minpy.ndarray import log as log
+from minpy.ndarray import log10 as log10
+from minpy.ndarray import log1p as log1p
+from minpy.ndarray import log2 as log2
+from minpy.ndarray import make_loss as make_loss
+from minpy.ndarray import mean as mean
+from minpy.ndarray import multiply as broadcast_mul
+from minpy.ndarray import multiply as multiply
+from minpy.ndarray import negative as negative
+from minpy.ndarray import norm as norm
 from minpy.ndarray import op as op
+from minpy.ndarray import radians as radians
+from minpy.ndarray import relu as relu
+from minpy.ndarray import rint as rint
+from minpy.ndarray import round as round
+from minpy.ndarray import rsqrt as rsqrt
+from minpy.ndarray import sgd_mom_update as sgd_mom_update
+from minpy.ndarray import sgd_update as sgd_update
+from minpy.ndarray import sigmoid as sigmoid
+from minpy.ndarray import sign as sign
+from minpy.ndarray import sin as sin
+from minpy.ndarray import sinh as sinh
+from minpy.ndarray import slice as slice
+from minpy.ndarray import sqrt as sqrt
+from minpy.ndarray import square as square
+from minpy.ndarray import stop_gradient as stop_gradient
+from minpy.ndarray import subtract as broadcast_minus
+from minpy.ndarray import subtract as broadcast_sub
+from minpy.ndarray import subtract as subtract
+from minpy.ndarray import sum_axis as sum
+from minpy.ndarray import tan as tan
+from minpy.ndarray import tanh as tanh
+from minpy.ndarray import true_divide as broadcast_div
+from minpy.ndarray import true_divide as divide
+from minpy.ndarray import trunc as fix
+from minpy.ndarray import trunc as trunc
+from minpy.ndarray import where as where
+from minpy.ndarray import zeros_like as zeros_like
 from minpy.ndarray.ndarray import NDArray as NDArray
 from minpy.ndarray.sparse_arrays import BaseSparseNDArray as BaseSparseNDArray
 from minpy.ndarray.sparse_arrays import CSRNDArray as CSRNDArray
@@ -27,431 +101,4 @@ class _Operator(Operator, Generic[_P]):
 
 def _operator(function: Callable[_P, Any]) -> _Operator[_P]: ...
 
-class _ElementWiseSum_(Operator):
-    @overload
-    def __call__(self, *args: _A, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, *args: Any, out: Any = ..., name: Any = ...) -> Any: ...
-ElementWiseSum: _ElementWiseSum_
-class _Embedding_(Operator):
-    @overload
-    def __call__(self, data: _A, weight: Any, input_dim: int, output_dim: int, dtype: Any = ..., sparse_grad: bool = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, weight: Any, input_dim: int, output_dim: int, dtype: Any = ..., sparse_grad: bool = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-Embedding: _Embedding_
-class _FullyConnected_(Operator):
-    @overload
-    def __call__(self, data: _A, weight: Any, bias: Any = ..., num_hidden: int = ..., no_bias: bool = ..., flatten: bool = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, weight: Any, bias: Any = ..., num_hidden: int = ..., no_bias: bool = ..., flatten: bool = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-FullyConnected: _FullyConnected_
-class _LinearRegressionOutput_(Operator):
-    @overload
-    def __call__(self, data: _A, label: Any, grad_scale: float = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, label: Any, grad_scale: float = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-LinearRegressionOutput: _LinearRegressionOutput_
-class _LogisticRegressionOutput_(Operator):
-    @overload
-    def __call__(self, data: _A, label: Any, grad_scale: float = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, label: Any, grad_scale: float = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-LogisticRegressionOutput: _LogisticRegressionOutput_
-class _MAERegressionOutput_(Operator):
-    @overload
-    def __call__(self, data: _A, label: Any, grad_scale: float = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, label: Any, grad_scale: float = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-MAERegressionOutput: _MAERegressionOutput_
-class _abs_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-abs: _abs_
-class _adam_update_(Operator):
-    @overload
-    def __call__(self, weight: _A, grad: Any, mean: Any, var: Any, lr: float, beta1: float = ..., beta2: float = ..., epsilon: float = ..., wd: float = ..., rescale_grad: float = ..., clip_gradient: float = ..., lazy_update: bool = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, weight: Any, grad: Any, mean: Any, var: Any, lr: float, beta1: float = ..., beta2: float = ..., epsilon: float = ..., wd: float = ..., rescale_grad: float = ..., clip_gradient: float = ..., lazy_update: bool = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-adam_update: _adam_update_
-class _add_(Operator):
-    @overload
-    def __call__(self, lhs: _A, rhs: Any, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, lhs: Any, rhs: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-add: _add_
-class _add_n_(Operator):
-    @overload
-    def __call__(self, *args: _A, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, *args: Any, out: Any = ..., name: Any = ...) -> Any: ...
-add_n: _add_n_
-class _arccos_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-arccos: _arccos_
-class _arccosh_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-arccosh: _arccosh_
-class _arcsin_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-arcsin: _arcsin_
-class _arcsinh_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-arcsinh: _arcsinh_
-class _arctan_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-arctan: _arctan_
-class _arctanh_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-arctanh: _arctanh_
-class _broadcast_add_(Operator):
-    @overload
-    def __call__(self, lhs: _A, rhs: Any, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, lhs: Any, rhs: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-broadcast_add: _broadcast_add_
-class _broadcast_div_(Operator):
-    @overload
-    def __call__(self, lhs: _A, rhs: Any, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, lhs: Any, rhs: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-broadcast_div: _broadcast_div_
-class _broadcast_minus_(Operator):
-    @overload
-    def __call__(self, lhs: _A, rhs: Any, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, lhs: Any, rhs: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-broadcast_minus: _broadcast_minus_
-class _broadcast_mul_(Operator):
-    @overload
-    def __call__(self, lhs: _A, rhs: Any, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, lhs: Any, rhs: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-broadcast_mul: _broadcast_mul_
-class _broadcast_plus_(Operator):
-    @overload
-    def __call__(self, lhs: _A, rhs: Any, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, lhs: Any, rhs: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-broadcast_plus: _broadcast_plus_
-class _broadcast_sub_(Operator):
-    @overload
-    def __call__(self, lhs: _A, rhs: Any, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, lhs: Any, rhs: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-broadcast_sub: _broadcast_sub_
-class _cast_storage_(Operator):
-    @overload
-    def __call__(self, data: _A, stype: str, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, stype: str, *, out: Any = ..., name: Any = ...) -> Any: ...
-cast_storage: _cast_storage_
-class _cbrt_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-cbrt: _cbrt_
-class _ceil_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-ceil: _ceil_
-class _clip_(Operator):
-    @overload
-    def __call__(self, data: _A, a_min: float, a_max: float, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, a_min: float, a_max: float, *, out: Any = ..., name: Any = ...) -> Any: ...
-clip: _clip_
-class _concat_(Operator):
-    @overload
-    def __call__(self, *data: _A, dim: int = ..., num_args: int | None = ..., out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, *data: Any, dim: int = ..., num_args: int | None = ..., out: Any = ..., name: Any = ...) -> Any: ...
-concat: _concat_
-class _cos_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-cos: _cos_
-class _cosh_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-cosh: _cosh_
-class _degrees_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-degrees: _degrees_
-class _divide_(Operator):
-    @overload
-    def __call__(self, lhs: _A, rhs: Any, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, lhs: Any, rhs: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-divide: _divide_
-class _dot_(Operator):
-    @overload
-    def __call__(self, lhs: _A, rhs: Any, transpose_a: bool = ..., transpose_b: bool = ..., forward_stype: Literal['csr', 'default', 'row_sparse'] | None = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, lhs: Any, rhs: Any, transpose_a: bool = ..., transpose_b: bool = ..., forward_stype: Literal['csr', 'default', 'row_sparse'] | None = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-dot: _dot_
-@_operator
-def elemwise_add(lhs: Any, rhs: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-@_operator
-def elemwise_div(lhs: Any, rhs: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-@_operator
-def elemwise_mul(lhs: Any, rhs: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-@_operator
-def elemwise_sub(lhs: Any, rhs: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-class _exp_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-exp: _exp_
-class _expm1_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-expm1: _expm1_
-class _fix_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-fix: _fix_
-class _floor_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-floor: _floor_
-class _ftrl_update_(Operator):
-    @overload
-    def __call__(self, weight: _A, grad: Any, z: Any, n: Any, lr: float, lamda1: float = ..., beta: float = ..., wd: float = ..., rescale_grad: float = ..., clip_gradient: float = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, weight: Any, grad: Any, z: Any, n: Any, lr: float, lamda1: float = ..., beta: float = ..., wd: float = ..., rescale_grad: float = ..., clip_gradient: float = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-ftrl_update: _ftrl_update_
-class _gamma_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-gamma: _gamma_
-class _gammaln_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-gammaln: _gammaln_
-class _log_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-log: _log_
-class _log10_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-log10: _log10_
-class _log1p_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-log1p: _log1p_
-class _log2_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-log2: _log2_
-class _make_loss_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-make_loss: _make_loss_
-class _mean_(Operator):
-    @overload
-    def __call__(self, data: _A, axis: int | Sequence[int] | None = ..., keepdims: bool = ..., exclude: bool = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, axis: int | Sequence[int] | None = ..., keepdims: bool = ..., exclude: bool = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-mean: _mean_
-class _multiply_(Operator):
-    @overload
-    def __call__(self, lhs: _A, rhs: Any, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, lhs: Any, rhs: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-multiply: _multiply_
-class _negative_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-negative: _negative_
-class _norm_(Operator):
-    @overload
-    def __call__(self, data: _A, ord: int = ..., axis: int | Sequence[int] | None = ..., out_dtype: str | None = ..., keepdims: bool = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, ord: int = ..., axis: int | Sequence[int] | None = ..., out_dtype: str | None = ..., keepdims: bool = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-norm: _norm_
-class _radians_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-radians: _radians_
-class _relu_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-relu: _relu_
-class _rint_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-rint: _rint_
-class _round_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-round: _round_
-class _rsqrt_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-rsqrt: _rsqrt_
-class _sgd_mom_update_(Operator):
-    @overload
-    def __call__(self, weight: _A, grad: Any, mom: Any, lr: float, momentum: float = ..., wd: float = ..., rescale_grad: float = ..., clip_gradient: float = ..., lazy_update: bool = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, weight: Any, grad: Any, mom: Any, lr: float, momentum: float = ..., wd: float = ..., rescale_grad: float = ..., clip_gradient: float = ..., lazy_update: bool = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-sgd_mom_update: _sgd_mom_update_
-class _sgd_update_(Operator):
-    @overload
-    def __call__(self, weight: _A, grad: Any, lr: float, wd: float = ..., rescale_grad: float = ..., clip_gradient: float = ..., lazy_update: bool = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, weight: Any, grad: Any, lr: float, wd: float = ..., rescale_grad: float = ..., clip_gradient: float = ..., lazy_update: bool = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-sgd_update: _sgd_update_
-class _sigmoid_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-sigmoid: _sigmoid_
-class _sign_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-sign: _sign_
-class _sin_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-sin: _sin_
-class _sinh_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-sinh: _sinh_
-class _slice_(Operator):
-    @overload
-    def __call__(self, data: _A, begin: Sequence[int | None], end: Sequence[int | None], step: Sequence[int | None] = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, begin: Sequence[int | None], end: Sequence[int | None], step: Sequence[int | None] = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-slice: _slice_
-class _sqrt_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-sqrt: _sqrt_
-class _square_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-square: _square_
-class _stop_gradient_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-stop_gradient: _stop_gradient_
-class _subtract_(Operator):
-    @overload
-    def __call__(self, lhs: _A, rhs: Any, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, lhs: Any, rhs: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-subtract: _subtract_
-class _sum_(Operator):
-    @overload
-    def __call__(self, data: _A, axis: int | Sequence[int] | None = ..., keepdims: bool = ..., exclude: bool = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, axis: int | Sequence[int] | None = ..., keepdims: bool = ..., exclude: bool = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-sum: _sum_
-class _tan_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-tan: _tan_
-class _tanh_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-tanh: _tanh_
-class _trunc_(Operator):
-    @overload
-    def __call__(self, data: _A, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-trunc: _trunc_
-class _where_(Operator):
-    @overload
-    def __call__(self, condition: _A, x: Any, y: Any, *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, condition: Any, x: Any, y: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
-where: _where_
-class _zeros_like_(Operator):
-    @overload
-    def __call__(self, data: _A, dtype: Any = ..., *, out: Any = ..., name: Any = ...) -> _A: ...
-    @overload
-    def __call__(self, data: Any, dtype: Any = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
-zeros_like: _zeros_like_
+
