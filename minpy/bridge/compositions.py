@@ -415,8 +415,13 @@ def _std(a: Any, axis: Any = None, dtype: Any = None, ddof: float = 0, *, keepdi
 
 def _root(squares: Any) -> Any:
     """Return the root of a sum of squares; its gradient at 0, where it has a kink, is 0, its smallest subgradient."""
-    is_zero, dtype = numpy.equal(_value(squares), 0), anp.result_type(squares)
-    return anp.sqrt(squares + is_zero.astype(dtype)) * numpy.logical_not(is_zero).astype(dtype)
+    return _without_kink(anp.sqrt, squares)
+
+
+def _without_kink(power: Callable[[Any], Any], total: Any) -> Any:
+    """Return a power below 1 of what is not negative: where that is 0, it is 0, and so is its gradient."""
+    is_zero, dtype = numpy.equal(_value(total), 0), anp.result_type(total)  # no `1 - x`: NumPy 1 promotes scalars
+    return power(total + is_zero.astype(dtype)) * numpy.logical_not(is_zero).astype(dtype)
 
 
 # -- elementwise and matrices ------------------------------------------------------------------------------------------
@@ -496,5 +501,4 @@ def _norm_of_vectors(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
     total = anp.sum(sizes**ord, axis=axis, keepdims=keepdims)
     if ord < 1:
         return total ** (1.0 / ord)
-    one = numpy.equal(_value(total), 0).astype(anp.result_type(total))
-    return (total + one) ** (1.0 / ord) * (1 - one)
+    return _without_kink(lambda positive: positive ** (1.0 / ord), total)
