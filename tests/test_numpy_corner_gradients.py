@@ -171,3 +171,14 @@ def test_roots_beside_one_that_is_zero_keep_their_gradients() -> None:
     np.testing.assert_allclose(found, [[0, 0], [0.6, 0.8]])
     found = np.asarray(minpy.grad(lambda x: mnp.sum(mnp.std(x, axis=1)))(np.array([[1.0, 1.0], [1.0, 3.0]])))
     np.testing.assert_allclose(found, [[0, 0], [-0.5, 0.5]])
+
+
+@pytest.mark.parametrize("order", [None, 1, 3, 0.5])
+def test_recorded_norms_keep_their_dtype(order: float | None) -> None:
+    x = mx.np.array([1.0, 2.0, 4.0])
+    x.attach_grad()
+    with mx.autograd.record():
+        norm = mx.np.linalg.norm(x, order)
+    assert norm.dtype == np.float32
+    norm.backward()
+    assert x.grad.dtype == np.float32

@@ -499,6 +499,7 @@ def _norm_of_vectors(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
     if ord == 0:
         raise NotImplementedError("the number of elements that are not 0 has no gradient")
     total = anp.sum(sizes**ord, axis=axis, keepdims=keepdims)
+    exponent = numpy.asarray(1.0 / ord, numpy.result_type(anp.result_type(total), "float16"))  # no whole number
     if ord < 1:
-        return total ** (1.0 / ord)
-    return _without_kink(lambda positive: positive ** (1.0 / ord), total)
+        return total**exponent
+    return _without_kink(lambda positive: positive**exponent, total)
