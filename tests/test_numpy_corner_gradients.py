@@ -175,10 +175,10 @@ def test_roots_beside_one_that_is_zero_keep_their_gradients() -> None:
 
 @pytest.mark.parametrize("order", [None, 1, 3, 0.5])
 def test_recorded_norms_keep_their_dtype(order: float | None) -> None:
-    x = mx.np.array([1.0, 2.0, 4.0])
+    x = mnp.array([1.0, 2.0, 4.0])
     x.attach_grad()
-    with mx.autograd.record():
-        norm = mx.np.linalg.norm(x, order)
+    with autograd.record():
+        norm = mnp.linalg.norm(x, order)
     assert norm.dtype == np.float32
     norm.backward()
     assert x.grad.dtype == np.float32
