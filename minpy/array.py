@@ -102,9 +102,9 @@ class Number(Value, float):
 
     def __new__(cls, val: Any, context: Context | None = None) -> Number:
         """Return the number as a float that knows what it was made from."""
-        made = float.__new__(cls, val)
-        made._val = val.item() if isinstance(val, numpy.generic) else val
-        return made
+        number = float.__new__(cls, val)
+        number._val = val.item() if isinstance(val, numpy.generic) else val
+        return number
 
     @property
     def val(self) -> Any:
@@ -135,8 +135,8 @@ class Number(Value, float):
 def _of_numbers(compute: Callable[..., Any], reflected: bool = False) -> Callable[..., Any]:
     def method(self: Number, *others: Any) -> Any:
         values = [self.val, *(other.val if type(other) is Number else other for other in others)]
-        found = compute(*(reversed(values) if reflected else values))
-        return Number(found) if type(found) in (int, float) else found
+        result = compute(*(reversed(values) if reflected else values))
+        return Number(result) if type(result) in (int, float) else result
 
     return method
 

@@ -11,8 +11,9 @@ from typing import Any
 import autograd.numpy as anp
 import numpy
 from autograd.extend import defvjp, primitive
-from autograd.tracer import getval, isbox
+from autograd.tracer import isbox
 
+from minpy.bridge.composing import moved, positions, rows_of, value_of
 from minpy.bridge.einsum import composed_einsum
 
 __all__ = ["COMPOSITIONS"]
@@ -65,7 +66,7 @@ def _take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
 
 @_composes(numpy.sort)
 def _sort(a: Any, axis: int | None = -1, kind: Any = None, *, stable: bool | None = None) -> Any:
-    order = numpy.argsort(_value(a), axis=axis, kind="stable" if stable else kind)
+    order = numpy.argsort(value_of(a), axis=axis, kind="stable" if stable else kind)
     return _take_along_axis(a, order, axis)
 
 
@@ -78,7 +79,7 @@ def _median(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     length = anp.size(a) if axis is None else anp.shape(a)[axis]
     middle = _take(_sort(a, axis), [(length - 1) // 2, length // 2], axis)
     result = anp.mean(middle, axis=axis)
-    unknown = numpy.isnan(_value(a)).any(axis=axis)
+    unknown = numpy.isnan(value_of(a)).any(axis=axis)
     if unknown.any():
         result = anp.where(unknown, numpy.asarray(numpy.nan, anp.result_type(result)), result)
     if not keepdims:
@@ -88,10 +89,9 @@ def _median(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
 
 def _rows(a: Any, axes: tuple[int, ...]) -> tuple[Any, tuple[int, ...]]:
     """Return an array with several axes drawn together into its last one, and its shape with length 1 for each."""
-    axes = tuple(one % anp.ndim(a) for one in axes)
-    rest = [one for one in range(anp.ndim(a)) if one not in axes]
-    rows = anp.reshape(anp.transpose(a, (*rest, *axes)), (*(anp.shape(a)[one] for one in rest), -1))
-    return rows, tuple(1 if one in axes else length for one, length in enumerate(anp.shape(a)))
+    axes = tuple(axis % anp.ndim(a) for axis in axes)
+    kept = tuple(1 if axis in axes else length for axis, length in enumerate(anp.shape(a)))
+    return rows_of(a, axes)[0], kept
 
 
 @_composes(numpy.ptp)
@@ -164,40 +164,32 @@ def _qr(a: Any, mode: str = "reduced") -> Any:
 # Functions that only move elements are told by what they do to positions: the gradient goes back the same way.
 
 
-def _moved(a: Any, positions: Any) -> Any:
-    return anp.ravel(a)[positions]
-
-
-def _positions(a: Any) -> Any:
-    return numpy.arange(anp.size(a)).reshape(anp.shape(a))
-
-
 @_composes(numpy.delete)
 def _delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
-    return _moved(arr, numpy.delete(_positions(arr), obj, axis))
+    return moved(arr, numpy.delete(positions(arr), obj, axis))
 
 
 @_composes(numpy.insert)
 def _insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
-    positions = numpy.insert(_positions(arr), obj, _positions(values) + anp.size(arr), axis)
-    given = anp.ravel(values).astype(anp.result_type(arr))
-    return anp.concatenate([anp.ravel(arr), given])[positions]
+    places = numpy.insert(positions(arr), obj, positions(values) + anp.size(arr), axis)
+    inserted = anp.ravel(values).astype(anp.result_type(arr))
+    return anp.concatenate([anp.ravel(arr), inserted])[places]
 
 
 @_composes(numpy.rot90)
 def _rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
-    return _moved(m, numpy.rot90(_positions(m), k, axes))
+    return moved(m, numpy.rot90(positions(m), k, axes))
 
 
 @_composes(numpy.tile)
 def _tile(A: Any, reps: Any) -> Any:
-    return _moved(A, numpy.tile(_positions(A), reps))
+    return moved(A, numpy.tile(positions(A), reps))
 
 
 @_composes(numpy.diag)
 def _diag(v: Any, k: int = 0) -> Any:
     if anp.ndim(v) == 2:
-        return _moved(v, numpy.diag(_positions(v), k))
+        return moved(v, numpy.diag(positions(v), k))
     where = numpy.diag(numpy.arange(1, anp.size(v) + 1), k)
     return anp.concatenate([numpy.zeros(1, anp.result_type(v)), v])[where]
 
@@ -209,7 +201,7 @@ def _diagflat(v: Any, k: int = 0) -> Any:
 
 @_composes(numpy.resize)
 def _resize(a: Any, new_shape: Any) -> Any:
-    return _moved(a, numpy.resize(_positions(a), new_shape))
+    return moved(a, numpy.resize(positions(a), new_shape))
 
 
 @_composes(numpy.dstack)
@@ -227,8 +219,8 @@ def _atleast_3d(array: Any) -> Any:
 @_composes(numpy.meshgrid)
 def _meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
     grids: Any = numpy.meshgrid
-    moved = grids(*map(_positions, xi), sparse=sparse, indexing=indexing)
-    return tuple(_moved(one, positions) for one, positions in zip(xi, moved, strict=True))
+    places = grids(*map(positions, xi), sparse=sparse, indexing=indexing)
+    return tuple(map(moved, xi, places))
 
 
 # -- sums of products --------------------------------------------------------------------------------------------------
@@ -246,7 +238,7 @@ def _average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fal
         weights = anp.reshape(weights, [-1 if one == axis % anp.ndim(a) else 1 for one in range(anp.ndim(a))])
         weights = weights * numpy.ones(anp.shape(a), anp.result_type(weights))
     total = anp.sum(weights, axis=axis, keepdims=keepdims)
-    if (_value(total) == 0).any():
+    if (value_of(total) == 0).any():
         raise ZeroDivisionError("np.average: the weights sum to 0, and cannot be normalized.")
     mean = anp.sum(a * weights, axis=axis, keepdims=keepdims) / total
     return (mean, total) if returned else mean
@@ -306,17 +298,17 @@ def _cumprod(a: Any, axis: int | None = None, dtype: Any = None) -> Any:
 def _interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
     if period is not None:
         raise NotImplementedError("only without period")
-    known, places = numpy.asarray(_value(x)), numpy.asarray(_value(xp))
+    known, places = numpy.asarray(value_of(x)), numpy.asarray(value_of(xp))
     upper = numpy.clip(numpy.searchsorted(places, known, side="right"), min(1, len(places) - 1), len(places) - 1)
     lower = numpy.maximum(upper - 1, 0)
     xp = xp.astype("float64") if isbox(xp) else numpy.asarray(xp, "float64")
     fp = fp.astype("float64") if isbox(fp) else numpy.asarray(fp, "float64")
     width = xp[upper] - xp[lower]
     # A point that is known is taken as it is, also beside an infinite one.
-    share = (x - xp[lower]) / (width + (_value(width) == 0))
+    share = (x - xp[lower]) / (width + (value_of(width) == 0))
     rise = fp[upper] - fp[lower]
-    value = fp[lower] + share * anp.where((_value(share) == 0) & ~numpy.isfinite(_value(rise)), 0.0, rise)
-    value = anp.where((known == places[-1]) & ~numpy.isfinite(_value(rise)), fp[upper], value)
+    value = fp[lower] + share * anp.where((value_of(share) == 0) & ~numpy.isfinite(value_of(rise)), 0.0, rise)
+    value = anp.where((known == places[-1]) & ~numpy.isfinite(value_of(rise)), fp[upper], value)
     zeros = numpy.zeros(known.shape)
     first = fp[zeros.astype(int)] if left is None else left + zeros
     last = fp[zeros.astype(int) - 1] if right is None else right + zeros
@@ -327,13 +319,7 @@ def _interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, perio
 
 
 def _without_nan(a: Any, value: float) -> Any:
-    return anp.where(numpy.isnan(_value(a)), numpy.asarray(value, anp.result_type(a)), a)
-
-
-def _value(a: Any) -> Any:
-    while isbox(a):
-        a = getval(a)
-    return a
+    return anp.where(numpy.isnan(value_of(a)), numpy.asarray(value, anp.result_type(a)), a)
 
 
 @_composes(numpy.nansum)
@@ -355,13 +341,13 @@ def _nancumsum(a: Any, axis: Any = None, dtype: Any = None) -> Any:
 
 @_composes(numpy.nanmean)
 def _nanmean(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
-    count = numpy.sum(~numpy.isnan(_value(a)), axis=axis, keepdims=keepdims)
+    count = numpy.sum(~numpy.isnan(value_of(a)), axis=axis, keepdims=keepdims)
     return _nansum(a, axis, dtype, keepdims) / numpy.asarray(count, anp.result_type(a))
 
 
 @_composes(numpy.nanvar)
 def _nanvar(a: Any, axis: Any = None, dtype: Any = None, ddof: int = 0, keepdims: bool = False) -> Any:
-    known = ~numpy.isnan(_value(a))
+    known = ~numpy.isnan(value_of(a))
     centred = _without_nan(a - _nanmean(a, axis, dtype, True), 0.0)
     squares = anp.sum(_squares(centred), axis=axis, keepdims=keepdims)
     count = numpy.asarray(numpy.sum(known, axis=axis, keepdims=keepdims) - ddof, anp.result_type(squares))
@@ -385,7 +371,7 @@ def _nanmin(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 def _nan_of_nothing(result: Any, a: Any, axis: Any, keepdims: bool) -> Any:
     """Return a result with NaN where there is nothing else."""
-    unknown = numpy.isnan(_value(a)).all(axis=axis, keepdims=keepdims)
+    unknown = numpy.isnan(value_of(a)).all(axis=axis, keepdims=keepdims)
     return anp.where(unknown, numpy.asarray(numpy.nan, anp.result_type(a)), result) if unknown.any() else result
 
 
@@ -420,7 +406,7 @@ def _root(squares: Any) -> Any:
 
 def _without_kink(power: Callable[[Any], Any], total: Any) -> Any:
     """Return a power below 1 of what is not negative: where that is 0, it is 0, and so is its gradient."""
-    is_zero, dtype = numpy.equal(_value(total), 0), anp.result_type(total)  # no `1 - x`: NumPy 1 promotes scalars
+    is_zero, dtype = numpy.equal(value_of(total), 0), anp.result_type(total)  # no `1 - x`: NumPy 1 promotes scalars
     return power(total + is_zero.astype(dtype)) * numpy.logical_not(is_zero).astype(dtype)
 
 
@@ -429,7 +415,7 @@ def _without_kink(power: Callable[[Any], Any], total: Any) -> Any:
 
 @_composes(numpy.copysign)
 def _copysign(x1: Any, x2: Any) -> Any:
-    turned = numpy.copysign(1.0, _value(x2)) * numpy.copysign(1.0, _value(x1))
+    turned = numpy.copysign(1.0, value_of(x2)) * numpy.copysign(1.0, value_of(x1))
     return x1 * turned.astype(anp.result_type(x1))
 
 

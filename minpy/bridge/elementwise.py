@@ -8,15 +8,10 @@ import autograd.numpy as anp
 import numpy
 from autograd.extend import defvjp, primitive
 from autograd.numpy.numpy_vjps import unbroadcast_f
-from autograd.tracer import getval, isbox
+
+from minpy.bridge.composing import value_of
 
 __all__ = ["ELEMENTWISE"]
-
-
-def _raw(value: Any) -> Any:
-    while isbox(value):
-        value = getval(value)
-    return value
 
 
 @primitive
@@ -26,7 +21,7 @@ def _rest(x1: Any, x2: Any, function: Any) -> Any:
 
 
 def _rest_by_divisor(ans: Any, x1: Any, x2: Any, function: Any) -> Any:
-    quotient = numpy.rint((_raw(x1) - _raw(ans)) / _raw(x2))
+    quotient = numpy.rint((value_of(x1) - value_of(ans)) / value_of(x2))
     return unbroadcast_f(x2, lambda g: -g * quotient)
 
 
@@ -34,7 +29,7 @@ defvjp(_rest, lambda ans, x1, x2, function: unbroadcast_f(x1, lambda g: g), _res
 
 
 def _divmod(x1: Any, x2: Any) -> Any:
-    return numpy.floor_divide(_raw(x1), _raw(x2)), _rest(x1, x2, numpy.remainder)
+    return numpy.floor_divide(value_of(x1), value_of(x2)), _rest(x1, x2, numpy.remainder)
 
 
 def _fmod(x1: Any, x2: Any) -> Any:
@@ -46,15 +41,15 @@ def _float_power(x1: Any, x2: Any) -> Any:
 
 
 def _heaviside(x1: Any, x2: Any) -> Any:
-    at_zero = _raw(x1) == 0
-    steps = numpy.where(at_zero, 0.0, numpy.heaviside(_raw(x1), 0.0)).astype(anp.result_type(x1, x2))
+    at_zero = value_of(x1) == 0
+    steps = numpy.where(at_zero, 0.0, numpy.heaviside(value_of(x1), 0.0)).astype(anp.result_type(x1, x2))
     return steps + at_zero * x2
 
 
 def _sinc(x: Any) -> Any:
     # Near 0, where autograd's rule divides by x squared, the gradient is that of the first terms of the series.
     turn = numpy.pi * x
-    is_small = numpy.abs(_raw(turn)) < 1e-2
+    is_small = numpy.abs(value_of(turn)) < 1e-2
     safe = anp.where(is_small, 1.0, turn)
     squares = anp.where(is_small, turn, 0.0) ** 2
     return anp.where(is_small, 1 - squares / 6 + squares**2 / 120 - squares**3 / 5040, anp.sin(safe) / safe)

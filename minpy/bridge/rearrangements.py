@@ -10,8 +10,9 @@ from typing import Any
 
 import autograd.numpy as anp
 import numpy
-from autograd.tracer import getval, isbox
+from autograd.tracer import isbox
 
+from minpy.bridge.composing import moved, positions, rows_of, value_of
 from minpy.bridge.compositions import COMPOSITIONS
 from minpy.bridge.elementwise import ELEMENTWISE
 from minpy.bridge.spectra import SPECTRA
@@ -35,20 +36,6 @@ def _composes(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]
         return composition
 
     return register
-
-
-def _raw(value: Any) -> Any:
-    while isbox(value):
-        value = getval(value)
-    return value
-
-
-def _positions(a: Any) -> Any:
-    return numpy.arange(anp.size(a)).reshape(anp.shape(a))
-
-
-def _moved(a: Any, positions: Any) -> Any:
-    return anp.ravel(a)[positions]
 
 
 # -- joining -----------------------------------------------------------------------------------------------------------
@@ -78,7 +65,7 @@ def _joined(nest: Any, ndim: int, axis: int) -> Any:
 @_composes("broadcast_arrays")
 def _broadcast_arrays(*args: Any, subok: bool = False) -> Any:
     shape = numpy.broadcast_shapes(*map(anp.shape, args))
-    found = [_moved(one, numpy.broadcast_to(_positions(one), shape)) for one in args]
+    found = [moved(one, numpy.broadcast_to(positions(one), shape)) for one in args]
     return tuple(found)
 
 
@@ -99,7 +86,7 @@ def _full_like(
 @_composes("pad")
 def _pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Any:
     if mode in ("edge", "reflect", "symmetric", "wrap") and options.get("reflect_type", "even") == "even":
-        return _moved(array, numpy.pad(_positions(array), pad_width, mode))
+        return moved(array, numpy.pad(positions(array), pad_width, mode))
     if mode != "constant":
         raise NotImplementedError("only mode='constant', 'edge', 'reflect', 'symmetric' and 'wrap'")
     values = options.get("constant_values", 0)
@@ -107,7 +94,7 @@ def _pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> 
     if shape != (anp.ndim(array), 2):
         raise ValueError(f"constant_values of shape {anp.shape(values)} for an array of {anp.ndim(array)} axes")
     numbers = anp.size(array) + numpy.arange(anp.size(values)).reshape(anp.shape(values))
-    where = numpy.pad(_positions(array), pad_width, mode="constant", constant_values=numbers)
+    where = numpy.pad(positions(array), pad_width, mode="constant", constant_values=numbers)
     kind = anp.result_type(array)
     given = anp.ravel(values).astype(kind) if isbox(values) else numpy.ravel(numpy.asarray(values, kind))
     return anp.concatenate([anp.ravel(array), given])[where]
@@ -118,18 +105,18 @@ def _pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> 
 
 @_composes("compress")
 def _compress(condition: Any, a: Any, axis: int | None = None) -> Any:
-    return _moved(a, numpy.compress(_raw(condition), _positions(a), axis))
+    return moved(a, numpy.compress(value_of(condition), positions(a), axis))
 
 
 @_composes("extract")
 def _extract(condition: Any, arr: Any) -> Any:
-    return _moved(arr, numpy.extract(_raw(condition), _positions(arr)))
+    return moved(arr, numpy.extract(value_of(condition), positions(arr)))
 
 
 @_composes("trim_zeros")
 def _trim_zeros(filt: Any, trim: Any = "fb") -> Any:
-    found = numpy.trim_zeros(_raw(filt), trim)
-    places = numpy.argwhere(_raw(filt))
+    found = numpy.trim_zeros(value_of(filt), trim)
+    places = numpy.argwhere(value_of(filt))
     starts = places.min(axis=0) if len(places) and "f" in trim.lower() else numpy.zeros(anp.ndim(filt), int)
     return filt[tuple(slice(start, start + length) for start, length in zip(starts, found.shape, strict=True))]
 
@@ -139,16 +126,16 @@ def _choose(a: Any, choices: Any, mode: str = "raise") -> Any:
     several = [choices[position] for position in range(len(choices))]
     shape = numpy.broadcast_shapes(anp.shape(a), *map(anp.shape, several))
     starts = numpy.cumsum([0, *map(anp.size, several)])
-    moved = [
-        start + numpy.broadcast_to(_positions(one), shape) for start, one in zip(starts[:-1], several, strict=True)
+    places = [
+        start + numpy.broadcast_to(positions(choice), shape) for start, choice in zip(starts[:-1], several, strict=True)
     ]
     chosen: Any = numpy.choose
-    return anp.concatenate(list(map(anp.ravel, several)))[chosen(_raw(a), moved, mode=mode)]
+    return anp.concatenate(list(map(anp.ravel, several)))[chosen(value_of(a), moved, mode=mode)]
 
 
 @_composes("take")
 def _take(a: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> Any:
-    indices = numpy.asarray(_raw(indices))
+    indices = numpy.asarray(value_of(indices))
     if indices.dtype.kind == "f":  # which MXNet takes for whole numbers
         indices = indices.astype(numpy.int64)
     if mode != "raise":
@@ -212,12 +199,10 @@ def _quantile(
 ) -> Any:
     if isbox(q) and method != "linear":
         raise NotImplementedError(f"with respect to q only with method='linear', not {method!r}")
-    shares = numpy.asarray(_raw(q), "float64")
+    shares = numpy.asarray(value_of(q), "float64")
     axes = range(anp.ndim(a)) if axis is None else [axis] if isinstance(axis, (int, numpy.integer)) else axis
-    axes = sorted({one % anp.ndim(a) for one in axes})
-    rest = [one for one in range(anp.ndim(a)) if one not in axes]
-    rows = anp.reshape(anp.transpose(a, (*rest, *axes)), (*(anp.shape(a)[one] for one in rest), -1))
-    if numpy.isnan(_raw(rows)).any():
+    rows, left = rows_of(a, tuple(sorted({position % anp.ndim(a) for position in axes})))
+    if numpy.isnan(value_of(rows)).any():
         raise NotImplementedError("not of NaN")
     ordered = COMPOSITIONS[numpy.sort](rows, -1)
     place = shares * (anp.shape(rows)[-1] - 1)
@@ -232,7 +217,7 @@ def _quantile(
     else:
         weight = numpy.asarray(weight, anp.result_type(a))
     found = ordered[..., low] * (1 - weight) + ordered[..., high] * weight
-    found = anp.transpose(found, (*range(len(rest), anp.ndim(found)), *range(len(rest))))  # q's axes stand first
+    found = anp.transpose(found, (*range(len(left), anp.ndim(found)), *range(len(left))))  # q's axes stand first
     if not keepdims:
         return found
     return anp.reshape(found, (*shares.shape, *(1 if one in axes else n for one, n in enumerate(anp.shape(a)))))
@@ -253,7 +238,7 @@ def _percentile(
 
 @_composes("nan_to_num")
 def _nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
-    raw = _raw(x)
+    raw = value_of(x)
     if raw.dtype.kind == "c":
         raise NotImplementedError("not of complex numbers")
     limits = numpy.finfo(raw.dtype)

@@ -1,0 +1,35 @@
+"""What the compositions of NumPy's functions share: values without boxes, and elements told by their positions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import autograd.numpy as anp
+import numpy
+from autograd.tracer import getval, isbox
+
+__all__ = ["moved", "positions", "rows_of", "value_of"]
+
+
+def value_of(array: Any) -> Any:
+    """Return what is in the boxes of HIPS autograd, of which there may be several around each other."""
+    while isbox(array):
+        array = getval(array)
+    return array
+
+
+def positions(array: Any) -> numpy.ndarray:
+    """Return an array of the same shape that has the position of each element."""
+    return numpy.arange(anp.size(array)).reshape(anp.shape(array))
+
+
+def moved(array: Any, places: Any) -> Any:
+    """Return the elements from some positions: a function that only moves elements is told by what it does to these."""
+    return anp.ravel(array)[places]
+
+
+def rows_of(array: Any, axes: tuple[int, ...]) -> tuple[Any, list[int]]:
+    """Return an array with several axes, none negative, drawn together into its last one, and the others."""
+    left = [axis for axis in range(anp.ndim(array)) if axis not in axes]
+    shape = anp.shape(array)
+    return anp.reshape(anp.transpose(array, (*left, *axes)), (*(shape[axis] for axis in left), -1)), left
