@@ -130,7 +130,7 @@ def _choose(a: Any, choices: Any, mode: str = "raise") -> Any:
         start + numpy.broadcast_to(positions(choice), shape) for start, choice in zip(starts[:-1], several, strict=True)
     ]
     chosen: Any = numpy.choose
-    return anp.concatenate(list(map(anp.ravel, several)))[chosen(value_of(a), moved, mode=mode)]
+    return anp.concatenate(list(map(anp.ravel, several)))[chosen(value_of(a), places, mode=mode)]
 
 
 @_composes("take")
