@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import minpy as mx
-from minpy.graph.tracing.facts import VALUE_BASED
+from minpy.capture.facts import VALUE_BASED
 
 COMPILES = True
 

@@ -10,9 +10,9 @@ import pytest
 from compiling import ROUNDS, both_kinds_of_program
 
 import minpy as mx
+from minpy.capture.facts import VALUE_BASED
+from minpy.capture.steps import Slot, make_step
 from minpy.graph.step_rules import has_step_rule, step_gradients
-from minpy.graph.tracing.facts import VALUE_BASED
-from minpy.graph.tracing.steps import Slot, make_step
 
 COMPILES = True
 native = both_kinds_of_program()

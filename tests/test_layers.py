@@ -19,6 +19,9 @@ LAYERS = [
     ["minpy.base", "minpy.caches", "minpy.context", "minpy.differentiation*", "minpy.files", "minpy.registry"],
     ["minpy.pictures*"],
     ["minpy.checking*", "minpy.ops*"],
+    ["minpy.graph.ir"],
+    ["minpy.graph.builder"],
+    ["minpy.capture*"],
     ["minpy.bridge*", "minpy.graph*"],
     ["minpy.ndarray.*"],
     ["minpy.custom*"],
@@ -67,7 +70,7 @@ HEIGHTS = {group: height for height, groups in enumerate(LAYERS) for group in gr
 # MinPy's names in `minpy.core` and `minpy.numpy`.
 LATE = {
     ("minpy.core.base", "minpy.checking"),
-    ("minpy.core.base", "minpy.graph.tracing.report"),
+    ("minpy.core.base", "minpy.capture.report"),
     ("minpy.core.operator", "minpy.graph.standalone"),
     ("minpy.core", "minpy.legacy"),
     ("minpy.numpy", "minpy.numpy.mocking"),

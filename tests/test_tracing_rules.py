@@ -11,10 +11,10 @@ from operator_table.row import Row
 from traces import traced_rule
 
 import minpy as mx
+from minpy.capture.places import CaptureRefused
 from minpy.core import Operator
 from minpy.core.array import Shaped
 from minpy.core.tape import conform
-from minpy.graph.tracing.untraceable import Untraceable
 from minpy.ops.registry import OPERATORS
 
 # Rules that look at values, which is what makes them right: they are called.
@@ -94,7 +94,7 @@ def test_nearly_every_rule_of_the_table_is_traced() -> None:
             found.setdefault(pair, "")
             try:
                 traced_rule(operator_of(row), index, answer, arrays, attributes, gradient)
-            except Untraceable as error:
+            except CaptureRefused as error:
                 found[pair] = error.reason
     called = {pair for pair, reason in found.items() if reason}
     assert called == set(CALLED)
@@ -111,7 +111,7 @@ def test_steps_compute_what_rules_do(row: Row) -> None:
         for index in pairs(row):
             try:
                 trace, part = traced_rule(operator, index, answer, arrays, attributes, gradient)
-            except Untraceable:
+            except CaptureRefused:
                 assert (operator.__name__, index) in CALLED
                 continue
             definition = operator.rules[index] if index < len(operator.rules) else None

@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from minpy.capture.forwards import definition_of, trace_forward
+from minpy.capture.proxy import ArrayProxy
+from minpy.capture.reads import Reads
+from minpy.capture.recorder import Recorder
+from minpy.capture.rules import RuleCall, trace_rule
+from minpy.capture.tracer import run_traced
 from minpy.core import Operator
+from minpy.graph.builder import GraphBuilder
 from minpy.graph.interpreting import step_call
 from minpy.graph.ir import Node, Value, topological, variable
-from minpy.graph.lowering import Builder
-from minpy.graph.tracing.captures import Captures
-from minpy.graph.tracing.forwards import definition_of, trace_forward
-from minpy.graph.tracing.recorder import Recorder
-from minpy.graph.tracing.rules import RuleCall, trace_rule
-from minpy.graph.tracing.standin import StandIn
-from minpy.graph.tracing.tracer import run_traced
 
 __all__ = ["Trace", "traced_definition", "traced_forward", "traced_rule"]
 
@@ -25,8 +25,8 @@ class Trace:
     """One trace: its stand-ins, and the arrays that they stand for."""
 
     def __init__(self) -> None:
-        self.recorder = Recorder(Builder(), "trace", StandIn)
-        self.captures = Captures()
+        self.recorder = Recorder(GraphBuilder(), "trace", ArrayProxy)
+        self.captures = Reads()
         self.arrays: dict[Node, Any] = {}
 
     def given(self, value: Any) -> Any:
@@ -37,9 +37,9 @@ class Trace:
             return value
         made = variable("given")
         self.arrays[made.node] = np.asarray(value)
-        return StandIn.given(self.recorder, made, np.shape(value), np.asarray(value).dtype)
+        return ArrayProxy.given(self.recorder, made, np.shape(value), np.asarray(value).dtype)
 
-    def compute(self, part: StandIn, others: Sequence[Any] = ()) -> Any:
+    def compute(self, part: ArrayProxy, others: Sequence[Any] = ()) -> Any:
         """Return the value of a stand-in; `others` are arrays to use in place of those that were given, in order."""
         env: dict[Node, Any] = dict(self.arrays)
         env.update(zip(list(self.arrays), others, strict=False))
@@ -58,16 +58,16 @@ class Trace:
         return answer[value.index] if isinstance(answer, tuple) else answer
 
 
-def traced_forward(operator: Operator, arrays: Sequence[Any], **attributes: Any) -> tuple[Trace, list[StandIn]]:
-    """Return the trace of a user's forward function; `Untraceable` if there is none."""
+def traced_forward(operator: Operator, arrays: Sequence[Any], **attributes: Any) -> tuple[Trace, list[ArrayProxy]]:
+    """Return the trace of a user's forward function; `CaptureRefused` if there is none."""
     trace = Trace()
     return trace, trace_forward(trace.recorder, trace.captures, operator, [*map(trace.given, arrays)], attributes)
 
 
 def traced_rule(
     operator: Operator, index: int, answer: Any, arrays: Sequence[Any], attributes: dict[str, Any], gradient: Any
-) -> tuple[Trace, StandIn]:
-    """Return the trace of the rule of one input; `Untraceable` if there is none."""
+) -> tuple[Trace, ArrayProxy]:
+    """Return the trace of the rule of one input; `CaptureRefused` if there is none."""
     trace = Trace()
     arguments = [trace.given(array) for array in arrays]
     call = RuleCall(operator, trace.given(answer), arguments, attributes, trace.given(gradient))
@@ -75,7 +75,7 @@ def traced_rule(
 
 
 def traced_definition(operator: Operator, arrays: Sequence[Any], attributes: dict[str, Any]) -> tuple[Trace, list[Any]]:
-    """Return the trace of a built-in operator's definition, and its outputs; `Untraceable` if there is none."""
+    """Return the trace of a built-in operator's definition, and its outputs; `CaptureRefused` if there is none."""
     trace = Trace()
     answer = run_traced(trace.recorder, definition_of(operator), *map(trace.given, arrays), **attributes)
     return trace, list(answer) if isinstance(answer, (tuple, list)) else [answer]

@@ -21,8 +21,8 @@ from minpy.core.errors import ArgumentError, NoGradientError
 from minpy.core.rules import Plan
 
 if TYPE_CHECKING:
+    from minpy.capture.report import TraceReport
     from minpy.checking import Report
-    from minpy.graph.tracing.report import TraceReport
 
 __all__ = ["BaseOperator", "DTypes", "PartialShape", "Shapes"]
 
@@ -324,7 +324,7 @@ class BaseOperator:
         >>> print(scale.trace_report(np.ones(3))['forward'].reason)
         it chooses by values: `if`, `while`, `and` or `assert` of an array
         """
-        from minpy.graph.tracing.report import trace_report  # graphs know operators, and most programs make none
+        from minpy.capture.report import trace_report  # graphs know operators, and most programs make none
 
         return trace_report(self, arguments, attributes)
 

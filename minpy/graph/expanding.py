@@ -9,14 +9,14 @@ import copy
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from minpy.capture.forwards import given_value, is_customop, trace_forward
+from minpy.capture.places import CaptureRefused
+from minpy.capture.proxy import ArrayProxy
+from minpy.capture.reads import Reads
+from minpy.capture.recorder import Notes, Recorder
+from minpy.graph.builder import GraphBuilder
 from minpy.graph.gradient import PullBack
 from minpy.graph.ir import Node, Value
-from minpy.graph.lowering import Builder
-from minpy.graph.tracing.captures import Captures
-from minpy.graph.tracing.forwards import given_value, is_customop, trace_forward
-from minpy.graph.tracing.recorder import Notes, Recorder
-from minpy.graph.tracing.standin import StandIn
-from minpy.graph.tracing.untraceable import Untraceable
 
 __all__ = ["Expansion"]
 
@@ -33,7 +33,7 @@ class Expansion:
     """
 
     def __init__(self) -> None:
-        self._builder = Builder()
+        self._builder = GraphBuilder()
         self._became: dict[Value, Value] = {}  # outputs of operators that were replaced
         self._nodes: dict[Node, Node] = {}  # all others
         self.notes = Notes()
@@ -53,7 +53,7 @@ class Expansion:
         return value if node is value.node else Value(node, value.index)
 
     def go_on(
-        self, nodes: Sequence[Node], shapes: Mapping[Value, Any], dtypes: Mapping[Value, Any], captures: Captures | None
+        self, nodes: Sequence[Node], shapes: Mapping[Value, Any], dtypes: Mapping[Value, Any], captures: Reads | None
     ) -> None:
         """Add the nodes that have come since: each after its inputs.
 
@@ -62,7 +62,7 @@ class Expansion:
         nodes : sequence of Node
             All of the graph, those that were there before first.
         shapes, dtypes : mapping of Value
-        captures : Captures or None
+        captures : Reads or None
             Notes what operators refer to; None: each stays one call.
         """
         for node in nodes[self._count :]:
@@ -83,16 +83,16 @@ class Expansion:
             operator.node = self._nodes[operator.node]
         return self._builder.node(operator, inputs, node.attributes, node.name, node.kind)
 
-    def _trace(self, node: Node, shapes: Mapping[Value, Any], dtypes: Mapping[Value, Any], captures: Captures) -> bool:
+    def _trace(self, node: Node, shapes: Mapping[Value, Any], dtypes: Mapping[Value, Any], captures: Reads) -> bool:
         """Add the steps of one operator; tell whether that could be done."""
-        recorder, attempt = Recorder(self._builder, node.name, StandIn), captures.attempt()
+        recorder, attempt = Recorder(self._builder, node.name, ArrayProxy), captures.attempt()
         outputs = [Value(node, index) for index in range(len(node.output_names()))]
         try:
             inputs = [
                 given_value(recorder, self.value(value), shapes.get(value), dtypes.get(value)) for value in node.inputs
             ]
             answers = trace_forward(recorder, attempt, node.operator, inputs, node.attributes)
-        except Untraceable as refusal:
+        except CaptureRefused as refusal:
             self.notes.refusals[node] = refusal.with_traceback(None)  # which leads to the callers
             return False
         facts = [(shapes[value], dtypes[value]) for value in outputs]

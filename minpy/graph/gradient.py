@@ -7,23 +7,23 @@ from typing import Any
 
 import numpy
 
+from minpy.capture.forwards import definition_of, given_value, is_customop
+from minpy.capture.noting import constant
+from minpy.capture.places import CaptureRefused
+from minpy.capture.proxy import ArrayProxy
+from minpy.capture.reads import Reads
+from minpy.capture.recorder import Notes, Recorder
+from minpy.capture.rules import RuleCall, conformed_gradient, has_kernel, trace_rule
+from minpy.capture.tracer import run_traced
 from minpy.core.array import Shaped
 from minpy.core.base import BaseOperator
 from minpy.core.errors import NoGradientError
 from minpy.core.filling import with_attributes
 from minpy.core.operator import Operator
 from minpy.core.tape import conform
+from minpy.graph.builder import GraphBuilder
 from minpy.graph.ir import ANSWER, CONSTANT, Node, Value, topological
-from minpy.graph.lowering import Builder
 from minpy.graph.step_rules import has_step_rule, step_gradients
-from minpy.graph.tracing.captures import Captures
-from minpy.graph.tracing.forwards import definition_of, given_value, is_customop
-from minpy.graph.tracing.noting import constant
-from minpy.graph.tracing.recorder import Notes, Recorder
-from minpy.graph.tracing.rules import RuleCall, conformed_gradient, has_kernel, trace_rule
-from minpy.graph.tracing.standin import StandIn
-from minpy.graph.tracing.tracer import run_traced
-from minpy.graph.tracing.untraceable import Untraceable
 from minpy.ops.registry import FUNCTIONS
 
 __all__ = ["PullBack", "differentiate"]
@@ -165,8 +165,8 @@ def differentiate(
     wanted: Iterable[Node],
     shapes: dict[Value, Any],
     dtypes: dict[Value, Any],
-    builder: Builder,
-    captures: Captures | None = None,
+    builder: GraphBuilder,
+    captures: Reads | None = None,
     notes: Notes | None = None,
 ) -> dict[Node, Value]:
     """Return the gradients of the heads with respect to variables; those that no gradient reaches are absent.
@@ -217,12 +217,12 @@ def _is_known(operator: Any, index: int) -> bool:
     return has_step_rule(operator) or (isinstance(known, Operator) and known.has_rule(index))
 
 
-def _step_gradients(recorder: Recorder, call: RuleCall, needed: Sequence[int]) -> dict[int, StandIn]:
+def _step_gradients(recorder: Recorder, call: RuleCall, needed: Sequence[int]) -> dict[int, ArrayProxy]:
     """Return the gradients of a step that is no operator, by the positions of its inputs.
 
     Raises
     ------
-    Untraceable
+    CaptureRefused
     """
     parts = run_traced(recorder, step_gradients, call.operator, call.answer, call.arguments, call.gradient)
     if parts is None:
@@ -242,8 +242,8 @@ class _Walk:
         self,
         shapes: dict[Value, Any],
         dtypes: dict[Value, Any],
-        builder: Builder,
-        captures: Captures | None,
+        builder: GraphBuilder,
+        captures: Reads | None,
         notes: Notes,
     ) -> None:
         self.shapes = shapes
@@ -251,7 +251,7 @@ class _Walk:
         self.builder = builder
         self.captures = captures
         self.notes = notes
-        self.refusal: Untraceable | None = None
+        self.refusal: CaptureRefused | None = None
 
     def add(self, pending: dict[Value, Value], value: Value, gradient: Value) -> None:
         """Add to the gradient of a value."""
@@ -314,16 +314,16 @@ class _Walk:
 
         Of an input that stands at several positions, the sum belongs to the first. None, if a part has no rule.
         """
-        recorder = Recorder(self.builder, node.name, StandIn)
+        recorder = Recorder(self.builder, node.name, ArrayProxy)
         try:
             inputs = [
                 given_value(recorder, value, self.shapes.get(value), self.dtypes.get(value)) for value in node.inputs
             ]
             found = run_traced(recorder, definition_of(node.operator), *inputs, **node.attributes)
-        except Untraceable:
+        except CaptureRefused:
             return None
         answers = list(found) if isinstance(found, (tuple, list)) else [found]
-        if not all(isinstance(answer, StandIn) for answer in answers):
+        if not all(isinstance(answer, ArrayProxy) for answer in answers):
             return None
         parts = [self.with_rules(part, recorder.facts[part][0]) for part in recorder.nodes]
         wanted = {node.inputs[index]: index for index in reversed(needed)}
@@ -391,7 +391,7 @@ class _Walk:
         operator = node.operator
         if operator.visible_outputs is not None or not (operator.builtin or is_customop(operator)):
             return None
-        recorder = Recorder(self.builder, f"gradient of {node.name}", StandIn)
+        recorder = Recorder(self.builder, f"gradient of {node.name}", ArrayProxy)
         attempt = None if self.captures is None else self.captures.attempt()
         try:
             call = self.rule_call(recorder, node, upstream)
@@ -400,7 +400,7 @@ class _Walk:
             else:
                 known = operator if operator.has_rule(index) else FUNCTIONS.get(operator.forward, operator)
                 found = trace_rule(recorder, attempt, call._replace(operator=known), index, needed)
-        except Untraceable as refusal:
+        except CaptureRefused as refusal:
             self.refusal = refusal.with_traceback(None)
             return None
         if has_kernel(operator, index) and set(recorder.kinds.values()) - {"elementwise"}:
@@ -432,6 +432,6 @@ class _Walk:
         ]
         return RuleCall(node.operator, answer, arguments, node.attributes, gradient)
 
-    def stand_in(self, recorder: Recorder, value: Value) -> StandIn:
+    def stand_in(self, recorder: Recorder, value: Value) -> ArrayProxy:
         """Return what stands for a value while a rule is traced."""
-        return StandIn.given(recorder, value, self.shapes[value], self.dtypes[value])
+        return ArrayProxy.given(recorder, value, self.shapes[value], self.dtypes[value])

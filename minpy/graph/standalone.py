@@ -15,24 +15,24 @@ from typing import Any
 
 import numpy
 
+from minpy.capture.forwards import definition_of, trace_forward
+from minpy.capture.places import CaptureRefused
+from minpy.capture.proxy import ArrayProxy
+from minpy.capture.reads import Reads
+from minpy.capture.recorder import Recorder
+from minpy.capture.rules import RuleCall, trace_rule
+from minpy.capture.steps import frozen
 from minpy.core.array import Array, Shaped, raw_of
 from minpy.core.errors import is_quitting
 from minpy.core.rules import PullInto, Target, Unstaged
+from minpy.graph.builder import GraphBuilder
 from minpy.graph.expanding import Expansion
 from minpy.graph.frame import start
 from minpy.graph.ir import Node, Value, topological, variable
-from minpy.graph.lowering import Builder
 from minpy.graph.native.enabling import is_enabled
 from minpy.graph.program import Program
 from minpy.graph.steps import Steps
 from minpy.graph.straight import Straight
-from minpy.graph.tracing.captures import Captures
-from minpy.graph.tracing.forwards import definition_of, trace_forward
-from minpy.graph.tracing.recorder import Recorder
-from minpy.graph.tracing.rules import RuleCall, trace_rule
-from minpy.graph.tracing.standin import StandIn
-from minpy.graph.tracing.steps import frozen
-from minpy.graph.tracing.untraceable import Untraceable
 
 __all__ = ["CompiledForward", "CompiledRule", "install"]
 
@@ -67,8 +67,8 @@ class _Trace:
     """One trace of a function: stand-ins in the places of its arguments, and the steps that came of it."""
 
     def __init__(self, title: str) -> None:
-        self.recorder = Recorder(Builder(), title, StandIn)
-        self.captures = Captures()
+        self.recorder = Recorder(GraphBuilder(), title, ArrayProxy)
+        self.captures = Reads()
         self._given: list[Node] = []
         self._absent: set[Node] = set()
 
@@ -84,9 +84,9 @@ class _Trace:
             self._given.append(made)
         else:
             self._absent.add(made)  # only its shape is there
-        return StandIn.given(self.recorder, Value(made), value.shape, value.dtype)
+        return ArrayProxy.given(self.recorder, Value(made), value.shape, value.dtype)
 
-    def steps(self, heads: Sequence[StandIn]) -> Steps:
+    def steps(self, heads: Sequence[ArrayProxy]) -> Steps:
         """Return the steps that give some stand-ins, of the arrays in the order in which they were given."""
         values = [head.value for head in heads]
         order = topological(values)
@@ -197,7 +197,7 @@ class _Compiled:
     def __reduce__(self) -> Any:
         return type(self), (self.operator, self.definition)
 
-    def heads(self, trace: _Trace, values: Sequence[Any], attributes: dict[str, Any]) -> tuple[list[StandIn], Any]:
+    def heads(self, trace: _Trace, values: Sequence[Any], attributes: dict[str, Any]) -> tuple[list[ArrayProxy], Any]:
         """Return (what the function gives for stand-ins; the positions of the arguments these are gradients of)."""
         raise NotImplementedError
 
@@ -307,7 +307,7 @@ class _Compiled:
             way.kinds = [(head.shape, head.dtype) for head in heads]
             way.program = Program(trace.steps(heads))
             way.program.rounds = 1  # it has been called often enough: one run tells what is to be known
-        except Untraceable as error:
+        except CaptureRefused as error:
             way.settle(str(error))
 
     def _computed(
@@ -348,7 +348,7 @@ class CompiledForward(_Compiled):
         """Return what the definition returns for raw arrays."""
         return self.run(lambda: self.definition(*values, **attributes), values, attributes)
 
-    def heads(self, trace: _Trace, values: Sequence[Any], attributes: dict[str, Any]) -> tuple[list[StandIn], Any]:
+    def heads(self, trace: _Trace, values: Sequence[Any], attributes: dict[str, Any]) -> tuple[list[ArrayProxy], Any]:
         """Return what the forward function gives for stand-ins."""
         inputs = [trace.stand_in(value) for value in values]
         return trace_forward(trace.recorder, trace.captures, self.operator, inputs, attributes), None
@@ -392,14 +392,14 @@ class CompiledRule(_Compiled):
 
         return _Pull(self, answer, values, attributes)
 
-    def heads(self, trace: _Trace, values: Sequence[Any], attributes: dict[str, Any]) -> tuple[list[StandIn], Any]:
+    def heads(self, trace: _Trace, values: Sequence[Any], attributes: dict[str, Any]) -> tuple[list[ArrayProxy], Any]:
         """Return what the rule gives for stand-ins."""
         gradient, answer, *arguments = [trace.stand_in(value) for value in values]
-        if not isinstance(gradient, (StandIn, tuple)):
+        if not isinstance(gradient, (ArrayProxy, tuple)):
             raise trace.recorder.refuse("the upstream gradient is no array")
         if answer is None:  # the rule does not read it: any of its kind will do
             answer = gradient
-        needed = [position for position, value in enumerate(arguments) if isinstance(value, StandIn)]
+        needed = [position for position, value in enumerate(arguments) if isinstance(value, ArrayProxy)]
         call = RuleCall(self.operator, answer, arguments, attributes, gradient)
         found = trace_rule(trace.recorder, trace.captures, call, self.index, needed)
         return list(found.values()), tuple(found)

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from minpy.capture.steps import Slot, Step, fill
+from minpy.capture.storage import item_of
 from minpy.core.sums import sum_to
 from minpy.differentiation.trees import leaves_of
-from minpy.graph.tracing.steps import Slot, Step, fill
-from minpy.graph.tracing.storing import item_of
 
 __all__ = ["has_step_rule", "step_gradients"]
 

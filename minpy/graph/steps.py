@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from minpy.capture.reads import Reads
+from minpy.capture.recorder import Notes
+from minpy.graph.builder import GraphBuilder
 from minpy.graph.expanding import Expansion
 from minpy.graph.gradient import PullBack, differentiate
 from minpy.graph.inlining import inlined
 from minpy.graph.ir import ANSWER, Node, Value
-from minpy.graph.lowering import Builder, lower, used
-from minpy.graph.tracing.captures import Captures
-from minpy.graph.tracing.recorder import Notes
+from minpy.graph.lowering import lower, used
 
 __all__ = ["Steps", "is_trusted", "lowered"]
 
@@ -29,7 +30,7 @@ class Steps:
         In the order in which their arrays are given; those of captured arrays come last.
     given : int
         How many variables are not captured.
-    captures : Captures
+    captures : Reads
         What users' traced functions refer to.
     traced : bool
         Whether users' functions are traced.
@@ -67,11 +68,11 @@ class Steps:
     training: bool
     repeatable: bool
     given: int
-    captures: Captures
+    captures: Reads
     traced: bool
     _written: list[Value]
     _expansion: Expansion
-    _builder: Builder
+    _builder: GraphBuilder
     _shapes: dict[Value, Any]
     _dtypes: dict[Value, Any]
     last_uses: dict[Value, int] = field(init=False)
@@ -218,7 +219,7 @@ def lowered(
     """
     if traced:
         heads, shapes, dtypes = inlined(heads, shapes, dtypes)
-    builder, expansion, captures = Builder(), Expansion(), Captures()
+    builder, expansion, captures = GraphBuilder(), Expansion(), Reads()
     written, became = lower(heads, training, builder, shapes, dtypes, traced, keeping)
     known_shapes = {became[value]: shape for value, shape in shapes.items() if value in became}
     known_dtypes = {became[value]: dtype for value, dtype in dtypes.items() if value in became}

@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy
 
+from minpy.capture.reads import PLAIN
 from minpy.core.array import Array, last_write, now, written_since
 from minpy.gluon.changes import CHANGES
-from minpy.graph.tracing.captures import PLAIN
 
 __all__ = ["Guards", "is_of_user"]
 

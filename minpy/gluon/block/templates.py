@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy
 
+from minpy.capture.reads import PLAIN
 from minpy.context import Context
 from minpy.gluon.block.guards import is_of_user
-from minpy.graph.tracing.captures import PLAIN
 from minpy.ndarray import NDArray
 
 __all__ = ["Keywords", "Unkeyed", "filled", "functions_in", "key_of", "split", "template_of"]

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from minpy.capture.places import SourceLocation
 from minpy.core.errors import MissingDependencyError
 from minpy.graph.native.blocked.kernels import BLOCKED
 from minpy.graph.native.enabling import is_enabled, keeps_bits
 from minpy.graph.native.fusing.nest import Nest
 from minpy.graph.native.kernels.kernel import Kernel
 from minpy.graph.native.language import Assembly, Call, Origin, Product, Reduce, Step
-from minpy.graph.tracing.untraceable import Place
 
 if TYPE_CHECKING:
     import graphviz
@@ -41,7 +41,7 @@ class ExplainedItem(NamedTuple):
         Operations on numbers, and bytes read and written in memory, as far as they are known.
     reason : str
         Why it is a call.
-    place : Place or None
+    place : SourceLocation or None
         The line of the user's code that is in the way.
     reads : tuple of int
         The numbers of the items whose results it reads.
@@ -55,7 +55,7 @@ class ExplainedItem(NamedTuple):
     flops: int
     nbytes: int
     reason: str
-    place: Place | None
+    place: SourceLocation | None
     reads: tuple[int, ...]
     number: int
 

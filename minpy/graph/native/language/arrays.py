@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy
 
 if TYPE_CHECKING:
-    from minpy.graph.tracing.untraceable import Place
+    from minpy.capture.places import SourceLocation
 
 __all__ = ["Array", "Layout", "Origin", "Step", "constant", "contiguous"]
 
@@ -39,7 +39,7 @@ class Origin(NamedTuple):
     """What a step comes from: the names of the graph's nodes, and the line of the user's code, if one is known."""
 
     nodes: tuple[str, ...] = ()
-    place: Place | None = None
+    place: SourceLocation | None = None
 
     def __add__(self, other: object) -> Origin:
         """Return where a step comes from that does the work of two."""

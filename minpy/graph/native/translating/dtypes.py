@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy
 
+from minpy.capture.facts import VALUE_BASED
 from minpy.graph.native.functions import is_supported
 from minpy.graph.native.language import Array, constant
 from minpy.graph.native.translating.refusals import NotLowered
-from minpy.graph.tracing.facts import VALUE_BASED
 
 __all__ = ["Operand", "common_dtype", "converted", "loop_of", "require_supported"]
 

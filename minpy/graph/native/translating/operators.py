@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy
 
+from minpy.capture.steps import Step, fill
 from minpy.core.attributes import REQUIRED
 from minpy.core.operator import Operator
 from minpy.graph.gradient import PullBack
@@ -25,7 +26,6 @@ from minpy.graph.native.translating.lowerings.ufuncs import apply
 from minpy.graph.native.translating.lowerings.updates import update_several
 from minpy.graph.native.translating.refusals import NotLowered
 from minpy.graph.native.translating.traces import Trace, Traces
-from minpy.graph.tracing.steps import Step, fill
 from minpy.ops import registry
 from minpy.ops.optimizer.multi_updates import MultiUpdate
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from minpy.capture.places import SourceLocation
 from minpy.core.errors import MXNetError
-from minpy.graph.tracing.untraceable import Place
 
 __all__ = ["NotLowered", "Untranslatable"]
 
@@ -11,7 +11,7 @@ __all__ = ["NotLowered", "Untranslatable"]
 class NotLowered(Exception):
     """Something has no form in the step language: the node that it belongs to is called."""
 
-    def __init__(self, reason: str, place: Place | None = None) -> None:
+    def __init__(self, reason: str, place: SourceLocation | None = None) -> None:
         super().__init__(reason)
         self.reason = reason
         self.place = place

@@ -7,21 +7,22 @@ from typing import Any, NamedTuple
 
 import numpy
 
+from minpy.capture.facts import VALUE_BASED, Fact
+from minpy.capture.forwards import definition_of
+from minpy.capture.noting import constant
+from minpy.capture.places import CaptureRefused
+from minpy.capture.proxy import ArrayProxy
+from minpy.capture.recorder import Recorder
+from minpy.capture.rules import RuleCall, trace_rule
+from minpy.capture.steps import frozen
+from minpy.capture.tracer import run_traced
 from minpy.core.array import Shaped
+from minpy.graph.builder import GraphBuilder
 from minpy.graph.gradient import PullBack
 from minpy.graph.ir import ANSWER, CONSTANT, Node, Value, variable
-from minpy.graph.lowering import Builder, used
+from minpy.graph.lowering import used
 from minpy.graph.native.language import Array
 from minpy.graph.native.translating.refusals import NotLowered
-from minpy.graph.tracing.facts import VALUE_BASED, Fact
-from minpy.graph.tracing.forwards import definition_of
-from minpy.graph.tracing.noting import constant
-from minpy.graph.tracing.recorder import Recorder
-from minpy.graph.tracing.rules import RuleCall, trace_rule
-from minpy.graph.tracing.standin import StandIn
-from minpy.graph.tracing.steps import frozen
-from minpy.graph.tracing.tracer import run_traced
-from minpy.graph.tracing.untraceable import Untraceable
 
 __all__ = ["Trace", "Traces"]
 
@@ -137,21 +138,21 @@ def _stand_in(recorder: Recorder, operand: Any, is_state: bool = False) -> Any:
         return constant(recorder, operand.value)
     value = variable("given")
     if is_state:
-        return StandIn(recorder, value, Fact(operand.shape, operand.dtype, False))
-    return StandIn.given(recorder, value, operand.shape, operand.dtype)
+        return ArrayProxy(recorder, value, Fact(operand.shape, operand.dtype, False))
+    return ArrayProxy.given(recorder, value, operand.shape, operand.dtype)
 
 
 def _traced(recorder: Recorder, run: Callable[[], Any]) -> Any:
     try:
         return run()
-    except Untraceable as refusal:
+    except CaptureRefused as refusal:
         if isinstance(refusal.__cause__, NotLowered):
             raise refusal.__cause__ from None
         raise NotLowered(refusal.reason, refusal.place) from None
 
 
 def _definition(operator: Any, operands: Sequence[Any], attributes: dict[str, Any], function: Any) -> Trace:
-    recorder = Recorder(Builder(), operator.__name__, StandIn, _LIMIT)
+    recorder = Recorder(GraphBuilder(), operator.__name__, ArrayProxy, _LIMIT)
     names = operator.argument_names(len(operands))
     if operator.auxiliary:
         names = operator.input_names(attributes, len(operands))
@@ -159,13 +160,13 @@ def _definition(operator: Any, operands: Sequence[Any], attributes: dict[str, An
         _stand_in(recorder, operand, name in operator.auxiliary) if isinstance(operand, Array) else operand
         for name, operand in zip(names, operands, strict=True)
     ]
-    given = [one.value if isinstance(one, StandIn) else None for one in stand_ins]
+    given = [one.value if isinstance(one, ArrayProxy) else None for one in stand_ins]
     answer = _traced(recorder, lambda: run_traced(recorder, function, *stand_ins, **attributes))
     is_single = not isinstance(answer, (tuple, list))
     updates = [
         (position, stand_in.value)
         for position, stand_in in enumerate(stand_ins)
-        if isinstance(stand_in, StandIn) and stand_in.value != given[position]
+        if isinstance(stand_in, ArrayProxy) and stand_in.value != given[position]
     ]
     return _trace(recorder, given, [answer] if is_single else list(answer), is_single, updates)
 
@@ -173,14 +174,14 @@ def _definition(operator: Any, operands: Sequence[Any], attributes: dict[str, An
 def _trace(
     recorder: Recorder, given: list[Any], answers: Sequence[Any], is_single: bool, updates: list[tuple[int, Value]]
 ) -> Trace:
-    values = [answer.value if isinstance(answer, StandIn) else numpy.asarray(answer) for answer in answers]
+    values = [answer.value if isinstance(answer, ArrayProxy) else numpy.asarray(answer) for answer in answers]
     needed = used([value for value in (*values, *(one for _, one in updates)) if isinstance(value, Value)])
     nodes = [node for node in recorder.builder.created if node in needed]
     return Trace(given, nodes, values, is_single, recorder.outputs, updates)
 
 
 def _rules(pull_back: PullBack, operands: Sequence[Any]) -> Trace:
-    recorder = Recorder(Builder(), pull_back.__name__, StandIn, _LIMIT)
+    recorder = Recorder(GraphBuilder(), pull_back.__name__, ArrayProxy, _LIMIT)
     stand_ins = [_stands_for(recorder, operand) for operand in operands]
     first, second = len(pull_back.upstream), len(pull_back.upstream) + len(pull_back.answers)
     node = pull_back.node
@@ -193,7 +194,7 @@ def _rules(pull_back: PullBack, operands: Sequence[Any]) -> Trace:
         arguments[index] = stand_in
     answer, gradient = _answer(recorder, pull_back, stand_ins[:first], stand_ins[first:second])
     call = RuleCall(node.operator, answer, arguments, node.attributes, gradient)
-    found: dict[int, StandIn] = {}
+    found: dict[int, ArrayProxy] = {}
 
     def run() -> None:
         for index in pull_back.needed:
@@ -214,7 +215,7 @@ def _stands_for(recorder: Recorder, operand: Any) -> Any:
 def _values_of(stand_in: Any) -> Any:
     if isinstance(stand_in, tuple):
         return tuple(map(_values_of, stand_in))
-    return stand_in.value if isinstance(stand_in, StandIn) else None
+    return stand_in.value if isinstance(stand_in, ArrayProxy) else None
 
 
 def _with_dtype(like: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy
 
+from minpy.capture.places import SourceLocation
 from minpy.graph.gradient import PullBack
 from minpy.graph.interpreting import step_call
 from minpy.graph.ir import ANSWER, CONSTANT, Node, Value
@@ -19,7 +20,6 @@ from minpy.graph.native.translating.emitter import Emitter
 from minpy.graph.native.translating.operators import Operators, given
 from minpy.graph.native.translating.refusals import NotLowered, Untranslatable
 from minpy.graph.steps import Steps
-from minpy.graph.tracing.untraceable import Place
 
 __all__ = ["FAILED", "Translated", "Translation", "translate"]
 
@@ -37,14 +37,14 @@ class Translated(NamedTuple):
         'lowered' by what is written for it; 'traced', its definition; or 'called' as it is.
     reason : str
         Why it is called; empty if it is not.
-    place : Place or None
+    place : SourceLocation or None
         The line of a user's code that it comes from, or that says why it is called.
     """
 
     node: Node
     how: str
     reason: str
-    place: Place | None
+    place: SourceLocation | None
 
     def __str__(self) -> str:
         where = "" if self.place is None else f" ({self.place})"

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy
 
+from minpy.capture.functions import changed, filled
+from minpy.capture.storage import with_item
 from minpy.graph.native.language import Array, constant
 from minpy.graph.native.translating.dtypes import Operand, common_dtype, converted
 from minpy.graph.native.translating.emitter import Emitter, uniform_value
@@ -15,8 +17,6 @@ from minpy.graph.native.translating.lowerings.keys import has_arrays, placed_by_
 from minpy.graph.native.translating.lowerings.tables import lowers
 from minpy.graph.native.translating.lowerings.ufuncs import apply
 from minpy.graph.native.translating.refusals import NotLowered
-from minpy.graph.tracing.functions import changed, filled
-from minpy.graph.tracing.storing import with_item
 
 __all__ = ["concatenate", "slice_along", "stored"]
 

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy
 
+from minpy.capture.steps import power, power_of_array
+from minpy.capture.storage import as_dtype
+from minpy.capture.ufuncs import computed_where
 from minpy.graph.native.language import Array, constant
 from minpy.graph.native.translating.dtypes import Operand, common_dtype
 from minpy.graph.native.translating.emitter import Emitter
 from minpy.graph.native.translating.lowerings.tables import lowers
 from minpy.graph.native.translating.lowerings.ufuncs import apply
 from minpy.graph.native.translating.refusals import NotLowered
-from minpy.graph.tracing.steps import power, power_of_array
-from minpy.graph.tracing.storing import as_dtype
-from minpy.graph.tracing.ufuncs import computed_where
 
 __all__ = ["where"]
 

@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy
 
+from minpy.capture.ufuncs import computed_at
 from minpy.graph.native.language import Array, constant
 from minpy.graph.native.translating.dtypes import Operand
 from minpy.graph.native.translating.emitter import Emitter, uniform_value
 from minpy.graph.native.translating.lowerings.gathering import gathered, looked_at, scattered
 from minpy.graph.native.translating.lowerings.tables import lowers, lowers_operator
 from minpy.graph.native.translating.refusals import NotLowered
-from minpy.graph.tracing.ufuncs import computed_at
 
 __all__ = ["has_arrays", "item_by_arrays", "placed_by_arrays"]
 

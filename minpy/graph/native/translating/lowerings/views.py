@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy
 
+from minpy.capture.storage import item_of
 from minpy.graph.native.language import Array
 from minpy.graph.native.translating.emitter import Emitter
 from minpy.graph.native.translating.lowerings.keys import has_arrays, item_by_arrays
 from minpy.graph.native.translating.lowerings.tables import lowers
-from minpy.graph.tracing.storing import item_of
 
 __all__ = ["at"]
 

@@ -8,7 +8,7 @@ import types
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from minpy.graph.tracing.untraceable import Place
+from minpy.capture.places import SourceLocation
 
 __all__ = ["Name", "codes_of", "forbidden", "names_read"]
 
@@ -40,7 +40,7 @@ class Name(NamedTuple):
     name: str
     is_cell: bool
     attributes: tuple[str, ...]
-    place: Place
+    place: SourceLocation
 
 
 def codes_of(code: types.CodeType) -> Iterator[types.CodeType]:
@@ -51,19 +51,19 @@ def codes_of(code: types.CodeType) -> Iterator[types.CodeType]:
             yield from codes_of(one)
 
 
-def _instructions(code: types.CodeType) -> Iterator[tuple[dis.Instruction, Place]]:
+def _instructions(code: types.CodeType) -> Iterator[tuple[dis.Instruction, SourceLocation]]:
     lines = {start: line for start, _, line in code.co_lines() if line is not None}
     line = code.co_firstlineno
     for instruction in dis.get_instructions(code):
         line = lines.get(instruction.offset, line)
-        yield instruction, Place(code.co_filename, line)
+        yield instruction, SourceLocation(code.co_filename, line)
 
 
-def forbidden(code: types.CodeType) -> tuple[str, Place] | None:
+def forbidden(code: types.CodeType) -> tuple[str, SourceLocation] | None:
     """Return (why, where) a function does what tracing cannot let it do; None if it does nothing of the kind."""
     for inner in codes_of(code):
         if inner.co_flags & _GENERATORS and inner.co_name != "<genexpr>":
-            return "it is a generator or a coroutine", Place(inner.co_filename, inner.co_firstlineno)
+            return "it is a generator or a coroutine", SourceLocation(inner.co_filename, inner.co_firstlineno)
         for instruction, place in _instructions(inner):
             name = instruction.opname
             if name in _FORBIDDEN:
@@ -78,7 +78,7 @@ def forbidden(code: types.CodeType) -> tuple[str, Place] | None:
 def names_read(code: types.CodeType) -> Iterator[Name]:
     """Yield the global names and the closure's variables that a function reads, functions inside it included."""
     for inner in codes_of(code):
-        found: tuple[str, bool, Place] | None = None
+        found: tuple[str, bool, SourceLocation] | None = None
         attributes: list[str] = []
         for instruction, place in _instructions(inner):
             name = instruction.opname

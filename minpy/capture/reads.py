@@ -16,7 +16,7 @@ from minpy.core.array import raw_of
 from minpy.core.errors import MXNetError
 from minpy.graph.ir import Node, Value, variable
 
-__all__ = ["PLAIN", "Captures", "attribute", "item", "keys", "length", "missing"]
+__all__ = ["PLAIN", "Reads", "attribute", "item", "keys", "length", "missing"]
 
 # Immutable values that are compared; what else is captured must stay the same object.
 PLAIN = (type(None), type(Ellipsis), bool, int, float, complex, str, bytes, numpy.generic, numpy.dtype, range)
@@ -44,7 +44,7 @@ def missing(container: Any, key: Any) -> bool:
     return key not in container
 
 
-class Captures:
+class Reads:
     """What the traces of one program refer to."""
 
     def __init__(self) -> None:
@@ -55,19 +55,19 @@ class Captures:
     def __bool__(self) -> bool:
         return bool(any(self._expected.values()) or self._arrays)
 
-    def copy(self) -> Captures:
+    def copy(self) -> Reads:
         """Return captures that go on from these."""
         made = self.attempt()
         made.adopt(self)
         return made
 
-    def attempt(self) -> Captures:
+    def attempt(self) -> Reads:
         """Return captures for a trace that may fail: what it read counts once it is adopted."""
-        made = Captures()
+        made = Reads()
         made._arrays.update(self._arrays)
         return made
 
-    def adopt(self, made: Captures) -> None:
+    def adopt(self, made: Reads) -> None:
         """Take over what a trace that succeeded read."""
         self._checked = None
         for part, expected in made._expected.items():

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
+from minpy.capture.facts import Fact
+from minpy.capture.recorder import Recorder
 from minpy.graph.ir import Value
-from minpy.graph.tracing.facts import Fact
-from minpy.graph.tracing.recorder import Recorder
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -32,7 +32,7 @@ class Memory:
 
 
 class Traced:
-    """A value of a graph in the place of an array: what the modules know of a `StandIn`.
+    """A value of a graph in the place of an array: what the modules know of a `ArrayProxy`.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Traced:
         Shared by an array and all that may be views of it.
     """
 
-    if TYPE_CHECKING:  # what `StandIn` has
+    if TYPE_CHECKING:  # what `ArrayProxy` has
         __getitem__: Any
         __index__: Any
         astype: Any
@@ -75,7 +75,7 @@ class Traced:
 
         Raises
         ------
-        Untraceable
+        CaptureRefused
             If it is a view of what has been changed since the view was taken.
         """
         self.require_current()

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy
 
+from minpy.capture.facts import Fact, fact_of, large
+from minpy.capture.noting import made, operand, value_of
+from minpy.capture.proxy import ArrayProxy
+from minpy.capture.recorder import Recorder
+from minpy.capture.values import Traced
 from minpy.core import dispatch
-from minpy.graph.tracing.facts import Fact, fact_of, large
-from minpy.graph.tracing.noting import made, operand, value_of
-from minpy.graph.tracing.recorder import Recorder
-from minpy.graph.tracing.standin import StandIn
-from minpy.graph.tracing.values import Traced
 from minpy.ops.inference.partial_shapes import complete
 
 __all__ = ["call_operator"]
@@ -61,4 +61,4 @@ def _facts(operator: Any, values: Sequence[Any], attributes: dict[str, Any]) -> 
     return [fact_of(one) for one in (answer if isinstance(answer, tuple) else (answer,))]
 
 
-dispatch.register_tracer(StandIn, call_operator, "a stand-in of the tracer")
+dispatch.register_tracer(ArrayProxy, call_operator, "a stand-in of the tracer")

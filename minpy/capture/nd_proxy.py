@@ -1,4 +1,4 @@
-"""`ArrayStandIn`, in an `NDArray`'s place while a function of kind 'mxnet' is traced: operators on it become nodes.
+"""`NDArrayProxy`, in an `NDArray`'s place while a function of kind 'mxnet' is traced: operators on it become nodes.
 
 It has the methods of `NDArray` that are operators; these call the operators on it, and `dispatch` leads here.
 """
@@ -12,28 +12,28 @@ from typing import Any, NoReturn
 
 import numpy
 
+from minpy.capture.operators import call_operator
+from minpy.capture.proxy import ArrayProxy
+from minpy.capture.storage import setitem, store
+from minpy.capture.values import Traced
 from minpy.core import dispatch
 from minpy.core.array import FRONT_ENDS, Array
-from minpy.graph.tracing.operators import call_operator
-from minpy.graph.tracing.standin import StandIn
-from minpy.graph.tracing.storing import setitem, store
-from minpy.graph.tracing.values import Traced
 from minpy.ops.inference.reshaping import resolve_shape
 from minpy.ops.registry import OPERATORS
 
-__all__ = ["ArrayStandIn", "unwrapped", "wrapped"]
+__all__ = ["NDArrayProxy", "unwrapped", "wrapped"]
 
 # Members of `NDArray` that look at nothing but operators, beside those that are named like one.
 _MEMBERS = {"T", "astype", "broadcast_to", "context", "copy", "ctx", "reshape_like", "stype", "transpose"}
 
 
-class ArrayStandIn:
+class NDArrayProxy:
     """A stand-in with MXNet's semantics around one with NumPy's."""
 
     __slots__ = ("inner",)
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, inner: StandIn) -> None:
+    def __init__(self, inner: ArrayProxy) -> None:
         self.inner = inner
 
     @property
@@ -78,18 +78,18 @@ class ArrayStandIn:
 
     __bool__ = __int__ = __float__ = __index__ = __array__ = __contains__ = _asked
 
-    def reshape(self, *lengths: Any, shape: Any = None, reverse: bool = False) -> ArrayStandIn:
+    def reshape(self, *lengths: Any, shape: Any = None, reverse: bool = False) -> NDArrayProxy:
         """Return the array in another shape, with MXNet's codes."""
         if shape is None:
             shape = lengths[0] if len(lengths) == 1 and not isinstance(lengths[0], int) else lengths
-        return ArrayStandIn(self.inner.reshape(resolve_shape(self.shape, tuple(shape), reverse)))
+        return NDArrayProxy(self.inner.reshape(resolve_shape(self.shape, tuple(shape), reverse)))
 
-    def __getitem__(self, index: Any) -> ArrayStandIn:
+    def __getitem__(self, index: Any) -> NDArrayProxy:
         parts = index if isinstance(index, tuple) else (index,)
         if not all(part is None or part is Ellipsis or isinstance(part, (int, slice)) for part in parts):
             raise self.inner.recorder.refuse("an NDArray is indexed with an array")
         found = self.inner[index]
-        return ArrayStandIn(found if found.ndim else found.reshape((1,)))
+        return NDArrayProxy(found if found.ndim else found.reshape((1,)))
 
     def __setitem__(self, index: Any, value: Any) -> None:
         parts = index if isinstance(index, tuple) else (index,)
@@ -103,14 +103,14 @@ def wrapped(value: Any) -> Any:
     """Return a stand-in, or a tuple of them, as functions of kind 'mxnet' take it."""
     if type(value) is tuple:
         return tuple(map(wrapped, value))
-    return ArrayStandIn(value) if isinstance(value, StandIn) else value
+    return NDArrayProxy(value) if isinstance(value, ArrayProxy) else value
 
 
 def unwrapped(value: Any) -> Any:
     """Return what such a function returned with stand-ins of NumPy's semantics."""
     if type(value) in (list, tuple):
         return tuple(map(unwrapped, value))
-    return value.inner if isinstance(value, ArrayStandIn) else value
+    return value.inner if isinstance(value, NDArrayProxy) else value
 
 
 def _call_on_arrays(operator: Any, inputs: list[Any], attributes: dict[str, Any], name: str | None) -> Any:
@@ -123,11 +123,11 @@ def _call_on_arrays(operator: Any, inputs: list[Any], attributes: dict[str, Any]
             value = value.item()
         values.append(value)
     answer = call_operator(operator, values, attributes, name, as_ndarrays=True)
-    return [ArrayStandIn(one) for one in answer] if isinstance(answer, tuple) else ArrayStandIn(answer)
+    return [NDArrayProxy(one) for one in answer] if isinstance(answer, tuple) else NDArrayProxy(answer)
 
 
 def _binary(name: str) -> Callable[[Any, Any], Any]:
-    def method(self: ArrayStandIn, other: Any) -> Any:
+    def method(self: NDArrayProxy, other: Any) -> Any:
         if self.inner.dtype.kind != "f" or isinstance(other, (bool, numpy.ndarray, Traced)):
             raise self.inner.recorder.refuse("arithmetic of NDArrays that are not floating point, or with other arrays")
         if isinstance(other, (int, float, numpy.generic)):  # numbers take the dtype of the array
@@ -142,7 +142,7 @@ def _unary(name: str) -> Callable[[Any], Any]:
 
 
 def _in_place(name: str) -> Callable[[Any, Any], Any]:
-    def method(self: ArrayStandIn, other: Any) -> Any:
+    def method(self: NDArrayProxy, other: Any) -> Any:
         answer = unwrapped(_binary(name)(self, other))
         store(self.inner, answer if answer.dtype == self.inner.dtype else answer.astype(self.inner.dtype))
         return self
@@ -151,12 +151,12 @@ def _in_place(name: str) -> Callable[[Any, Any], Any]:
 
 
 for _name in ("add", "sub", "mul", "truediv", "pow", "mod", "matmul", "floordiv"):
-    setattr(ArrayStandIn, f"__{_name}__", _binary(f"__{_name}__"))
-    setattr(ArrayStandIn, f"__r{_name}__", _binary(f"__r{_name}__"))
-    setattr(ArrayStandIn, f"__i{_name}__", _in_place(f"__{_name}__"))
+    setattr(NDArrayProxy, f"__{_name}__", _binary(f"__{_name}__"))
+    setattr(NDArrayProxy, f"__r{_name}__", _binary(f"__r{_name}__"))
+    setattr(NDArrayProxy, f"__i{_name}__", _in_place(f"__{_name}__"))
 for _name in ("eq", "ne", "gt", "ge", "lt", "le"):
-    setattr(ArrayStandIn, f"__{_name}__", _binary(f"__{_name}__"))
+    setattr(NDArrayProxy, f"__{_name}__", _binary(f"__{_name}__"))
 for _name in ("neg", "pos", "abs"):
-    setattr(ArrayStandIn, f"__{_name}__", _unary(f"__{_name}__"))
+    setattr(NDArrayProxy, f"__{_name}__", _unary(f"__{_name}__"))
 
-dispatch.register_tracer(ArrayStandIn, _call_on_arrays, "a stand-in of the tracer")
+dispatch.register_tracer(NDArrayProxy, _call_on_arrays, "a stand-in of the tracer")

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from minpy.capture.places import CaptureRefused, SourceLocation
+from minpy.graph.builder import GraphBuilder
 from minpy.graph.ir import CONSTANT, Node, Value
-from minpy.graph.lowering import Builder
-from minpy.graph.tracing.untraceable import Place, Untraceable
 
 __all__ = ["LIMIT", "Notes", "Recorder"]
 
@@ -30,8 +30,8 @@ class Notes:
         Why users' operators, and gradient rules, are called as they are.
     """
 
-    places: dict[Node, Place] = field(default_factory=dict)
-    refusals: dict[Node, Untraceable] = field(default_factory=dict)
+    places: dict[Node, SourceLocation] = field(default_factory=dict)
+    refusals: dict[Node, CaptureRefused] = field(default_factory=dict)
 
     def add(self, recorder: Recorder) -> None:
         """Take over the places of the steps of a trace."""
@@ -54,7 +54,7 @@ class Recorder:
         The steps, in the order of their first use.
     of_user : bool
         Whether a user's function is traced: its sums are NumPy's, to the last bit, and not those of our operators.
-    refusal : Untraceable or None
+    refusal : CaptureRefused or None
         The first one: it holds, even if the traced function caught it.
     stand_in : type
         The class that stands in arrays' places, a `Traced`.
@@ -66,33 +66,33 @@ class Recorder:
         Of the functions that users wrote: where a step is said to have happened.
     """
 
-    def __init__(self, builder: Builder, title: str, stand_in: Any, limit: int = LIMIT) -> None:
+    def __init__(self, builder: GraphBuilder, title: str, stand_in: Any, limit: int = LIMIT) -> None:
         self.stand_in = stand_in
         self.builder = builder
         self.title = title
         self.limit = limit
         self.nodes: list[Node] = []
-        self.places: dict[Node, Place | None] = {}
+        self.places: dict[Node, SourceLocation | None] = {}
         self.kinds: dict[Node, str] = {}
         self.facts: dict[Node, tuple[tuple[int, ...], Any]] = {}
         self.outputs: dict[Value, tuple[tuple[int, ...], Any]] = {}
-        self.refusal: Untraceable | None = None
+        self.refusal: CaptureRefused | None = None
         self.of_user = False
         self.codes: set[types.CodeType] = set()
 
-    def refuse(self, reason: str, place: Place | None = None) -> Untraceable:
+    def refuse(self, reason: str, place: SourceLocation | None = None) -> CaptureRefused:
         """Return the exception to raise where something cannot be noted."""
-        error = Untraceable(reason, place or self.place())
+        error = CaptureRefused(reason, place or self.place())
         if self.refusal is None:
             self.refusal = error
         return error
 
-    def place(self) -> Place | None:
+    def place(self) -> SourceLocation | None:
         """Return the line of the user's code that runs; None if none does."""
         frame: types.FrameType | None = sys._getframe(1) if self.codes else None
         while frame is not None:
             if frame.f_code in self.codes:
-                return Place(frame.f_code.co_filename, frame.f_lineno)
+                return SourceLocation(frame.f_code.co_filename, frame.f_lineno)
             frame = frame.f_back
         return None
 

@@ -6,30 +6,30 @@ import types
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
-    from minpy.graph.tracing.shadow import Shadow
+    from minpy.capture.shadow import ShadowFunctions
 
-__all__ = ["FrozenDict", "FrozenList", "ShadowModule", "ShadowObject"]
+__all__ = ["DictProxy", "ListProxy", "ModuleProxy", "ObjectProxy"]
 
 
-class ShadowModule:
+class ModuleProxy:
     """A module, of whose members those are there that are free of effects."""
 
-    def __init__(self, shadow: Shadow, module: types.ModuleType, path: str) -> None:
+    def __init__(self, shadow: ShadowFunctions, module: types.ModuleType, path: str) -> None:
         self._shadow, self._module, self._path = shadow, module, path
 
     def __getattr__(self, name: str) -> Any:
         return self._shadow.member_of(self._module, name, f"{self._path}.{name}")
 
 
-class ShadowObject:
+class ObjectProxy:
     """An instance (`self`, or one that a function refers to), whose attributes may be read."""
 
     __slots__ = ("_owner", "_path", "_shadow")
     _owner: Any
     _path: str
-    _shadow: Shadow
+    _shadow: ShadowFunctions
 
-    def __init__(self, shadow: Shadow, owner: Any, path: str) -> None:
+    def __init__(self, shadow: ShadowFunctions, owner: Any, path: str) -> None:
         object.__setattr__(self, "_shadow", shadow)
         object.__setattr__(self, "_owner", owner)
         object.__setattr__(self, "_path", path)
@@ -53,24 +53,24 @@ def _refuses(name: str) -> Any:
     return refuse
 
 
-class FrozenList(list[Any]):
+class ListProxy(list[Any]):
     """A list that the function refers to."""
 
-    def __init__(self, shadow: Shadow, values: Any) -> None:
+    def __init__(self, shadow: ShadowFunctions, values: Any) -> None:
         super().__init__(values)
         self.shadow = shadow
 
 
-class FrozenDict(dict[Any, Any]):
+class DictProxy(dict[Any, Any]):
     """A dict that the function refers to."""
 
-    def __init__(self, shadow: Shadow, values: Any) -> None:
+    def __init__(self, shadow: ShadowFunctions, values: Any) -> None:
         super().__init__(values)
         self.shadow = shadow
 
 
 _CHANGES = "__delitem__ __iadd__ __imul__ __setitem__ append clear extend insert pop remove reverse sort"
 for _name in _CHANGES.split():
-    setattr(FrozenList, _name, _refuses(_name))
+    setattr(ListProxy, _name, _refuses(_name))
 for _name in ["__delitem__", "__ior__", "__setitem__", "clear", "pop", "popitem", "setdefault", "update"]:
-    setattr(FrozenDict, _name, _refuses(_name))
+    setattr(DictProxy, _name, _refuses(_name))

@@ -5,10 +5,10 @@ from __future__ import annotations
 import linecache
 from typing import NamedTuple
 
-__all__ = ["Place", "Untraceable"]
+__all__ = ["CaptureRefused", "SourceLocation"]
 
 
-class Place(NamedTuple):
+class SourceLocation(NamedTuple):
     """A line of source."""
 
     file: str
@@ -23,13 +23,13 @@ class Place(NamedTuple):
         return f"{self.file}:{self.line}"
 
 
-class Untraceable(BaseException):
+class CaptureRefused(BaseException):
     """A function does what cannot be noted as steps: it is called as it is.
 
     It is no `Exception`, so that an `except Exception` in the function that is traced does not answer it.
     """
 
-    def __init__(self, reason: str, place: Place | None = None) -> None:
+    def __init__(self, reason: str, place: SourceLocation | None = None) -> None:
         super().__init__(reason)
         self.reason = reason
         self.place = place

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy
 
+from minpy.capture.noting import as_array, constant, known_of, operand, steps_of
+from minpy.capture.recorder import Recorder
+from minpy.capture.values import Traced
 from minpy.differentiation.trees import leaves_of
-from minpy.graph.tracing.noting import as_array, constant, known_of, operand, steps_of
-from minpy.graph.tracing.recorder import Recorder
-from minpy.graph.tracing.values import Traced
 
 __all__ = [
     "as_dtype",
@@ -30,7 +30,7 @@ def require_own(target: Traced) -> None:
 
     Raises
     ------
-    Untraceable
+    CaptureRefused
     """
     if not target.memory.own:
         raise target.recorder.refuse("it stores into an array that it was given")

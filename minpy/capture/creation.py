@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy
 
+from minpy.capture.functions import full_like
+from minpy.capture.noting import as_array, constant, is_known, known_of, operand
+from minpy.capture.recorder import Recorder
+from minpy.capture.values import Traced
 from minpy.differentiation.trees import leaves_of
-from minpy.graph.tracing.functions import full_like
-from minpy.graph.tracing.noting import as_array, constant, is_known, known_of, operand
-from minpy.graph.tracing.recorder import Recorder
-from minpy.graph.tracing.values import Traced
 
 __all__ = ["CREATION"]
 

@@ -7,21 +7,21 @@ from typing import Any
 
 import numpy
 
+from minpy.capture import steps
+from minpy.capture.facts import Fact
+from minpy.capture.nd_proxy import unwrapped, wrapped
+from minpy.capture.noting import constant, made, operand
+from minpy.capture.places import CaptureRefused
+from minpy.capture.proxy import ArrayProxy
+from minpy.capture.reads import PLAIN, Reads, attribute
+from minpy.capture.recorder import Recorder
+from minpy.capture.shadow import ShadowFunctions
+from minpy.capture.tracer import run_traced
+from minpy.capture.values import Traced
 from minpy.core.operator import Operator
 from minpy.differentiation.trees import leaves_of
+from minpy.graph.builder import GraphBuilder
 from minpy.graph.ir import CONSTANT, Node, Value
-from minpy.graph.lowering import Builder
-from minpy.graph.tracing import steps
-from minpy.graph.tracing.captures import PLAIN, Captures, attribute
-from minpy.graph.tracing.facts import Fact
-from minpy.graph.tracing.ndarrays import unwrapped, wrapped
-from minpy.graph.tracing.noting import constant, made, operand
-from minpy.graph.tracing.recorder import Recorder
-from minpy.graph.tracing.shadow import Shadow
-from minpy.graph.tracing.standin import StandIn
-from minpy.graph.tracing.tracer import run_traced
-from minpy.graph.tracing.untraceable import Untraceable
-from minpy.graph.tracing.values import Traced
 
 __all__ = ["definition_of", "given_value", "is_customop", "plain_attributes", "trace_forward", "traced_facts"]
 
@@ -45,10 +45,10 @@ def given_value(recorder: Recorder, value: Value, shape: Any, dtype: Any) -> Any
         known = value.node.attributes["value"]
         if not isinstance(known, numpy.ndarray):  # a number; or an instance, `self`
             return known
-        return StandIn.given(recorder, value, known.shape, known.dtype)
+        return ArrayProxy.given(recorder, value, known.shape, known.dtype)
     if shape is None or dtype is None:
         raise recorder.refuse("the shape or the dtype of an input is not known")
-    return StandIn.given(recorder, value, shape, dtype)
+    return ArrayProxy.given(recorder, value, shape, dtype)
 
 
 def plain_attributes(recorder: Recorder, attributes: dict[str, Any]) -> dict[str, Any]:
@@ -56,7 +56,7 @@ def plain_attributes(recorder: Recorder, attributes: dict[str, Any]) -> dict[str
 
     Raises
     ------
-    Untraceable
+    CaptureRefused
         If one is an array, or something else that is not compared.
     """
     for name, value in attributes.items():
@@ -67,13 +67,13 @@ def plain_attributes(recorder: Recorder, attributes: dict[str, Any]) -> dict[str
 
 
 def trace_forward(
-    recorder: Recorder, captures: Captures, operator: Any, inputs: Sequence[Any], attributes: dict[str, Any]
-) -> list[StandIn]:
+    recorder: Recorder, captures: Reads, operator: Any, inputs: Sequence[Any], attributes: dict[str, Any]
+) -> list[ArrayProxy]:
     """Return what a user's operator answers, one stand-in an output, in memory of its own.
 
     Raises
     ------
-    Untraceable
+    CaptureRefused
     """
     if not is_customop(operator):
         raise recorder.refuse(f"it is a {type(operator).__name__}, which has states of its own")
@@ -81,7 +81,7 @@ def trace_forward(
     if operator.visible_outputs is not None or has_kernel:
         raise recorder.refuse("it has outputs that callers do not see, or a kernel")
     in_mxnet = operator.kind == "mxnet"
-    shadow = Shadow(recorder, captures, "forward", wrapped if in_mxnet else None)
+    shadow = ShadowFunctions(recorder, captures, "forward", wrapped if in_mxnet else None)
     captures.note("forward", attribute, operator, "definition", definition_of(operator))
     values = [wrapped(value) for value in inputs] if in_mxnet else list(inputs)
     try:
@@ -95,7 +95,7 @@ def trace_forward(
     answers = list(result) if isinstance(result, (tuple, list)) else [result]
     if operator.guarded and (operator.notes_arrays or isinstance(result, (tuple, list))):
         operator.note_outputs(len(answers) if isinstance(result, (tuple, list)) else 0, attributes)
-    found: list[StandIn] = []
+    found: list[ArrayProxy] = []
     for answer in answers:
         found.append(run_traced(recorder, _output, recorder, answer, found))
     return found
@@ -103,23 +103,23 @@ def trace_forward(
 
 def traced_facts(node: Node, facts: Sequence[tuple[Any, Any]]) -> list[Fact] | None:
     """Return what the outputs of a user's operator are for inputs of these shapes and dtypes; None: run it to know."""
-    recorder = Recorder(Builder(), node.name, StandIn)
+    recorder = Recorder(GraphBuilder(), node.name, ArrayProxy)
     try:
         inputs = [
             given_value(recorder, value, shape, dtype) for value, (shape, dtype) in zip(node.inputs, facts, strict=True)
         ]
         attributes = {**node.attributes, "training": False} if node.operator.uses_training else node.attributes
-        answers = trace_forward(recorder, Captures(), node.operator, inputs, attributes)
-    except Untraceable:
+        answers = trace_forward(recorder, Reads(), node.operator, inputs, attributes)
+    except CaptureRefused:
         return None
     return [answer.fact for answer in answers]
 
 
-def _output(recorder: Recorder, answer: Any, others: Sequence[StandIn]) -> StandIn:
+def _output(recorder: Recorder, answer: Any, others: Sequence[ArrayProxy]) -> ArrayProxy:
     if not isinstance(answer, (Traced, bool, int, float, complex, numpy.generic, numpy.ndarray)):
         raise recorder.refuse(f"it returns a {type(answer).__name__}")
     answer = operand(recorder, answer)
-    if not isinstance(answer, StandIn):
+    if not isinstance(answer, ArrayProxy):
         answer = constant(recorder, numpy.asarray(answer))
     node = answer.value.node
     shared = answer.is_view or node.operator in (None, CONSTANT) or node not in recorder.places

@@ -16,19 +16,19 @@ from typing import Any
 
 import numpy
 
+from minpy.capture.creation import CREATION
+from minpy.capture.foreign import DictProxy, ListProxy, ModuleProxy, ObjectProxy
+from minpy.capture.noting import FUNCTION_HANDLERS
+from minpy.capture.places import CaptureRefused, SourceLocation
+from minpy.capture.reading import codes_of, forbidden, names_read
+from minpy.capture.reads import PLAIN, Reads, attribute, item, keys, length, missing
+from minpy.capture.recorder import Recorder
+from minpy.capture.values import Traced
 from minpy.core.array import FRONT_ENDS, Array, raw_of
 from minpy.core.operator import Operator
 from minpy.differentiation.trees import leaves_of
-from minpy.graph.tracing.captures import PLAIN, Captures, attribute, item, keys, length, missing
-from minpy.graph.tracing.creation import CREATION
-from minpy.graph.tracing.noting import FUNCTION_HANDLERS
-from minpy.graph.tracing.reading import codes_of, forbidden, names_read
-from minpy.graph.tracing.recorder import Recorder
-from minpy.graph.tracing.shadow_values import FrozenDict, FrozenList, ShadowModule, ShadowObject
-from minpy.graph.tracing.untraceable import Place, Untraceable
-from minpy.graph.tracing.values import Traced
 
-__all__ = ["Shadow"]
+__all__ = ["ShadowFunctions"]
 
 _MODULES = {"cmath", "math", "minpy", "minpy.ndarray", "numpy", "numpy.fft", "numpy.linalg", "scipy", "scipy.special"}
 _BUILTIN_NAMES = (
@@ -43,13 +43,13 @@ _LARGE = 64
 _LIBRARIES = ("numpy", "scipy", "math", "minpy", "mxnet", "autograd")
 
 
-class Shadow:
+class ShadowFunctions:
     """Makes the shadows of one traced call.
 
     Parameters
     ----------
     recorder : Recorder
-    captures : Captures
+    captures : Reads
         Notes what is read.
     part : str
         The part of the program that runs it: a captured array is read once in each.
@@ -57,14 +57,14 @@ class Shadow:
         Makes of a stand-in what stands for a captured NDArray; without, such a function is not traced.
     """
 
-    def __init__(self, recorder: Recorder, captures: Captures, part: str, array: Any = None) -> None:
+    def __init__(self, recorder: Recorder, captures: Reads, part: str, array: Any = None) -> None:
         self.recorder = recorder
         recorder.of_user = True
         self.captures = captures
         self.part = part
         self.array = array
         self._functions: dict[int, tuple[Any, Any]] = {}
-        self._place: Place | None = None
+        self._place: SourceLocation | None = None
 
     def close(self) -> None:
         """Forget the functions, whose namespaces refer to this: nothing has to wait for the garbage collector."""
@@ -80,7 +80,7 @@ class Shadow:
 
         Raises
         ------
-        Untraceable
+        CaptureRefused
             If its code is not free of effects, as far as that is known.
         """
         known = self._functions.get(id(function))
@@ -137,7 +137,7 @@ class Shadow:
             if attributes and isinstance(value, type) and value in (list, dict, set):
                 raise self._refuse(f"{name}.{attributes[0]} is not known to be free of effects")
             for one in attributes:  # read now, before anything runs
-                if not isinstance(value, ShadowModule):
+                if not isinstance(value, ModuleProxy):
                     break
                 value = getattr(value, one)
         for name, new in cells.items():  # those that only pass through
@@ -153,7 +153,7 @@ class Shadow:
     def _note(self, fetch: Any, container: Any, key: Any, value: Any) -> None:
         self.captures.note(self.part, fetch, container, key, value)
 
-    def _refuse(self, reason: str) -> Untraceable:
+    def _refuse(self, reason: str) -> CaptureRefused:
         return self.recorder.refuse(reason, None if self.recorder.place() else self._place)
 
     # -- values ----------------------------------------------------------------------------------------------------
@@ -163,10 +163,10 @@ class Shadow:
 
         Raises
         ------
-        Untraceable
+        CaptureRefused
             If it is not known to be free of effects.
         """
-        if isinstance(value, (Traced, ShadowObject, ShadowModule)):
+        if isinstance(value, (Traced, ObjectProxy, ModuleProxy)):
             return value
         if fetch is not None and type(value) in (numpy.ndarray, FRONT_ENDS["mxnet"]):
             return self._array(value, fetch, container, key, name)
@@ -188,7 +188,7 @@ class Shadow:
         if isinstance(value, PLAIN) or (kind is frozenset and all(isinstance(one, PLAIN) for one in value)):
             return value
         if kind is types.ModuleType:
-            return ShadowModule(self, value, name)
+            return ModuleProxy(self, value, name)
         if isinstance(value, type):
             return self._class(value, name)
         if isinstance(value, numpy.ufunc) or getattr(value, "__module__", None) in ("math", "cmath"):
@@ -255,10 +255,10 @@ class Shadow:
         if isinstance(value, dict):
             self._note(keys, value, None, tuple(value))
             made = {key: self.value(one, item, value, key, f"{name}[{key!r}]") for key, one in value.items()}
-            return FrozenDict(self, made)
+            return DictProxy(self, made)
         self._note(length, value, None, len(value))
         parts = tuple(self.value(one, item, value, index, f"{name}[{index}]") for index, one in enumerate(value))
-        return FrozenList(self, parts) if isinstance(value, list) else parts
+        return ListProxy(self, parts) if isinstance(value, list) else parts
 
     def object(self, value: Any, name: str = "self") -> Any:
         """Return the shadow of an instance, of which attributes may be read."""
@@ -270,9 +270,9 @@ class Shadow:
             raise self._refuse(f"{name} is a {cls.__name__}, which is not known to be free of effects")
         if hasattr(cls, "__getattr__"):
             raise self._refuse(f"{name} is a {cls.__name__}, which computes its attributes")
-        return ShadowObject(self, value, name)
+        return ObjectProxy(self, value, name)
 
-    def attribute_of(self, owner: Any, shadow: ShadowObject, name: str, path: str) -> Any:
+    def attribute_of(self, owner: Any, shadow: ObjectProxy, name: str, path: str) -> Any:
         """Return what stands for an attribute of an instance."""
         found = inspect.getattr_static(owner, name, None)
         if name not in getattr(owner, "__dict__", {}):
@@ -310,7 +310,7 @@ class Shadow:
         if level or name not in _MODULES:
             raise self._refuse(f"it imports {name}")
         module = builtins.__import__(name, fromlist=["__name__"] if fromlist else [])
-        return ShadowModule(self, module, module.__name__)
+        return ModuleProxy(self, module, module.__name__)
 
 
 def _is_known(module: types.ModuleType) -> bool:
@@ -332,7 +332,7 @@ def _is_numpy(value: Any) -> bool:
 
 
 def _is_instance(value: Any, kinds: Any) -> bool:
-    if isinstance(value, ShadowObject):
+    if isinstance(value, ObjectProxy):
         return isinstance(object.__getattribute__(value, "_owner"), kinds)
     if isinstance(value, Traced):
         return issubclass(value.dtype.type if value.scalar else numpy.ndarray, kinds)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from minpy.capture.forwards import plain_attributes
+from minpy.capture.nd_proxy import unwrapped, wrapped
+from minpy.capture.proxy import ArrayProxy
+from minpy.capture.reads import Reads, item, length
+from minpy.capture.recorder import Recorder
+from minpy.capture.shadow import ShadowFunctions
+from minpy.capture.tracer import conformed, run_traced
+from minpy.capture.values import Traced
 from minpy.core.array import Shaped
-from minpy.graph.tracing.captures import Captures, item, length
-from minpy.graph.tracing.forwards import plain_attributes
-from minpy.graph.tracing.ndarrays import unwrapped, wrapped
-from minpy.graph.tracing.recorder import Recorder
-from minpy.graph.tracing.shadow import Shadow
-from minpy.graph.tracing.standin import StandIn
-from minpy.graph.tracing.tracer import conformed, run_traced
-from minpy.graph.tracing.values import Traced
 
 __all__ = ["RuleCall", "conformed_gradient", "has_kernel", "trace_rule"]
 
@@ -52,13 +52,13 @@ def has_kernel(operator: Any, index: int) -> bool:
 
 
 def trace_rule(
-    recorder: Recorder, captures: Captures | None, call: RuleCall, index: int, needed: Sequence[int]
-) -> dict[int, StandIn]:
+    recorder: Recorder, captures: Reads | None, call: RuleCall, index: int, needed: Sequence[int]
+) -> dict[int, ArrayProxy]:
     """Return the gradient of one input, and of others for which the same rule answers, by their positions.
 
     Raises
     ------
-    Untraceable
+    CaptureRefused
     """
     operator = call.operator
     try:
@@ -67,7 +67,7 @@ def trace_rule(
         raise recorder.refuse("there is no rule") from None
     arguments = call.arguments
     attributes = call.attributes
-    shadow: Shadow | None = None
+    shadow: ShadowFunctions | None = None
     if not operator.builtin:
         shadow = _shadow(recorder, captures, call, index)
 
@@ -99,16 +99,16 @@ def trace_rule(
     return found
 
 
-def conformed_gradient(recorder: Recorder, part: Any, answer: Any, like: Any) -> StandIn:
+def conformed_gradient(recorder: Recorder, part: Any, answer: Any, like: Any) -> ArrayProxy:
     """Return a gradient as an argument needs it, as far as is known what that is: not of one that is not kept."""
     if not isinstance(like, (Traced, Shaped)):
-        if not isinstance(part, StandIn):
+        if not isinstance(part, ArrayProxy):
             raise recorder.refuse("a gradient is no array")
         return part
     return run_traced(recorder, conformed, recorder, part, answer.shape, like.shape, like.dtype)
 
 
-def _shadow(recorder: Recorder, captures: Captures | None, call: RuleCall, index: int) -> Shadow:
+def _shadow(recorder: Recorder, captures: Reads | None, call: RuleCall, index: int) -> ShadowFunctions:
     """Return what makes a user's rule one that may run on stand-ins."""
     if captures is None:
         raise recorder.refuse("it is a user's rule")
@@ -118,10 +118,10 @@ def _shadow(recorder: Recorder, captures: Captures | None, call: RuleCall, index
     captures.note("backward", length, operator.multiple_rules, None, len(operator.multiple_rules))
     for position, several in enumerate(operator.multiple_rules):
         captures.note("backward", item, operator.multiple_rules, position, several)
-    return Shadow(recorder, captures, "backward", wrapped if operator.kind == "mxnet" else None)
+    return ShadowFunctions(recorder, captures, "backward", wrapped if operator.kind == "mxnet" else None)
 
 
-def _arguments(shadow: Shadow, call: RuleCall) -> list[Any]:
+def _arguments(shadow: ShadowFunctions, call: RuleCall) -> list[Any]:
     operator = call.operator
     return [
         shadow.object(value, operator.argument_name(position)) if _is_instance(operator, position) else value

@@ -1,4 +1,4 @@
-"""`StandIn`, in an array's place while a function is traced: it knows shape and dtype, and notes what is done to it.
+"""`ArrayProxy`, in an array's place while a function is traced: it knows shape and dtype, and notes what is done to it.
 
 NumPy's protocols lead here, and from here to `noting`, `storing` and, for functions of NumPy, `functions`.
 """
@@ -10,19 +10,19 @@ from typing import Any
 
 import numpy
 
-from minpy.graph.tracing import steps
-from minpy.graph.tracing.facts import Fact
-from minpy.graph.tracing.noting import call_function, elementwise, require_order, steps_of
-from minpy.graph.tracing.storing import as_dtype, getitem, require_own, setitem, store, store_all
-from minpy.graph.tracing.ufuncs import add_at, call_ufunc, is_default, masked
-from minpy.graph.tracing.values import Traced
+from minpy.capture import steps
+from minpy.capture.facts import Fact
+from minpy.capture.noting import call_function, elementwise, require_order, steps_of
+from minpy.capture.storage import as_dtype, getitem, require_own, setitem, store, store_all
+from minpy.capture.ufuncs import add_at, call_ufunc, is_default, masked
+from minpy.capture.values import Traced
 
-__all__ = ["StandIn"]
+__all__ = ["ArrayProxy"]
 
 _FAST_POWERS = {2: numpy.square, 0.5: numpy.sqrt, -1: numpy.reciprocal}
 
 
-class StandIn(numpy.lib.mixins.NDArrayOperatorsMixin, Traced):
+class ArrayProxy(numpy.lib.mixins.NDArrayOperatorsMixin, Traced):
     """A value of a graph in the place of an array, with NumPy's protocols and ndarray's methods."""
 
     __slots__ = ()

@@ -13,10 +13,8 @@ from typing import Any
 
 import numpy
 
-from minpy.core.operator import Operator
-from minpy.differentiation.trees import leaves_of
-from minpy.graph.tracing.facts import VALUE_BASED, Fact, fact_of, tiny
-from minpy.graph.tracing.noting import (
+from minpy.capture.facts import VALUE_BASED, Fact, fact_of, tiny
+from minpy.capture.noting import (
     FUNCTION_HANDLERS,
     constant,
     is_known,
@@ -25,9 +23,11 @@ from minpy.graph.tracing.noting import (
     require_order,
     steps_of,
 )
-from minpy.graph.tracing.recorder import Recorder
-from minpy.graph.tracing.storing import require_apart, require_own, store, store_all
-from minpy.graph.tracing.values import Traced
+from minpy.capture.recorder import Recorder
+from minpy.capture.storage import require_apart, require_own, store, store_all
+from minpy.capture.values import Traced
+from minpy.core.operator import Operator
+from minpy.differentiation.trees import leaves_of
 from minpy.ops.registry import FUNCTIONS
 
 __all__ = ["changed", "filled", "full_like"]

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy
 
+from minpy.capture import steps
+from minpy.capture.facts import VALUE_BASED, Fact, fact_of, large, reduced, regular, shrunken, tiny
+from minpy.capture.recorder import Recorder
+from minpy.capture.values import Traced
 from minpy.differentiation.trees import leaves_of
 from minpy.graph.ir import Node, Value
-from minpy.graph.tracing import steps
-from minpy.graph.tracing.facts import VALUE_BASED, Fact, fact_of, large, reduced, regular, shrunken, tiny
-from minpy.graph.tracing.recorder import Recorder
-from minpy.graph.tracing.values import Traced
 
 __all__ = [
     "FUNCTION_HANDLERS",

@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy
 
+from minpy.capture.forwards import definition_of, trace_forward
+from minpy.capture.places import CaptureRefused, SourceLocation
+from minpy.capture.proxy import ArrayProxy
+from minpy.capture.reads import Reads
+from minpy.capture.recorder import Recorder
+from minpy.capture.rules import RuleCall, trace_rule
+from minpy.capture.tracer import run_traced
 from minpy.core.array import raw_of
 from minpy.core.attributes import bind
 from minpy.core.outputs import returns_tuple_of_one
+from minpy.graph.builder import GraphBuilder
 from minpy.graph.ir import CONSTANT, variable
-from minpy.graph.lowering import Builder
-from minpy.graph.tracing.captures import Captures
-from minpy.graph.tracing.forwards import definition_of, trace_forward
-from minpy.graph.tracing.recorder import Recorder
-from minpy.graph.tracing.rules import RuleCall, trace_rule
-from minpy.graph.tracing.standin import StandIn
-from minpy.graph.tracing.tracer import run_traced
-from minpy.graph.tracing.untraceable import Place, Untraceable
 
 __all__ = ["Part", "Step", "TraceReport", "trace_report"]
 
@@ -32,7 +32,7 @@ class Step:
     name: str
     shape: tuple[int, ...]
     dtype: numpy.dtype
-    place: Place | None
+    place: SourceLocation | None
 
     def __str__(self) -> str:
         where = "" if self.place is None else f"  # line {self.place.line}: {self.place.text}"
@@ -50,14 +50,14 @@ class Part:
     steps : tuple of Step
     reason : str
         Why it is not traced; empty if it is.
-    place : Place or None
+    place : SourceLocation or None
         The line where that was found.
     """
 
     name: str
     steps: tuple[Step, ...] = ()
     reason: str = ""
-    place: Place | None = None
+    place: SourceLocation | None = None
 
     @property
     def traced(self) -> bool:
@@ -125,23 +125,23 @@ def _value(value: Any) -> Any:
 
 def _given(recorder: Recorder, value: Any) -> Any:
     if isinstance(value, numpy.ndarray):
-        return StandIn.given(recorder, variable("argument"), value.shape, value.dtype)
+        return ArrayProxy.given(recorder, variable("argument"), value.shape, value.dtype)
     return value
 
 
 def _forward(operator: Any, values: Sequence[Any], attributes: dict[str, Any]) -> tuple[Part, list[Any]]:
     """Return (the part, samples of the outputs)."""
-    recorder = Recorder(Builder(), operator.__name__, StandIn)
+    recorder = Recorder(GraphBuilder(), operator.__name__, ArrayProxy)
     given = [_given(recorder, value) for value in values]
 
     def trace() -> Any:
         if not operator.builtin:
-            return trace_forward(recorder, Captures(), operator, given, attributes)
+            return trace_forward(recorder, Reads(), operator, given, attributes)
         answer = run_traced(recorder, definition_of(operator), *given, **attributes)
         return answer if isinstance(answer, (tuple, list)) else [answer]
 
     part, found = _part("forward", recorder, trace)
-    if found is not None and all(isinstance(answer, StandIn) for answer in found):
+    if found is not None and all(isinstance(answer, ArrayProxy) for answer in found):
         return part, [numpy.broadcast_to(numpy.zeros((), one.dtype), one.shape) for one in found]
     with numpy.errstate(all="ignore"):
         answer = operator(*values, **attributes) if operator.guarded else operator.forward(*values, **attributes)
@@ -151,7 +151,7 @@ def _forward(operator: Any, values: Sequence[Any], attributes: dict[str, Any]) -
 def _rule(
     name: str, operator: Any, index: int, values: Sequence[Any], attributes: dict[str, Any], answers: Sequence[Any]
 ) -> Part:
-    recorder = Recorder(Builder(), operator.__name__, StandIn)
+    recorder = Recorder(GraphBuilder(), operator.__name__, ArrayProxy)
 
     def stand_ins() -> Any:
         made = tuple(_given(recorder, answer) for answer in answers)
@@ -161,7 +161,7 @@ def _rule(
     def trace() -> Any:
         given = [_given(recorder, value) for value in values]
         call = RuleCall(operator, stand_ins(), given, attributes, stand_ins())
-        return trace_rule(recorder, Captures(), call, index, [index])
+        return trace_rule(recorder, Reads(), call, index, [index])
 
     return _part(name, recorder, trace)[0]
 
@@ -169,7 +169,7 @@ def _rule(
 def _part(name: str, recorder: Recorder, trace: Callable[[], Any]) -> tuple[Part, Any]:
     try:
         found = trace()
-    except Untraceable as error:
+    except CaptureRefused as error:
         return Part(name, (), error.reason, error.place), None
     steps = tuple(
         Step(recorder.kinds[node], _name(node.operator), *recorder.facts[node], recorder.places[node])

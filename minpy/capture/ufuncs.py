@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy
 
+from minpy.capture.facts import Fact, fact_of, tiny
+from minpy.capture.noting import call_function, elementwise, operand, steps_of
+from minpy.capture.recorder import Recorder
+from minpy.capture.storage import plain_index, require_apart, require_own, store
+from minpy.capture.values import Traced
 from minpy.differentiation.trees import leaves_of
-from minpy.graph.tracing.facts import Fact, fact_of, tiny
-from minpy.graph.tracing.noting import call_function, elementwise, operand, steps_of
-from minpy.graph.tracing.recorder import Recorder
-from minpy.graph.tracing.storing import plain_index, require_apart, require_own, store
-from minpy.graph.tracing.values import Traced
 
 __all__ = ["add_at", "call_ufunc", "computed_at", "computed_where", "is_default", "masked"]
 

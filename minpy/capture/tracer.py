@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy
 
+from minpy.capture import functions, operators
+from minpy.capture.facts import Fact
+from minpy.capture.noting import constant, operand, steps_of
+from minpy.capture.places import CaptureRefused, SourceLocation
+from minpy.capture.proxy import ArrayProxy
+from minpy.capture.recorder import Recorder
 from minpy.core.sums import sum_to
-from minpy.graph.tracing import functions, operators
-from minpy.graph.tracing.facts import Fact
-from minpy.graph.tracing.noting import constant, operand, steps_of
-from minpy.graph.tracing.recorder import Recorder
-from minpy.graph.tracing.standin import StandIn
-from minpy.graph.tracing.untraceable import Place, Untraceable
 
 __all__ = ["FILLED", "conformed", "run_traced"]
 
@@ -25,12 +25,12 @@ def run_traced(recorder: Recorder, function: Callable[..., Any], *arguments: Any
 
     Raises
     ------
-    Untraceable
+    CaptureRefused
         If it does something that cannot be noted, whether it catches that or not; or fails.
     """
     try:
         result = function(*arguments, **keywords)
-    except Untraceable:
+    except CaptureRefused:
         pass
     except Exception as error:  # whatever it is, it is raised again when the function runs on arrays
         recorder.refuse(f"{type(error).__name__}: {error}", _place_of(error, recorder)).__cause__ = error
@@ -42,28 +42,28 @@ def run_traced(recorder: Recorder, function: Callable[..., Any], *arguments: Any
     return result
 
 
-def _place_of(error: BaseException, recorder: Recorder) -> Place | None:
+def _place_of(error: BaseException, recorder: Recorder) -> SourceLocation | None:
     found = None
     trace = error.__traceback__
     while trace is not None:
         if trace.tb_frame.f_code in recorder.codes:
-            found = Place(trace.tb_frame.f_code.co_filename, trace.tb_lineno)
+            found = SourceLocation(trace.tb_frame.f_code.co_filename, trace.tb_lineno)
         trace = trace.tb_next
     return found
 
 
-def conformed(recorder: Recorder, part: Any, answer_shape: Any, shape: tuple[int, ...], dtype: Any) -> StandIn:
+def conformed(recorder: Recorder, part: Any, answer_shape: Any, shape: tuple[int, ...], dtype: Any) -> ArrayProxy:
     """Return a gradient in its input's shape and dtype, as `minpy.core.tape.conform` does with arrays.
 
     Raises
     ------
-    Untraceable
+    CaptureRefused
         If it is no array, or of a shape that is not due to broadcasting: the rule is called, and the error raised then.
     """
     if part is None or isinstance(part, (str, list, tuple)):
         raise recorder.refuse("a gradient is no array")
     part = operand(recorder, part)
-    if not isinstance(part, StandIn):
+    if not isinstance(part, ArrayProxy):
         part = constant(recorder, numpy.asarray(part))
     if part.shape != shape:
         lead = part.ndim - len(shape)
