@@ -1,0 +1,139 @@
+"""Entries: one generated function for each specialization, which tells whether it holds for a call, and runs it.
+
+The source is made of names that are counted; values come in as constants of its namespace, and text of users does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy
+
+from minpy.capture.reads import PLAIN
+from minpy.core.array import FRONT_ENDS, Array
+from minpy.core.state import TRACES
+from minpy.core.switches import switches
+from minpy.jit.floating_point import is_calm
+from minpy.jit.guards import GONE, Names, array_source, different, source
+from minpy.jit.pytrees import Nest, is_named
+
+__all__ = ["MISS", "Entry", "make_entry"]
+
+# What an entry returns for a call that its specialization does not hold for.
+MISS = object()
+
+Entry = Callable[[tuple[Any, ...], dict[str, Any]], Any]
+
+# Up to so many arrays are compared in pairs.
+_FEW_ARRAYS = 4
+
+
+def make_entry(specialization: Any, spec: Nest, leaves: Sequence[Any]) -> Entry:
+    """Return the entry of a specialization for calls like one.
+
+    Parameters
+    ----------
+    specialization : Specialization
+    spec : Nest
+        Of (arguments by position, arguments by keyword).
+    leaves : sequence
+        Of the call that was captured.
+    """
+    names = Names(different=different, GONE=GONE, MISS=MISS, TRACES=TRACES, switches=switches, is_calm=is_calm)
+    lines: list[str] = []
+    variables: list[str] = []
+    _unpack(spec.parts[0], "arguments", names, lines, variables)
+    _unpack(spec.parts[1], "keywords", names, lines, variables)
+    arrays: dict[int, str] = {}
+    ours = any(isinstance(leaf, Array) for leaf in leaves)
+    for variable, leaf in zip(variables, leaves, strict=True):
+        if isinstance(leaf, (numpy.ndarray, Array)):
+            first = arrays.setdefault(id(leaf), variable)
+            lines.append(
+                _miss(_array_condition(variable, leaf, names) if first is variable else f"{variable} is not {first}")
+            )
+        elif isinstance(leaf, PLAIN):
+            constant = names.of(leaf)
+            lines.append(_miss(f"{variable} is not {constant} and different({variable}, {constant})"))
+        else:
+            lines.append(_miss(f"{variable} is not {names.of(leaf)}"))
+    given = list(arrays.values())
+    reading: list[str] = []
+    fetched: list[str] = []
+    for position, row in enumerate(specialization.arrays_read):
+        fetch, condition = array_source(row, f"r{position}", names)
+        reading += [fetch, _miss(condition)]
+        fetched.append(f"r{position}")
+        ours = ours or issubclass(row.kind.cls, Array)
+    reading += [_miss(source(row, names)) for row in specialization.reads.rows]
+    distinct = _distinct(given, fetched)
+    lines += [f"if {distinct}: return MISS"] if distinct and not fetched else []
+    if reading:
+        lines += ["try:", *(f"    {line}" for line in reading), "except GONE:", "    return MISS"]
+    lines += [f"if {distinct}: return MISS"] if distinct and fetched else []
+    modes = ", ".join(map(repr, (switches.array, switches.shape, switches.dtype)))
+    lines.append(_miss(f"TRACES or (switches.array, switches.shape, switches.dtype) != ({modes}) or not is_calm()"))
+    run = names.of(specialization.call if ours else specialization.run)
+    lines.append(f"return {run}(({''.join(f'{name}, ' for name in (*given, *fetched))}))")
+    text = "def entry(arguments, keywords):\n" + "\n".join(f"    {line}" for line in lines)
+    exec(compile(text, f"<entry of {specialization.operator.__name__}>", "exec"), names.values)
+    entry: Entry = names.values["entry"]
+    return entry
+
+
+def _miss(condition: str) -> str:
+    return f"if {condition}: return MISS"
+
+
+def _unpack(spec: Nest | None, name: str, names: Names, lines: list[str], variables: list[str]) -> None:
+    """Add the lines that take a nest apart into variables, one a leaf."""
+    if spec is None:
+        variables.append(name)
+        return
+    parts = [f"{name}_{position}" for position in range(len(spec.parts))]
+    is_outer = name in ("arguments", "keywords")
+    kind = "" if is_outer else f"type({name}) is not {names.of(spec.kind)} or "
+    if spec.keys is not None:
+        if not parts:
+            lines.append(_miss(f"{name}" if is_outer else f"{kind}{name}"))
+            return
+        lines.append(_miss(f"{kind}tuple({name}) != {names.of(spec.keys)}"))
+        lines.append(f"{', '.join(parts)}, = {name}.values()")
+    elif parts:
+        lines.append(_miss(f"{kind}len({name}) != {len(parts)}"))
+        lines.append(f"{', '.join(parts)}, = {name}")
+    else:
+        lines.append(_miss(f"{kind}{name}"))
+    for part, variable in zip(spec.parts, parts, strict=True):
+        _unpack(part, variable, names, lines, variables)
+
+
+def _array_condition(variable: str, array: Any, names: Names) -> str:
+    """Return the condition under which an argument is another kind of array than one."""
+    cls = type(array)
+    raw = array if isinstance(array, numpy.ndarray) else array._data
+    text = variable if isinstance(array, numpy.ndarray) else f"{variable}._data"
+    condition = f"type({variable}) is not {names.of(cls)} or {text}.shape != {raw.shape!r}"
+    comparison = "is not" if numpy.dtype(raw.dtype.str) is raw.dtype else "!="
+    condition += f" or {text}.dtype {comparison} {names.of(raw.dtype)}"
+    if isinstance(array, Array) and cls not in FRONT_ENDS.values():
+        condition += f" or {variable}.context != {names.of(array.context)}"
+    return condition
+
+
+def _distinct(given: Sequence[str], fetched: Sequence[str]) -> str:
+    """Return the condition under which two of several arrays are one; '' for less than two."""
+    names = [*given, *fetched]
+    if len(names) < 2:
+        return ""
+    if len(names) <= _FEW_ARRAYS:
+        return " or ".join(
+            f"{name} is {other}" for position, name in enumerate(names) for other in names[position + 1 :]
+        )
+    return f"len({{{', '.join(f'id({name})' for name in names)}}}) != {len(names)}"
+
+
+def is_nest(value: Any) -> bool:
+    """Tell whether a value is taken apart."""
+    return type(value) in (tuple, list, dict) or is_named(type(value))
