@@ -12,7 +12,7 @@ from minpy.capture.foreign import DictProxy, ListProxy
 from minpy.capture.nd_proxy import NDArrayProxy, wrapped
 from minpy.capture.noting import made
 from minpy.capture.proxy import ArrayProxy
-from minpy.capture.reads import PLAIN, Reads
+from minpy.capture.reads import PLAIN, ArrayKind, Reads, kind_of
 from minpy.capture.recorder import Recorder
 from minpy.capture.shadow import ShadowFunctions
 from minpy.capture.tracer import run_traced
@@ -21,7 +21,7 @@ from minpy.graph.builder import GraphBuilder
 from minpy.graph.ir import CONSTANT, Node, Value, topological, variable
 from minpy.jit.pytrees import Nest, flatten, unflatten
 
-__all__ = ["Argument", "Captured", "Output", "capture_call"]
+__all__ = ["Captured", "Output", "capture_call"]
 
 
 class Output(NamedTuple):
@@ -60,6 +60,8 @@ class Captured(NamedTuple):
         How these are nested.
     inputs : list of Node
         The variables of the arrays among the arguments.
+    kinds : list of ArrayKind
+        What these are.
     reads : Reads
     recorder : Recorder
     """
@@ -69,16 +71,9 @@ class Captured(NamedTuple):
     outputs: list[Output]
     spec: Nest | None
     inputs: list[Node]
+    kinds: list[ArrayKind]
     reads: Reads
     recorder: Recorder
-
-
-class Argument(NamedTuple):
-    """An array among the leaves of a call: what its proxy knows of it."""
-
-    cls: type
-    shape: tuple[int, ...]
-    dtype: Any
 
 
 def capture_call(function: Callable[..., Any], title: str, leaves: Sequence[Any], spec: Nest | None) -> Captured:
@@ -92,6 +87,7 @@ def capture_call(function: Callable[..., Any], title: str, leaves: Sequence[Any]
     recorder = Recorder(GraphBuilder(), title, ArrayProxy)
     reads = Reads()
     shadow = ShadowFunctions(recorder, reads, "forward", wrapped)
+    recorder.of_user = False  # sums are those of our operators, which lose fewer digits
     inputs: list[Node] = []
     proxies: list[Any] = []
     once: dict[int, Any] = {}  # the same array at two places is one proxy
@@ -154,7 +150,8 @@ def _captured(
     variables = {node: ("argument", position) for position, node in enumerate(inputs)}
     variables.update((node, ("read", position)) for position, node in enumerate(reads.nodes))
     arrays = [leaf for leaf in {id(leaf): leaf for leaf in leaves}.values() if isinstance(leaf, (numpy.ndarray, Array))]
-    classes = {node: type(array) for node, array in zip(inputs, arrays, strict=True)}
+    kinds = list(map(kind_of, arrays))
+    classes = {node: kind.cls for node, kind in zip(inputs, kinds, strict=True)}
     classes.update((row.node, row.kind.cls) for row in reads.array_rows)
     heads: list[Value] = []
     outputs: list[Output] = []
@@ -184,7 +181,7 @@ def _captured(
                 heads.append(value)
             known[id(leaf)] = output
         outputs.append(output)
-    return Captured(heads, {}, outputs, spec, inputs, reads, recorder)
+    return Captured(heads, {}, outputs, spec, inputs, kinds, reads, recorder)
 
 
 def _thawed(recorder: Recorder, result: Any) -> Any:

@@ -112,4 +112,6 @@ def _facts(captured: Captured) -> Known:
     recorder = captured.recorder
     facts: dict[Value, Any] = {Value(node): fact for node, fact in recorder.facts.items()}
     facts.update(recorder.outputs)
+    facts.update((Value(node), kind[1:]) for node, kind in zip(captured.inputs, captured.kinds, strict=True))
+    facts.update((Value(row.node), row.kind[1:]) for row in captured.reads.array_rows)
     return Known({key: shape for key, (shape, _) in facts.items()}, {key: dtype for key, (_, dtype) in facts.items()})
