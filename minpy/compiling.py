@@ -139,10 +139,17 @@ class CompiledFunction:
 
     def gradients_at_once(self, arguments: Sequence[Any], argnums: tuple[int, ...]) -> Any:
         """Return (result, gradients of its sum) for NumPy's arrays, if native code for them is known; else None."""
-        return None
+        try:
+            answer = self._jit.gradients(tuple(arguments), argnums)
+        except Exception as error:
+            if is_quitting(error):
+                raise
+            return None  # the long way tells why
+        return None if answer is MISS else answer
 
     def note_gradients(self, arguments: Sequence[Any], argnums: tuple[int, ...]) -> None:
         """Look for native code for arguments with which the function has been differentiated."""
+        self._jit.note_gradients(tuple(arguments), argnums)
 
     def explain(self) -> Explanations:
         """Return what became of the function: which of its operators are which kernel, what stayed a call, and why.

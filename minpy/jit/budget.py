@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["Budget", "budget_of"]
+__all__ = ["Budget", "budget_of", "forget"]
 
 # So many captures are free. Later ones may take this share of the time for which the function ran as written.
 _FREE, _SHARE = 8, 0.3
@@ -63,3 +63,8 @@ def budget_of(function: Callable[..., Any]) -> Budget:
     if budget is None:
         budget = _budgets.setdefault(code, Budget())
     return budget
+
+
+def forget() -> None:
+    """Begin all budgets anew, of functions that are compiled from now on."""
+    _budgets.clear()

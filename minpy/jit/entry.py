@@ -29,7 +29,9 @@ Entry = Callable[[tuple[Any, ...], dict[str, Any]], Any]
 _FEW_ARRAYS = 4
 
 
-def make_entry(specialization: Any, spec: Nest, leaves: Sequence[Any]) -> Entry:
+def make_entry(
+    specialization: Any, spec: Nest, leaves: Sequence[Any], run: Callable[[Sequence[Any]], Any] | None = None
+) -> Entry:
     """Return the entry of a specialization for calls like one.
 
     Parameters
@@ -39,6 +41,9 @@ def make_entry(specialization: Any, spec: Nest, leaves: Sequence[Any]) -> Entry:
         Of (arguments by position, arguments by keyword).
     leaves : sequence
         Of the call that was captured.
+    run : callable, optional
+        Called with the arrays, those of the arguments and those that were read, where it holds; left out, the
+        specialization runs.
     """
     names = Names(different=different, GONE=GONE, MISS=MISS, TRACES=TRACES, switches=switches, is_calm=is_calm)
     lines: list[str] = []
@@ -74,8 +79,8 @@ def make_entry(specialization: Any, spec: Nest, leaves: Sequence[Any]) -> Entry:
     lines += [f"if {distinct}: return MISS"] if distinct and fetched else []
     modes = ", ".join(map(repr, (switches.array, switches.shape, switches.dtype)))
     lines.append(_miss(f"TRACES or (switches.array, switches.shape, switches.dtype) != ({modes}) or not is_calm()"))
-    run = names.of(specialization.call if ours else specialization.run)
-    lines.append(f"return {run}(({''.join(f'{name}, ' for name in (*given, *fetched))}))")
+    called = names.of(run or (specialization.call if ours else specialization.run))
+    lines.append(f"return {called}(({''.join(f'{name}, ' for name in (*given, *fetched))}))")
     text = "def entry(arguments, keywords):\n" + "\n".join(f"    {line}" for line in lines)
     exec(compile(text, f"<entry of {specialization.operator.__name__}>", "exec"), names.values)
     entry: Entry = names.values["entry"]

@@ -1,4 +1,4 @@
-"""Whether NumPy is asked to do more about floating-point errors than to warn: then functions run as they are written."""
+"""Whether NumPy is asked to do more about floating-point errors than to warn: then functions run as written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`Specialized`: a function with its specializations, which finds the one for a call, makes it, or runs it as written."""
+"""`Specialized`: a function with its specializations: it finds the one for a call, makes it, or runs as written."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ import numpy
 
 from minpy.capture.places import CaptureRefused
 from minpy.capture.reads import PLAIN
-from minpy.core.array import Array
+from minpy.core.array import FRONT_ENDS, Array
 from minpy.jit.budget import budget_of
 from minpy.jit.capturing import capture_call
 from minpy.jit.entry import MISS, Entry, make_entry
+from minpy.jit.guards import GONE
 from minpy.jit.history import History, argument_paths, described, miss_reason
-from minpy.jit.pytrees import Nest
+from minpy.jit.pytrees import Nest, flatten
 from minpy.jit.specialization import Specialization
 
 __all__ = ["Specialized"]
@@ -75,6 +76,7 @@ class Specialized:
         # By the kind of call: those that differ in what the function read.
         self._known: OrderedDict[Any, list[tuple[Entry, Specialization]]] = OrderedDict()
         self._last: Specialization | None = None
+        self._gradients: dict[tuple[int, ...], Entry] = {}
 
     @property
     def specializations(self) -> list[Specialization]:
@@ -147,7 +149,41 @@ class Specialized:
             self.history.refuse(reason)
             self._known.clear()
             self.latest, self._last = _holds_never, None
+            self._gradients = {}
         self._refused(reason)
+
+    # -- derivatives -------------------------------------------------------------------------------------------------
+
+    def gradients(self, arguments: tuple[Any, ...], argnums: tuple[int, ...]) -> Any:
+        """Return (result, gradients of its sum) for NumPy's arrays, where there is native code for such; else `MISS`."""
+        entry = self._gradients.get(argnums)
+        if entry is None:
+            return MISS
+        answer = entry(arguments, {})
+        return MISS if answer is NotImplemented else answer
+
+    def note_gradients(self, arguments: tuple[Any, ...], argnums: tuple[int, ...]) -> None:
+        """Look for native code for NumPy's arrays with which the function has just been differentiated."""
+        if self.history.refusal is not None or not all(type(argument) is numpy.ndarray for argument in arguments):
+            return
+        # Derivatives are asked of arrays of ours, with NumPy's beside them.
+        ours = FRONT_ENDS["numpy"]
+        classes = [ours if position in argnums else numpy.ndarray for position in range(len(arguments))]
+        keys = [(cls, array.shape, array.dtype) for cls, array in zip(classes, arguments, strict=True)]
+        spec = flatten((arguments, {}), [])
+        assert spec is not None
+        if len({id(argument) for argument in arguments}) != len(arguments):
+            return
+        for _, specialization in reversed(self._known.get((spec, *keys, *range(len(arguments))), ())):
+            try:
+                reads = [row.fetch(row.container, row.key) for row in specialization.arrays_read]
+            except GONE:
+                continue
+            if all(type(array) is numpy.ndarray for array in reads):
+                run = specialization.gradients([*arguments, *reads], argnums)
+                if run is not None:
+                    self._gradients[argnums] = make_entry(specialization, spec, arguments, run)
+                return
 
 
 def _holds_never(arguments: Any, keywords: Any) -> Any:

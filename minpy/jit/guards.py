@@ -76,11 +76,8 @@ def array_source(read: ArrayRead, variable: str, names: Names) -> list[str]:
     """Return the lines that fetch an array into a variable, and the condition under which it is of another kind."""
     kind = read.kind
     raw = f"{variable}" if issubclass(kind.cls, numpy.ndarray) else f"{variable}._data"
-    return [
-        f"{variable} = {_expression(read, names)}",
-        f"type({variable}) is not {names.of(kind.cls)} or {raw}.shape != {kind.shape!r} "
-        f"or {raw}.dtype is not {names.of(kind.dtype)}",
-    ]
+    condition = f"type({variable}) is not {names.of(kind.cls)} or {raw}.shape != {kind.shape!r}"
+    return [f"{variable} = {_expression(read, names)}", f"{condition} or {raw}.dtype is not {names.of(kind.dtype)}"]
 
 
 def failure(read: Read) -> str | None:

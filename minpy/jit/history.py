@@ -74,10 +74,8 @@ class History:
 
     def text(self, name: str, specializations: int) -> str:
         """Return it as a table of lines."""
-        lines = [
-            f"{name}: {_counted(specializations, 'specialization')}, {_counted(self.count, 'capture')}, "
-            f"{self.seconds * 1e3:.0f} ms"
-        ]
+        counts = f"{_counted(specializations, 'specialization')}, {_counted(self.count, 'capture')}"
+        lines = [f"{name}: {counts}, {self.seconds * 1e3:.0f} ms"]
         first = self.count - len(self.captures) + 1
         width = max([len(capture.reason) for capture in self.captures if capture.note], default=0)
         for number, capture in enumerate(self.captures, first):
@@ -161,7 +159,7 @@ def _arguments(specialization: Any, leaves: Sequence[Any], paths: Sequence[str])
     for path, kind, leaf in zip(paths, specialization.kinds, leaves, strict=True):
         is_array = isinstance(leaf, (numpy.ndarray, Array))
         if kind.cls is not type(leaf):
-            return f"argument {path}: was of type {kind.cls.__name__}, is of type {type(leaf).__name__}"
+            return f"argument {path}: was of type {_class(kind.cls)}, is of type {_class(type(leaf))}"
         if is_array:
             raw = leaf if isinstance(leaf, numpy.ndarray) else leaf._data
             if kind.shape is not None and len(kind.shape) != raw.ndim:
@@ -178,6 +176,10 @@ def _arguments(specialization: Any, leaves: Sequence[Any], paths: Sequence[str])
     if [arrays.index(key) for key in arrays] != specialization.pattern:
         return "which of the arguments are one array is another than before"
     return None
+
+
+def _class(cls: type) -> str:
+    return cls.__qualname__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__qualname__}"
 
 
 def _reads(specialization: Any) -> str | None:
