@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from typing import Any, NamedTuple
 
 import numpy
@@ -14,6 +14,7 @@ from minpy.capture.noting import made
 from minpy.capture.proxy import ArrayProxy
 from minpy.capture.reads import PLAIN, ArrayKind, Reads, kind_of
 from minpy.capture.recorder import Recorder
+from minpy.capture.scalars import Scalars, is_dynamic, pinned
 from minpy.capture.shadow import ShadowFunctions
 from minpy.capture.tracer import run_traced
 from minpy.core.array import FRONT_ENDS, Array
@@ -63,6 +64,8 @@ class Captured(NamedTuple):
     kinds : list of ArrayKind
         What these are.
     reads : Reads
+    scalars : Scalars
+        The numbers that are inputs.
     recorder : Recorder
     """
 
@@ -73,11 +76,32 @@ class Captured(NamedTuple):
     inputs: list[Node]
     kinds: list[ArrayKind]
     reads: Reads
+    scalars: Scalars
     recorder: Recorder
 
 
-def capture_call(function: Callable[..., Any], title: str, leaves: Sequence[Any], spec: Nest | None) -> Captured:
+def capture_call(
+    function: Callable[..., Any],
+    title: str,
+    leaves: Sequence[Any],
+    spec: Nest | None,
+    dynamic: Set[int] = frozenset(),
+    dynamic_reads: Set[Any] = frozenset(),
+) -> Captured:
     """Run a function on proxies of the leaves of its arguments, a nest (positional, by keyword).
+
+    Parameters
+    ----------
+    function : callable
+    title : str
+        What messages call it.
+    leaves : sequence
+    spec : Nest
+        How they are nested.
+    dynamic : set of int, optional
+        The positions of leaves that are numbers which change: they become inputs of the graph.
+    dynamic_reads : set, optional
+        The places of such numbers among what the function reads.
 
     Raises
     ------
@@ -88,6 +112,7 @@ def capture_call(function: Callable[..., Any], title: str, leaves: Sequence[Any]
     reads = Reads()
     shadow = ShadowFunctions(recorder, reads, "forward", wrapped)
     recorder.of_user = False  # sums are those of our operators, which lose fewer digits
+    shadow.dynamic = frozenset(dynamic_reads)
     inputs: list[Node] = []
     proxies: list[Any] = []
     once: dict[int, Any] = {}  # the same array at two places is one proxy
@@ -107,6 +132,8 @@ def capture_call(function: Callable[..., Any], title: str, leaves: Sequence[Any]
             proxies.append(proxy)
             once[id(leaf)] = proxy
             return proxy
+        if position in dynamic and is_dynamic(leaf):
+            return shadow.scalars.proxy(leaf, "argument", position)
         return shadow.value(leaf, None, None, None, f"argument {position}")
 
     try:
@@ -114,7 +141,7 @@ def capture_call(function: Callable[..., Any], title: str, leaves: Sequence[Any]
         standing = [proxy_of(leaf, position) for position, leaf in enumerate(leaves)]
         positional, keywords = _frozen_nest(shadow, spec, iter(standing))
         result = run_traced(recorder, function, *positional, **keywords)
-        return run_traced(recorder, _captured, recorder, reads, inputs, proxies, leaves, result)
+        return run_traced(recorder, _captured, shadow, inputs, proxies, leaves, result)
     finally:
         shadow.close()
 
@@ -142,8 +169,9 @@ def _frozen(shadow: ShadowFunctions, spec: Nest | None, leaves: Any) -> Any:
 
 
 def _captured(
-    recorder: Recorder, reads: Reads, inputs: list[Node], proxies: list[Any], leaves: Sequence[Any], result: Any
+    shadow: ShadowFunctions, inputs: list[Node], proxies: list[Any], leaves: Sequence[Any], result: Any
 ) -> Captured:
+    recorder, reads = shadow.recorder, shadow.captures
     found: list[Any] = []
     spec = flatten(_thawed(recorder, result), found)
     given = {id(proxy): position for position, proxy in enumerate(proxies)}
@@ -159,6 +187,7 @@ def _captured(
     for leaf in found:
         inner = leaf.inner if isinstance(leaf, NDArrayProxy) else leaf
         if not isinstance(inner, ArrayProxy):
+            leaf = pinned(leaf)
             if not isinstance(leaf, PLAIN):
                 raise recorder.refuse(f"it returns a {type(leaf).__name__}")
             outputs.append(Output("constant", leaf))
@@ -181,7 +210,7 @@ def _captured(
                 heads.append(value)
             known[id(leaf)] = output
         outputs.append(output)
-    return Captured(heads, {}, outputs, spec, inputs, kinds, reads, recorder)
+    return Captured(heads, {}, outputs, spec, inputs, kinds, reads, shadow.scalars, recorder)
 
 
 def _thawed(recorder: Recorder, result: Any) -> Any:

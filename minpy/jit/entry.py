@@ -5,17 +5,18 @@ The source is made of names that are counted; values come in as constants of its
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from typing import Any
 
 import numpy
 
 from minpy.capture.reads import PLAIN
+from minpy.capture.scalars import ScalarCall, ScalarRead
 from minpy.core.array import FRONT_ENDS, Array
 from minpy.core.state import TRACES
 from minpy.core.switches import switches
 from minpy.jit.floating_point import is_calm
-from minpy.jit.guards import GONE, Names, array_source, different, source
+from minpy.jit.guards import GONE, Names, array_source, different, expression, source
 from minpy.jit.pytrees import Nest, is_named
 
 __all__ = ["MISS", "Entry", "make_entry"]
@@ -30,7 +31,11 @@ _FEW_ARRAYS = 4
 
 
 def make_entry(
-    specialization: Any, spec: Nest, leaves: Sequence[Any], run: Callable[[Sequence[Any]], Any] | None = None
+    specialization: Any,
+    spec: Nest,
+    leaves: Sequence[Any],
+    dynamic: Set[int] = frozenset(),
+    run: Callable[[Sequence[Any]], Any] | None = None,
 ) -> Entry:
     """Return the entry of a specialization for calls like one.
 
@@ -41,6 +46,8 @@ def make_entry(
         Of (arguments by position, arguments by keyword).
     leaves : sequence
         Of the call that was captured.
+    dynamic : set of int
+        The positions of leaves that are numbers which may change.
     run : callable, optional
         Called with the arrays, those of the arguments and those that were read, where it holds; left out, the
         specialization runs.
@@ -52,8 +59,11 @@ def make_entry(
     _unpack(spec.parts[1], "keywords", names, lines, variables)
     arrays: dict[int, str] = {}
     ours = any(isinstance(leaf, Array) for leaf in leaves)
-    for variable, leaf in zip(variables, leaves, strict=True):
-        if isinstance(leaf, (numpy.ndarray, Array)):
+    scalars = specialization.scalars
+    for position, (variable, leaf) in enumerate(zip(variables, leaves, strict=True)):
+        if position in dynamic:
+            lines.append(_miss(f"type({variable}) is not {type(leaf).__name__}"))
+        elif isinstance(leaf, (numpy.ndarray, Array)):
             first = arrays.setdefault(id(leaf), variable)
             lines.append(
                 _miss(_array_condition(variable, leaf, names) if first is variable else f"{variable} is not {first}")
@@ -72,19 +82,59 @@ def make_entry(
         fetched.append(f"r{position}")
         ours = ours or issubclass(row.kind.cls, Array)
     reading += [_miss(source(row, names)) for row in specialization.reads.rows]
+    numbers = _Numbers(names, variables)
+    for position, (where, row) in enumerate(scalars.reads.items()):
+        numbers.reads[where] = f"n{position}"
+        reading += [
+            f"n{position} = {expression(row, names)}",
+            _miss(f"type(n{position}) is not {row.expected.__name__}"),
+        ]
     distinct = _distinct(given, fetched)
     lines += [f"if {distinct}: return MISS"] if distinct and not fetched else []
     if reading:
         lines += ["try:", *(f"    {line}" for line in reading), "except GONE:", "    return MISS"]
     lines += [f"if {distinct}: return MISS"] if distinct and fetched else []
+    for condition, expected in scalars.conditions:
+        constant = names.of(expected)
+        lines += [*numbers.lines(condition), _miss(f"different({numbers.text(condition)}, {constant})")]
+    inputs = []
+    for row in scalars.inputs:
+        lines += numbers.lines(row.expression)
+        inputs.append(f"{names.of(numpy.array)}({numbers.text(row.expression)}, {names.of(row.dtype)})")
     modes = ", ".join(map(repr, (switches.array, switches.shape, switches.dtype)))
     lines.append(_miss(f"TRACES or (switches.array, switches.shape, switches.dtype) != ({modes}) or not is_calm()"))
     called = names.of(run or (specialization.call if ours else specialization.run))
-    lines.append(f"return {called}(({''.join(f'{name}, ' for name in (*given, *fetched))}))")
+    lines.append(f"return {called}(({''.join(f'{name}, ' for name in (*given, *fetched, *inputs))}))")
     text = "def entry(arguments, keywords):\n" + "\n".join(f"    {line}" for line in lines)
     exec(compile(text, f"<entry of {specialization.operator.__name__}>", "exec"), names.values)
     entry: Entry = names.values["entry"]
     return entry
+
+
+class _Numbers:
+    """The variables that hold what is computed of numbers that change."""
+
+    def __init__(self, names: Names, variables: Sequence[str]) -> None:
+        self.reads: dict[Any, str] = {}
+        self._names, self._variables = names, variables
+        self._known: dict[int, str] = {}
+
+    def lines(self, expression: Any) -> list[str]:
+        """Return the lines that compute an expression, as far as it is not computed yet."""
+        if not isinstance(expression, ScalarCall) or id(expression) in self._known:
+            return []
+        found = [line for operand in expression.operands for line in self.lines(operand)]
+        operands = ", ".join(map(self.text, expression.operands))
+        variable = self._known[id(expression)] = f"e{len(self._known)}"
+        return [*found, f"{variable} = {self._names.of(expression.function)}({operands})"]
+
+    def text(self, expression: Any) -> str:
+        """Return what stands for an expression once its lines have run."""
+        if isinstance(expression, ScalarRead):
+            return self._variables[expression.key] if expression.kind == "argument" else self.reads[expression.key]
+        if isinstance(expression, ScalarCall):
+            return self._known[id(expression)]
+        return self._names.of(expression)
 
 
 def _miss(condition: str) -> str:

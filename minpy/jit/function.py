@@ -12,12 +12,13 @@ import numpy
 
 from minpy.capture.places import CaptureRefused
 from minpy.capture.reads import PLAIN
+from minpy.capture.scalars import is_dynamic
 from minpy.core.array import FRONT_ENDS, Array
 from minpy.jit.budget import budget_of
 from minpy.jit.capturing import capture_call
 from minpy.jit.entry import MISS, Entry, make_entry
 from minpy.jit.guards import GONE
-from minpy.jit.history import History, argument_paths, described, miss_reason
+from minpy.jit.history import History, argument_paths, changed_numbers, described, miss_reason
 from minpy.jit.pytrees import Nest, flatten
 from minpy.jit.specialization import Specialization
 
@@ -76,6 +77,9 @@ class Specialized:
         # By the kind of call: those that differ in what the function read.
         self._known: OrderedDict[Any, list[tuple[Entry, Specialization]]] = OrderedDict()
         self._last: Specialization | None = None
+        # Numbers that have changed between calls: by the spec of a call, the positions of its leaves; and places.
+        self._dynamic: dict[Nest, frozenset[int]] = {}
+        self._dynamic_reads: frozenset[Any] = frozenset()
         self._gradients: dict[tuple[int, ...], Entry] = {}
 
     @property
@@ -90,7 +94,12 @@ class Specialized:
         if self.history.refusal is not None:
             return self.eager(arguments, keywords)
         try:
-            key = (spec, *map(_key, leaves), *_pattern(leaves))
+            dynamic = self._dynamic.get(spec, frozenset())
+            key = (
+                spec,
+                *[_key(leaf, position in dynamic) for position, leaf in enumerate(leaves)],
+                *_pattern(leaves),
+            )
             rows = self._known.get(key, ())
         except TypeError:  # there is something without a hash among them
             key, rows = None, ()
@@ -113,8 +122,18 @@ class Specialized:
         began = perf_counter()
         paths = argument_paths(self.function, spec)
         reason = "first call" if self._last is None else miss_reason(self._last, spec, leaves, paths)
+        changed = None if self._last is None else changed_numbers(self._last, spec, leaves)
+        if changed is not None:
+            self._dynamic[spec] = self._dynamic.get(spec, frozenset()) | changed[0]
+            self._dynamic_reads |= changed[1]
+            key = (
+                spec,
+                *[_key(leaf, position in self._dynamic[spec]) for position, leaf in enumerate(leaves)],
+                *_pattern(leaves),
+            )
+        dynamic = self._dynamic.get(spec, frozenset())
         try:
-            captured = capture_call(self.function, self.name, leaves, spec)
+            captured = capture_call(self.function, self.name, leaves, spec, dynamic, self._dynamic_reads)
         except CaptureRefused as error:
             answer = self.eager(arguments, keywords)  # an error of its own says more
             self.refuse(str(error))
@@ -122,7 +141,7 @@ class Specialized:
         specialization = Specialization(captured, self.name, self.fast_math)
         specialization.call_spec, specialization.pattern = spec, _pattern(leaves)
         specialization.kinds = [_kind(leaf) for leaf in leaves]
-        entry = make_entry(specialization, spec, leaves)
+        entry = make_entry(specialization, spec, leaves, dynamic)
         answer = entry(arguments, keywords)
         seconds = perf_counter() - began
         self._budget.charge(seconds)
@@ -131,7 +150,8 @@ class Specialized:
             self.refuse("what it refers to cannot be compared with what it was")
             return answer
         with self._lock:
-            self.history.note(reason, described(paths, leaves) if self._last is None else "", seconds)
+            note = described(paths, leaves) if self._last is None else "→ dynamic" if changed is not None else ""
+            self.history.note(reason, note, seconds)
             rows = self._known.setdefault(key, [])
             rows.append((entry, specialization))
             del rows[:-_MOST]
@@ -182,7 +202,7 @@ class Specialized:
             if all(type(array) is numpy.ndarray for array in reads):
                 run = specialization.gradients([*arguments, *reads], argnums)
                 if run is not None:
-                    self._gradients[argnums] = make_entry(specialization, spec, arguments, run)
+                    self._gradients[argnums] = make_entry(specialization, spec, arguments, run=run)
                 return
 
 
@@ -191,8 +211,10 @@ def _holds_never(arguments: Any, keywords: Any) -> Any:
     return MISS
 
 
-def _key(leaf: Any) -> Any:
+def _key(leaf: Any, dynamic: bool = False) -> Any:
     """Return what tells leaves apart that need captures of their own."""
+    if dynamic and is_dynamic(leaf):
+        return type(leaf), "dynamic"
     if isinstance(leaf, (numpy.ndarray, Array)):
         raw = leaf if isinstance(leaf, numpy.ndarray) else leaf._data
         return type(leaf), raw.shape, raw.dtype

@@ -8,7 +8,7 @@ import numpy
 
 from minpy.capture.reads import ArrayRead, Read, attribute, item, keys, length, missing, same_value
 
-__all__ = ["GONE", "Names", "array_failure", "array_source", "different", "failure", "source"]
+__all__ = ["GONE", "Names", "array_failure", "array_source", "different", "expression", "failure", "source"]
 
 # What reading a place raises where there is nothing any more; an empty cell is a ValueError.
 GONE = (AttributeError, IndexError, KeyError, ValueError)
@@ -37,7 +37,7 @@ def different(value: Any, expected: Any) -> bool:
     return not same_value(value, expected)
 
 
-def _expression(read: Read | ArrayRead, names: Names) -> str:
+def expression(read: Read | ArrayRead, names: Names) -> str:
     """Return the source text that reads a value anew."""
     container, key = names.of(read.container), read.key
     if read.fetch is attribute and isinstance(key, str) and key.isidentifier() and not key.startswith("__debug"):
@@ -56,15 +56,15 @@ def _expression(read: Read | ArrayRead, names: Names) -> str:
 
 def source(read: Read, names: Names) -> str:
     """Return the condition under which a value is not what it was; reading it may raise one of `GONE`."""
-    expression = _expression(read, names)
+    text = expression(read, names)
     if read.fetch is length:
-        return f"{expression} != {read.expected}"
+        return f"{text} != {read.expected}"
     if read.fetch is missing:
-        return f"not ({expression})" if read.expected else expression
+        return f"not ({text})" if read.expected else text
     expected = names.of(read.expected)
     if read.expected is None or type(read.expected) in (bool, type) or not _is_constant(read.expected):
-        return f"{expression} is not {expected}"
-    return f"(v := {expression}) is not {expected} and different(v, {expected})"
+        return f"{text} is not {expected}"
+    return f"(v := {text}) is not {expected} and different(v, {expected})"
 
 
 def _is_constant(value: Any) -> bool:
@@ -77,7 +77,7 @@ def array_source(read: ArrayRead, variable: str, names: Names) -> list[str]:
     kind = read.kind
     raw = f"{variable}" if issubclass(kind.cls, numpy.ndarray) else f"{variable}._data"
     condition = f"type({variable}) is not {names.of(kind.cls)} or {raw}.shape != {kind.shape!r}"
-    return [f"{variable} = {_expression(read, names)}", f"{condition} or {raw}.dtype is not {names.of(kind.dtype)}"]
+    return [f"{variable} = {expression(read, names)}", f"{condition} or {raw}.dtype is not {names.of(kind.dtype)}"]
 
 
 def failure(read: Read) -> str | None:

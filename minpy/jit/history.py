@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from minpy.capture.reads import PLAIN, same_value
+from minpy.capture.reads import PLAIN, length, same_value
+from minpy.capture.scalars import is_dynamic
 from minpy.core.array import Array
-from minpy.jit.guards import array_failure, failure
+from minpy.jit.guards import GONE, array_failure, failure
 from minpy.jit.pytrees import Nest
 
 __all__ = ["Capture", "History", "argument_paths", "miss_reason"]
@@ -137,6 +138,35 @@ def miss_reason(specialization: Any, spec: Nest, leaves: Sequence[Any], paths: S
         or _reads(specialization)
         or "NumPy's switches, or what is done about floating-point errors, are others than before"
     )
+
+
+def changed_numbers(
+    specialization: Any, spec: Nest, leaves: Sequence[Any]
+) -> tuple[frozenset[int], frozenset[Any]] | None:
+    """Return the numbers that are all that has changed, as (positions of leaves, places that were read); else None."""
+    if specialization.call_spec != spec:
+        return None
+    positions = set()
+    for position, (kind, leaf) in enumerate(zip(specialization.kinds, leaves, strict=True)):
+        if kind.cls is not type(leaf):
+            return None
+        if kind.shape is None and leaf is not kind.value and not same_value(leaf, kind.value):
+            if not is_dynamic(leaf):
+                return None
+            positions.add(position)
+    places = set()
+    for read in specialization.reads.rows:
+        if not read.holds():
+            try:
+                value = read.fetch(read.container, read.key)
+            except GONE:
+                return None
+            if type(value) is not type(read.expected) or not is_dynamic(value) or read.fetch is length:
+                return None
+            places.add((read.fetch, id(read.container), read.key))
+    if not positions and not places:
+        return None
+    return frozenset(positions), frozenset(places)
 
 
 def _structure(before: Nest, now: Nest) -> str | None:

@@ -11,7 +11,7 @@ from minpy.core.array import FRONT_ENDS, Array, new_array
 from minpy.core.state import state
 from minpy.graph.compiled import Compiled, Known
 from minpy.graph.frame import start
-from minpy.graph.ir import Value
+from minpy.graph.ir import CONSTANT, Value, topological
 from minpy.graph.native.enabling import is_enabled
 from minpy.graph.recording import GraphOperator
 from minpy.graph.straight import Straight
@@ -38,7 +38,8 @@ class Specialization:
         What it holds for.
     compiled : Compiled
     sources : list of int
-        For each variable of the graph, its position among the arrays of a call: arguments, then arrays that were read.
+        For each variable of the graph, its position among the arrays of a call: those of the arguments, those that were
+        read, numbers that are inputs.
     """
 
     def __init__(self, captured: Captured, name: str, fast_math: bool) -> None:
@@ -46,7 +47,8 @@ class Specialization:
         self.outputs, self.spec = captured.outputs, captured.spec
         self.arrays_read = captured.reads.array_rows
         self.count = len(captured.inputs)
-        nodes = [*captured.inputs, *captured.reads.nodes]
+        self.scalars = captured.scalars
+        nodes = [*captured.inputs, *captured.reads.nodes, *(row.node for row in captured.scalars.inputs)]
         self.stores = {head: position for position, head in captured.writes.items()}
         self.compiled = Compiled(
             captured.heads, stores={head: nodes[position] for head, position in self.stores.items()}
@@ -176,4 +178,9 @@ def _facts(captured: Captured) -> Known:
     facts.update(recorder.outputs)
     facts.update((Value(node), kind[1:]) for node, kind in zip(captured.inputs, captured.kinds, strict=True))
     facts.update((Value(row.node), row.kind[1:]) for row in captured.reads.array_rows)
+    facts.update((Value(row.node), ((), row.dtype)) for row in captured.scalars.inputs)
+    constants = (node for node in topological(captured.heads) if node.operator is CONSTANT)
+    for node in constants:
+        value = numpy.asarray(node.attributes["value"])
+        facts.setdefault(Value(node), (value.shape, value.dtype))
     return Known({key: shape for key, (shape, _) in facts.items()}, {key: dtype for key, (_, dtype) in facts.items()})
