@@ -85,10 +85,8 @@ def make_entry(
     numbers = _Numbers(names, variables)
     for position, (where, row) in enumerate(scalars.reads.items()):
         numbers.reads[where] = f"n{position}"
-        reading += [
-            f"n{position} = {expression(row, names)}",
-            _miss(f"type(n{position}) is not {row.expected.__name__}"),
-        ]
+        reading.append(f"n{position} = {expression(row, names)}")
+        reading.append(_miss(f"type(n{position}) is not {row.expected.__name__}"))
     distinct = _distinct(given, fetched)
     lines += [f"if {distinct}: return MISS"] if distinct and not fetched else []
     if reading:

@@ -175,7 +175,7 @@ class Specialized:
     # -- derivatives -------------------------------------------------------------------------------------------------
 
     def gradients(self, arguments: tuple[Any, ...], argnums: tuple[int, ...]) -> Any:
-        """Return (result, gradients of its sum) for NumPy's arrays, where there is native code for such; else `MISS`."""
+        """Return (result, gradients of its sum) for NumPy's arrays, where native code is there; else `MISS`."""
         entry = self._gradients.get(argnums)
         if entry is None:
             return MISS
