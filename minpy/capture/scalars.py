@@ -36,7 +36,7 @@ __all__ = [
 # Where a number meets an array without being looked at.
 _MEETING = frozenset(
     getattr(numpy, name)
-    for name in ["add", "subtract", "multiply", "true_divide", "minimum", "maximum", "less", "less_equal", "greater", "greater_equal"]
+    for name in "add subtract multiply true_divide minimum maximum less less_equal greater greater_equal".split()  # noqa: SIM905
 )
 
 
