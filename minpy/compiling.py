@@ -16,7 +16,7 @@ from autograd.tracer import isbox
 
 from minpy.bridge import hips
 from minpy.capture.values import Traced
-from minpy.core.array import Array
+from minpy.core.array import Array, raw_of
 from minpy.core.errors import ArgumentError, describe, is_quitting
 from minpy.core.places import warn_at_program
 from minpy.core.state import TRACES, tracing
@@ -38,6 +38,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 # Other classes, np.matrix and masked arrays among them, have operators and functions of their own.
 _CAPTURED_CLASSES = (numpy.ndarray, numpy.memmap)
+_ARRAYS = (numpy.ndarray, Array)
 
 
 class CompiledFunction:
@@ -87,6 +88,8 @@ class CompiledFunction:
 
     def _found(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """Return what the function returns for a call of another kind than the last one."""
+        if self._jit.resting:
+            return self._jit.rest(arguments, keywords)
         if TRACES and tracing.trace is not None:
             return self._function(*arguments, **keywords)
         leaves: list[Any] = []
@@ -126,16 +129,19 @@ class CompiledFunction:
         An argument itself stays what it is, as it may have been changed.
         """
         answer = self._function(*arguments, **keywords)
-        arrays = [leaf for leaf in leaves_of((arguments, keywords)) if isinstance(leaf, (Array, numpy.ndarray))]
-        given = [array._data if isinstance(array, Array) else array for array in arrays]
-        results: dict[int, Any] = {id(array): array for array in arrays}
-        copied = False
-        for leaf in leaves_of(answer):
-            if isinstance(leaf, (Array, numpy.ndarray)) and id(leaf) not in results:
-                raw = leaf._data if isinstance(leaf, Array) else leaf
-                if any(numpy.may_share_memory(raw, array) for array in given):
-                    results[id(leaf)], copied = leaf.copy(), True
-        return map_tree(lambda leaf, _: results.get(id(leaf), leaf), answer) if copied else answer
+        if type(answer) is numpy.ndarray and answer.base is None:
+            return answer
+        views = [leaf for leaf in leaves_of(answer) if isinstance(leaf, _ARRAYS) and raw_of(leaf).base is not None]
+        if not views:
+            return answer
+        arrays = [leaf for leaf in leaves_of((arguments, keywords)) if isinstance(leaf, _ARRAYS)]
+        given, buffers = set(map(id, arrays)), list(map(raw_of, arrays))
+        copies = {
+            id(view): view.copy()
+            for view in views
+            if id(view) not in given and any(numpy.may_share_memory(raw_of(view), buffer) for buffer in buffers)
+        }
+        return map_tree(lambda leaf, _: copies.get(id(leaf), leaf), answer) if copies else answer
 
     def gradients_at_once(self, arguments: Sequence[Any], argnums: tuple[int, ...]) -> Any:
         """Return (result, gradients of its sum) for NumPy's arrays, if native code for them is known; else None."""

@@ -26,6 +26,8 @@ __all__ = ["Specialized"]
 
 # More specializations than this are not kept: the one that was not used for longest goes.
 _MOST = 128
+# After so many calls in a row that ran as written, a specialization is looked for now and then only.
+_TIRED, _LONGEST_REST = 16, 256
 
 
 class _Kind(NamedTuple):
@@ -53,6 +55,8 @@ class Specialized:
 
     Attributes
     ----------
+    resting : int
+        For how many calls no specialization is looked for: there was none for many before.
     latest : Entry
         That of the last call; one that holds for nothing, before there is any.
     history : History
@@ -74,6 +78,7 @@ class Specialized:
         self.eager, self._refused = eager, refused
         self._budget = budget_of(function)
         self._lock = threading.RLock()
+        self.resting = self._misses = 0
         # By the kind of call: those that differ in what the function read.
         self._known: OrderedDict[Any, list[tuple[Entry, Specialization]]] = OrderedDict()
         self._last: Specialization | None = None
@@ -108,13 +113,26 @@ class Specialized:
             if answer is not MISS:
                 self.latest, self._last = entry, specialization
                 self._known.move_to_end(key)
+                self._misses = 0
                 return answer
-        if key is None or not self._budget.allows((self, key)):
-            began = perf_counter()
-            answer = self.eager(arguments, keywords)
-            self._budget.as_written += perf_counter() - began
-            return answer
+        if key is None or not self._budget.allows((id(self), key)):
+            self._misses += 1
+            if self._misses >= _TIRED:
+                self.resting = min(self._misses // 4, _LONGEST_REST)
+            return self._timed(arguments, keywords)
         return self._captured(key, arguments, keywords, spec, leaves)
+
+    def rest(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """Return what the function as written returns, without looking for a specialization."""
+        self.resting -= 1
+        self.history.calls += 1
+        return self._timed(arguments, keywords)
+
+    def _timed(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        began = perf_counter()
+        answer = self.eager(arguments, keywords)
+        self._budget.as_written += perf_counter() - began
+        return answer
 
     def _captured(
         self, key: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], spec: Nest, leaves: Sequence[Any]
