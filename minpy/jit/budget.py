@@ -14,6 +14,7 @@ __all__ = ["Budget", "budget_of", "forget"]
 _FREE, _SHARE = 8, 0.3
 # Without time of its own, a key is captured once it has been seen so often, and there is credit.
 _OFTEN = 3
+_TIRED, _LONGEST_REST = 16, 256
 # Keys that were seen and not captured are remembered, the latest ones.
 _MOST_SEEN = 4096
 
@@ -27,11 +28,16 @@ class Budget:
         How many there were.
     capturing, as_written : float
         Seconds that they took, beyond the free ones; and that calls as written took.
+    misses : int
+        How many calls ran as written since the last one for which there was a specialization.
+    resting : int
+        For how many calls none is looked for.
     """
 
     def __init__(self) -> None:
         self.captures = 0
         self.capturing = self.as_written = 0.0
+        self.misses = self.resting = 0
         self._seen: OrderedDict[Any, int] = OrderedDict()
 
     def allows(self, key: Any) -> bool:
@@ -43,6 +49,12 @@ class Budget:
         while len(self._seen) > _MOST_SEEN:
             self._seen.popitem(last=False)
         return times >= _OFTEN and self.capturing <= _SHARE * self.as_written
+
+    def tire(self) -> None:
+        """Note a call that ran as written: after many in a row a specialization is looked for now and then only."""
+        self.misses += 1
+        if self.misses >= _TIRED:
+            self.resting = min(self.misses // 4, _LONGEST_REST)
 
     def charge(self, seconds: float) -> None:
         """Note a capture, and what its graph took to become a program."""

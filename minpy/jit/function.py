@@ -26,8 +26,8 @@ __all__ = ["Specialized"]
 
 # More specializations than this are not kept: the one that was not used for longest goes.
 _MOST = 128
-# After so many calls in a row that ran as written, a specialization is looked for now and then only.
-_TIRED, _LONGEST_REST = 16, 256
+# Of the tables of all functions: held while they are changed.
+_lock = threading.RLock()
 
 
 class _Kind(NamedTuple):
@@ -55,8 +55,8 @@ class Specialized:
 
     Attributes
     ----------
-    resting : int
-        For how many calls no specialization is looked for: there was none for many before.
+    budget : Budget
+        Of its code.
     latest : Entry
         That of the last call; one that holds for nothing, before there is any.
     history : History
@@ -76,9 +76,7 @@ class Specialized:
         self.latest: Entry = _holds_never
         self.history = History()
         self.eager, self._refused = eager, refused
-        self._budget = budget_of(function)
-        self._lock = threading.RLock()
-        self.resting = self._misses = 0
+        self.budget = budget_of(function)
         # By the kind of call: those that differ in what the function read.
         self._known: OrderedDict[Any, list[tuple[Entry, Specialization]]] = OrderedDict()
         self._last: Specialization | None = None
@@ -90,7 +88,7 @@ class Specialized:
     @property
     def specializations(self) -> list[Specialization]:
         """All that there are, the latest first."""
-        with self._lock:
+        with _lock:
             return [found for rows in reversed(self._known.values()) for _, found in reversed(rows)]
 
     def call(self, arguments: tuple[Any, ...], keywords: dict[str, Any], spec: Nest, leaves: Sequence[Any]) -> Any:
@@ -113,25 +111,23 @@ class Specialized:
             if answer is not MISS:
                 self.latest, self._last = entry, specialization
                 self._known.move_to_end(key)
-                self._misses = 0
+                self.budget.misses = 0
                 return answer
-        if key is None or not self._budget.allows((id(self), key)):
-            self._misses += 1
-            if self._misses >= _TIRED:
-                self.resting = min(self._misses // 4, _LONGEST_REST)
+        if key is None or not self.budget.allows((id(self), key)):
+            self.budget.tire()
             return self._timed(arguments, keywords)
         return self._captured(key, arguments, keywords, spec, leaves)
 
     def rest(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """Return what the function as written returns, without looking for a specialization."""
-        self.resting -= 1
+        self.budget.resting -= 1
         self.history.calls += 1
         return self._timed(arguments, keywords)
 
     def _timed(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         began = perf_counter()
         answer = self.eager(arguments, keywords)
-        self._budget.as_written += perf_counter() - began
+        self.budget.as_written += perf_counter() - began
         return answer
 
     def _captured(
@@ -162,12 +158,12 @@ class Specialized:
         entry = make_entry(specialization, spec, leaves, dynamic)
         answer = entry(arguments, keywords)
         seconds = perf_counter() - began
-        self._budget.charge(seconds)
+        self.budget.charge(seconds)
         if answer is MISS:
             answer = self.eager(arguments, keywords)
             self.refuse("what it refers to cannot be compared with what it was")
             return answer
-        with self._lock:
+        with _lock:
             note = described(paths, leaves) if self._last is None else "→ dynamic" if changed is not None else ""
             self.history.note(reason, note, seconds)
             rows = self._known.setdefault(key, [])
@@ -181,7 +177,7 @@ class Specialized:
 
     def refuse(self, reason: str) -> None:
         """Run the function as it is written from now on."""
-        with self._lock:
+        with _lock:
             if self.history.refusal is not None:
                 return
             self.history.refuse(reason)
