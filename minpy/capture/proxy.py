@@ -13,7 +13,7 @@ import numpy
 from minpy.capture import steps
 from minpy.capture.facts import Fact
 from minpy.capture.noting import call_function, elementwise, require_order, steps_of
-from minpy.capture.storage import as_dtype, getitem, require_own, setitem, store, store_all
+from minpy.capture.storage import as_dtype, getitem, replayed, require_writable, setitem, store, store_all
 from minpy.capture.ufuncs import add_at, call_ufunc, is_default, masked
 from minpy.capture.values import Traced
 
@@ -49,6 +49,9 @@ class ArrayProxy(numpy.lib.mixins.NDArrayOperatorsMixin, Traced):
 
     def __repr__(self) -> str:
         return f"<stand-in for {self.dtype.name} {self.shape}>"
+
+    def _replayed(self) -> Any:
+        return replayed(self)
 
     # -- what asks for values --------------------------------------------------------------------------------------
 
@@ -181,7 +184,7 @@ class ArrayProxy(numpy.lib.mixins.NDArrayOperatorsMixin, Traced):
 
     def sort(self, axis: int = -1, **keywords: Any) -> None:
         """Sort in place."""
-        require_own(self)
+        require_writable(self)
         store(self, self._call(numpy.sort, axis=axis, **keywords))
 
     def __getattr__(self, name: str) -> Any:
