@@ -6,6 +6,7 @@ first; another view, read again, replays its own chain.
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy
@@ -59,7 +60,7 @@ def _require_known_strides(target: Traced) -> None:
     is_known = target.storage.contiguous is not None
     if not all(step.is_certain or (is_known and step.is_certain is False) for step in target.chain):
         raise target.recorder.refuse(
-            "it changes what may be a view of an array or a copy of it, as the strides of that array are (reshape, ravel)"
+            "it changes what may be a view of an array or a copy of it, as its strides are (reshape, ravel)"
         )
 
 
@@ -153,14 +154,8 @@ def _put_back(base: Any, step: ViewStep, part: Any) -> Any:
         raise recorder.refuse(f"it stores into a part of an array by numpy.{getattr(step.function, '__name__', '')}")
     positions = called_on(step, numpy.arange(base.size).reshape(base.shape))
     flat = call_function(recorder, numpy.reshape, (base, (base.size,)), {})
-    flat = steps_of(
-        recorder,
-        with_item,
-        (flat, operand(recorder, positions), part),
-        {},
-        "call",
-        fact=fact._replace(shape=(base.size,)),
-    )
+    arguments = flat, operand(recorder, positions), part
+    flat = steps_of(recorder, with_item, arguments, {}, "call", fact=fact._replace(shape=(base.size,)))
     return call_function(recorder, numpy.reshape, (flat, base.shape), {})
 
 
@@ -291,9 +286,7 @@ def _is_that_part(array: Traced, index: Any, value: Traced) -> bool:
     if value.storage is not array.storage or len(value.chain) != len(array.chain) + 1:
         return False
     last = value.chain[-1]
-    if last.function is not item_of or any(
-        one is not other for one, other in zip(value.chain, array.chain, strict=False)
-    ):
+    if last.function is not item_of or any(map(operator.is_not, value.chain, array.chain)):
         return False
     try:
         return bool(frozen(last.arguments[1]) == frozen(index))

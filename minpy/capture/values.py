@@ -46,9 +46,9 @@ class Storage:
     ) -> None:
         self.value, self.known, self.fact = value, known, fact
         self.origin = origin
-        if contiguous is None and origin == NEW:
-            if len(fact.shape) < 2 or (isinstance(known, numpy.ndarray) and known.flags.c_contiguous):
-                contiguous = frozenset()
+        is_known = isinstance(known, numpy.ndarray) and known.flags.c_contiguous
+        if contiguous is None and origin == NEW and (len(fact.shape) < 2 or is_known):
+            contiguous = frozenset()
         self.contiguous = contiguous
         self.assumed: set[int] = set()
         self.version = 0

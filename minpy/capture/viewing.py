@@ -19,14 +19,11 @@ from minpy.core.operator import Operator
 __all__ = ["called_on", "note_order", "viewed"]
 
 # What gives a view of any array, whatever its strides.
-_CERTAIN = {
-    getattr(numpy, name)
-    for name in (
-        "array_split atleast_1d atleast_2d atleast_3d broadcast_to diagonal dsplit expand_dims flip fliplr flipud hsplit "
-        "imag matrix_transpose moveaxis permute_dims real rollaxis rot90 split squeeze swapaxes transpose vsplit"
-    ).split()
-    if hasattr(numpy, name)
-}
+_NAMES = (
+    "array_split atleast_1d atleast_2d atleast_3d broadcast_to diagonal dsplit expand_dims flip fliplr flipud hsplit imag "
+    "matrix_transpose moveaxis permute_dims real rollaxis rot90 split squeeze swapaxes transpose vsplit"
+)
+_CERTAIN = {getattr(numpy, name) for name in _NAMES.split() if hasattr(numpy, name)}
 
 
 def note_order(arrays: Sequence[Traced], answers: Sequence[Traced]) -> None:
