@@ -24,7 +24,7 @@ from minpy.capture.noting import (
     steps_of,
 )
 from minpy.capture.recorder import Recorder
-from minpy.capture.storage import require_apart, require_own, store, store_all
+from minpy.capture.storage import require_apart, require_writable, store, store_all
 from minpy.capture.values import Traced
 from minpy.core.operator import Operator
 from minpy.differentiation.trees import leaves_of
@@ -214,7 +214,7 @@ def _write(recorder: Recorder, function: Any, arguments: Any, keywords: dict[str
     target, *rest = arguments or [keywords.pop("dst", None)]
     if not isinstance(target, Traced):
         raise recorder.refuse(f"numpy.{function.__name__} changes an array that is not traced")
-    require_own(target)
+    require_writable(target)
     if function is not numpy.copyto:
         require_apart(target, (rest, keywords))
     store(target, steps_of(recorder, changed, (function, target, tuple(rest), keywords), {}, "call", target.fact))

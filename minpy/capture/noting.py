@@ -11,6 +11,7 @@ from minpy.capture import steps
 from minpy.capture.facts import VALUE_BASED, Fact, fact_of, large, reduced, regular, shrunken, tiny
 from minpy.capture.recorder import Recorder
 from minpy.capture.values import Traced
+from minpy.capture.viewing import note_order, viewed
 from minpy.differentiation.trees import leaves_of
 from minpy.graph.ir import Node, Value
 
@@ -35,12 +36,11 @@ FUNCTION_HANDLERS: dict[Any, Callable[..., Any]] = {}
 _NUMBERS = (bool, int, float, complex, numpy.generic)
 
 
-def made(recorder: Recorder, node: Node, fact: Fact, index: int = 0, view_of: Traced | None = None) -> Any:
-    """Return the stand-in for an output of a node; `view_of` is whose memory it may lie in."""
+def made(recorder: Recorder, node: Node, fact: Fact, index: int = 0) -> Any:
+    """Return the proxy for an output of a node, in a storage of its own."""
     recorder.facts.setdefault(node, (fact.shape, fact.dtype))
     recorder.outputs[Value(node, index)] = (fact.shape, fact.dtype)
-    memory = None if view_of is None or fact.scalar else view_of.memory
-    return recorder.stand_in(recorder, Value(node, index), fact, memory)
+    return recorder.stand_in(recorder, Value(node, index), fact)
 
 
 def constant(recorder: Recorder, value: Any) -> Any:
@@ -107,6 +107,7 @@ def elementwise(recorder: Recorder, function: Any, operands: Sequence[Any], dtyp
         operator = steps.make_step(function, slots, keywords, len(facts) if isinstance(found, tuple) else 0)
     node = recorder.node(operator, inputs, kind="elementwise")
     answers = tuple(made(recorder, node, fact, index) for index, fact in enumerate(facts))
+    note_order(arrays, answers)
     return answers if isinstance(found, tuple) else answers[0]
 
 
@@ -125,19 +126,13 @@ def known_of(value: Any) -> Any:
     """Return the values of an operand that depends on no input."""
     if not isinstance(value, Traced):
         return value
-    value.require_current()
     return value.known
 
 
-def _known_answer(recorder: Recorder, answer: Any, view_of: Traced | None = None) -> Any:
+def _known_answer(recorder: Recorder, answer: Any) -> Any:
     if isinstance(answer, (tuple, list)):
-        return (tuple if isinstance(answer, tuple) else list)(_known_answer(recorder, one, view_of) for one in answer)
-    if not isinstance(answer, (numpy.ndarray, numpy.generic)):
-        return answer
-    found = constant(recorder, answer)
-    if view_of is None or found.scalar:
-        return found
-    return recorder.stand_in(recorder, found.value, found.fact, view_of.memory, found.known)
+        return (tuple if isinstance(answer, tuple) else list)(_known_answer(recorder, one) for one in answer)
+    return constant(recorder, answer) if isinstance(answer, (numpy.ndarray, numpy.generic)) else answer
 
 
 def _sample(value: Any) -> Any:
@@ -184,18 +179,22 @@ def steps_of(
     """
     arrays: list[Traced] = []
     template = _with_slots(recorder, arguments, arrays), _with_slots(recorder, keywords, arrays)
-    view_of = arrays[0] if kind == "view" else None
-    if all(array.known is not None for array in arrays):
+    knowns = [array.known for array in arrays]
+    shares = kind == "view"
+    if all(known is not None for known in knowns):
         with numpy.errstate(all="ignore"):
-            filled = steps.fill(template, [known_of(array) for array in arrays])
-            return _known_answer(recorder, function(*filled[0], **filled[1]), view_of)
+            filled = steps.fill(template, knowns)
+            raw = function(*filled[0], **filled[1])
+        shares = shares or any(numpy.may_share_memory(one, known) for one in leaves_of(raw) for known in knowns)
+        answer = _known_answer(recorder, raw)
+        return viewed(recorder, function, template, arrays, answer) if shares and arrays else answer
     inputs = [array.value for array in arrays]
     sequence: Any = None
     if fact is not None:
         facts = [fact]
     else:
-        sequence, facts, shares = _facts(recorder, function, template, arrays, kind)
-        view_of = arrays[0] if shares else view_of
+        sequence, facts, may_share = _facts(recorder, function, template, arrays, kind)
+        shares = shares or may_share
     if operator is not None and sequence is None:
         known, given, attributes = operator
         values = [value_of(recorder, operand(recorder, value)) for value in given]
@@ -203,8 +202,11 @@ def steps_of(
     else:
         outputs = len(facts) if sequence is not None else 0
         node = recorder.node(steps.make_step(function, *template, outputs), inputs, kind=kind)
-    answers = [made(recorder, node, one, index, view_of) for index, one in enumerate(facts)]
-    return answers[0] if sequence is None else sequence(answers)
+    answers = [made(recorder, node, one, index) for index, one in enumerate(facts)]
+    if kind in ("elementwise", "reduce"):
+        note_order(arrays, answers)
+    answer = answers[0] if sequence is None else sequence(answers)
+    return viewed(recorder, function, template, arrays, answer) if shares else answer
 
 
 def _facts(

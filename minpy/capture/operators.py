@@ -12,7 +12,9 @@ from minpy.capture.noting import made, operand, value_of
 from minpy.capture.proxy import ArrayProxy
 from minpy.capture.recorder import Recorder
 from minpy.capture.scalars import pinned
+from minpy.capture.steps import Slot
 from minpy.capture.values import Traced
+from minpy.capture.viewing import viewed
 from minpy.core import dispatch
 from minpy.ops.inference.partial_shapes import complete
 
@@ -40,8 +42,11 @@ def call_operator(
         raise recorder.refuse(f"it calls {operator.__name__} on arrays of integers")
     facts = _facts(operator, values, attributes)
     node = recorder.node(operator, [value_of(recorder, value) for value in values], attributes)
-    view_of = arrays[0] if operator.may_alias and not as_ndarrays else None
-    answers = tuple(made(recorder, node, fact, index, view_of) for index, fact in enumerate(facts))
+    answers = tuple(made(recorder, node, fact, index) for index, fact in enumerate(facts))
+    if operator.may_alias and not as_ndarrays:
+        numbers = iter(range(len(arrays)))
+        slots = tuple(Slot(next(numbers)) if isinstance(value, Traced) else value for value in values)
+        answers = viewed(recorder, operator, (slots, attributes), arrays, answers)
     return dispatch.visible(operator, answers, attributes) if len(answers) > 1 else answers[0]
 
 

@@ -14,7 +14,7 @@ from minpy.capture import steps
 from minpy.capture.facts import Fact
 from minpy.capture.noting import call_function, elementwise, require_order, steps_of
 from minpy.capture.scalars import ScalarProxy, met, pinned
-from minpy.capture.storage import as_dtype, getitem, require_own, setitem, store, store_all
+from minpy.capture.storage import as_dtype, getitem, replayed, require_writable, setitem, store, store_all
 from minpy.capture.ufuncs import add_at, call_ufunc, is_default, masked
 from minpy.capture.values import Traced
 
@@ -50,6 +50,9 @@ class ArrayProxy(numpy.lib.mixins.NDArrayOperatorsMixin, Traced):
 
     def __repr__(self) -> str:
         return f"<stand-in for {self.dtype.name} {self.shape}>"
+
+    def _replayed(self) -> Any:
+        return replayed(self)
 
     # -- what asks for values --------------------------------------------------------------------------------------
 
@@ -186,7 +189,7 @@ class ArrayProxy(numpy.lib.mixins.NDArrayOperatorsMixin, Traced):
 
     def sort(self, axis: int = -1, **keywords: Any) -> None:
         """Sort in place."""
-        require_own(self)
+        require_writable(self)
         store(self, self._call(numpy.sort, axis=axis, **keywords))
 
     def __getattr__(self, name: str) -> Any:

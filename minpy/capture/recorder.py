@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from minpy.capture.places import CaptureRefused, SourceLocation
+from minpy.core.errors import NotTraceableError
 from minpy.graph.builder import GraphBuilder
 from minpy.graph.ir import CONSTANT, Node, Value
 
@@ -64,6 +65,12 @@ class Recorder:
         Shape and dtype of each output that somebody asked for.
     codes : set of code
         Of the functions that users wrote: where a step is said to have happened.
+    writes, draws : bool
+        Whether arguments may be written to; whether operators may draw numbers, have states and act as in training.
+    written : list of Storage
+        What was written to.
+    ended : bool
+        Whether the capture is over: nothing can be noted any more.
     """
 
     def __init__(self, builder: GraphBuilder, title: str, stand_in: Any, limit: int = LIMIT) -> None:
@@ -79,6 +86,21 @@ class Recorder:
         self.refusal: CaptureRefused | None = None
         self.of_user = False
         self.codes: set[types.CodeType] = set()
+        self.writes = self.draws = self.ended = False
+        self.written: list[Any] = []
+
+    def require_going_on(self) -> None:
+        """Raise an error where something is done to a proxy after its capture.
+
+        Raises
+        ------
+        NotTraceableError
+        """
+        if self.ended:
+            raise NotTraceableError(
+                f"{self.title}: what stood for an array while this was captured is used after that. It was stored "
+                "somewhere; store what the captured function returns instead."
+            )
 
     def refuse(self, reason: str, place: SourceLocation | None = None) -> CaptureRefused:
         """Return the exception to raise where something cannot be noted."""
@@ -100,6 +122,7 @@ class Recorder:
         self, operator: Any, inputs: Sequence[Value], attributes: Mapping[str, Any] | None = None, kind: str = "call"
     ) -> Node:
         """Return a node of the graph, the one that is there already if it computes the same."""
+        self.require_going_on()
         made = self.builder.node(operator, inputs, attributes or {}, self.title)
         if made not in self.places:
             self.nodes.append(made)
@@ -111,4 +134,5 @@ class Recorder:
 
     def constant(self, value: Any) -> Value:
         """Return the value of a number or an array that does not change."""
+        self.require_going_on()
         return Value(self.builder.node(CONSTANT, (), {"value": value}, "constant"))

@@ -181,6 +181,25 @@ class ShadowFunctions:
             self._note(fetch, container, key, value, name)
         return shadow
 
+    def argument(self, value: Any, stand_in: Callable[[Any, str], Any], name: str) -> Any:
+        """Return what stands for an argument that is no array; `stand_in` gives that of values in it."""
+        kind = type(value)
+        if kind in (list, tuple):
+            parts = [stand_in(one, f"{name}[{index}]") for index, one in enumerate(value)]
+            return tuple(parts) if kind is tuple else ListProxy(self, parts)
+        if kind is dict:
+            return DictProxy(self, {key: stand_in(one, f"{name}[{key!r}]") for key, one in value.items()})
+        return self.value(value, None, None, None, name)
+
+    def called(self, function: Callable[..., Any], arguments: Any, keywords: Any) -> Any:
+        """Return what a shadow returns; see that nothing is returned that is not the function's own.
+
+        Raises
+        ------
+        CaptureRefused
+        """
+        return function(*arguments, **keywords)
+
     def _array(self, value: Any, fetch: Any, container: Any, key: Any, name: str) -> Any:
         raw = raw_of(value)
         if raw.dtype.kind not in "biufc" or (raw is not value and self.array is None):

@@ -10,7 +10,7 @@ import numpy
 from minpy.capture.facts import Fact, fact_of, tiny
 from minpy.capture.noting import call_function, elementwise, operand, steps_of
 from minpy.capture.recorder import Recorder
-from minpy.capture.storage import plain_index, require_apart, require_own, store
+from minpy.capture.storage import plain_index, require_apart, require_writable, store
 from minpy.capture.values import Traced
 from minpy.differentiation.trees import leaves_of
 
@@ -66,7 +66,7 @@ def masked(
     if method != "__call__" or ufunc.signature is not None or not isinstance(target, Traced):
         what = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
         raise recorder.refuse(f"{what} with where=, and without an out= made by the function, is not traced")
-    require_own(target)
+    require_writable(target)
     values = tuple(operand(recorder, value) for value in (*inputs, where))
     fact = target.fact
     result = steps_of(recorder, computed_where, (ufunc, target, values, options), {}, "elementwise", fact=fact)
@@ -77,7 +77,7 @@ def add_at(recorder: Recorder, ufunc: Any, target: Any, index: Any, *values: Any
     """Answer `ufunc.at(target, index, values)`."""
     if not isinstance(target, Traced):
         raise recorder.refuse(f"{ufunc.__name__}.at of an array that is not traced")
-    require_own(target)
+    require_writable(target)
     index, _ = plain_index(recorder, target, index)
     given = tuple(operand(recorder, value) for value in values)
     require_apart(target, given)
