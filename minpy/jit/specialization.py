@@ -17,8 +17,12 @@ from minpy.graph.recording import GraphOperator
 from minpy.graph.straight import Straight
 from minpy.jit.capturing import Captured
 from minpy.jit.pytrees import LEAF, unflatten
+from minpy.jit.writes import are_exclusive, store
 
-__all__ = ["Specialization"]
+__all__ = ["AS_WRITTEN", "Specialization"]
+
+# What a specialization returns for a call that is to run as written, and is none that needs another capture.
+AS_WRITTEN = object()
 
 
 class Specialization:
@@ -49,7 +53,9 @@ class Specialization:
         self.count = len(captured.inputs)
         self.scalars = captured.scalars
         nodes = [*captured.inputs, *captured.reads.nodes, *(row.node for row in captured.scalars.inputs)]
+        self.contiguous = captured.contiguous
         self.stores = {head: position for position, head in captured.writes.items()}
+        self._written = sorted(captured.writes)
         self.compiled = Compiled(
             captured.heads, stores={head: nodes[position] for head, position in self.stores.items()}
         )
@@ -62,12 +68,15 @@ class Specialization:
             node.operator is not None and node.operator.uses_training for node in self.compiled.order
         )
         self._executable: Straight | None = None
-        self._single = self.outputs[0] if self.spec is LEAF and self.outputs[0].kind == "head" else None
+        is_single = self.spec is LEAF and self.outputs[0].kind == "head" and not self._written
+        self._single = self.outputs[0] if is_single else None
 
     # -- calls -------------------------------------------------------------------------------------------------------
 
     def run(self, arrays: Sequence[numpy.ndarray]) -> Any:
         """Return what the function returns for NumPy's arrays: of the arguments, then those that were read."""
+        if self._written and not are_exclusive(arrays, self._written):
+            return AS_WRITTEN
         raws = arrays if self._in_order else [arrays[source] for source in self.sources]
         heads: Sequence[Any] | None = None
         if self._executable is not None and is_enabled():
@@ -78,7 +87,10 @@ class Specialization:
         if single is not None:
             head = heads[0]
             return head[()] if single.scalar else head
-        return self._assembled(heads, arrays)
+        answer = self._assembled(heads, arrays)
+        if self._written:
+            store(heads, arrays, self.stores)  # last: what fails before runs as written
+        return answer
 
     def _started(self, raws: Sequence[numpy.ndarray]) -> Sequence[Any]:
         if not self.compiled.heads:
@@ -92,13 +104,18 @@ class Specialization:
 
     def call(self, arrays: Sequence[Any]) -> Any:
         """Return what it returns for arrays some of which are ours: recorded on the tape, where they are."""
+        if self._written and not are_exclusive(arrays, self._written):
+            return AS_WRITTEN
         heads: Sequence[Any] = ()
         if self.compiled.heads:
             inputs = [arrays[source] for source in self.sources]
             inputs = [new_array(FRONT_ENDS["numpy"], one) if isinstance(one, numpy.ndarray) else one for one in inputs]
             ours = [array for array in arrays if isinstance(array, Array)]
             heads = self.operator.call(inputs, ours[0])
-        return self._assembled(heads, arrays)
+        answer = self._assembled(heads, arrays)
+        if self._written:
+            store(heads, arrays, self.stores)
+        return answer
 
     def _assembled(self, heads: Sequence[Any], arrays: Sequence[Any], raw: bool = False) -> Any:
         values: list[Any] = []
