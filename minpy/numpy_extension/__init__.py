@@ -6,11 +6,12 @@ The operators are those of `minpy.nd`, under MXNet's names for them here. Result
 from __future__ import annotations
 
 import os
-from importlib import import_module
 from typing import Any
 
 from minpy.context import Context, cpu, cpu_pinned, current_context, gpu, num_gpus
 from minpy.core.errors import ContextError
+from minpy.core.extensions import extension as _extension
+from minpy.core.extensions import is_provided as _is_provided
 from minpy.core.switches import (
     is_np_array,
     is_np_default_dtype,
@@ -138,6 +139,6 @@ __dir__ = _listing(__all__)
 
 
 def __getattr__(name: str) -> Any:
-    if name == "get_cuda_compute_capability":  # which MXNet has here, too
-        return import_module("minpy.util").get_cuda_compute_capability
+    if _is_provided(f"minpy.numpy_extension.{name}"):
+        return _extension(f"minpy.numpy_extension.{name}")
     return _missing("minpy.npx", "function", __all__)(name)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from minpy.core.operator import Operator
 from minpy.namespaces import listing, missing
 from minpy.ndarray.methods import METHODS
 from minpy.ops.registry import OPERATORS
@@ -67,7 +66,6 @@ __all__ = [
 ]
 
 install(METHODS)
-Operator.modes_in.extend(["minpy.ndarray.checking", "minpy.symbol.checking"])
 
 globals().update({kind: function for kind, function in _FUNCTIONS.items() if kind not in globals()})
 __dir__ = listing(__all__)
