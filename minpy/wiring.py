@@ -13,6 +13,8 @@ _EXTENSIONS = {
     "Operator.check": "minpy.checking:check_operator",
     "Operator.compile": "minpy.graph.standalone:install",
     "Operator.trace_report": "minpy.capture.report:trace_report",
+    # Updates of large weights run natively, once they have been called often enough.
+    "Update.natively": "minpy.graph.native.updating:run",
     # What MinPy's programs import from `minpy.core`.
     "minpy.core.Function": "minpy.legacy:Function",
     "minpy.core.MXNetSymbolError": "minpy.legacy:MXNetSymbolError",

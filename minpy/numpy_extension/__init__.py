@@ -25,6 +25,7 @@ from minpy.core.switches import (
     use_np_array,
     use_np_shape,
 )
+from minpy.late import late_names as _late_names
 from minpy.namespaces import listing as _listing
 from minpy.namespaces import missing as _missing
 from minpy.ndarray.functions import waitall
@@ -38,9 +39,6 @@ from minpy.numpy_extension.functions import function_of as _function_of
 from minpy.ops.numpy.extension_names import OPERATOR_NAMES as _OPERATOR_NAMES
 from minpy.ops.random.generator import seed
 from minpy.ops.registry import OPERATORS as _OPERATORS
-
-_FOUND = {name: _function_of(name, kind) for name, kind in _OPERATOR_NAMES.items() if kind in _OPERATORS}
-globals().update(_FOUND)
 
 
 def save(file: str | os.PathLike[str], arr: Any) -> None:
@@ -133,12 +131,15 @@ __all__ = [
     "use_np_array",
     "use_np_shape",
     "waitall",
-    *_FOUND,
+    *(name for name, kind in _OPERATOR_NAMES.items() if kind in _OPERATORS),
 ]
 __dir__ = _listing(__all__)
 
 
-def __getattr__(name: str) -> Any:
+def _otherwise(name: str) -> Any:
     if _is_provided(f"minpy.numpy_extension.{name}"):
         return _extension(f"minpy.numpy_extension.{name}")
     return _missing("minpy.npx", "function", __all__)(name)
+
+
+__getattr__ = _late_names(__name__, __all__, lambda name: _function_of(name, _OPERATOR_NAMES[name]), _otherwise)
