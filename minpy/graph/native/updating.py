@@ -16,7 +16,7 @@ import numpy
 from minpy.graph.native.enabling import is_enabled
 from minpy.ops.optimizer.updates import Update
 
-__all__ = ["install", "run"]
+__all__ = ["run"]
 
 # Calls with the same numbers before a loop is made, of however many weights: what is trained for a few steps only, or
 # whose numbers change with every step, is not worth it.
@@ -25,11 +25,6 @@ _CALLS = 16
 _MOST_KINDS = 64
 # The length that loops are made for, in elements.
 _LENGTH = 1 << 40
-
-
-def install() -> None:
-    """Let updates of large weights run natively, once they have been called often enough."""
-    Update.natively = staticmethod(run)
 
 
 class _Kind:

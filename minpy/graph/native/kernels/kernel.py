@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from minpy.graph.native.language import Array
+    from minpy.graph.native.language.arrays import Array
 
 __all__ = ["Kernel", "Pointer", "is_long", "seconds"]
 
