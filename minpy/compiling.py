@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 import numpy
 from autograd.tracer import isbox
 
+from minpy.backends.switches import CompileWarning, disabled, keeps_bits, same_bits
 from minpy.bridge import hips
 from minpy.core.array import FRONT_ENDS, Array, new_array
 from minpy.core.errors import ArgumentError, NotTraceableError, describe, is_quitting
@@ -25,11 +26,10 @@ from minpy.differentiation.trees import leaves_of, map_tree
 from minpy.gluon.block.changes import NotOwnError, forbidden, of_numpy
 from minpy.gluon.block.direct import NOT_GONE, Directs
 from minpy.gluon.block.hybrid_block import HybridBlock
-from minpy.graph.native.enabling import CompileWarning, disabled, keeps_bits, same_bits
 from minpy.symbol import Symbol
 
 if TYPE_CHECKING:
-    from minpy.graph.native.explaining import Explanations
+    from minpy.backends.native.explaining import Explanations
 
 __all__ = ["CompileWarning", "CompiledFunction", "compile", "disabled", "keeps_bits", "same_bits"]
 

@@ -9,9 +9,9 @@ import pytest
 from numpy.lib.stride_tricks import as_strided
 
 import minpy as mx
+from minpy.backends.native.arguments import Argument
+from minpy.backends.native.running import UNFIT, NativeRunner
 from minpy.core.errors import MXNetError
-from minpy.graph.native.arguments import Argument
-from minpy.graph.native.running import UNFIT, NativeRunner
 
 COMPILES = True
 pytest.importorskip("llvmlite")

@@ -11,16 +11,16 @@ from random_routines import assert_same, random_inputs, random_routine
 from thoroughness import often
 
 import minpy as mx
+from minpy.backends.native.evaluating import evaluate
+from minpy.backends.native.fusing.checking import check
+from minpy.backends.native.fusing.grouping import scheduled
+from minpy.backends.native.language import Array, Elementwise, Part, Product, Reduce, Routine, View, viewed
+from minpy.backends.native.machine import heap
+from minpy.backends.native.memory import ALIGNMENT, Block, offsets
+from minpy.backends.native.passes import recomputing
+from minpy.backends.native.passes.rewriting import Notes
+from minpy.backends.native.verifying import verify
 from minpy.graph import program
-from minpy.graph.native.evaluating import evaluate
-from minpy.graph.native.fusing.checking import check
-from minpy.graph.native.fusing.grouping import scheduled
-from minpy.graph.native.language import Array, Elementwise, Part, Product, Reduce, Routine, View, viewed
-from minpy.graph.native.machine import heap
-from minpy.graph.native.memory import ALIGNMENT, Block, offsets
-from minpy.graph.native.passes import recomputing
-from minpy.graph.native.passes.rewriting import Notes
-from minpy.graph.native.verifying import verify
 from minpy.graph.program import Runner
 
 pytest.importorskip("llvmlite")

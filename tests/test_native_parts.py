@@ -15,11 +15,11 @@ import pytest
 
 import minpy as mx
 from minpy import autograd, customop, nd, sym
+from minpy.backends.native.machine import blas, threads
+from minpy.backends.switches import CompileWarning, disabled
 from minpy.core.errors import MutationError, ShapeError
 from minpy.graph.compiled import Compiled
 from minpy.graph.frame import start
-from minpy.graph.native.enabling import CompileWarning, disabled
-from minpy.graph.native.machine import blas, threads
 
 pytest.importorskip("llvmlite")
 
@@ -461,7 +461,7 @@ def test_what_cannot_be_compiled_stays_python_with_one_warning(monkeypatch: pyte
     def fail(*_: Any) -> Any:
         raise RuntimeError("no room on this processor")
 
-    monkeypatch.setattr("minpy.graph.native.building.kernel_of", fail)
+    monkeypatch.setattr("minpy.backends.native.building.kernel_of", fail)
     case = Case(sym.exp(x, name="e"))
     case.round([A])
     case.round([A])
@@ -490,7 +490,7 @@ def test_without_memory_for_another_call_programs_stay_python(monkeypatch: pytes
     def fail(*_: Any) -> Any:
         raise MemoryError("no room")
 
-    monkeypatch.setattr("minpy.graph.native.building.NativeProgram.runner", fail)
+    monkeypatch.setattr("minpy.backends.native.building.NativeProgram.runner", fail)
     with pytest.warns(CompileWarning, match="MemoryError: no room"):
         heads, _ = case.start([B])
     np.testing.assert_array_equal(heads[0], np.exp(B))
@@ -500,7 +500,7 @@ def test_without_memory_for_another_call_programs_stay_python(monkeypatch: pytes
 
 
 def test_without_llvmlite_programs_stay_python(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("minpy.graph.native.machine.llvm.missing", lambda: "llvmlite is not installed")
+    monkeypatch.setattr("minpy.backends.native.machine.llvm.missing", lambda: "llvmlite is not installed")
     case = Case(sym.exp(x))
     for _ in range(4):
         case.round([A])
@@ -508,7 +508,7 @@ def test_without_llvmlite_programs_stay_python(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_other_threads_go_on_while_one_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
-    from minpy.graph.native import building
+    from minpy.backends.native import building
 
     entered, leave, builds = threading.Event(), threading.Event(), []
     real = building.build

@@ -13,13 +13,13 @@ from many import each
 from translated import call_graph, check, head_gradients
 
 import minpy as mx
+from minpy.backends.native.fusing.grouping import scheduled
+from minpy.backends.native.kernels.printing import kernel_of
+from minpy.backends.native.language import Assembly, Call
+from minpy.backends.native.passes import optimized
+from minpy.backends.native.translating.lowerings.recurrent import LONGEST
 from minpy.graph.compiled import Compiled
 from minpy.graph.frame import start
-from minpy.graph.native.fusing.grouping import scheduled
-from minpy.graph.native.kernels.printing import kernel_of
-from minpy.graph.native.language import Assembly, Call
-from minpy.graph.native.passes import optimized
-from minpy.graph.native.translating.lowerings.recurrent import LONGEST
 from minpy.ops.kernels.recurrent import Layers
 from minpy.ops.registry import OPERATORS
 

@@ -16,7 +16,7 @@ from minpy.graph.steps import lowered
 from minpy.ops.inference.partial_shapes import is_known, show_shape
 
 if TYPE_CHECKING:
-    from minpy.graph.native.explaining import Explanations
+    from minpy.backends.native.explaining import Explanations
 
 __all__ = ["Compiled", "Known", "infer_from_arrays", "require_everything"]
 
@@ -44,7 +44,7 @@ class Compiled:
     keeps_states : bool
         Whether operators whose calls have a state keep one over all calls, as in an executor.
     compiles : bool
-        Whether its programs may become native code: see `minpy.graph.native`.
+        Whether its programs may become native code: see `minpy.backends.native`.
     stores : mapping of int to Node, optional
         By their positions, the heads that callers put in the place of a variable's values. Native code without
         gradients does it where it can: then the head is the array that was given.
@@ -174,7 +174,7 @@ class Compiled:
         tuple of Explanation
             Of the latest program first; each prints as text, and has a `picture`.
         """
-        from minpy.graph.native.explaining import Explanations, explained  # nobody who only runs programs needs it
+        from minpy.backends.native.explaining import Explanations, explained  # nobody who only runs programs needs it
 
         with lock():
             programs = list(reversed(self._programs.values()))

@@ -6,7 +6,7 @@ is compiled after its first run, the backward part after its own.
 
 A program can serve several calls at once: what one call uses, memory and operators with states, is its `Runner`.
 
-Where llvmlite is installed, a program that has run twice becomes native code (`minpy.graph.native`): the third call
+Where llvmlite is installed, a program that has run twice becomes native code (`minpy.backends.native`): the third call
 waits for that, while those of other threads go on in Python. If it cannot be done, Python it stays.
 """
 
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
+from minpy.backends.switches import CompileWarning, is_enabled
 from minpy.core import aligned
 from minpy.graph.emitting import Emitter, Part
 from minpy.graph.gradient import PullBack
@@ -29,13 +30,12 @@ from minpy.graph.keeping import Kept
 from minpy.graph.locating import located
 from minpy.graph.locking import lock
 from minpy.graph.memory import Fact, Plan, Planner
-from minpy.graph.native.enabling import CompileWarning, is_enabled
 from minpy.graph.steps import Steps
 
 if TYPE_CHECKING:
-    from minpy.graph.native.building import NativeProgram
-    from minpy.graph.native.recalling import RecalledProgram
-    from minpy.graph.native.running import NativeRunner
+    from minpy.backends.native.building import NativeProgram
+    from minpy.backends.native.recalling import RecalledProgram
+    from minpy.backends.native.running import NativeRunner
 
 __all__ = ["Program", "Runner"]
 
@@ -248,12 +248,12 @@ class Program:
                 return None
             self._building = os.getpid()
         try:
-            from minpy.graph.native.machine import llvm
+            from minpy.backends.native.machine import llvm
 
             if not llvm.available():
                 self.python_reason = "llvmlite is not installed: pip install llvmlite"
             else:
-                from minpy.graph.native.recalling import native_program
+                from minpy.backends.native.recalling import native_program
 
                 self._let_go(runner)
                 self._give_back()
@@ -280,7 +280,7 @@ class Program:
     def _give_back(self) -> None:
         """Give free memory back to the system, if there may be much of it."""
         if self.plan is not None and self.plan.unshared_bytes >= _LARGE:
-            from minpy.graph.native.machine import heap
+            from minpy.backends.native.machine import heap
 
             heap.give_back()
 

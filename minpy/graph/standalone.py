@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy
 
+from minpy.backends.switches import is_enabled
 from minpy.capture.forwards import definition_of, trace_forward
 from minpy.capture.places import CaptureRefused
 from minpy.capture.proxy import ArrayProxy
@@ -29,7 +30,6 @@ from minpy.graph.builder import GraphBuilder
 from minpy.graph.expanding import Expansion
 from minpy.graph.frame import start
 from minpy.graph.ir import Node, Value, topological, variable
-from minpy.graph.native.enabling import is_enabled
 from minpy.graph.program import Program
 from minpy.graph.steps import Steps
 from minpy.graph.straight import Straight

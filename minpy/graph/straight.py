@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy
 
+from minpy.backends.native.running import UNFIT, NativeRunner
 from minpy.core import aligned
 from minpy.graph.ir import Node
-from minpy.graph.native.running import UNFIT, NativeRunner
 from minpy.graph.program import Program, Runner
 
 __all__ = ["Straight"]

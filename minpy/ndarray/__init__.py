@@ -5,8 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from minpy.backends.native import updating as _updating
 from minpy.custom.calling import Custom
-from minpy.graph.native import updating as _updating
 from minpy.namespaces import listing, missing
 from minpy.ndarray import _internal as _internal
 from minpy.ndarray import contrib, image, linalg, op, random, sparse

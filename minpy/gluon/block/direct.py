@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy
 
+from minpy.backends.native.arguments import is_singular
+from minpy.backends.switches import is_enabled
 from minpy.core.array import FRONT_ENDS, Array, new_array
 from minpy.core.state import TRACES, state, tracing
 from minpy.core.switches import is_np_array
@@ -18,8 +20,6 @@ from minpy.gluon.block.cached_graph import CachedGraph
 from minpy.gluon.block.changes import forbidden, of_numpy
 from minpy.gluon.block.graphs import Graphs
 from minpy.gluon.block.guards import Guards
-from minpy.graph.native.arguments import is_singular
-from minpy.graph.native.enabling import is_enabled
 from minpy.graph.program import Program
 from minpy.graph.straight import Straight
 

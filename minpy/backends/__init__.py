@@ -1,0 +1,1 @@
+"""What runs programs: backends behind one protocol. `native` makes machine code of them."""
