@@ -29,7 +29,7 @@ from minpy.gluon.block.hybrid_block import HybridBlock
 from minpy.symbol import Symbol
 
 if TYPE_CHECKING:
-    from minpy.backends.native.explaining import Explanations
+    from minpy.backends.explanation import Explanations
 
 __all__ = ["CompileWarning", "CompiledFunction", "compile", "disabled", "keeps_bits", "same_bits"]
 

@@ -199,8 +199,8 @@ def test_networks_as_native_code(network: Any, shape: tuple[int, ...], training:
     with disabled():
         expected, _ = rounds(symbol, arrays, training, 1)
     found, program = rounds(symbol, arrays, training, 4)
-    assert program.native is not None
-    assert all(name in program.native.planned().ir for name in kernels)
+    assert program.executable("native") is not None
+    assert all(name in program.executable("native").planned().ir for name in kernels)
     assert_close(found, expected, 5e-4)
 
 

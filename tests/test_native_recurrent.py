@@ -114,7 +114,7 @@ def test_its_steps_compute_what_the_definition_does(options: dict[str, Any]) -> 
 def test_native_code_computes_what_the_definition_does(dtype: str, name: str) -> None:
     arrays, given = inputs(dtype, **CASES[name][0])
     program, found = compiled_outcome(arrays, given, 4)
-    assert program.native is not None
+    assert program.executable("native") is not None
     _, expected = compiled_outcome([array.astype("float64") for array in arrays], given, 1)
     assert {one.dtype for one in found} == {np.dtype(dtype)}
     assert_all_close(found, expected, 1e-12 if dtype == "float64" else 2e-5)

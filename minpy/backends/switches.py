@@ -1,4 +1,4 @@
-"""Whether programs become native code, and whether bits may change when they do.
+"""Which backends run programs in a thread, and whether bits may change when a better one takes over.
 
 `MINPY_COMPILE=0` in the environment, and `disabled()` in a thread, say no to native code. `MINPY_SAME_BITS=1` and
 `same_bits()` say that every call is to give what the first one gave, to the last bit. What a program becomes is not
@@ -9,23 +9,33 @@ from __future__ import annotations
 
 import os
 from functools import partial
+from typing import Any
 
+from minpy.backends import registry
 from minpy.core.state import ThreadValues, leaving
 
-__all__ = ["CompileWarning", "disabled", "is_enabled", "keeps_bits", "same_bits"]
+__all__ = ["FALLBACK", "CompileWarning", "disabled", "is_enabled", "keeps_bits", "same_bits", "selection", "using"]
+
+# The backend that is there in any case, and that rounds as eager calls do.
+FALLBACK = "python"
 
 
 class CompileWarning(UserWarning):
     """Something stays Python that was to become native code: slower, and with the same results."""
 
 
-class _Compiling(ThreadValues):
+class _Selection(ThreadValues):
     enabled: bool
     keeps_bits: bool
+    backends: tuple[str, ...]  # the best one first; equal selections are one object
 
 
 _KEEPS_BITS = os.environ.get("MINPY_SAME_BITS", "0") not in ("", "0")
-_compiling = _Compiling(enabled=os.environ.get("MINPY_COMPILE", "1") != "0" and not _KEEPS_BITS, keeps_bits=_KEEPS_BITS)
+_ENABLED = os.environ.get("MINPY_COMPILE", "1") != "0" and not _KEEPS_BITS
+_ONLY_FALLBACK = (FALLBACK,)
+_ALL = ("native", FALLBACK)
+_selections = {names: names for names in (_ONLY_FALLBACK, _ALL)}
+selection = _Selection(enabled=_ENABLED, keeps_bits=_KEEPS_BITS, backends=_ALL if _ENABLED else _ONLY_FALLBACK)
 
 
 def is_enabled() -> bool:
@@ -37,7 +47,7 @@ def is_enabled() -> bool:
     ...     is_enabled()
     False
     """
-    return _compiling.enabled
+    return selection.enabled
 
 
 def keeps_bits() -> bool:
@@ -49,23 +59,23 @@ def keeps_bits() -> bool:
     ...     keeps_bits()
     True
     """
-    return _compiling.keeps_bits
+    return selection.keeps_bits
 
 
 class _Scope:
-    """A scope without native code, and with some further values of the thread."""
+    """A scope with other values of the thread."""
 
     __slots__ = ("_values",)
 
-    def __init__(self, **values: bool) -> None:
-        self._values = {"enabled": False, **values}
+    def __init__(self, **values: Any) -> None:
+        self._values = values
 
     def __enter__(self) -> None:
-        values = vars(_compiling)
+        values = vars(selection)
         before = {name: values[name] for name in (*self._values, "leave")}
         values |= {**self._values, "leave": partial(values.update, before)}
 
-    __exit__ = leaving(_compiling)
+    __exit__ = leaving(selection)
 
 
 def disabled() -> _Scope:
@@ -80,7 +90,7 @@ def disabled() -> _Scope:
     ...     is_enabled()
     False
     """
-    return _Scope()
+    return _Scope(enabled=False, backends=_ONLY_FALLBACK)
 
 
 def same_bits() -> _Scope:
@@ -99,4 +109,35 @@ def same_bits() -> _Scope:
     ...     len({float(total(numpy.linspace(0, 1, 1000))) for _ in range(5)})
     1
     """
-    return _Scope(keeps_bits=True)
+    return _Scope(enabled=False, keeps_bits=True, backends=_ONLY_FALLBACK)
+
+
+def using(*names: str) -> _Scope:
+    """Return a scope in which programs are run by some backends, in this thread: by the first one that takes them.
+
+    What none of them takes is run step by step, as the first call of any program is.
+
+    Parameters
+    ----------
+    names : str
+        Of backends that are registered, the best one first.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no backend of a name.
+
+    Examples
+    --------
+    >>> with using("native", "python"):
+    ...     is_enabled()
+    True
+    >>> using("c")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    minpy.core.errors.ArgumentError: there is no backend 'c'; there are 'native', 'python'...
+    """
+    known = registry.names()
+    for name in names:
+        if name not in known:
+            registry.backend(name)
+    return _Scope(enabled=names != _ONLY_FALLBACK, backends=_selections.setdefault(names, names))

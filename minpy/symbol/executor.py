@@ -30,7 +30,7 @@ from minpy.symbol.sharing import Shared
 from minpy.symbol.symbol import Symbol
 
 if TYPE_CHECKING:
-    from minpy.backends.native.explaining import Explanations
+    from minpy.backends.explanation import Explanations
 
 __all__ = ["Executor", "missing_text"]
 
@@ -354,7 +354,7 @@ class Executor:
             if array is not None
         }
         runs: Any
-        if program.native is not None and is_enabled():
+        if is_enabled() and program.executable("native") is not None:
             from minpy.backends.native.timing import profile_native  # it compiles every kernel alone
 
             runs = profile_native(program, self._raws(), heads, spare, repeat)

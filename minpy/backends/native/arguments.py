@@ -19,7 +19,7 @@ import numpy
 from minpy.backends.native.machine.builtins import data_offset
 from minpy.backends.native.writing import Writer
 from minpy.core.array import note_write
-from minpy.core.errors import DTypeError, LibraryError, ShapeError, describe
+from minpy.core.errors import DTypeError, LibraryError, MXNetError, ShapeError, describe
 
 __all__ = [
     "ALIGNED",
@@ -27,7 +27,8 @@ __all__ = [
     "WRITEABLE",
     "Argument",
     "Offsets",
-    "fitted",
+    "coerced",
+    "coerced_groups",
     "is_singular",
     "offsets",
     "usual",
@@ -220,7 +221,7 @@ def _broadcasts(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
     return lead >= 0 and all(one in (1, two) for one, two in zip(shape, to[lead:], strict=True))
 
 
-def fitted(arrays: Sequence[Any], arguments: Sequence[Argument]) -> tuple[list[numpy.ndarray], Callable[[], None]]:
+def coerced(arrays: Sequence[Any], arguments: Sequence[Argument]) -> tuple[list[numpy.ndarray], Callable[[], None]]:
     """Return arrays that native code takes, with the values of those given, and what copies results back.
 
     Raises
@@ -232,7 +233,7 @@ def fitted(arrays: Sequence[Any], arguments: Sequence[Argument]) -> tuple[list[n
 
     Examples
     --------
-    >>> (x,), finish = fitted([numpy.arange(4.0)[::2]], [Argument('x', (2,), numpy.dtype('float64'), True)])
+    >>> (x,), finish = coerced([numpy.arange(4.0)[::2]], [Argument('x', (2,), numpy.dtype('float64'), True)])
     >>> x.flags.c_contiguous, x.tolist()
     (True, [0.0, 2.0])
     """
@@ -264,3 +265,37 @@ def fitted(arrays: Sequence[Any], arguments: Sequence[Argument]) -> tuple[list[n
             note_write(target)
 
     return found, finish
+
+
+def coerced_groups(
+    groups: Sequence[Sequence[Any]], arguments: Sequence[Sequence[Argument]]
+) -> tuple[list[list[numpy.ndarray]], Callable[[], None]]:
+    """Return arrays that native code takes for groups of which it has refused one; and what copies results back.
+
+    Raises
+    ------
+    ShapeError, DTypeError
+        If one has another shape, or a dtype of another kind.
+    MXNetError
+        If all of them should fit.
+    """
+    pairs = [coerced(group, expected) for group, expected in zip(groups, arguments, strict=True)]
+    if all(
+        new is old for group, (made, _) in zip(groups, pairs, strict=True) for new, old in zip(made, group, strict=True)
+    ):
+        rows = [row for both in zip(arguments, groups, strict=True) for row in zip(*both, strict=True)]
+        raise MXNetError(
+            "native code refuses arrays that were made for it: "
+            + "; ".join(
+                f"{one.name}, {one.dtype} {one.shape}{', written to' * one.written}: got {array.dtype} "
+                f"{array.shape} at {array.__array_interface__['data'][0]:#x}, strides {array.strides}, "
+                f"{'' if array.flags.behaved else 'not '}aligned and writable"
+                for one, array in rows
+            )
+        )
+
+    def finish() -> None:
+        for _, copy_back in pairs:
+            copy_back()
+
+    return [made for made, _ in pairs], finish

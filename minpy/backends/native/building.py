@@ -10,6 +10,7 @@ from typing import Any
 
 from minpy.backends.native.arguments import Argument, usual
 from minpy.backends.native.boundary import Boundary, adding
+from minpy.backends.native.executable import NativeContext, NativeExecutable
 from minpy.backends.native.fusing.grouping import scheduled
 from minpy.backends.native.fusing.nest import Nest, Place, Schedule
 from minpy.backends.native.kernels.kernel import Kernel
@@ -20,23 +21,23 @@ from minpy.backends.native.machine import blas, llvm, threads
 from minpy.backends.native.memory import Memory, Uses, owner_of
 from minpy.backends.native.parts import PartWriter
 from minpy.backends.native.passes import Notes, optimized
-from minpy.backends.native.prepared import Preparation, PreparedForward
+from minpy.backends.native.prepared import Preparation
 from minpy.backends.native.preparing import PREPARED, SMALLEST, prepared
-from minpy.backends.native.running import NativeRunner, RunnerMemory
+from minpy.backends.native.running import RunnerMemory
 from minpy.backends.native.segments import Segment, task_text
 from minpy.backends.native.source import NativePart
 from minpy.backends.native.table import Table
 from minpy.backends.native.translating import Translation, translate
 from minpy.backends.native.works import Work, copied, work_of
+from minpy.backends.protocol import ArrayFact, StepCalls
 from minpy.graph.ir import Node
-from minpy.graph.memory import Fact
 from minpy.graph.steps import Steps
 
 __all__ = ["NativeProgram", "build"]
 
 
 @dataclass(eq=False, repr=False)
-class NativeProgram:
+class NativeProgram(NativeExecutable):
     """A program as native code.
 
     Attributes
@@ -92,12 +93,8 @@ class NativeProgram:
     works_of_segments: dict[str, Work] = field(default_factory=dict)
     prepare: NativePart | None = None
     preparation: Preparation | None = None
+    computes_in_place: bool = False
     watch: Callable[[str | Node, Callable[..., Any]], Callable[..., Any]] | None = None
-
-    @property
-    def parts(self) -> list[NativePart]:
-        """The parts that there are, in the order in which they run."""
-        return [part for part in (self.prepare, self.forward, self.backward) if part is not None]
 
     def text(self) -> str:
         """Return the source of all parts, and what memory they take."""
@@ -124,26 +121,15 @@ class NativeProgram:
         """Return the variables that the backward part reads."""
         return self.reads
 
-    def runner(self, call_of: Callable[[Node], Any]) -> NativeRunner:
-        """Return memory, and both parts as functions that compute in it, for one call at a time.
-
-        Parameters
-        ----------
-        call_of : callable
-            Gives the function of a node.
-        """
+    def context(self, calls: StepCalls) -> NativeContext:
+        """Return memory, and both parts as functions that compute in it; `watch` may put others in their places."""
         watch = self.watch
-        if watch is not None:
-            unwatched, call_of = call_of, lambda node: watch(node, unwatched(node))
-        memory = self._memory_of_runner()
-        backward = self.backward.made(call_of, memory) if self.backward is not None else None
-        forward = self.forward.made(call_of, memory)
-        if self.prepare is not None:
-            assert self.preparation is not None
-            forward = PreparedForward(self.preparation, self.prepare.made(call_of, memory), forward)
-        return NativeRunner(memory, forward, backward, self.arguments)
+        if watch is None:
+            return super().context(calls)
+        return super().context(lambda node: watch(node, calls(node)))
 
-    def _memory_of_runner(self) -> RunnerMemory:
+    def new_memory(self) -> RunnerMemory:
+        """Return memory for one call at a time."""
         names = [one.name for one in self.segments]
         memory = RunnerMemory.made(self.memory.nbytes, self.table, self.loaded, names)
         if self.watch is not None:
@@ -153,7 +139,7 @@ class NativeProgram:
 
 def build(
     steps: Steps,
-    facts: Mapping[Node, Fact],
+    facts: Mapping[Node, ArrayFact],
     *,
     fast_math: bool = False,
     apart: bool = False,
@@ -193,7 +179,7 @@ class _Builder:
     def __init__(
         self,
         steps: Steps,
-        facts: Mapping[Node, Fact],
+        facts: Mapping[Node, ArrayFact],
         fast_math: bool,
         apart: bool,
         parameters: Collection[int] = (),
@@ -257,6 +243,7 @@ class _Builder:
             forward, backward, translation, routine, works, memory, writer.segments, ir, table, loaded,
             self._arguments(routine), self._read_by_backward(routine, works, memory), self.seconds,
             loaded is not None and loaded.cached, writer.works, prepare, self._preparation(routine, works, memory),
+            bool(self.boundary.apart),
         )  # fmt: skip
 
     def _optimized(self, routine: Routine, notes: Notes) -> Routine:

@@ -16,9 +16,8 @@ from minpy.backends.native.arguments import is_singular, usual
 from minpy.backends.native.boundary import Boundary, is_whole
 from minpy.backends.native.language import Array, Call, Layout, Product, contiguous
 from minpy.backends.native.memory import Memory, Whereabouts
-from minpy.backends.native.running import UNFIT
 from minpy.backends.native.segments import Segment
-from minpy.backends.native.source import Answer, Code, Laid, NativePart, NodeCall
+from minpy.backends.native.source import ARGUMENT_MISMATCH, COERCED, Answer, Code, Laid, NativePart, NodeCall
 from minpy.backends.native.table import Table
 from minpy.backends.native.works import Work
 from minpy.core import aligned
@@ -98,7 +97,7 @@ class PartWriter:
     def prepare(self, inputs: Sequence[Array], numbered: Sequence[tuple[int, Work]]) -> NativePart:
         """Return the part that fills the block of what is made of parameters: a function of the arrays and the block.
 
-        It returns None, or `UNFIT` as `forward` does.
+        It returns None, or `ARGUMENT_MISMATCH`, before it has done anything.
         """
         self._name_inputs(inputs)
         self._begin("prepare", ["arrays", "prepared"], [inputs])
@@ -117,8 +116,9 @@ class PartWriter:
         read_later: Iterable[Array],
         updated: Sequence[int] = (),
     ) -> NativePart:
-        """Return the forward part: a function of the arrays that returns (heads, what backward reads, what lasts);
-        or `UNFIT`, before it has done anything. Where something is made of parameters, it is given that block, too.
+        """Return the forward part: a function of the arrays that returns heads and `Residuals`.
+
+        Where something is made of parameters, it is given that block, too, and may return `ARGUMENT_MISMATCH`.
 
         Parameters
         ----------
@@ -135,7 +135,7 @@ class PartWriter:
         """
         self._name_inputs(inputs)
         self.names |= {array: f"f{index}" for index, array in enumerate(self.boundary.fresh)}
-        parameters = ["arrays", "into=()"] if self.prepared is None else ["arrays", "prepared"]
+        parameters = ["arrays", "out=()"] if self.prepared is None else ["arrays", "prepared"]
         self._begin("forward", parameters, [inputs])
         if self.prepared is None and all(work.is_native for _, work in numbered):
             for index, head in enumerate(heads):
@@ -151,7 +151,7 @@ class PartWriter:
         lasts = "".join(f"{self._lasting(*row)}, " for row in lasting)
         if updated:
             self._put(f"{self._constant('note_writes', note_writes)}(arrays, {tuple(updated)})")
-        self._put(f"return ({returned}), [{', '.join(self.kept)}], ({lasts})")
+        self._put(f"return ({returned}), (arrays, [{', '.join(self.kept)}], ({lasts}))")
         return self._part("forward", parameters, [inputs])
 
     def backward(
@@ -162,7 +162,7 @@ class PartWriter:
         gradients: Sequence[Array],
     ) -> NativePart:
         """Return the backward part: a function of the arrays, the heads' gradients, where gradients are asked, and what
-        the forward part kept, which it uses up; it may return `UNFIT` as that does.
+        the forward part kept, which it uses up.
         """
         targets = self.boundary.targets
         self.names |= {array: f"h{index}" for index, array in enumerate(heads)}
@@ -324,14 +324,20 @@ class PartWriter:
         call = f"{name}({', '.join(self.names[owner] for owner in outside)})"
         note = ", ".join(dict.fromkeys(kernel.name for kernel in segment.kernels))
         if looked_at:
-            self._constant("UNFIT", UNFIT)
             self._put(f"if {call} is not None:", note=note)
-            self._put("    return UNFIT")
+            self._put(f"    return {self._refused()}")
         else:
             self._put(call, note=note)
         if not self._checked and "kept" in self._parameters and self.kept:
             self._put("kept.clear()")
         self._checked = True
+
+    def _refused(self) -> str:
+        """Return as source what a part returns where arrays do not fit, before it has done anything."""
+        if "prepared" in self._parameters:
+            return self._constant("ARGUMENT_MISMATCH", ARGUMENT_MISMATCH)
+        groups = [parameter for parameter in self._parameters if "=" not in parameter]
+        return f"{self._constant('coerced', COERCED)}({', '.join(groups)})"
 
     def _make(self, owner: Array) -> None:
         """Write what makes a new array, before it is first needed."""
@@ -344,7 +350,7 @@ class PartWriter:
             made = f"{empty}({self.boundary.fresh[owner]}, {dtype})"
             if owner in self._places and not is_small:
                 index = self._places[owner]
-                made += f" if not into or into[{index}] is None else into[{index}]"
+                made += f" if not out or out[{index}] is None else out[{index}]"
             self._put(f"{name} = {made}")
 
     def _product(self, product: Product) -> None:

@@ -18,8 +18,7 @@ import numpy
 from minpy.backends.native.arguments import Argument, usual
 from minpy.backends.native.language import Array, Call, Routine
 from minpy.backends.native.machine.store import Store
-from minpy.backends.native.running import UNFIT
-from minpy.backends.native.source import Answer, Code, Laid, NativePart, NodeCall
+from minpy.backends.native.source import ARGUMENT_MISMATCH, COERCED, Answer, Code, Laid, NativePart, NodeCall
 from minpy.backends.native.table import Table
 from minpy.core import aligned
 from minpy.core.array import note_writes
@@ -36,9 +35,10 @@ __all__ = ["MOST_BYTES", "Plan", "find", "keep"]
 MOST_BYTES = 2**20
 # What the source of parts may name.
 _OBJECTS: dict[str, Any] = {
-    "UNFIT": UNFIT,
+    "ARGUMENT_MISMATCH": ARGUMENT_MISMATCH,
     "add": numpy.add,
     "apart": apart,
+    "coerced": COERCED,
     "copyto": numpy.copyto,
     "aligned": aligned.empty,
     "empty": numpy.empty,

@@ -15,7 +15,10 @@ from typing import Any
 
 import numpy
 
-from minpy.backends.native.running import UNFIT, aligned
+from minpy.backends.native.arguments import Argument, coerced_groups
+from minpy.backends.native.running import aligned
+from minpy.backends.native.source import ARGUMENT_MISMATCH
+from minpy.backends.protocol import ArgumentMismatch
 from minpy.core.array import last_write, may_have_changed, now
 from minpy.graph.locking import lock
 
@@ -94,7 +97,10 @@ class Preparation:
         return len(self._held)
 
     def block(self, arrays: Sequence[numpy.ndarray], prepare: Callable[..., Any]) -> Any:
-        """Return the block for the arrays of a call, filled by `prepare(arrays, block)` if need be; or `UNFIT`."""
+        """Return the block for the arrays of a call, filled by `prepare(arrays, block)` if need be.
+
+        It is `ARGUMENT_MISMATCH` where they do not fit.
+        """
         given = [arrays[position] for position in self.positions]
         block = self._found(given)
         if block is not None:
@@ -102,8 +108,8 @@ class Preparation:
         with lock():
             held = self._taken()
         time = now()
-        if prepare(arrays, held.block) is UNFIT:
-            return UNFIT
+        if prepare(arrays, held.block) is ARGUMENT_MISMATCH:
+            return ARGUMENT_MISMATCH
         block = held.block
         if all(map(_is_watched, given)):
             held.sources = _Sources(given, time)
@@ -141,19 +147,40 @@ class PreparedForward:
     preparation : Preparation
     prepare, forward : callable
         Of the arrays and the block: what fills it, and what reads it.
+    arguments : sequence of Argument
+        What the arrays have to be.
+    in_place : bool
+        Whether heads may be computed in them: then those that do not fit are refused, and not copied.
     """
 
-    __slots__ = ("_forward", "_preparation", "_prepare")
+    __slots__ = ("_arguments", "_forward", "_in_place", "_preparation", "_prepare")
 
-    def __init__(self, preparation: Preparation, prepare: Callable[..., Any], forward: Callable[..., Any]) -> None:
+    def __init__(
+        self,
+        preparation: Preparation,
+        prepare: Callable[..., Any],
+        forward: Callable[..., Any],
+        arguments: Sequence[Argument],
+        in_place: bool,
+    ) -> None:
         self._preparation = preparation
         self._prepare = prepare
         self._forward = forward
+        self._arguments = arguments
+        self._in_place = in_place
 
-    def __call__(self, arrays: Sequence[numpy.ndarray], into: Sequence[Any] = ()) -> Any:
+    def __call__(self, arrays: Sequence[numpy.ndarray], out: Sequence[Any] = ()) -> Any:
         """Return what the forward part does, which computes all heads in new arrays."""
         block = self._preparation.block(arrays, self._prepare)
-        return UNFIT if block is UNFIT else self._forward(arrays, block)
+        result = block if block is ARGUMENT_MISMATCH else self._forward(arrays, block)
+        if result is not ARGUMENT_MISMATCH:
+            return result
+        if self._in_place:
+            raise ArgumentMismatch
+        (arrays,), finish = coerced_groups([arrays], [self._arguments])
+        result = self(arrays)
+        finish()
+        return result
 
 
 def _is_watched(array: numpy.ndarray) -> bool:

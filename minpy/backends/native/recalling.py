@@ -14,15 +14,15 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from minpy.backends.native import plans
-from minpy.backends.native.arguments import Argument
+from minpy.backends.native.executable import NativeExecutable
 from minpy.backends.native.identity import identity
 from minpy.backends.native.machine import llvm
-from minpy.backends.native.prepared import Preparation, PreparedForward
-from minpy.backends.native.running import NativeRunner, RunnerMemory
+from minpy.backends.native.prepared import Preparation
+from minpy.backends.native.running import RunnerMemory
 from minpy.backends.native.source import NativePart
 from minpy.backends.native.translating import Translation, translate
+from minpy.backends.protocol import ArrayFact
 from minpy.graph.ir import Node
-from minpy.graph.memory import Fact
 from minpy.graph.steps import Steps
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["RecalledProgram", "native_program"]
 
 
-class RecalledProgram:
+class RecalledProgram(NativeExecutable):
     """A program as native code that an earlier process has planned: what `NativeProgram` is to those who run it.
 
     Attributes
@@ -50,12 +50,16 @@ class RecalledProgram:
 
     is_cached = True
 
-    def __init__(self, plan: plans.Plan, loaded: llvm.Loaded, plan_anew: Callable[[], NativeProgram]) -> None:
+    def __init__(
+        self, plan: plans.Plan, loaded: llvm.Loaded, plan_anew: Callable[[], NativeProgram], computes_in_place: bool
+    ) -> None:
         self.prepare: NativePart | None = plan.parts.get("prepare")
         self.forward: NativePart = plan.parts["forward"]
         self.backward: NativePart | None = plan.parts.get("backward")
         self.preparation = None if plan.preparation is None else Preparation(*plan.preparation)
         self.segments = plan.segments
+        self.arguments = plan.arguments
+        self.computes_in_place = computes_in_place
         self.seconds: dict[str, float] = {}
         self._plan = plan
         self._loaded = loaded
@@ -68,16 +72,6 @@ class RecalledProgram:
             self._planned = self._plan_anew()
         return self._planned
 
-    @property
-    def arguments(self) -> tuple[tuple[Argument, ...], ...]:
-        """What the parts require of the arrays that they are given; see `NativeProgram`."""
-        return self._plan.arguments
-
-    @property
-    def parts(self) -> list[NativePart]:
-        """The parts that there are, in the order in which they run."""
-        return [part for part in (self.prepare, self.forward, self.backward) if part is not None]
-
     def text(self) -> str:
         """Return the source of both parts, and what memory they take."""
         return self.planned().text()
@@ -86,19 +80,13 @@ class RecalledProgram:
         """Return the variables that the backward part reads."""
         return self._plan.reads
 
-    def runner(self, call_of: Callable[[Node], Any]) -> NativeRunner:
-        """Return memory, and both parts as functions that compute in it; see `NativeProgram.runner`."""
+    def new_memory(self) -> RunnerMemory:
+        """Return memory for one call at a time."""
         plan = self._plan
-        memory = RunnerMemory.made(plan.nbytes, plan.table, self._loaded, plan.segments)
-        backward = self.backward.made(call_of, memory) if self.backward is not None else None
-        forward = self.forward.made(call_of, memory)
-        if self.prepare is not None:
-            assert self.preparation is not None
-            forward = PreparedForward(self.preparation, self.prepare.made(call_of, memory), forward)
-        return NativeRunner(memory, forward, backward, plan.arguments)
+        return RunnerMemory.made(plan.nbytes, plan.table, self._loaded, plan.segments)
 
 
-def native_program(steps: Steps, facts: Mapping[Node, Fact], **options: Any) -> NativeProgram | RecalledProgram:
+def native_program(steps: Steps, facts: Mapping[Node, ArrayFact], **options: Any) -> NativeProgram | RecalledProgram:
     """Return a program as native code, by the plan that was kept of it if there is one.
 
     Parameters and errors are those of `building.build`; all options are part of what a plan is found by.
@@ -134,7 +122,7 @@ def _recalled(
     loaded = None if plan is None else llvm.find(plan.code)
     if plan is None or loaded is None or not set(plan.segments) <= set(loaded.names):
         return None
-    return RecalledProgram(plan, loaded, plan_anew)
+    return RecalledProgram(plan, loaded, plan_anew, bool(steps.stored))
 
 
 @contextmanager

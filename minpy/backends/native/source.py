@@ -13,7 +13,12 @@ from minpy.backends.native.answers import Settled
 from minpy.backends.native.running import RunnerMemory
 from minpy.graph.ir import Node
 
-__all__ = ["Answer", "Code", "Laid", "NativePart", "NodeCall"]
+__all__ = ["ARGUMENT_MISMATCH", "COERCED", "Answer", "Code", "Laid", "NativePart", "NodeCall"]
+
+# What a part returns where arrays do not fit, if others are there to be called again.
+ARGUMENT_MISMATCH = NotImplemented
+# Stands for what a part calls where arrays do not fit, with all that it was given: itself, with copies.
+COERCED = object()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +85,12 @@ class NativePart:
         """Whether it calls no function of Python's that could fail, between segments."""
         return "matmul" not in self.constants and not any(isinstance(one, Answer) for one in self.constants.values())
 
-    def made(self, call_of: Callable[[Node], Any], memory: RunnerMemory) -> Callable[..., Any]:
-        """Return the function for one runner, with the functions of its steps and its memory."""
-        function: Callable[..., Any] = self._make(*(_made(one, call_of, memory) for one in self.constants.values()))
+    def made(self, calls: Callable[[Node], Any], memory: RunnerMemory, coerced: Any = None) -> Callable[..., Any]:
+        """Return the function for one context, with the functions of its steps, its memory, and what coerces."""
+        constants = self.constants.values()
+        function: Callable[..., Any] = self._make(
+            *(coerced if one is COERCED else _made(one, calls, memory) for one in constants)
+        )
         return function
 
     def step_of(self, error: BaseException) -> Node | None:

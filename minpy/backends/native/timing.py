@@ -68,6 +68,7 @@ class _Timed:
     def __init__(self, program: Program) -> None:
         self.times: list[NativeTiming] = []
         self.part = "forward"
+        assert program.facts is not None
         native = build(
             program.steps, program.facts, fast_math=program.fast_math, apart=True, parameters=program.parameters
         )
@@ -76,9 +77,7 @@ class _Timed:
         self._works.update((work.item.node, work) for work in calls if work.item.node is not None)  # type: ignore[union-attr]
         native.watch = self._watched
         self.program = Program(program.steps, True, program.fast_math, program.parameters)
-        self.program.emitter = program.emitter
-        self.program.rounds = program.rounds
-        self.program.native = native
+        self.program.serve_by("native", native, program.facts)
 
     def _watched(self, name: str | Node, function: Callable[..., Any]) -> Callable[..., Any]:
         """Return a function that does what another does, and notes how long it took."""

@@ -14,11 +14,11 @@ from minpy.backends.native.translating.dtypes import converted
 from minpy.backends.native.translating.emitter import Emitter
 from minpy.backends.native.translating.operators import Operators, given
 from minpy.backends.native.translating.refusals import NotLowered, Untranslatable
+from minpy.backends.protocol import ArrayFact
 from minpy.capture.places import SourceLocation
 from minpy.graph.gradient import PullBack
 from minpy.graph.interpreting import step_call
 from minpy.graph.ir import ANSWER, CONSTANT, Node, Value
-from minpy.graph.memory import Fact
 from minpy.graph.steps import Steps
 
 __all__ = ["FAILED", "Translated", "Translation", "translate"]
@@ -80,7 +80,7 @@ class Translation:
         return "\n".join(map(str, self.report))
 
 
-def translate(steps: Steps, facts: Mapping[Node, Fact]) -> Translation:
+def translate(steps: Steps, facts: Mapping[Node, ArrayFact]) -> Translation:
     """Translate a program.
 
     Parameters
@@ -109,7 +109,7 @@ class _State(NamedTuple):
 
 
 class _Translator:
-    def __init__(self, steps: Steps, facts: Mapping[Node, Fact]) -> None:
+    def __init__(self, steps: Steps, facts: Mapping[Node, ArrayFact]) -> None:
         self.steps = steps
         self.facts = facts
         self.emitter = Emitter()

@@ -14,28 +14,11 @@ from typing import Any
 
 import numpy
 
+from minpy.backends.protocol import ArrayFact
 from minpy.graph.ir import CONSTANT, Node
 from minpy.graph.steps import Steps, is_trusted
 
-__all__ = ["Block", "Fact", "Placement", "Plan", "Planner", "fact_of_given", "observe"]
-
-
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """What one run told about a node's answer: its shape and layout, and whose memory it shares.
-
-    `shape` is None if the answer is a tuple, of `count` arrays; `parts` are their shapes and dtypes. `shares` are the
-    nodes, itself included if it has memory of its own.
-    """
-
-    shape: tuple[int, ...] | None
-    dtype: Any
-    strides: tuple[int, ...]
-    shares: frozenset[Node]
-    nbytes: int
-    count: int
-    c_contiguous: bool
-    parts: tuple[tuple[tuple[int, ...], Any], ...] = ()
+__all__ = ["Block", "Placement", "Plan", "Planner"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,46 +77,6 @@ class Plan:
         return sum(placement.kind == "reuse" for placement in self.placements.values())
 
 
-def observe(
-    node: Node, answer: Any, inputs: Sequence[Node], facts: Mapping[Node, Fact], env: Mapping[Node, Any]
-) -> Fact:
-    """Return the facts about an answer that has just been computed, beside its inputs'."""
-    arrays = [array for array in (answer if isinstance(answer, tuple) else (answer,)) if _is_array(array)]
-    shares: set[Node] = set()
-    foreign = not is_trusted(node)
-    for source in dict.fromkeys(inputs):
-        if source in facts and (foreign or any(_may_share(array, env[source]) for array in arrays)):
-            shares |= facts[source].shares
-    own = sum(array.nbytes for array in arrays) if not shares or foreign else 0
-    if not shares or foreign:
-        shares.add(node)
-    single = answer if _is_array(answer) else None
-    return Fact(
-        None if isinstance(answer, tuple) else numpy.shape(answer),
-        getattr(answer, "dtype", None),
-        single.strides if single is not None else (),
-        frozenset(shares),
-        own,
-        len(answer) if isinstance(answer, tuple) else 1,
-        single is not None and single.flags.c_contiguous,
-        tuple((numpy.shape(one), getattr(one, "dtype", None)) for one in answer) if isinstance(answer, tuple) else (),
-    )
-
-
-def _is_array(value: Any) -> bool:
-    return isinstance(value, numpy.ndarray)
-
-
-def _may_share(array: numpy.ndarray, other: Any) -> bool:
-    others = other if isinstance(other, tuple) else (other,)
-    return any(_is_array(one) and numpy.may_share_memory(array, one) for one in others)
-
-
-def fact_of_given(node: Node, array: Any) -> Fact:
-    """Return the facts about an array that is given for a variable."""
-    return Fact(numpy.shape(array), array.dtype, array.strides, frozenset([node]), 0, 1, array.flags.c_contiguous)
-
-
 class Planner:
     """Goes through the steps once, and decides about each where its answer is computed.
 
@@ -158,7 +101,7 @@ class Planner:
     def __init__(self, steps: Steps) -> None:
         self.steps = steps
         self.plan = Plan()
-        self.facts: dict[Node, Fact] = {}
+        self.facts: dict[Node, ArrayFact] = {}
         self.into_gradient: Mapping[Node, Node] = {}
         self._ends = _last_reads(steps)
         self.needed: dict[Node, int] = {}
@@ -169,13 +112,13 @@ class Planner:
         self.blocks: dict[Node, Block] = {}
         self.heirs: dict[Node, Node] = {}
 
-    def place_forward(self, facts: Mapping[Node, Fact]) -> None:
+    def place_forward(self, facts: Mapping[Node, ArrayFact]) -> None:
         """Plan the forward part, from the facts about its steps and the variables."""
         self.facts.update(facts)
         self._look()
         self._place(self.steps.forward, 0)
 
-    def place_backward(self, facts: Mapping[Node, Fact], into_gradient: Mapping[Node, Node]) -> None:
+    def place_backward(self, facts: Mapping[Node, ArrayFact], into_gradient: Mapping[Node, Node]) -> None:
         """Plan the backward part, from the facts about its steps.
 
         `into_gradient` are the steps that may write their answer where a variable's gradient is asked for.
@@ -239,7 +182,7 @@ class Planner:
             return Placement()
         return Placement("arena", block=self._block(node, fact))
 
-    def _hand_over(self, source: Node, node: Node, fact: Fact) -> None:
+    def _hand_over(self, source: Node, node: Node, fact: ArrayFact) -> None:
         """Let `node` compute in the memory of `source`, which is then needed as long as the answer of `node`."""
         (owner,) = self.facts[source].shares
         self.ending.get(self.needed[owner], {}).pop(owner, None)
@@ -252,7 +195,7 @@ class Planner:
         self.heirs[node] = owner
         self.facts[node] = replace(fact, shares=frozenset([owner]), nbytes=0)
 
-    def _block(self, node: Node, fact: Fact) -> Block:
+    def _block(self, node: Node, fact: ArrayFact) -> Block:
         """Return memory of the arena for an answer."""
         assert fact.shape is not None
         size = math.prod(fact.shape) * fact.dtype.itemsize
@@ -270,7 +213,7 @@ class Planner:
         if owner not in self.seen:
             self.ending.setdefault(self.needed[owner], {})[owner] = None
 
-    def _dying(self, node: Node, number: int, fact: Fact) -> Node | None:
+    def _dying(self, node: Node, number: int, fact: ArrayFact) -> Node | None:
         """Return an input in whose memory the answer may be computed: of the same layout, and needed by nobody else."""
         if not node.operator.elementwise or fact.shape == ():  # NumPy answers with scalars, which nothing is written to
             return None
@@ -322,7 +265,7 @@ def _last_reads(steps: Steps) -> dict[Node, int]:
     return found
 
 
-def _writes_into(node: Node, fact: Fact, inputs: Sequence[Fact]) -> bool:
+def _writes_into(node: Node, fact: ArrayFact, inputs: Sequence[ArrayFact]) -> bool:
     """Tell whether the step can write its answer into given memory."""
     if node.operator is CONSTANT or fact.shape is None or fact.dtype is None or node not in fact.shares:
         return False
@@ -335,7 +278,7 @@ def _writes_into(node: Node, fact: Fact, inputs: Sequence[Fact]) -> bool:
     return fact.dtype.kind not in "iub" and any(one.dtype is None or one.dtype.kind in "fc" for one in inputs)
 
 
-def _is_dense(fact: Fact) -> bool:
+def _is_dense(fact: ArrayFact) -> bool:
     """Tell whether the array fills its memory, in whatever order of axes."""
     assert fact.shape is not None
     expected = fact.dtype.itemsize

@@ -13,16 +13,18 @@ from typing import Any
 
 import numpy
 
+from minpy.backends.protocol import ArrayFact
+from minpy.backends.python.planner import Block, Placement, Planner
 from minpy.core.filling import with_attributes
+from minpy.graph.facts import as_contiguous
 from minpy.graph.gradient import PullBack
 from minpy.graph.heads import apart, how_returned
 from minpy.graph.ir import ANSWER, CONSTANT, Node, Value
-from minpy.graph.memory import Block, Fact, Placement, Planner
 from minpy.graph.steps import Steps, is_trusted
 
 __all__ = ["Emitter", "Part", "StepCall"]
 
-_TAKEN = ("make", "forward", "backward", "arrays", "heads", "gradients", "kept", "copy")
+_TAKEN = ("make", "forward", "backward", "arrays", "out", "heads", "gradients", "kept", "copy")
 _KEYWORD_OUT = (numpy.maximum, numpy.minimum)  # NumPy wants their `out` by keyword; by position it costs less
 
 
@@ -79,7 +81,7 @@ class Emitter:
     def __init__(self, steps: Steps, planner: Planner) -> None:
         self.steps = steps
         self.plan = planner.plan
-        self.facts: dict[Node, Fact] = planner.facts
+        self.facts: dict[Node, ArrayFact] = planner.facts
         self.number = {node: number for number, node in enumerate(steps.all)}
         self.names: dict[Node, str] = {node: f"a{index}" for index, node in enumerate(steps.variables)}
         self.names |= {value.node: f"h{index}" for index, value in enumerate(steps.head_gradients)}
@@ -90,8 +92,8 @@ class Emitter:
         self.into_gradient: Mapping[Node, Node] = {}
 
     def forward(self) -> Part:
-        """Return the forward part: a function of the arrays that returns (heads, what backward reads, what lasts)."""
-        body = self._lines(self.steps.forward)
+        """Return the forward part: a function of the arrays that returns heads and `Residuals`."""
+        body: list[tuple[str, Node | None]] = self._lines(self.steps.forward)
         heads = ""
         for head, how in zip(self.steps.heads, how_returned(self.steps, self.facts), strict=True):
             name = self._expression(head)
@@ -102,8 +104,10 @@ class Emitter:
             heads += f"{name}, "
         self.kept = list(dict.fromkeys(self._kept_names()))
         lasting = "".join(f"{self._expression(Value(node, ANSWER))}, " for node in self.steps.lasting)
-        body.append((f"return ({heads}), [{', '.join(self.kept)}], ({lasting})", None))
-        return self._part("forward", ["arrays"], body)
+        body.append((f"return ({heads}), (arrays, [{', '.join(self.kept)}], ({lasting}))", None))
+        contiguous = self._constant("contiguous", as_contiguous)
+        states = self._constant("states", self.steps.states)
+        return self._part("forward", ["arrays", "out=()"], body, f"arrays = {contiguous}(arrays, {states})")
 
     def backward(self, into_gradient: Mapping[Node, Node]) -> Part:
         """Return the backward part: a function of the arrays, the heads' gradients, where gradients are asked, and
@@ -142,9 +146,11 @@ class Emitter:
 
     # -- parts -------------------------------------------------------------------------------------------------------
 
-    def _part(self, name: str, parameters: list[str], body: list[tuple[str, Node | None]]) -> Part:
+    def _part(self, name: str, parameters: list[str], body: list[tuple[str, Node | None]], first: str = "") -> Part:
         lines: list[tuple[str, Node | None]] = [(f"    def {name}({', '.join(parameters)}):", None)]
-        read = {word for line, _ in body for word in _words(line)}
+        read = {word for line in (first, *(line for line, _ in body)) for word in _words(line)}
+        if first:
+            lines.append((f"        {first}", None))
         for parameter, names in (
             ("arrays", [self.names[node] for node in self.steps.variables]),
             ("heads", [f"h{index}" for index in range(len(self.steps.head_gradients))]),
