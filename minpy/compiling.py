@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 import numpy
 from autograd.tracer import isbox
 
+from minpy.backends.switches import CompileWarning, disabled, keeps_bits, same_bits
 from minpy.bridge import hips
 from minpy.capture.values import Traced
 from minpy.core.array import Array, raw_of
@@ -21,7 +22,6 @@ from minpy.core.errors import ArgumentError, describe, is_quitting
 from minpy.core.places import warn_at_program
 from minpy.core.state import TRACES, tracing
 from minpy.differentiation.trees import leaves_of, map_tree
-from minpy.graph.native.enabling import CompileWarning, disabled, keeps_bits, same_bits
 from minpy.jit.entry import AS_WRITTEN, MISS
 from minpy.jit.function import Specialized
 from minpy.jit.pytrees import flatten
@@ -29,7 +29,7 @@ from minpy.jit.writes import MustRunEagerly, no_writes
 from minpy.symbol import Symbol
 
 if TYPE_CHECKING:
-    from minpy.graph.native.explaining import Explanations
+    from minpy.backends.explanation import Explanations
 
 __all__ = ["CompileWarning", "CompiledFunction", "compile", "disabled", "keeps_bits", "same_bits"]
 
@@ -169,7 +169,7 @@ class CompiledFunction:
         ArgumentError
             If it has not been called, or is called as it is written: then `reason` says why.
         """
-        from minpy.graph.native.explaining import Explanations
+        from minpy.backends.native.explaining import Explanations
 
         name = getattr(self._function, "__name__", "the function")
         if self.reason is not None:

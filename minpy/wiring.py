@@ -14,7 +14,7 @@ _EXTENSIONS = {
     "Operator.compile": "minpy.graph.standalone:install",
     "Operator.trace_report": "minpy.capture.report:trace_report",
     # Updates of large weights run natively, once they have been called often enough.
-    "Update.natively": "minpy.graph.native.updating:run",
+    "Update.natively": "minpy.backends.native.updating:run",
     # What MinPy's programs import from `minpy.core`.
     "minpy.core.Function": "minpy.legacy:Function",
     "minpy.core.MXNetSymbolError": "minpy.legacy:MXNetSymbolError",
