@@ -8,11 +8,13 @@ from typing import Any
 import numpy
 
 from minpy.capture import steps
-from minpy.capture.facts import VALUE_BASED, Fact, fact_of, large, reduced, regular, shrunken, tiny
+from minpy.capture.facts import VALUE_BASED, Fact, fact_of, invertible, large, reduced, shrunken, tiny
 from minpy.capture.recorder import Recorder
 from minpy.capture.values import Traced
 from minpy.differentiation.trees import leaves_of
 from minpy.graph.ir import Node, Value
+from minpy.numpy_table.rows import Row
+from minpy.numpy_table.table import row_of
 
 __all__ = [
     "FUNCTION_HANDLERS",
@@ -25,12 +27,13 @@ __all__ = [
     "made",
     "operand",
     "require_order",
+    "several",
     "steps_of",
     "value_of",
 ]
 
-# By NumPy function: `handler(recorder, function, arguments, keywords)`. Filled in `functions`.
-FUNCTION_HANDLERS: dict[Any, Callable[..., Any]] = {}
+# By NumPy function: (`handler(recorder, row, function, arguments, keywords)`, its row). Filled in `functions`.
+FUNCTION_HANDLERS: dict[Any, tuple[Callable[..., Any], Row]] = {}
 
 _NUMBERS = (bool, int, float, complex, numpy.generic)
 
@@ -86,7 +89,7 @@ def elementwise(recorder: Recorder, function: Any, operands: Sequence[Any], dtyp
     keywords = {} if dtype is None else {"dtype": numpy.dtype(dtype)}
     if all(is_known(value) for value in values):
         with numpy.errstate(all="ignore"):
-            return _known_answer(recorder, function(*map(known_of, values), **keywords))
+            return _known_answer(recorder, function(*map(known_of, values), **keywords), (), ())
     arrays = [value for value in values if isinstance(value, Traced)]
     with numpy.errstate(all="ignore"):
         found = function(*map(_sample, values), **keywords)
@@ -127,15 +130,33 @@ def known_of(value: Any) -> Any:
     return value.known
 
 
-def _known_answer(recorder: Recorder, answer: Any, view_of: Traced | None = None) -> Any:
+def several(kind: Any, values: Sequence[Any]) -> Any:
+    """Return several answers in a list, a tuple, or a named tuple: in a class."""
+    return kind(*values) if hasattr(kind, "_fields") else kind(values)
+
+
+def _known_answer(recorder: Recorder, answer: Any, arrays: Sequence[Traced], known: Sequence[Any]) -> Any:
     if isinstance(answer, (tuple, list)):
-        return (tuple if isinstance(answer, tuple) else list)(_known_answer(recorder, one, view_of) for one in answer)
+        return several(type(answer), [_known_answer(recorder, one, arrays, known) for one in answer])
     if not isinstance(answer, (numpy.ndarray, numpy.generic)):
         return answer
     found = constant(recorder, answer)
-    if view_of is None or found.scalar:
+    owner = None if found.scalar else _owner(recorder, answer, arrays, known)
+    if owner is None:
         return found
-    return recorder.stand_in(recorder, found.value, found.fact, view_of.memory, found.known)
+    return recorder.stand_in(recorder, found.value, found.fact, owner.memory, found.known)
+
+
+def _owner(recorder: Recorder, answer: Any, arrays: Sequence[Traced], samples: Sequence[Any]) -> Traced | None:
+    """Return the array in whose memory an answer lies, told by samples of them."""
+    owners = [
+        array
+        for array, sample in zip(arrays, samples, strict=True)
+        if isinstance(sample, numpy.ndarray) and numpy.may_share_memory(answer, sample)
+    ]
+    if len({id(owner.memory) for owner in owners}) > 1:
+        raise recorder.refuse("an answer lies in the memory of several arrays")
+    return owners[0] if owners else None
 
 
 def _sample(value: Any) -> Any:
@@ -182,33 +203,33 @@ def steps_of(
     """
     arrays: list[Traced] = []
     template = _with_slots(recorder, arguments, arrays), _with_slots(recorder, keywords, arrays)
-    view_of = arrays[0] if kind == "view" else None
     if all(array.known is not None for array in arrays):
+        known = [known_of(array) for array in arrays]
         with numpy.errstate(all="ignore"):
-            filled = steps.fill(template, [known_of(array) for array in arrays])
-            return _known_answer(recorder, function(*filled[0], **filled[1]), view_of)
+            filled = steps.fill(template, known)
+            answer = function(*filled[0], **filled[1])
+        return _known_answer(recorder, answer, arrays, known)
     inputs = [array.value for array in arrays]
-    sequence: Any = None
+    container: Any = None
     if fact is not None:
-        facts = [fact]
+        answers = [(fact, arrays[0] if kind == "view" else None)]
     else:
-        sequence, facts, shares = _facts(recorder, function, template, arrays, kind)
-        view_of = arrays[0] if shares else view_of
-    if operator is not None and sequence is None:
-        known, given, attributes = operator
+        container, answers = _answers(recorder, function, template, arrays, kind)
+    if operator is not None and container is None:
+        replacement, given, attributes = operator
         values = [value_of(recorder, operand(recorder, value)) for value in given]
-        node = recorder.node(known, values, attributes, kind)
+        node = recorder.node(replacement, values, attributes, kind)
     else:
-        outputs = len(facts) if sequence is not None else 0
+        outputs = len(answers) if container is not None else 0
         node = recorder.node(steps.make_step(function, *template, outputs), inputs, kind=kind)
-    answers = [made(recorder, node, one, index, view_of) for index, one in enumerate(facts)]
-    return answers[0] if sequence is None else sequence(answers)
+    results = [made(recorder, node, each, index, owner) for index, (each, owner) in enumerate(answers)]
+    return results[0] if container is None else several(container, results)
 
 
-def _facts(
+def _answers(
     recorder: Recorder, function: Any, template: Any, arrays: Sequence[Traced], kind: str
-) -> tuple[Any, list[Fact], bool]:
-    """Return (tuple or list, if the answer is one; the facts of what is in it; whether it may be a view)."""
+) -> tuple[Any, list[tuple[Fact, Traced | None]]]:
+    """Return (class of the answers if there are several, the fact of each and the array that it may be a view of)."""
 
     def call(*samples: Any) -> Any:
         positional, keywords = steps.fill(template, samples)
@@ -216,24 +237,33 @@ def _facts(
 
     with numpy.errstate(all="ignore"):
         if kind == "product":
-            return None, [shrunken(call, arrays)], False
+            return None, [(shrunken(call, arrays), None)]
         if kind == "reduce":
             axis, keepdims = template[1].get("axis"), bool(template[1].get("keepdims", False))
-            return None, [reduced(call, arrays[0], axis, keepdims)], False
+            return None, [(reduced(call, arrays[0], axis, keepdims), None)]
         samples = [_sample(array) for array in arrays] if kind == "elementwise" else [large(array) for array in arrays]
-        if str(getattr(function, "__module__", "")).startswith("numpy.linalg"):
-            samples = [regular(sample) for sample in samples]
+        row = row_of(function)
+        if row is not None and row.sample:
+            samples = [invertible(sample, row.sample) for sample in samples]
         answer = call(*samples)
         if VALUE_BASED and kind == "elementwise":
             _refuse_value_based(recorder, call, arrays, {})
-    answers = answer if isinstance(answer, (tuple, list)) else [answer]
-    shares = any(numpy.may_share_memory(one, sample) for one in answers for sample in samples)
-    facts = [fact_of(one) for one in answers]
-    if kind == "elementwise":
-        shape = numpy.broadcast_shapes(*(array.shape for array in arrays))
-        facts = [fact._replace(shape=shape) for fact in facts]
-    sequence = None if answers is not answer else tuple if isinstance(answer, tuple) else list
-    return sequence, facts, shares
+    container = type(answer) if isinstance(answer, (tuple, list)) else None
+    answers = [answer] if container is None else answer
+    found: list[tuple[Fact, Traced | None]] = []
+    for each in answers:
+        if not isinstance(each, (numpy.ndarray, numpy.generic)):
+            raise recorder.refuse(f"{_called(function)} answers with a {type(each).__name__}, which depends on values")
+        fact = fact_of(each)
+        if kind == "elementwise":
+            fact = fact._replace(shape=numpy.broadcast_shapes(fact.shape, *(array.shape for array in arrays)))
+        found.append((fact, arrays[0] if kind == "view" else _owner(recorder, each, arrays, samples)))
+    return container, found
+
+
+def _called(function: Any) -> str:
+    row = row_of(function)
+    return f"numpy.{row.name}" if row is not None else str(getattr(function, "__name__", function))
 
 
 def _with_slots(recorder: Recorder, value: Any, arrays: list[Traced]) -> Any:
@@ -254,8 +284,12 @@ def _with_slots(recorder: Recorder, value: Any, arrays: list[Traced]) -> Any:
 
 def call_function(recorder: Recorder, function: Any, arguments: Sequence[Any], keywords: dict[str, Any]) -> Any:
     """Return what a NumPy function answers."""
-    handler = FUNCTION_HANDLERS.get(function)
-    if handler is None:
+    found = FUNCTION_HANDLERS.get(function)
+    if found is None:
+        row = row_of(function)
         name = f"{getattr(function, '__module__', '')}.{getattr(function, '__name__', function)}"
-        raise recorder.refuse(f"{name} of an array is not traced")
-    return handler(recorder, function, tuple(arguments), dict(keywords))
+        raise recorder.refuse(
+            f"{name} of an array is not traced" + (f": {row.reason}" if row is not None and row.reason else "")
+        )
+    handler, row = found
+    return handler(recorder, row, function, tuple(arguments), dict(keywords))
