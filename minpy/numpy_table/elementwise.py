@@ -7,18 +7,18 @@ from minpy.numpy_table.rows import Row, alike
 __all__ = ["ROWS"]
 
 
-def _as_mxnet(kind: str, names: str) -> list[Row]:
+def _as_mxnet(kind: str, names: str, gradient: str = "") -> list[Row]:
     """Return the rows of functions that MXNet has under the same name."""
-    return [Row(name, kind, mxnet=f"_npi_{name}") for name in names.split()]
+    return [Row(name, kind, gradient=gradient, mxnet=f"_npi_{name}") for name in names.split()]
 
 
 ROWS = [
     *_as_mxnet(
         "ufunc",
-        "absolute arccos arccosh arcsin arcsinh arctan arctanh cbrt ceil cos cosh degrees exp expm1 floor isfinite "
-        "isinf isnan log log10 log1p log2 logical_not negative radians reciprocal rint sign sin sinh sqrt square tan "
-        "tanh trunc",
+        "absolute arccos arccosh arcsin arcsinh arctan arctanh cbrt cos cosh degrees exp expm1 log log10 log1p log2 "
+        "negative radians reciprocal sin sinh sqrt square tan tanh",
     ),
+    *_as_mxnet("ufunc", "ceil floor isfinite isinf isnan logical_not rint sign trunc", gradient="zero"),
     Row("deg2rad", "ufunc", mxnet="_npi_radians"),
     Row("fabs", "ufunc", mxnet="_npi_absolute", differs="biu"),
     Row("invert", "ufunc", mxnet="_npi_bitwise_not"),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from minpy.numpy_table.rows import Row, alike
 
-__all__ = ["ROWS"]
+__all__ = ["ROWS", "SETTINGS"]
 
 _CALLS = "it calls a function, which a graph does not hold: call it on whole arrays"
 _NUMBER = "its answer is a number or a bool of Python, which depends on values"
 _TEXT = "it makes text of values"
 _FILES = "it reads or writes files"
-_SETTINGS = "it reads or changes settings of NumPy's"
+SETTINGS = "it reads or changes settings of NumPy's"
 _OUTSIDE = "it makes an array of memory or of a stream that a graph does not know"
 _MEMORY = "its answer depends on how arrays lie in memory"
 _DATES = "it is about dates"
@@ -42,7 +42,7 @@ ROWS = [
            reason=_FILES),
     *alike("refused", "errstate get_printoptions getbufsize geterr geterrcall geterrobj printoptions "
            "set_numeric_ops set_printoptions set_string_function setbufsize seterr seterrcall seterrobj",
-           in_files=False, reason=_SETTINGS),
+           in_files=False, reason=SETTINGS),
     *alike("refused", "from_dlpack frombuffer fromiter fromstring nested_iters", in_files=False, reason=_OUTSIDE),
     *alike("refused", "may_share_memory shares_memory", gradient="zero", in_files=False, reason=_MEMORY),
     *alike("refused", "byte_bounds fastCopyAndTranspose isfortran", in_files=False, reason=_MEMORY),
