@@ -18,7 +18,7 @@ LAYERS = [
     ["minpy.absent", "minpy.core*", "minpy.late", "minpy.version"],
     ["minpy.namespaces"],
     ["minpy.base", "minpy.caches", "minpy.context", "minpy.differentiation*", "minpy.files", "minpy.registry"],
-    ["minpy.pictures*"],
+    ["minpy.numpy_table*", "minpy.pictures*"],
     ["minpy.checking*", "minpy.ops*"],
     ["minpy.graph.ir"],
     ["minpy.graph.builder"],
