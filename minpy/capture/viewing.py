@@ -20,8 +20,8 @@ __all__ = ["called_on", "note_order", "viewed"]
 
 # What gives a view of any array, whatever its strides.
 _NAMES = (
-    "array_split atleast_1d atleast_2d atleast_3d broadcast_to diagonal dsplit expand_dims flip fliplr flipud hsplit imag "
-    "matrix_transpose moveaxis permute_dims real rollaxis rot90 split squeeze swapaxes transpose vsplit"
+    "array_split atleast_1d atleast_2d atleast_3d broadcast_to diagonal dsplit expand_dims flip fliplr flipud hsplit "
+    "imag matrix_transpose moveaxis permute_dims real rollaxis rot90 split squeeze swapaxes transpose vsplit"
 )
 _CERTAIN = {getattr(numpy, name) for name in _NAMES.split() if hasattr(numpy, name)}
 
