@@ -21,6 +21,7 @@ from selecting import Selecting, Times
 
 import minpy as mx
 from minpy.graph.native.enabling import disabled
+from minpy.jit import budget
 
 # Every run draws the same examples, so that a failure is the change's own. `--hypothesis-profile=default` draws others.
 settings.register_profile("same-examples", derandomize=True)
@@ -149,3 +150,9 @@ def programs_of(item: pytest.Item) -> Iterator[None]:
     else:
         with disabled():
             yield
+
+
+@pytest.fixture(autouse=True)
+def _captures_are_free_again() -> None:
+    """Let the code of a test that has many cases be captured in each of them."""
+    budget.forget()

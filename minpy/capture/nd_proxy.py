@@ -14,6 +14,7 @@ import numpy
 
 from minpy.capture.operators import call_operator
 from minpy.capture.proxy import ArrayProxy
+from minpy.capture.scalars import pinned
 from minpy.capture.storage import setitem, store
 from minpy.capture.values import Traced
 from minpy.core import dispatch
@@ -128,6 +129,7 @@ def _call_on_arrays(operator: Any, inputs: list[Any], attributes: dict[str, Any]
 
 def _binary(name: str) -> Callable[[Any, Any], Any]:
     def method(self: NDArrayProxy, other: Any) -> Any:
+        other = pinned(other)
         if self.inner.dtype.kind != "f" or isinstance(other, (bool, numpy.ndarray, Traced)):
             raise self.inner.recorder.refuse("arithmetic of NDArrays that are not floating point, or with other arrays")
         if isinstance(other, (int, float, numpy.generic)):  # numbers take the dtype of the array

@@ -55,6 +55,8 @@ def operand(recorder: Recorder, value: Any) -> Any:
     """Return an operand as a stand-in or a number; arrays and lists of numbers become constants."""
     if isinstance(value, (Traced, *_NUMBERS)):
         return value
+    if hasattr(value, "pin"):
+        return value.pin()
     if isinstance(value, (list, tuple)):
         if any(isinstance(one, Traced) for one in leaves_of(value)):
             return stacked(recorder, value)

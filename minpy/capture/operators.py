@@ -11,6 +11,7 @@ from minpy.capture.facts import Fact, fact_of, large
 from minpy.capture.noting import made, operand, value_of
 from minpy.capture.proxy import ArrayProxy
 from minpy.capture.recorder import Recorder
+from minpy.capture.scalars import pinned
 from minpy.capture.steps import Slot
 from minpy.capture.values import Traced
 from minpy.capture.viewing import viewed
@@ -27,6 +28,7 @@ def call_operator(
 
     `as_ndarrays` says that they stand for NDArrays: results have memory of their own, and of integers are integers.
     """
+    inputs, attributes = pinned(list(inputs)), pinned(attributes)
     recorder: Recorder = next(value.recorder for value in inputs if isinstance(value, Traced))
     if not operator.builtin:
         raise recorder.refuse(f"it calls {operator.__name__}, an operator of a user")

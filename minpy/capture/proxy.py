@@ -13,6 +13,7 @@ import numpy
 from minpy.capture import steps
 from minpy.capture.facts import Fact
 from minpy.capture.noting import call_function, elementwise, require_order, steps_of
+from minpy.capture.scalars import ScalarProxy, met, pinned
 from minpy.capture.storage import as_dtype, getitem, replayed, require_writable, setitem, store, store_all
 from minpy.capture.ufuncs import add_at, call_ufunc, is_default, masked
 from minpy.capture.values import Traced
@@ -98,6 +99,8 @@ class ArrayProxy(numpy.lib.mixins.NDArrayOperatorsMixin, Traced):
     # -- NumPy's protocols -----------------------------------------------------------------------------------------
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        if any(isinstance(value, ScalarProxy) for value in inputs):
+            inputs = met(ufunc if method == "__call__" else None, inputs)
         out = options.pop("out", None)
         options = {key: value for key, value in options.items() if not is_default(key, value)}
         if method == "at":
@@ -109,18 +112,20 @@ class ArrayProxy(numpy.lib.mixins.NDArrayOperatorsMixin, Traced):
         return result if out is None else store_all(self.recorder, out, result)
 
     def __array_function__(self, function: Any, types: Any, arguments: Any, keywords: Any) -> Any:
-        return call_function(self.recorder, function, arguments, keywords)
+        if function is numpy.where and len(arguments) == 3 and not keywords:
+            arguments = (arguments[0], *met(numpy.maximum, arguments[1:]))
+        return call_function(self.recorder, function, pinned(arguments), pinned(keywords))
 
     def _call(self, function: Any, *arguments: Any, **keywords: Any) -> Any:
-        return call_function(self.recorder, function, (self, *arguments), keywords)
+        return call_function(self.recorder, function, (self, *pinned(arguments)), pinned(keywords))
 
     # -- indexing --------------------------------------------------------------------------------------------------
 
     def __getitem__(self, index: Any) -> Any:
-        return getitem(self, index)
+        return getitem(self, pinned(index))
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        setitem(self, index, value)
+        setitem(self, pinned(index), value.met(self.dtype) if isinstance(value, ScalarProxy) else value)
 
     # -- methods ---------------------------------------------------------------------------------------------------
 

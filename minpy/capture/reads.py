@@ -170,7 +170,7 @@ class Reads:
         where = (fetch, id(container), key, part)
         if where not in self._arrays:
             node = variable(f"captured {name}").node
-            self._arrays[where] = ArrayRead(node, fetch, container, key, _kind(value), name, place)
+            self._arrays[where] = ArrayRead(node, fetch, container, key, kind_of(value), name, place)
         return Value(self._arrays[where].node)
 
     @property
@@ -200,7 +200,7 @@ class Reads:
                 value = fetch(container, key)
                 if value is not expected and not same_value(value, expected):
                     return False
-            return all(_kind(row.fetch(row.container, row.key)) == row.kind for row in self._arrays.values())
+            return all(kind_of(row.fetch(row.container, row.key)) == row.kind for row in self._arrays.values())
         except (AttributeError, KeyError, IndexError, ValueError):  # it is gone; an empty cell is a ValueError
             return False
 
@@ -222,7 +222,8 @@ class Reads:
         return [raw_of(row.fetch(row.container, row.key)) for row in self._arrays.values()]
 
 
-def _kind(value: Any) -> ArrayKind:
+def kind_of(value: Any) -> ArrayKind:
+    """Return the class, shape and dtype of an array."""
     raw = raw_of(value)
     return ArrayKind(type(value), raw.shape, raw.dtype)
 

@@ -23,6 +23,7 @@ from minpy.capture.places import CaptureRefused, SourceLocation
 from minpy.capture.reading import codes_of, forbidden, names_read
 from minpy.capture.reads import PLAIN, Reads, attribute, item, keys, length, missing
 from minpy.capture.recorder import Recorder
+from minpy.capture.scalars import MATH, ScalarProxy, Scalars, call_math, is_dynamic
 from minpy.capture.values import Traced
 from minpy.core.array import FRONT_ENDS, Array, raw_of
 from minpy.core.operator import Operator
@@ -63,6 +64,8 @@ class ShadowFunctions:
         self.captures = captures
         self.part = part
         self.array = array
+        self.scalars = Scalars(recorder)
+        self.dynamic: frozenset[Any] = frozenset()
         self._functions: dict[int, tuple[Any, Any]] = {}
         self._place: SourceLocation | None = None
 
@@ -94,8 +97,8 @@ class ShadowFunctions:
         found = forbidden(code)
         if found is not None:
             raise self.recorder.refuse(*found)
-        self._note(attribute, function, "__code__", code)
-        self._note(attribute, function, "__defaults__", function.__defaults__)
+        self._note(attribute, function, "__code__", code, function.__name__)
+        self._note(attribute, function, "__defaults__", function.__defaults__, function.__name__)
         namespace: dict[str, Any] = {"__builtins__": {"__import__": self._import}, "__name__": function.__module__}
         cells = tuple(types.CellType() for _ in function.__closure__ or ())
         shadow = types.FunctionType(code, namespace, function.__name__, None, cells)
@@ -150,8 +153,9 @@ class ShadowFunctions:
     def _method(self, method: Any) -> Any:
         return functools.partial(self.function(method.__func__), self.object(method.__self__))
 
-    def _note(self, fetch: Any, container: Any, key: Any, value: Any) -> None:
-        self.captures.note(self.part, fetch, container, key, value)
+    def _note(self, fetch: Any, container: Any, key: Any, value: Any, path: str = "") -> None:
+        place = self.recorder.place() or self._place
+        self.captures.note(self.part, fetch, container, key, value, path, place)
 
     def _refuse(self, reason: str) -> CaptureRefused:
         return self.recorder.refuse(reason, None if self.recorder.place() else self._place)
@@ -166,13 +170,15 @@ class ShadowFunctions:
         CaptureRefused
             If it is not known to be free of effects.
         """
-        if isinstance(value, (Traced, ObjectProxy, ModuleProxy)):
+        if isinstance(value, (Traced, ObjectProxy, ModuleProxy, ScalarProxy)):
             return value
+        if self.dynamic and (fetch, id(container), key) in self.dynamic and is_dynamic(value):
+            return self.scalars.read(fetch, container, key, value, name, self.recorder.place() or self._place)
         if fetch is not None and type(value) in (numpy.ndarray, FRONT_ENDS["mxnet"]):
             return self._array(value, fetch, container, key, name)
         shadow = self._shadow_of(value, name)
         if fetch is not None:
-            self._note(fetch, container, key, value)
+            self._note(fetch, container, key, value, name)
         return shadow
 
     def argument(self, value: Any, stand_in: Callable[[Any, str], Any], name: str) -> Any:
@@ -198,7 +204,8 @@ class ShadowFunctions:
         raw = raw_of(value)
         if raw.dtype.kind not in "biufc" or (raw is not value and self.array is None):
             raise self._refuse(f"{name} is an array of type {type(value).__name__} and dtype {raw.dtype}")
-        found = self.captures.array(fetch, container, key, value, self.part, name)
+        place = self.recorder.place() or self._place
+        found = self.captures.array(fetch, container, key, value, self.part, name, place)
         array = self.recorder.stand_in.given(self.recorder, found, raw.shape, raw.dtype)
         return array if raw is value else self.array(array)
 
@@ -210,6 +217,8 @@ class ShadowFunctions:
             return ModuleProxy(self, value, name)
         if isinstance(value, type):
             return self._class(value, name)
+        if kind is types.BuiltinFunctionType and value in MATH:
+            return functools.partial(call_math, value)
         if isinstance(value, numpy.ufunc) or getattr(value, "__module__", None) in ("math", "cmath"):
             return value
         if isinstance(value, Operator):
@@ -272,10 +281,10 @@ class ShadowFunctions:
         if len(value) > _LARGE:
             raise self._refuse(f"{name} is a {type(value).__name__} of {len(value)} values, too many to compare")
         if isinstance(value, dict):
-            self._note(keys, value, None, tuple(value))
+            self._note(keys, value, None, tuple(value), name)
             made = {key: self.value(one, item, value, key, f"{name}[{key!r}]") for key, one in value.items()}
             return DictProxy(self, made)
-        self._note(length, value, None, len(value))
+        self._note(length, value, None, len(value), name)
         parts = tuple(self.value(one, item, value, index, f"{name}[{index}]") for index, one in enumerate(value))
         return ListProxy(self, parts) if isinstance(value, list) else parts
 
@@ -353,6 +362,8 @@ def _is_numpy(value: Any) -> bool:
 def _is_instance(value: Any, kinds: Any) -> bool:
     if isinstance(value, ObjectProxy):
         return isinstance(object.__getattribute__(value, "_owner"), kinds)
+    if isinstance(value, ScalarProxy):
+        return isinstance(value.value, kinds)
     if isinstance(value, Traced):
         return issubclass(value.dtype.type if value.scalar else numpy.ndarray, kinds)
     return isinstance(value, kinds)

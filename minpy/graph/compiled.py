@@ -53,6 +53,8 @@ class Compiled:
     ----------
     fast_math : bool
         Whether native code may contract products and sums.
+    facts : Known or None
+        The shapes and dtypes of all values, where they are known before: of the arrays of every call.
     parameters : collection of Node
         The variables whose arrays seldom change, and only where it is noted: native code keeps what is made of them.
     heads : list of Value
@@ -76,6 +78,7 @@ class Compiled:
         self.heads = list(heads)
         self.compiles = compiles
         self.fast_math = False
+        self.facts: Known | None = None
         self.parameters: Collection[Node] = ()
         self._keeping: dict[Node, Any] | None = {} if keeps_states else None
         self.keeping: Keeping | None = None
@@ -142,6 +145,7 @@ class Compiled:
             if program is not None:
                 del self._programs[key]
                 self._remade += 1
+        known = known or self.facts
         if known is None:
             known = infer_from_arrays(self.order, self.variables, arrays, "of the array that is given")
             require_everything(self.order, known)
