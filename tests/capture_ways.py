@@ -7,6 +7,7 @@ is run twice in turns, as written and captured, and what it yields has to be ali
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import fnmatch
 import gc
@@ -36,6 +37,7 @@ __all__ = [
     "numbers",
     "outcome",
     "require_as_written",
+    "require_written_runs",
     "scenarios",
 ]
 
@@ -191,6 +193,23 @@ def require_as_written(scenario: Scenario, way: str) -> list[str]:
         for step, (wanted, given) in enumerate(itertools.zip_longest(scenario(written), scenario(captured)), 1):
             require_alike(given, wanted, f"step {step}")
     return [str(warning.message) for warning in caught if issubclass(warning.category, CompileWarning)]
+
+
+def require_written_runs(table: Mapping[str, Scenario], ways: str) -> None:
+    """Run all scenarios as written, so that those that are known to fail do so because of what is captured.
+
+    Raises
+    ------
+    AssertionError
+        If a scenario itself raises.
+    """
+    with warnings.catch_warnings(), _surroundings():
+        warnings.simplefilter("ignore")
+        for way, (name, scenario) in itertools.product(ways.split(), table.items()):
+            try:
+                collections.deque(scenario(WAYS[way][0]), maxlen=0)
+            except Exception as error:
+                raise AssertionError(f"{way}: {name}, as written: {type(error).__name__}: {error}") from error
 
 
 @contextlib.contextmanager

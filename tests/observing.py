@@ -84,7 +84,10 @@ class _Walk:
         if isinstance(expected, (np.ndarray, Array)):
             facts = (actual.shape, actual.dtype), (expected.shape, expected.dtype)
             assert facts[0] == facts[1], f"{place}: {facts[0]} instead of {facts[1]}"
-            _require_close(_numbers(actual), _numbers(expected), place)
+            if expected.dtype == object:
+                self.compare(list(actual.flat), list(expected.flat), place)
+            else:
+                _require_close(_numbers(actual), _numbers(expected), place)
         elif isinstance(expected, Mapping):
             assert list(map(repr, actual)) == list(map(repr, expected)), f"{place}: keys {list(actual)}"
             for (key, left), right in zip(actual.items(), expected.values(), strict=True):

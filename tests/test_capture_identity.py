@@ -7,7 +7,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from capture_ways import CALLS, Owner, Way, cells, namespace, numbers, outcome, require_as_written, scenarios
+from capture_ways import (
+    CALLS,
+    Owner,
+    Way,
+    cells,
+    namespace,
+    numbers,
+    outcome,
+    require_as_written,
+    require_written_runs,
+    scenarios,
+)
 
 COMPILES = True
 SCENARIOS, scenario = scenarios()
@@ -362,6 +373,7 @@ def an_argument_of_broadcast_memory(way: Way) -> Iterator[Any]:
         yield outcome(captured, np.broadcast_to(b, (6,)), b), b
 
 
+RUN_IN = "compiled compiled_arrays hybridized"
 # By ways: what gives something else than the function as written.
 UNSOUND = {
     "compiled": """
@@ -386,6 +398,10 @@ UNSOUND = {
 }
 
 
-@pytest.mark.parametrize(("way", "name"), cells(SCENARIOS, UNSOUND, "compiled compiled_arrays hybridized"))
+@pytest.mark.parametrize(("way", "name"), cells(SCENARIOS, UNSOUND, RUN_IN))
 def test_as_written(way: str, name: str) -> None:
     require_as_written(SCENARIOS[name], way)
+
+
+def test_scenarios_run_as_written() -> None:
+    require_written_runs(SCENARIOS, RUN_IN)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from capture_ways import CALLS, Way, cells, outcome, require_as_written, scenarios
+from capture_ways import CALLS, Way, cells, outcome, require_as_written, require_written_runs, scenarios
 
 COMPILES = True
 SCENARIOS, scenario = scenarios()
@@ -124,6 +124,7 @@ SCENARIOS.update({f"{use}_{made}": _laid_out(USES[use], MADE[made]) for use in U
 SCENARIOS.update({f"{use}_in_turn": _laid_out_in_turn(USES[use]) for use in USES})
 
 
+RUN_IN = "compiled"
 # By ways: what gives something else than the function as written.
 UNSOUND = {
     "compiled": """
@@ -132,6 +133,10 @@ UNSOUND = {
 
 
 @pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")
-@pytest.mark.parametrize(("way", "name"), cells(SCENARIOS, UNSOUND, "compiled"))
+@pytest.mark.parametrize(("way", "name"), cells(SCENARIOS, UNSOUND, RUN_IN))
 def test_as_written(way: str, name: str) -> None:
     require_as_written(SCENARIOS[name], way)
+
+
+def test_scenarios_run_as_written() -> None:
+    require_written_runs(SCENARIOS, RUN_IN)

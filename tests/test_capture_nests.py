@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from capture_ways import CALLS, Owner, Way, cells, numbers, outcome, require_as_written, scenarios
+from capture_ways import CALLS, Owner, Way, cells, numbers, outcome, require_as_written, require_written_runs, scenarios
 
 import minpy as mx
 
@@ -275,6 +275,7 @@ def classes_of_results_that_can_be_captured(way: Way) -> Iterator[Any]:
         yield captured(way.array(numbers()))
 
 
+RUN_IN = "compiled compiled_arrays hybridized"
 # By ways: what gives something else than the function as written.
 UNSOUND = {
     "compiled": """
@@ -290,6 +291,10 @@ UNSOUND = {
 }
 
 
-@pytest.mark.parametrize(("way", "name"), cells(SCENARIOS, UNSOUND, "compiled compiled_arrays hybridized"))
+@pytest.mark.parametrize(("way", "name"), cells(SCENARIOS, UNSOUND, RUN_IN))
 def test_as_written(way: str, name: str) -> None:
     require_as_written(SCENARIOS[name], way)
+
+
+def test_scenarios_run_as_written() -> None:
+    require_written_runs(SCENARIOS, RUN_IN)

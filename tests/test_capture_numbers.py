@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from capture_ways import CALLS, Owner, Way, cells, outcome, require_as_written, scenarios
+from capture_ways import CALLS, Owner, Way, cells, outcome, require_as_written, require_written_runs, scenarios
 
 COMPILES = True
 SCENARIOS, scenario = scenarios()
@@ -89,6 +89,7 @@ for _use, _values in itertools.product(NUMBER_USES, VALUES):
     SCENARIOS[f"{_use}_of_{_values}_that_are_read"] = _by_attribute(NUMBER_USES[_use], VALUES[_values], np.float32)
 
 
+RUN_IN = "compiled"
 # By ways: what gives something else than the function as written.
 UNSOUND = {
     "compiled": """
@@ -106,6 +107,10 @@ UNSOUND = {
 }
 
 
-@pytest.mark.parametrize(("way", "name"), cells(SCENARIOS, UNSOUND, "compiled"))
+@pytest.mark.parametrize(("way", "name"), cells(SCENARIOS, UNSOUND, RUN_IN))
 def test_as_written(way: str, name: str) -> None:
     require_as_written(SCENARIOS[name], way)
+
+
+def test_scenarios_run_as_written() -> None:
+    require_written_runs(SCENARIOS, RUN_IN)
