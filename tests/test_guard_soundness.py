@@ -80,22 +80,13 @@ _FORWARD = """
     the_precision_of_decimals what_getattr_finds_later what_hasattr_finds_later what_numpy_prints
 """
 STALE = {
-    "compiled": _FORWARD
-    + """
-
-    """,
+    "compiled": "",
     "hybridized": _FORWARD
     + """
         the_state_of_a_generator the_state_of_numpys_generator the_state_of_pythons_generator
     """,
-    "alone": """
-        a_keyword_default a_number_of_a_users_class a_tuple_with_a_list special_format special_str
-        what_numpy_prints
-    """,
-    "executor": """
-        a_keyword_default a_number_of_a_users_class a_tuple_with_a_list special_format special_str
-        what_numpy_prints
-    """,
+    "alone": "",
+    "executor": "",
 }
 
 WAYS = {way.__name__: way for way in (compiled, hybridized, alone, executor)}

@@ -417,7 +417,11 @@ def talkative_gradient(ans, x):
     return lambda g: g * 2
 
 
-@case((6, 10), forward="time.perf_counter is not known to be free of effects", rules="it changes a list or a dict that it did not make")
+@case(
+    (6, 10),
+    forward="time.perf_counter is not known to be free of effects",
+    rules="it changes a list or a dict that it did not make",
+)
 def timed(x):
     start = time.perf_counter()
     y = x * 2

@@ -79,11 +79,16 @@ class ArrayProxy(numpy.lib.mixins.NDArrayOperatorsMixin, Traced):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> numpy.ndarray:
         return numpy.array(self._asked("the values are asked for, by a function that makes an array of them"), dtype)
 
+    def _text(self) -> Any:
+        if self.recorder.of_user:  # it depends on what numpy.set_printoptions was told, too
+            raise self.recorder.refuse("it makes text of an array")
+        return self._asked("it makes text of an array")
+
     def __str__(self) -> str:
-        return str(self._asked("it makes text of an array"))
+        return str(self._text())
 
     def __format__(self, specification: str) -> str:
-        return format(self._asked("it makes text of an array"), specification)
+        return format(self._text(), specification)
 
     def __contains__(self, value: Any) -> bool:
         return value in self._asked("it chooses by values: `in` an array")

@@ -103,6 +103,7 @@ class ShadowFunctions(ObjectReads):
         self._cells: dict[int, tuple[types.CellType, types.CellType, str, Any]] = {}
         self._containers: list[tuple[Any, list[Any]]] = []
         self._place: SourceLocation | None = None
+        self._top: SourceLocation | None = None
 
     def close(self) -> None:
         """End: see that nothing outside was stored to, and forget the functions, whose namespaces refer to this.
@@ -175,7 +176,7 @@ class ShadowFunctions(ObjectReads):
 
     def refuse(self, reason: str, place: SourceLocation | None = None) -> CaptureRefused:
         """Return the exception to raise where something cannot be captured."""
-        return self.recorder.refuse(reason, place or (None if self.recorder.place() else self._place))
+        return self.recorder.refuse(reason, place or self.recorder.place() or self._place or self._top)
 
     # -- functions -------------------------------------------------------------------------------------------------
 
@@ -195,6 +196,7 @@ class ShadowFunctions(ObjectReads):
             return self.value(function, None, None, None, name)
         code = function.__code__
         before, self._place = self._place, SourceLocation(code.co_filename, code.co_firstlineno)
+        self._top = self._top or self._place
         self._require_harmless(code)
         self.note(attribute, function, "__code__", code, name)
         self.note(attribute, function, "__defaults__", function.__defaults__, name)
@@ -389,7 +391,7 @@ class ShadowFunctions(ObjectReads):
             return self._partial(value, name)
         if isinstance(value, type):
             return self._class(value, name)
-        if not kind.__flags__ & _OF_PYTHON and kind.__hash__ is not None:  # no code of a user's tells its hash
+        if callable(value) and not kind.__flags__ & _OF_PYTHON:  # no code of a user's tells its hash
             if value in SHADOWED:
                 return self._builtin(value, name)
             if value in MATH:
