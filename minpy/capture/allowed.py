@@ -13,7 +13,9 @@ from typing import Any
 
 import numpy
 
-__all__ = ["EXCEPTIONS", "LIBRARIES", "MODULES", "SAFE", "is_known", "is_numpy", "is_safe_exception"]
+from minpy.late import LateNamespace
+
+__all__ = ["EXCEPTIONS", "LIBRARIES", "MODULES", "MODULE_TYPES", "SAFE", "is_known", "is_numpy", "is_safe_exception"]
 
 # Modules whose members may be read; each of them is looked at again.
 MODULES = {
@@ -57,6 +59,7 @@ SAFE: set[Any] = {
     collections.Counter,
 }
 EXCEPTIONS = BaseException
+MODULE_TYPES = (types.ModuleType, LateNamespace)
 
 
 def is_known(module: types.ModuleType) -> bool:

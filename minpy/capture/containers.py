@@ -10,7 +10,7 @@ import enum
 import operator
 import sys
 import types
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy
 
@@ -21,9 +21,6 @@ from minpy.capture.scalars import ScalarProxy
 from minpy.capture.shadow_builtins import may_be_read
 from minpy.capture.sources import is_constant
 from minpy.capture.values import Traced
-
-if TYPE_CHECKING:
-    from minpy.capture.shadow import ShadowFunctions
 
 __all__ = [
     "KINDS",
@@ -123,7 +120,7 @@ def _is_small(value: Any) -> bool:
     return True
 
 
-def _keys_of(shadow: ShadowFunctions, value: Any, name: str) -> list[Any] | None:
+def _keys_of(shadow: Any, value: Any, name: str) -> list[Any] | None:
     """Return what stands for keys of a dict, or members of a set; None if one compares as only its class knows."""
     found = []
     for key in value:
@@ -140,7 +137,7 @@ def _is_tuple_of_constants(value: Any) -> bool:
     return type(value) is tuple and all(is_constant(part) or _is_tuple_of_constants(part) for part in value)
 
 
-def made(shadow: ShadowFunctions, value: Any, name: str) -> Any:
+def made(shadow: Any, value: Any, name: str) -> Any:
     """Return what stands for a container, all of whose parts are noted."""
     kind = type(value)
     if kind is slice:
@@ -177,7 +174,7 @@ def made(shadow: ShadowFunctions, value: Any, name: str) -> Any:
     return shadow.watched(proxy)
 
 
-def require_own(shadow: ShadowFunctions, result: Any) -> None:
+def require_own(shadow: Any, result: Any) -> None:
     """Refuse to return what is not the function's own, or no value: lists that it was given, functions, generators.
 
     Raises

@@ -8,10 +8,7 @@ from __future__ import annotations
 
 import collections
 import types
-from typing import TYPE_CHECKING, Any, NoReturn
-
-if TYPE_CHECKING:
-    from minpy.capture.shadow import ShadowFunctions
+from typing import Any, NoReturn
 
 __all__ = [
     "BINARY",
@@ -40,9 +37,9 @@ class ForeignProxy:
     __slots__ = ("__owner__", "__path__", "__shadow__")
     __owner__: Any
     __path__: str
-    __shadow__: ShadowFunctions
+    __shadow__: Any
 
-    def __init__(self, shadow: ShadowFunctions, owner: Any, path: str) -> None:
+    def __init__(self, shadow: Any, owner: Any, path: str) -> None:
         put = object.__setattr__
         put(self, "__shadow__", shadow)
         put(self, "__owner__", owner)
@@ -189,7 +186,7 @@ def _refuses(name: str) -> Any:
 class ListProxy(list[Any]):
     """A list that the function refers to."""
 
-    def __init__(self, shadow: ShadowFunctions, values: Any) -> None:
+    def __init__(self, shadow: Any, values: Any) -> None:
         super().__init__(values)
         self.__shadow__ = shadow
 
@@ -199,7 +196,7 @@ class DictProxy(dict[Any, Any]):
 
     default: Any = None
 
-    def __init__(self, shadow: ShadowFunctions, values: Any) -> None:
+    def __init__(self, shadow: Any, values: Any) -> None:
         super().__init__(values)
         self.__shadow__ = shadow
 
@@ -212,7 +209,7 @@ class DictProxy(dict[Any, Any]):
 class OrderedDictProxy(collections.OrderedDict[Any, Any]):
     """An `OrderedDict` that the function refers to: `fill` it."""
 
-    def __init__(self, shadow: ShadowFunctions) -> None:
+    def __init__(self, shadow: Any) -> None:
         super().__init__()
         self.__shadow__ = shadow
 
@@ -220,7 +217,7 @@ class OrderedDictProxy(collections.OrderedDict[Any, Any]):
 class SetProxy(set[Any]):
     """A set that the function refers to."""
 
-    def __init__(self, shadow: ShadowFunctions, values: Any) -> None:
+    def __init__(self, shadow: Any, values: Any) -> None:
         super().__init__(values)
         self.__shadow__ = shadow
 

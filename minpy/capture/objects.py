@@ -11,7 +11,7 @@ import enum
 import types
 from typing import TYPE_CHECKING, Any
 
-from minpy.capture.allowed import is_known
+from minpy.capture.allowed import MODULE_TYPES, is_known
 from minpy.capture.foreign import BINARY, ClassProxy, ObjectProxy
 from minpy.capture.reads import attribute
 from minpy.capture.shadow_builtins import may_be_read
@@ -201,6 +201,6 @@ class ObjectReads:
                 raise self.refuse(f"{path} is not there") from None
             self.note(module_member, module, name, ABSENT, path)
             raise
-        if type(value) is types.ModuleType and not is_known(value):
+        if type(value) in MODULE_TYPES and not is_known(value):
             raise self.refuse(f"{path} is not known to be free of effects")
         return self.value(value, attribute, module, name, path)

@@ -80,7 +80,7 @@ class ArrayProxy(numpy.lib.mixins.NDArrayOperatorsMixin, Traced):
         return numpy.array(self._asked("the values are asked for, by a function that makes an array of them"), dtype)
 
     def _text(self) -> Any:
-        if self.recorder.of_user:  # it depends on what numpy.set_printoptions was told, too
+        if self.recorder.shadowed:  # it depends on what numpy.set_printoptions was told, too
             raise self.recorder.refuse("it makes text of an array")
         return self._asked("it makes text of an array")
 

@@ -56,6 +56,8 @@ class Recorder:
         The steps, in the order of their first use.
     of_user : bool
         Whether a user's function is traced: its sums are NumPy's, to the last bit, and not those of our operators.
+    shadowed : bool
+        Whether what runs is a shadow of a user's function, and no definition of ours.
     refusal : CaptureRefused or None
         The first one: it holds, even if the traced function caught it.
     stand_in : type
@@ -89,7 +91,7 @@ class Recorder:
         self.facts: dict[Node, tuple[tuple[int, ...], Any]] = {}
         self.outputs: dict[Value, tuple[tuple[int, ...], Any]] = {}
         self.refusal: CaptureRefused | None = None
-        self.of_user = False
+        self.of_user = self.shadowed = False
         self.codes: set[types.CodeType] = set()
         self.writes = self.draws = self.ended = self.failed = self.falls_back = False
         self.written: list[Any] = []

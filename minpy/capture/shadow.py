@@ -18,7 +18,16 @@ from typing import Any
 import numpy
 
 from minpy.capture import containers
-from minpy.capture.allowed import EXCEPTIONS, LIBRARIES, MODULES, SAFE, is_known, is_numpy, is_safe_exception
+from minpy.capture.allowed import (
+    EXCEPTIONS,
+    LIBRARIES,
+    MODULE_TYPES,
+    MODULES,
+    SAFE,
+    is_known,
+    is_numpy,
+    is_safe_exception,
+)
 from minpy.capture.creation import CREATION
 from minpy.capture.foreign import (
     BuiltinProxy,
@@ -90,7 +99,7 @@ class ShadowFunctions(ObjectReads):
 
     def __init__(self, recorder: Recorder, captures: Reads, part: str, array: Any = None) -> None:
         self.recorder = recorder
-        recorder.of_user = True
+        recorder.of_user = recorder.shadowed = True
         self.captures = captures
         self.part = part
         self.array = array
@@ -297,7 +306,7 @@ class ShadowFunctions(ObjectReads):
     ) -> Any:
         """Answer `import` inside a function: modules that are known, and there already."""
         module = sys.modules.get(name)
-        if level or type(module) is not types.ModuleType or not is_known(module):
+        if level or type(module) not in MODULE_TYPES or not is_known(module):
             raise self.refuse(f"it imports {name}")
         if not fromlist and name not in MODULES:
             name = name.partition(".")[0]
@@ -379,7 +388,7 @@ class ShadowFunctions(ObjectReads):
         stands = getattr(kind, "__capture__", None)
         if stands is not None and self.capture is not None and not isinstance(value, type):
             return stands(value, self.capture)
-        if kind is types.ModuleType:
+        if kind in MODULE_TYPES:
             return ModuleProxy(self, value, name)
         if isinstance(value, Operator):
             return self._operator(value, name)

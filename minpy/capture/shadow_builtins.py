@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy
 
@@ -15,9 +15,6 @@ from minpy.capture.scalars import ScalarProxy
 from minpy.capture.sources import ABSENT, class_of, is_instance, is_subclass, member
 from minpy.capture.values import Traced
 from minpy.core.array import FRONT_ENDS
-
-if TYPE_CHECKING:
-    from minpy.capture.shadow import ShadowFunctions
 
 __all__ = ["SHADOWED", "array_class", "may_be_read"]
 
@@ -55,7 +52,7 @@ def array_class(value: Any) -> Any:
     return type(value.value) if isinstance(value, ScalarProxy) else None
 
 
-def _isinstance(shadow: ShadowFunctions, value: Any, classes: Any) -> bool:
+def _isinstance(shadow: Any, value: Any, classes: Any) -> bool:
     classes = real(classes)
     cls = array_class(value)
     if cls is not None:
@@ -68,7 +65,7 @@ def _isinstance(shadow: ShadowFunctions, value: Any, classes: Any) -> bool:
     return _issubclass_noted(shadow, shadow.class_of(value), classes)
 
 
-def _hashable(shadow: ShadowFunctions, classes: Any) -> Any:
+def _hashable(shadow: Any, classes: Any) -> Any:
     try:
         hash(classes)
     except TypeError:
@@ -76,7 +73,7 @@ def _hashable(shadow: ShadowFunctions, classes: Any) -> Any:
     return classes
 
 
-def _issubclass_noted(shadow: ShadowFunctions, cls: type, classes: Any) -> bool:
+def _issubclass_noted(shadow: Any, cls: type, classes: Any) -> bool:
     answer = issubclass(cls, classes)
     several = classes if isinstance(classes, tuple) else (classes,)
     if any(type(one) is not type for one in several):  # others can be registered as their subclasses
@@ -84,11 +81,11 @@ def _issubclass_noted(shadow: ShadowFunctions, cls: type, classes: Any) -> bool:
     return answer
 
 
-def _issubclass(shadow: ShadowFunctions, cls: Any, classes: Any) -> bool:
+def _issubclass(shadow: Any, cls: Any, classes: Any) -> bool:
     return _issubclass_noted(shadow, real(cls), real(classes))
 
 
-def _type(shadow: ShadowFunctions, value: Any, *rest: Any) -> Any:
+def _type(shadow: Any, value: Any, *rest: Any) -> Any:
     if rest:
         raise shadow.refuse("it defines a class")
     cls = array_class(value)
@@ -99,7 +96,7 @@ def _type(shadow: ShadowFunctions, value: Any, *rest: Any) -> Any:
     return shadow.shadow_of(cls, cls.__name__)
 
 
-def _getattr(shadow: ShadowFunctions, value: Any, name: str, *default: Any) -> Any:
+def _getattr(shadow: Any, value: Any, name: str, *default: Any) -> Any:
     if type(name) is not str or not may_be_read(name):
         raise shadow.refuse(f"it reads {name}")
     cls = array_class(value)
@@ -110,11 +107,11 @@ def _getattr(shadow: ShadowFunctions, value: Any, name: str, *default: Any) -> A
     return getattr(value, name, *default)
 
 
-def _hasattr(shadow: ShadowFunctions, value: Any, name: str) -> bool:
+def _hasattr(shadow: Any, value: Any, name: str) -> bool:
     return _getattr(shadow, value, name, ABSENT) is not ABSENT
 
 
-def _callable(shadow: ShadowFunctions, value: Any) -> bool:
+def _callable(shadow: Any, value: Any) -> bool:
     if isinstance(value, OpaqueProxy):
         raise shadow.refuse(value.__reason__)
     if isinstance(value, ObjectProxy):
@@ -125,7 +122,7 @@ def _callable(shadow: ShadowFunctions, value: Any) -> bool:
     return array_class(value) is None and callable(value)
 
 
-def _super(shadow: ShadowFunctions, *arguments: Any) -> Any:
+def _super(shadow: Any, *arguments: Any) -> Any:
     if arguments:
         start, instance = arguments
     else:  # what the compiler says to `super()`: the first argument of the function that runs, and its class

@@ -218,7 +218,7 @@ def latched(method: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return method(self, *arguments, **keywords)
         except Exception as error:
-            if not self.recorder.of_user or self.recorder.ended:
+            if not self.recorder.shadowed or self.recorder.ended:
                 raise
             raise self.recorder.refuse(f"{type(error).__name__}: {error}") from None
 
