@@ -90,7 +90,7 @@ class Row(NamedTuple):
     mixes : str
         The parameters whose dtypes decide about that of the answer, of elementwise functions that are no ufuncs.
     sample : str
-        What samples are made of matrices: 'regular' ones, or those that 'solve' takes.
+        Which samples have an answer: 'regular' matrices, such as 'solve' takes, 'distinct' elements; '' for any.
     method : bool
         Whether arrays have it as a method, which means what the function does.
     reason : str
