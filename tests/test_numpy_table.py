@@ -425,7 +425,7 @@ def captured(trace: Trace, function: Any, call: str, arrays: dict[str, Any]) -> 
     )
 
 
-@pytest.mark.filterwarnings("ignore:`row_stack` alias:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # what NumPy is about to give up
 @pytest.mark.parametrize(("name", "call"), CASES, ids=[f"{name}({call})" for name, call in CASES])
 def test_captured_calls_compute_what_numpy_computes(name: str, call: str) -> None:
     function = function_named(name)
@@ -535,7 +535,7 @@ def leaves(answer: Any) -> list[Any]:
     return [part for each in answer for part in leaves(each)] if isinstance(answer, (list, tuple)) else [answer]
 
 
-@pytest.mark.filterwarnings("ignore:`row_stack` alias:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # what NumPy is about to give up
 def test_functions_share_memory_as_their_rows_say() -> None:
     """What is no view by its row is none in NumPy; the views that are captured change with their array."""
     sharing = set()
@@ -553,7 +553,7 @@ def test_functions_share_memory_as_their_rows_say() -> None:
     assert sharing <= views | made
 
 
-@pytest.mark.filterwarnings("ignore:`row_stack` alias:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # what NumPy is about to give up
 def test_functions_give_scalars_as_their_rows_say() -> None:
     for name, call in CASES:
         row = ROWS[name]

@@ -38,7 +38,8 @@ ROWS = [
     Row("diff", "call", view="n", gradient="moving"),
     Row("take", "call", 2, gradient="moving", method=True),
     Row("take_along_axis", "call", 2, gradient="moving"),
-    *alike("call", "packbits unpackbits"),
+    Row("packbits", "call", parameters="a axis bitorder"),
+    Row("unpackbits", "call", parameters="a axis count bitorder"),
     # Sorted, and searched.
     Row("sort", "call", method=True),
     *alike("call", "msort partition sort_complex"),

@@ -23,8 +23,8 @@ ROWS = [
     Row("fabs", "ufunc", mxnet="_npi_absolute", differs="biu"),
     Row("invert", "ufunc", gradient="zero", mxnet="_npi_bitwise_not"),
     Row("rad2deg", "ufunc", mxnet="_npi_degrees"),
-    *alike("ufunc", "add arctan2 copysign divide exp2 float_power fmod heaviside logaddexp logaddexp2 multiply nextafter "
-           "positive remainder spacing subtract"),
+    *alike("ufunc", "add arctan2 copysign divide exp2 float_power fmod heaviside logaddexp logaddexp2 multiply "
+           "nextafter positive remainder spacing subtract"),
     *alike("ufunc", "bitwise_and bitwise_count bitwise_or bitwise_xor equal floor_divide gcd greater greater_equal "
            "isnat lcm left_shift less less_equal logical_and logical_or logical_xor not_equal right_shift signbit",
            gradient="zero"),
