@@ -438,6 +438,48 @@ def test_captured_calls_compute_what_numpy_computes(name: str, call: str) -> Non
         require_equal(trace, answer, expected)
 
 
+def changed(function: Any, call: str, arrays: dict[str, Any], key: str, through: bool) -> Any:
+    """Return what a call answers after its argument was changed; or the argument after the answers were changed."""
+    own = {name: array * 1 for name, array in arrays.items() if name in call and array.dtype.kind in "fc"}
+    answer = evaluated(function, call, {**arrays, **own})
+    if not through:
+        own[key] += 1
+        return answer
+    for part in leaves(answer):
+        part += 1
+    return own[key]
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("through", [False, True], ids=["under", "through"])
+def test_changes_of_arrays_and_answers_are_seen_or_refused(through: bool) -> None:
+    """Which answers lie in whose memory is known of every function: no captured number is stale."""
+    seen = set()
+    for name, call in CASES:
+        function = function_named(name)
+        for key in [key for key in "xytvwufnspqcg" if key in call.replace("(", " ").replace(",", " ").split()]:
+            trace = Trace()
+            given = {other: trace.given(array) for other, array in ARRAYS.items()}
+            maker = CREATION.get(function)
+
+            def called(*arguments: Any, **keywords: Any) -> Any:
+                return maker(trace.recorder, function, *arguments, **keywords)
+
+            chosen = function if maker is None else called
+            try:
+                answer = run_traced(trace.recorder, changed, chosen, call, given, key, through)
+                with np.errstate(all="ignore"):
+                    expected = changed(function, call, ARRAYS, key, through)
+                require_equal(trace, answer, expected)
+            except CaptureRefused:  # also of what is read at the end
+                continue
+            except Exception as error:
+                raise AssertionError(f"{name}({call}), {key}") from error
+            seen.add(name)
+    assert len(seen) > 60
+    assert {"sort", "concatenate", "tile"} <= seen
+
+
 def test_every_captured_function_has_a_case() -> None:
     rows = [row for row in ROWS.values() if row.kind not in ("refused", "method", "ufunc", "write")]
     missing = (

@@ -267,8 +267,14 @@ def _answers(
         fact = fact_of(each)
         if kind == "elementwise":
             fact = fact._replace(shape=numpy.broadcast_shapes(fact.shape, *(array.shape for array in arrays)))
-        found.append((fact, arrays[0] if kind == "view" else _owner(recorder, each, arrays, samples)))
+        owner = arrays[0] if kind == "view" or _is_read_only(each) else _owner(recorder, each, arrays, samples)
+        found.append((fact, owner))
     return container, found
+
+
+def _is_read_only(answer: Any) -> bool:
+    """Tell whether nothing may be stored into an answer: then it is kept as a view is."""
+    return isinstance(answer, numpy.ndarray) and not answer.flags.writeable
 
 
 def _called(function: Any) -> str:

@@ -21,7 +21,7 @@ def _lengths_given(given: Mapping[str, Any]) -> int:
 
 ROWS = [
     # Joined, and repeated.
-    Row("concatenate", "call", parameters="arrays axis out dtype casting", out=2, nests="several", gradient="joining"),
+    Row("concatenate", "call", parameters="arrays axis out dtype casting", nests="several", gradient="joining"),
     *alike("call", "column_stack dstack hstack stack vstack", nests="several", gradient="joining"),
     Row("row_stack", "call", nests="several"),
     Row("block", "call", nests="any", in_files=False),

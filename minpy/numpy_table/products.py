@@ -8,7 +8,7 @@ __all__ = ["ROWS"]
 
 ROWS = [
     *alike("product", "matmul matvec vecdot vecmat"),
-    Row("dot", "product", 2, parameters="a b out", out=2, scalar=True, method=True),
+    Row("dot", "product", 2, parameters="a b out", scalar=True, method=True),
     Row("inner", "product", 2, parameters="a b", scalar=True, gradient="multiplying"),
     Row("tensordot", "product", 2, gradient="multiplying"),
     Row("vdot", "product", 2, parameters="a b", scalar=True, differs="c"),
