@@ -19,6 +19,7 @@ from minpy.capture.noting import FUNCTION_HANDLERS
 from minpy.capture.places import CaptureRefused
 from minpy.capture.tracer import run_traced
 from minpy.capture.values import Traced
+from minpy.differentiation.trees import leaves_of, map_tree
 from minpy.numpy_table.gradients import has_rule, rule_of
 from minpy.numpy_table.rows import KINDS
 from minpy.numpy_table.table import METHODS, ROWS, function_named, functions, named, row_of
@@ -286,7 +287,7 @@ take: x, i; x, [0, 0], axis=1; v, 2
 take_along_axis: x, known_order, 1; v, i, 0
 tensordot: t, x, ([2], [0]); s, s
 tile: x, 2; v, (2, 2)
-trace: s; s, 1; t
+trace: s; s, 1; t; t, 1, 2, 1
 transpose: x; t, (1, 0, 2)
 trapezoid: v; v, g; x, dx=0.5, axis=0
 trapz: v; x, dx=0.5, axis=0
@@ -633,6 +634,49 @@ def test_every_rule_belongs_to_a_row() -> None:
         for name in __import__(f"{gradients.__name__}.{module}", fromlist=["RULES"]).RULES
     }
     assert rules == {row.name: row.gradient for row in ROWS.values() if has_rule(row)}
+
+
+# Complex numbers, and largest ones, beside which a difference is lost.
+NOT_GRADED = ("einsum('ij,jk,kl', s, c, s)", "nan_to_num(n)")
+GRADED = [(name, call) for name, call in CASES if has_rule(ROWS[name]) and f"{name}({call})" not in NOT_GRADED]
+# Calls of which a rule knows nothing: then the tape takes the gradient of the call.
+UNKNOWN = {"array([x, y])", "array([o, 1.0])", "einsum('ii', s)", "linalg.norm(s, 'nuc')"}
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize(("name", "call"), GRADED, ids=[f"{name}({call})" for name, call in GRADED])
+def test_gradients_of_steps_are_those_of_finite_differences(name: str, call: str) -> None:
+    """A rule's gradients, times a direction, are how fast an answer changes along it."""
+    function = function_named(name)
+    arguments, keywords = evaluated(lambda *arguments, **keywords: (arguments, keywords), call, ARRAYS)
+    inside = [leaf for leaf in leaves_of((arguments, keywords)) if not isinstance(leaf, str)]
+    floating = [place for place, leaf in enumerate(inside) if isinstance(leaf, np.ndarray) and leaf.dtype == float]
+    answer = function(*arguments, **keywords)
+    draw = np.random.RandomState(0)
+    parts = leaves(answer)
+    heads = [draw.normal(size=np.shape(part)).astype(np.asarray(part).dtype) for part in parts]
+    gradient = tuple(heads) if isinstance(answer, (list, tuple)) else heads[0]
+    found = rule_of(ROWS[name])(answer, gradient, *arguments, **keywords)
+    if f"{name}({call})" in UNKNOWN:
+        assert found is None
+        return
+    assert found is not None or not floating
+
+    def along(place: int, step: Any) -> float:
+        moved = [leaf + step if position == place else leaf for position, leaf in enumerate(inside)]
+        rest = iter(moved)
+        given, named_too = map_tree(
+            lambda leaf, _: leaf if isinstance(leaf, str) else next(rest), (arguments, keywords)
+        )
+        return sum(np.sum(head * part) for head, part in zip(heads, leaves(function(*given, **named_too)), strict=True))
+
+    for place in floating:
+        part = found[place] if place < len(found) else None
+        assert part is not None
+        assert np.shape(part) == np.shape(inside[place])
+        direction = 1e-6 * draw.normal(size=np.shape(part))
+        difference = (along(place, direction) - along(place, -direction)) / 2
+        np.testing.assert_allclose(np.sum(part * direction), difference, rtol=1e-5, atol=1e-12)
 
 
 # -- one place for a name ----------------------------------------------------------------------------------------------

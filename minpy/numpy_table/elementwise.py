@@ -41,7 +41,7 @@ ROWS = [
     Row("around", "elementwise", view="always"),
     Row("round", "elementwise", view="always", method=True),
     Row("round_", "elementwise", view="always"),
-    Row("nan_to_num", "elementwise", view="copy", differs="c"),
+    Row("nan_to_num", "elementwise", gradient="moving", view="copy", differs="c"),
     Row("isclose", "elementwise", 2, gradient="zero"),
     Row("clip", "elementwise", 3, differs="b", mixes="a a_min a_max min max", method=True),
     Row("select", "elementwise", 3, gradient="choosing", nests="several"),
