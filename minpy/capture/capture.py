@@ -144,8 +144,8 @@ class Capture:
 
     def _array(self, value: Any, name: str) -> Any:
         raw = raw_of(value)
-        known = (numpy.ndarray, FRONT_ENDS["mxnet"], FRONT_ENDS["numpy"])
-        if type(value) not in known or raw.dtype.kind not in "biufc" or not raw.dtype.isnative:
+        known = (numpy.ndarray, numpy.memmap, FRONT_ENDS["mxnet"], FRONT_ENDS["numpy"])
+        if type(value) not in known or raw.dtype.kind not in "biufc":
             raise self.recorder.refuse(f"{name} is an array of type {type(value).__name__} and dtype {raw.dtype}")
         position = len(self.inputs)
         variable_of = variable(f"argument{position}")
@@ -154,6 +154,8 @@ class Capture:
         contiguous = frozenset([position]) if raw.flags.c_contiguous else None
         storage = Storage(variable_of, None, fact, ARGUMENT, contiguous)
         self._storages.append(storage)
+        if type(value) is numpy.memmap:
+            self.recorder.mapped.add(id(storage))
         is_mxnet = type(value) is FRONT_ENDS["mxnet"]
         front = FRONT_ENDS["numpy"] if type(value) is FRONT_ENDS["numpy"] else None
         proxy = ArrayProxy(self.recorder, variable_of, fact, storage, front=front)

@@ -5,7 +5,6 @@ It has the methods of `NDArray` that are operators; these call the operators on 
 
 from __future__ import annotations
 
-import inspect
 import types
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
@@ -68,11 +67,13 @@ class NDArrayProxy:
         if name.startswith("__"):
             raise AttributeError(name)
         if name in OPERATORS or name in _MEMBERS:
-            member = inspect.getattr_static(FRONT_ENDS["mxnet"], name, None)
+            member = getattr(FRONT_ENDS["mxnet"], name, None)
             if isinstance(member, property) and member.fget is not None:
                 return member.fget(self)
             if isinstance(member, types.FunctionType):
                 return types.MethodType(member, self)
+        if name == "grad":
+            return getattr(self.inner, name)
         raise self.inner.recorder.refuse(f"an NDArray's attribute {name!r} is not traced")
 
     def _asked(self, *_: Any) -> NoReturn:

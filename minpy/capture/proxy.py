@@ -206,15 +206,29 @@ class ArrayProxy(numpy.lib.mixins.NDArrayOperatorsMixin, Traced):
         require_writable(self)
         store(self, self._call(numpy.sort, axis=axis, **keywords))
 
+    def partition(self, kth: Any, axis: int = -1, **keywords: Any) -> None:
+        """Sort in part, in place."""
+        require_writable(self)
+        store(self, self._call(numpy.partition, kth, axis=axis, **keywords))
+
+    def put(self, indices: Any, values: Any, mode: str = "raise") -> None:
+        """Set elements by their positions in the flat array."""
+        self._call(numpy.put, indices, values, mode=mode)
+
     def __getattr__(self, name: str) -> Any:
+        if name == "grad" and not self.chain and id(self.storage) in self.recorder.gradients:
+            return self.recorder.gradients[id(self.storage)]()
         if name in METHODS:
             function = METHODS[name]
+            if isinstance(function, numpy.ufunc):
+                return lambda *arguments, **keywords: function(self, *arguments, **keywords)
             return lambda *arguments, **keywords: self._call(function, *arguments, **keywords)
         if name in ("real", "imag"):
             return self._call(getattr(numpy, name))
         if name.startswith("_"):
             raise AttributeError(name)
-        raise self.recorder.refuse(f"an array's attribute {name!r} is not traced")
+        remedy = ": x.reshape(-1) is" if name == "flat" else ""
+        raise self.recorder.refuse(f"an array's attribute {name!r} is not traced{remedy}")
 
 
 _METHOD_NAMES = (

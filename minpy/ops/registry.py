@@ -157,7 +157,10 @@ def operator(
     if outputs is not None:
         made.outputs = outputs
     made.random = random
-    if is_ufunc or elementwise:
+    is_product = isinstance(function, numpy.ufunc) and function.signature is not None  # matmul
+    if is_product:
+        made.may_alias = False
+    elif is_ufunc or elementwise:
         made.shape_inference = same_shape if arity in (None, 1) else broadcasting
         made.may_alias, made.elementwise = False, True
         made.keeps_dtype = public
