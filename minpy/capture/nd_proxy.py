@@ -19,6 +19,7 @@ from minpy.capture.values import Traced
 from minpy.core import dispatch
 from minpy.core.array import FRONT_ENDS, Array
 from minpy.core.switches import is_np_shape
+from minpy.differentiation.trees import map_tree
 from minpy.ops.inference.reshaping import resolve_shape
 from minpy.ops.registry import OPERATORS
 
@@ -81,6 +82,14 @@ class NDArrayProxy:
 
     __bool__ = __int__ = __float__ = __index__ = __array__ = __contains__ = _asked
 
+    # Functions of NumPy compute with the elements as NumPy does.
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        return _wrapped_answer(getattr(ufunc, method)(*_unwrapped_nest(inputs), **_unwrapped_nest(options)))
+
+    def __array_function__(self, function: Any, types: Any, arguments: Any, keywords: Any) -> Any:
+        return _wrapped_answer(function(*_unwrapped_nest(arguments), **_unwrapped_nest(keywords)))
+
     def reshape(self, *lengths: Any, shape: Any = None, reverse: bool = False) -> NDArrayProxy:
         """Return the array in another shape, with MXNet's codes."""
         if shape is None:
@@ -104,6 +113,14 @@ class NDArrayProxy:
             raise self.inner.recorder.refuse("it stores into an NDArray by an array")
         value = unwrapped(value)
         setitem(self.inner, index, value.reshape(()) if isinstance(value, Traced) and value.size == 1 else value)
+
+
+def _unwrapped_nest(value: Any) -> Any:
+    return map_tree(lambda leaf, _: leaf.inner if isinstance(leaf, NDArrayProxy) else leaf, value)
+
+
+def _wrapped_answer(value: Any) -> Any:
+    return map_tree(lambda leaf, _: NDArrayProxy(leaf) if isinstance(leaf, ArrayProxy) else leaf, value)
 
 
 def wrapped(value: Any) -> Any:
@@ -140,7 +157,8 @@ def _binary(name: str) -> Callable[[Any, Any], Any]:
             raise self.inner.recorder.refuse("arithmetic of NDArrays that are not floating point, or with other arrays")
         if isinstance(other, (int, float, numpy.generic)):  # numbers take the dtype of the array
             other = numpy.asarray(other).astype(self.inner.dtype)
-        return getattr(FRONT_ENDS["mxnet"], name)(self, other)
+        answer = getattr(FRONT_ENDS["mxnet"], name)(self, other)
+        return answer.reshape((1,)) if "matmul" in name and not answer.ndim else answer
 
     return method
 
