@@ -15,7 +15,17 @@ import numpy
 
 from minpy.late import LateNamespace
 
-__all__ = ["EXCEPTIONS", "LIBRARIES", "MODULES", "MODULE_TYPES", "SAFE", "is_known", "is_numpy", "is_safe_exception"]
+__all__ = [
+    "EXCEPTIONS",
+    "LIBRARIES",
+    "MODULES",
+    "MODULE_TYPES",
+    "OF_PYTHON",
+    "SAFE",
+    "is_known",
+    "is_numpy",
+    "is_safe_exception",
+]
 
 # Modules whose members may be read; each of them is looked at again.
 MODULES = {
@@ -59,6 +69,8 @@ SAFE: set[Any] = {
     collections.Counter,
 }
 EXCEPTIONS = BaseException
+# The flag of classes that were made by a class statement.
+OF_PYTHON = 1 << 9
 MODULE_TYPES = (types.ModuleType, LateNamespace)
 
 

@@ -138,16 +138,16 @@ def _known_answer(recorder: Recorder, answer: Any) -> Any:
     return constant(recorder, answer) if isinstance(answer, (numpy.ndarray, numpy.generic)) else answer
 
 
-def _lies_in(recorder: Recorder, answer: Any, samples: Sequence[Any]) -> bool:
-    """Tell whether an answer lies in the memory of the first array, told by samples of all of them."""
+def _owner(recorder: Recorder, answer: Any, samples: Sequence[Any], arrays: Sequence[Traced]) -> int | None:
+    """Return the position of the array in whose memory an answer lies, told by samples of all; None: its own."""
     owners = [
         position
         for position, sample in enumerate(samples)
         if isinstance(sample, numpy.ndarray) and numpy.may_share_memory(answer, sample)
     ]
-    if any(owners):
-        raise recorder.refuse("an answer lies in the memory of another array than the first")
-    return bool(owners)
+    if len({id(arrays[position].storage) for position in owners}) > 1:
+        raise recorder.refuse("an answer lies in the memory of several arrays")
+    return owners[0] if owners else None
 
 
 def _sample(value: Any) -> Any:
@@ -200,16 +200,19 @@ def steps_of(
         with numpy.errstate(all="ignore"):
             filled = steps.fill(template, known)
             raw = function(*filled[0], **filled[1])
-        shares = True in [shares, *(_lies_in(recorder, each, known) for each in leaves_of(raw))]
+        parts = raw if isinstance(raw, (list, tuple)) else [raw]
+        owners = [0 if shares else _owner(recorder, part, known, arrays) for part in parts]
         answer = _known_answer(recorder, raw)
-        return viewed(recorder, function, template, arrays, answer) if shares and arrays else answer
+        return viewed(recorder, function, template, arrays, answer, owners) if arrays else answer
     inputs = [array.value for array in arrays]
     container: Any = None
     if fact is not None:
         facts = [fact]
+        owners = [None]
     else:
-        container, facts, may_share = _facts(recorder, function, template, arrays, kind)
-        shares = shares or may_share
+        container, facts, owners = _facts(recorder, function, template, arrays, kind)
+    if shares:
+        owners = [0] * len(facts)
     if operator is not None and container is None:
         replacement, given, attributes = operator
         values = [value_of(recorder, operand(recorder, value)) for value in given]
@@ -221,13 +224,13 @@ def steps_of(
     if kind in ("elementwise", "reduce"):
         note_order(arrays, answers)
     answer = answers[0] if container is None else several(container, answers)
-    return viewed(recorder, function, template, arrays, answer) if shares else answer
+    return viewed(recorder, function, template, arrays, answer, owners)
 
 
 def _facts(
     recorder: Recorder, function: Any, template: Any, arrays: Sequence[Traced], kind: str
-) -> tuple[Any, list[Fact], bool]:
-    """Return (class of the answers if there are several, their facts, whether they may be views of the first array)."""
+) -> tuple[Any, list[Fact], list[int | None]]:
+    """Return (class of the answers if there are several, their facts, the arrays that they may be views of)."""
 
     def call(*samples: Any) -> Any:
         positional, keywords = steps.fill(template, samples)
@@ -235,10 +238,10 @@ def _facts(
 
     with numpy.errstate(all="ignore"):
         if kind == "product":
-            return None, [shrunken(call, arrays)], False
+            return None, [shrunken(call, arrays)], [None]
         if kind == "reduce":
             axis, keepdims = template[1].get("axis"), bool(template[1].get("keepdims", False))
-            return None, [reduced(call, arrays[0], axis, keepdims)], False
+            return None, [reduced(call, arrays[0], axis, keepdims)], [None]
         samples = [_sample(array) for array in arrays] if kind == "elementwise" else [large(array) for array in arrays]
         row = row_of(function)
         if row is not None and row.sample:
@@ -249,7 +252,7 @@ def _facts(
     container = type(answer) if isinstance(answer, (tuple, list)) else None
     answers = [answer] if container is None else answer
     facts: list[Fact] = []
-    shares = False
+    owners: list[int | None] = []
     for each in answers:
         if not isinstance(each, (numpy.ndarray, numpy.generic)):
             raise recorder.refuse(f"{_called(function)} answers with a {type(each).__name__}, which depends on values")
@@ -257,8 +260,8 @@ def _facts(
         if kind == "elementwise":
             fact = fact._replace(shape=numpy.broadcast_shapes(fact.shape, *(array.shape for array in arrays)))
         facts.append(fact)
-        shares = shares or (not fact.scalar and _lies_in(recorder, each, samples))
-    return container, facts, shares
+        owners.append(None if fact.scalar else _owner(recorder, each, samples, arrays))
+    return container, facts, owners
 
 
 def _called(function: Any) -> str:

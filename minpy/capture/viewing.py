@@ -39,8 +39,15 @@ def note_order(arrays: Sequence[Traced], answers: Sequence[Traced]) -> None:
             answer.storage.contiguous = found
 
 
-def viewed(recorder: Recorder, function: Any, template: Any, arrays: Sequence[Traced], answer: Any) -> Any:
-    """Return an answer of a call, or several in a tuple or list, as views of the first array.
+def viewed(
+    recorder: Recorder,
+    function: Any,
+    template: Any,
+    arrays: Sequence[Traced],
+    answer: Any,
+    owners: Sequence[int | None],
+) -> Any:
+    """Return an answer of a call, or several in a tuple or list, as views of what they are views of.
 
     Parameters
     ----------
@@ -51,15 +58,17 @@ def viewed(recorder: Recorder, function: Any, template: Any, arrays: Sequence[Tr
     arrays : sequence of Traced
     answer : Traced, or tuple or list of Traced
         What it gives: each in a storage of its own, so far.
+    owners : sequence of int or None
+        Of each, the position of the array that it may be a view of.
     """
-    base = arrays[0]
-    frozen = [recorder.stand_in(recorder, one.value, one.fact, None, one.known) for one in arrays[1:]]
-    positional, keywords = steps.fill(template, [steps.Slot(0), *frozen])
     is_certain = function in _CERTAIN or getattr(function, "is_view_of_any", False)
 
-    def view(one: Any, index: int) -> Any:
-        if not isinstance(one, Traced) or one.scalar or base.scalar:
+    def view(one: Any, index: int, owner: int | None) -> Any:
+        if owner is None or not isinstance(one, Traced) or one.scalar or arrays[owner].scalar:
             return one
+        base = arrays[owner]
+        fixed = [recorder.stand_in(recorder, each.value, each.fact, None, each.known) for each in arrays]
+        positional, keywords = steps.fill(template, [*fixed[:owner], steps.Slot(0), *fixed[owner + 1 :]])
         step = ViewStep(function, positional, keywords, index, one.fact, is_certain)
         storage = base.storage
         if isinstance(function, Operator) and not recorder.writes:  # nothing will be written to: no need to run it
@@ -78,8 +87,8 @@ def viewed(recorder: Recorder, function: Any, template: Any, arrays: Sequence[Tr
         return recorder.stand_in(recorder, one.value, one.fact, storage, one.known, (*base.chain, step), base.front)
 
     if isinstance(answer, (tuple, list)):
-        return several(type(answer), [view(one, index) for index, one in enumerate(answer)])
-    return view(answer, 0)
+        return several(type(answer), [view(one, at, owners[at]) for at, one in enumerate(answer)])
+    return view(answer, 0, owners[0])
 
 
 def several(kind: Any, values: Sequence[Any]) -> Any:
