@@ -330,7 +330,7 @@ def test_the_text_of_a_plan() -> None:
         "def make(b0, tanh, k1, f2, contiguous, states):",
         "    def forward(arrays, out=()):",
         "        arrays = contiguous(arrays, states)",
-        "        a0 = arrays[0]",
+        "        a0, = arrays",
         "        tanh(a0, b0)                                         # t",
         "        k1(b0, b0)                                           # m",
         "        v2 = f2(b0)                                          # e",

@@ -19,6 +19,7 @@ from minpy.capture.storage import setitem, store
 from minpy.capture.values import Traced
 from minpy.core import dispatch
 from minpy.core.array import FRONT_ENDS, Array
+from minpy.core.switches import is_np_shape
 from minpy.ops.inference.reshaping import resolve_shape
 from minpy.ops.registry import OPERATORS
 
@@ -85,12 +86,16 @@ class NDArrayProxy:
             shape = lengths[0] if len(lengths) == 1 and not isinstance(lengths[0], int) else lengths
         return NDArrayProxy(self.inner.reshape(resolve_shape(self.shape, tuple(shape), reverse)))
 
+    def asnumpy(self) -> Any:
+        """Return an array of NumPy's, where what stands for the elements has it; others refuse."""
+        return self.inner.asnumpy()
+
     def __getitem__(self, index: Any) -> NDArrayProxy:
         parts = index if isinstance(index, tuple) else (index,)
         if not all(part is None or part is Ellipsis or isinstance(part, (int, slice)) for part in parts):
             raise self.inner.recorder.refuse("an NDArray is indexed with an array")
         found = self.inner[index]
-        return NDArrayProxy(found if found.ndim else found.reshape((1,)))
+        return NDArrayProxy(found if found.ndim or is_np_shape() else found.reshape((1,)))
 
     def __setitem__(self, index: Any, value: Any) -> None:
         parts = index if isinstance(index, tuple) else (index,)

@@ -36,6 +36,8 @@ __all__ = [
 # By NumPy function: (`handler(recorder, row, function, arguments, keywords)`, its row). Filled in `functions`.
 FUNCTION_HANDLERS: dict[Any, tuple[Callable[..., Any], Row]] = {}
 
+# What NumPy warns of, where a sample has few elements; the dtype of the answer does not depend on it.
+_OF_COUNTS = ("correction", "ddof")
 _NUMBERS = (bool, int, float, complex, numpy.generic)
 
 
@@ -240,12 +242,20 @@ def _facts(
         if kind == "product":
             return None, [shrunken(call, arrays)], [None]
         if kind == "reduce":
-            axis, keepdims = template[1].get("axis"), bool(template[1].get("keepdims", False))
+            options = template[1]
+            axis, keepdims = options.get("axis"), bool(options.get("keepdims", False))
+            template = template[0], {key: value for key, value in options.items() if key not in _OF_COUNTS}
             return None, [reduced(call, arrays[0], axis, keepdims)], [None]
-        samples = [_sample(array) for array in arrays] if kind == "elementwise" else [large(array) for array in arrays]
         row = row_of(function)
-        if row is not None and row.sample:
-            samples = [invertible(sample, row.sample) for sample in samples]
+        if kind == "elementwise":
+            samples = [_sample(array) for array in arrays]
+        else:
+            samples = [large(array) if array.known is None else array.known for array in arrays]
+            if row is not None and row.sample:
+                samples = [
+                    invertible(sample, row.sample) if array.known is None else sample
+                    for array, sample in zip(arrays, samples, strict=True)
+                ]
         answer = call(*samples)
         if VALUE_BASED and kind == "elementwise":
             _refuse_value_based(recorder, call, arrays, {})
@@ -260,8 +270,14 @@ def _facts(
         if kind == "elementwise":
             fact = fact._replace(shape=numpy.broadcast_shapes(fact.shape, *(array.shape for array in arrays)))
         facts.append(fact)
-        owners.append(None if fact.scalar else _owner(recorder, each, samples, arrays))
+        owner = None if fact.scalar else _owner(recorder, each, samples, arrays)
+        owners.append(0 if owner is None and _is_read_only(each) else owner)
     return container, facts, owners
+
+
+def _is_read_only(answer: Any) -> bool:
+    """Tell whether nothing may be stored into an answer: then it is kept as a view is."""
+    return isinstance(answer, numpy.ndarray) and not answer.flags.writeable
 
 
 def _called(function: Any) -> str:

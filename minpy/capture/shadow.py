@@ -46,7 +46,7 @@ from minpy.capture.objects import ObjectReads
 from minpy.capture.places import CaptureRefused, SourceLocation
 from minpy.capture.reads import Reads, attribute, item, keys, missing
 from minpy.capture.recorder import Recorder
-from minpy.capture.scalars import MATH, ScalarProxy, Scalars, call_math, is_dynamic
+from minpy.capture.scalars import MATH, ScalarProxy, Scalars, call_math, is_dynamic, pinned
 from minpy.capture.shadow_builtins import SHADOWED, may_be_read
 from minpy.capture.sources import ABSENT, contents, is_constant, module_member
 from minpy.capture.values import Traced
@@ -405,7 +405,7 @@ class ShadowFunctions(ObjectReads):
             if value in MATH:
                 return functools.partial(call_math, value)
             if value in CREATION:
-                return functools.partial(CREATION[value], self.recorder, value)
+                return functools.partial(_create, CREATION[value], self.recorder, value)
             if value in SAFE or value in FUNCTION_HANDLERS or containers.is_getter(value):
                 return value
         if kind is numpy.ufunc:
@@ -458,7 +458,7 @@ class ShadowFunctions(ObjectReads):
 
     def _callable(self, value: Any, name: str) -> Any:
         if value in CREATION:
-            return functools.partial(CREATION[value], self.recorder, value)
+            return functools.partial(_create, CREATION[value], self.recorder, value)
         if value in FUNCTION_HANDLERS or value in SAFE:
             return value
         if type(value) is types.MethodType:
@@ -498,6 +498,11 @@ class ShadowFunctions(ObjectReads):
         if isinstance(value, ForeignProxy):
             return type(value.__owner__)
         return containers.KINDS.get(type(value), type(value))
+
+
+def _create(handler: Any, recorder: Recorder, function: Any, *arguments: Any, **keywords: Any) -> Any:
+    """Call a function of NumPy that makes arrays: of numbers that change, of what they are."""
+    return handler(recorder, function, *pinned(arguments), **pinned(keywords))
 
 
 def _codes_of(code: types.CodeType) -> Iterator[types.CodeType]:

@@ -74,11 +74,13 @@ def viewed(
         if isinstance(function, Operator) and not recorder.writes:  # nothing will be written to: no need to run it
             step = step._replace(is_certain=None)
         elif not is_certain:
-            where = _kinds_of_memory(base, step)
+            where, is_writable = _kinds_of_memory(base, step)
             if all(where):
                 step = step._replace(is_certain=True)
             elif not any(where):
-                return one
+                if is_writable:
+                    return one
+                step = step._replace(is_certain=None)
             elif storage.contiguous is not None:
                 one.storage.assumed |= storage.contiguous
                 storage.assumed |= storage.contiguous
@@ -96,8 +98,11 @@ def several(kind: Any, values: Sequence[Any]) -> Any:
     return kind(*values) if hasattr(kind, "_fields") else kind(values)
 
 
-def _kinds_of_memory(base: Traced, step: ViewStep) -> list[bool]:
-    """Tell whether a step gives a view if the storage lies in the order of C, with gaps, and in that of Fortran."""
+def _kinds_of_memory(base: Traced, step: ViewStep) -> tuple[list[bool], bool]:
+    """Tell whether a step gives a view if the storage lies in the order of C, with gaps, and in that of Fortran.
+
+    And whether NumPy lets what it gives be written to.
+    """
     shape, dtype = base.storage.fact.shape, base.storage.fact.dtype
     with_gaps = numpy.empty(tuple(length + 1 for length in shape), dtype)
     samples = (
@@ -112,7 +117,7 @@ def _kinds_of_memory(base: Traced, step: ViewStep) -> list[bool]:
             for one in (*base.chain, step):
                 part = called_on(one, part)
         found.append(numpy.may_share_memory(part, sample))
-    return found
+    return found, not isinstance(part, numpy.ndarray) or part.flags.writeable
 
 
 def called_on(step: ViewStep, sample: numpy.ndarray) -> Any:
