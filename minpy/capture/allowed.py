@@ -20,6 +20,7 @@ __all__ = [
     "LIBRARIES",
     "MODULES",
     "MODULE_TYPES",
+    "OF_PYTHON",
     "SAFE",
     "changing_reason",
     "is_known",
@@ -71,6 +72,8 @@ SAFE: set[Any] = {
     collections.Counter,
 }
 EXCEPTIONS = BaseException
+# The flag of classes that were made by a class statement.
+OF_PYTHON = 1 << 9
 MODULE_TYPES = (types.ModuleType, LateNamespace)
 
 

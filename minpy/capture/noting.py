@@ -140,16 +140,16 @@ def _known_answer(recorder: Recorder, answer: Any) -> Any:
     return constant(recorder, answer) if isinstance(answer, (numpy.ndarray, numpy.generic)) else answer
 
 
-def _lies_in(recorder: Recorder, answer: Any, samples: Sequence[Any]) -> bool:
-    """Tell whether an answer lies in the memory of the first array, told by samples of all of them."""
+def _owner(recorder: Recorder, answer: Any, samples: Sequence[Any], arrays: Sequence[Traced]) -> int | None:
+    """Return the position of the array in whose memory an answer lies, told by samples of all; None: its own."""
     owners = [
         position
         for position, sample in enumerate(samples)
         if isinstance(sample, numpy.ndarray) and numpy.may_share_memory(answer, sample)
     ]
-    if any(owners):
-        raise recorder.refuse("an answer lies in the memory of another array than the first")
-    return bool(owners)
+    if len({id(arrays[position].storage) for position in owners}) > 1:
+        raise recorder.refuse("an answer lies in the memory of several arrays")
+    return owners[0] if owners else None
 
 
 def _sample(value: Any) -> Any:
@@ -202,16 +202,19 @@ def steps_of(
         with numpy.errstate(all="ignore"):
             filled = steps.fill(template, known)
             raw = function(*filled[0], **filled[1])
-        shares = True in [shares, *(_lies_in(recorder, each, known) for each in leaves_of(raw))]
+        parts = raw if isinstance(raw, (list, tuple)) else [raw]
+        owners = [0 if shares else _owner(recorder, part, known, arrays) for part in parts]
         answer = _known_answer(recorder, raw)
-        return viewed(recorder, function, template, arrays, answer) if shares and arrays else answer
+        return viewed(recorder, function, template, arrays, answer, owners) if arrays else answer
     inputs = [array.value for array in arrays]
     container: Any = None
     if fact is not None:
         facts = [fact]
+        owners = [None]
     else:
-        container, facts, may_share = _facts(recorder, function, template, arrays, kind)
-        shares = shares or may_share
+        container, facts, owners = _facts(recorder, function, template, arrays, kind)
+    if shares:
+        owners = [0] * len(facts)
     if operator is not None and container is None:
         replacement, given, attributes = operator
         values = [value_of(recorder, operand(recorder, value)) for value in given]
@@ -223,13 +226,13 @@ def steps_of(
     if kind in ("elementwise", "reduce"):
         note_order(arrays, answers)
     answer = answers[0] if container is None else several(container, answers)
-    return viewed(recorder, function, template, arrays, answer) if shares else answer
+    return viewed(recorder, function, template, arrays, answer, owners)
 
 
 def _facts(
     recorder: Recorder, function: Any, template: Any, arrays: Sequence[Traced], kind: str
-) -> tuple[Any, list[Fact], bool]:
-    """Return (class of the answers if there are several, their facts, whether they may be views of the first array)."""
+) -> tuple[Any, list[Fact], list[int | None]]:
+    """Return (class of the answers if there are several, their facts, the arrays that they may be views of)."""
 
     def call(*samples: Any) -> Any:
         positional, keywords = steps.fill(template, samples)
@@ -237,12 +240,12 @@ def _facts(
 
     with numpy.errstate(all="ignore"):
         if kind == "product":
-            return None, [shrunken(call, arrays)], False
+            return None, [shrunken(call, arrays)], [None]
         if kind == "reduce":
             options = template[1]
             axis, keepdims = options.get("axis"), bool(options.get("keepdims", False))
             template = template[0], {key: value for key, value in options.items() if key not in _OF_COUNTS}
-            return None, [reduced(call, arrays[0], axis, keepdims)], False
+            return None, [reduced(call, arrays[0], axis, keepdims)], [None]
         row = row_of(function)
         if kind == "elementwise":
             samples = [_sample(array) for array in arrays]
@@ -259,7 +262,7 @@ def _facts(
     container = type(answer) if isinstance(answer, (tuple, list)) else None
     answers = [answer] if container is None else answer
     facts: list[Fact] = []
-    shares = False
+    owners: list[int | None] = []
     for each in answers:
         if not isinstance(each, (numpy.ndarray, numpy.generic)):
             raise recorder.refuse(f"{_called(function)} answers with a {type(each).__name__}, which depends on values")
@@ -267,8 +270,9 @@ def _facts(
         if kind == "elementwise":
             fact = fact._replace(shape=numpy.broadcast_shapes(fact.shape, *(array.shape for array in arrays)))
         facts.append(fact)
-        shares = shares or (not fact.scalar and (_is_read_only(each) or _lies_in(recorder, each, samples)))
-    return container, facts, shares
+        owner = None if fact.scalar else _owner(recorder, each, samples, arrays)
+        owners.append(0 if owner is None and _is_read_only(each) else owner)
+    return container, facts, owners
 
 
 def _is_read_only(answer: Any) -> bool:

@@ -46,7 +46,7 @@ def call_operator(
     if operator.may_alias and not as_ndarrays:
         numbers = iter(range(len(arrays)))
         slots = tuple(Slot(next(numbers)) if isinstance(value, Traced) else value for value in values)
-        answers = viewed(recorder, operator, (slots, attributes), arrays, answers)
+        answers = viewed(recorder, operator, (slots, attributes), arrays, answers, [0] * len(answers))
     return dispatch.visible(operator, answers, attributes) if len(answers) > 1 else answers[0]
 
 

@@ -23,6 +23,7 @@ from minpy.capture.allowed import (
     LIBRARIES,
     MODULE_TYPES,
     MODULES,
+    OF_PYTHON,
     SAFE,
     changing_reason,
     is_known,
@@ -55,8 +56,6 @@ from minpy.core.operator import Operator
 
 __all__ = ["ShadowFunctions"]
 
-# The flag of classes that were made by a class statement.
-_OF_PYTHON = 1 << 9
 _COROUTINES = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 _REMEDY = "changes of which are not noticed: pass what it needs as an argument"
 
@@ -407,7 +406,7 @@ class ShadowFunctions(ObjectReads):
             return self._partial(value, name)
         if isinstance(value, type):
             return self._class(value, name)
-        if callable(value) and not kind.__flags__ & _OF_PYTHON:  # no code of a user's tells its hash
+        if callable(value) and not kind.__flags__ & OF_PYTHON:  # no code of a user's tells its hash
             if value in SHADOWED:
                 return self._builtin(value, name)
             if value in MATH:
@@ -467,7 +466,7 @@ class ShadowFunctions(ObjectReads):
         if containers.is_plain_namedtuple(value):
             return value
         top = value.__module__.split(".")[0]
-        if top in LIBRARIES or not value.__flags__ & _OF_PYTHON:
+        if top in LIBRARIES or not value.__flags__ & OF_PYTHON:
             return self._opaque(value, name)
         return ClassProxy(self, value, name)
 
