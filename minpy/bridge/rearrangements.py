@@ -286,9 +286,14 @@ def _diagonal(x: Any, /, *, offset: int = 0) -> Any:
     return _version("diagonal")(x, offset, -2, -1)
 
 
+@_composes("trace")
+def _trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
+    return anp.sum(_version("diagonal")(a if dtype is None else a.astype(dtype), offset, axis1, axis2), axis=-1)
+
+
 @_composes("linalg.trace")
-def _trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
-    return anp.sum(_version("diagonal")(x if dtype is None else x.astype(dtype), offset, -2, -1), axis=-1)
+def _trace_of_matrices(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
+    return _trace(x, offset, -2, -1, dtype)
 
 
 @_composes("linalg.svd")
@@ -463,9 +468,3 @@ def _at_least(name: str, alone: Callable[[Any], Any]) -> None:
 
 for _name, _alone in (("atleast_1d", anp.atleast_1d), ("atleast_2d", anp.atleast_2d), ("atleast_3d", anp.atleast_3d)):
     _at_least(_name, _alone)
-
-
-@_composes("trace")
-def _trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
-    total = anp.sum(COMPOSITIONS[numpy.diagonal](a, offset, axis1, axis2), axis=-1)
-    return total if dtype is None else total.astype(dtype)
