@@ -146,7 +146,7 @@ def operator(
         visible_outputs=visible_outputs,
         auxiliary=auxiliary,
     )
-    if has_forms:
+    if isinstance(made, WithNumberForms):
         made.find_form = OPERATORS.__getitem__
     if synonyms:
         made.signature = replace(made.signature, synonyms=dict(synonyms))
