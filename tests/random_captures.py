@@ -34,7 +34,7 @@ Choice = TypeVar("Choice")
 Pick = Callable[[Sequence[Any]], Any]
 
 # What programs may do beyond reading what changes: see `_Grammar`.
-FEATURES = ("reads", "types", "identity", "writes", "stores", "values", "names", "calls")
+FEATURES = ("reads", "types", "identity", "writes", "stores", "values", "names", "calls", "results")
 
 SETUP = '''
 class Config:
@@ -399,13 +399,13 @@ class _Grammar:
             lines += self.statement()
         values = [self.array() for _ in range(2)]
         name = self.pick(self.names[::-1])
-        if self.feature not in ("identity", "writes"):  # results are no arguments, and depend on one
+        if self.feature != "results":  # results are no arguments, and depend on one
             name, *values = (f"({value} + 0 * np.sum(x))" for value in (name, *values))
         results = [
             name, values[0], f"({values[0]}, np.sum({name}))", f"{{'a': {values[0]}, 'b': [{name}, {self.scalar()}]}}",
             f"np.sum({values[0]})", f"{name}[1:4] * 2", f"{name}.reshape(2, 3)", f"({values[0]}, {values[1]})",
         ]  # fmt: skip
-        if self.feature in ("identity", "writes"):
+        if self.feature == "results":
             results += ["x", "(x, y)", f"({name}, {name})", "x[1:]", f"[{values[0]}, y]"]
         lines += [f"return {self.pick(results)}"]
         return "\n".join(["def f(x, y):", *(f"    {line}" for line in lines)])
