@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from minpy.capture.facts import Fact, fact_of, large
-from minpy.capture.noting import made, operand, value_of
+from minpy.capture.noting import front_of, made, operand, value_of
 from minpy.capture.proxy import ArrayProxy
 from minpy.capture.recorder import Recorder
 from minpy.capture.scalars import pinned
@@ -42,7 +42,8 @@ def call_operator(
         raise recorder.refuse(f"it calls {operator.__name__} on arrays of integers")
     facts = _facts(operator, values, attributes)
     node = recorder.node(operator, [value_of(recorder, value) for value in values], attributes)
-    answers = tuple(made(recorder, node, fact, index) for index, fact in enumerate(facts))
+    front = None if as_ndarrays else front_of(arrays)
+    answers = tuple(made(recorder, node, fact, index, front) for index, fact in enumerate(facts))
     if operator.may_alias and not as_ndarrays:
         numbers = iter(range(len(arrays)))
         slots = tuple(Slot(next(numbers)) if isinstance(value, Traced) else value for value in values)
