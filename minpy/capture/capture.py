@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 import numpy
 
 from minpy.capture.facts import Fact
+from minpy.capture.forwards import traced_facts
 from minpy.capture.nd_proxy import NDArrayProxy, wrapped
 from minpy.capture.proxy import ArrayProxy
 from minpy.capture.reads import Reads
@@ -111,6 +112,7 @@ class Capture:
         self.policy = policy
         self.reads = Reads()
         self.recorder = Recorder(GraphBuilder(), title, ArrayProxy)
+        self.recorder.facts_of = traced_facts
         self.recorder.draws, self.recorder.writes, self.recorder.falls_back = draws, writes, True
         self.shadow = ShadowFunctions(self.recorder, self.reads, "forward", wrapped)
         self.shadow.capture = self

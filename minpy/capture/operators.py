@@ -31,7 +31,7 @@ def call_operator(
     inputs, attributes = pinned(list(inputs)), pinned(attributes)
     recorder: Recorder = next(value.recorder for value in inputs if isinstance(value, Traced))
     if not operator.builtin:
-        raise recorder.refuse(f"it calls {operator.__name__}, an operator of a user")
+        return _call_of_user(recorder, operator, inputs, attributes, as_ndarrays)
     if operator.random or operator.auxiliary or operator.uses_training:
         raise recorder.refuse(f"it calls {operator.__name__}, which draws numbers, has states, or acts as in training")
     values = [value if value is None else operand(recorder, value) for value in inputs]
@@ -49,6 +49,23 @@ def call_operator(
         slots = tuple(Slot(next(numbers)) if isinstance(value, Traced) else value for value in values)
         answers = viewed(recorder, operator, (slots, attributes), arrays, answers, [0] * len(answers))
     return dispatch.visible(operator, answers, attributes) if len(answers) > 1 else answers[0]
+
+
+def _call_of_user(
+    recorder: Recorder, operator: Any, inputs: list[Any], attributes: dict[str, Any], as_ndarrays: bool
+) -> Any:
+    """Answer a call of a user's operator, which stays one node: its gradient is that of its rules."""
+    if recorder.facts_of is None:
+        raise recorder.refuse(f"it calls {operator.__name__}, an operator of a user")
+    values = [operand(recorder, value) for value in inputs]
+    node = recorder.node(operator, [value_of(recorder, value) for value in values], attributes)
+    known = [value if isinstance(value, Traced) else numpy.asarray(value) for value in values]
+    facts = recorder.facts_of(node, [(value.shape, value.dtype) for value in known])
+    if facts is None:
+        raise recorder.refuse(f"it calls {operator.__name__}, an operator of a user that cannot be captured")
+    front = None if as_ndarrays else front_of([value for value in values if isinstance(value, Traced)])
+    answers = tuple(made(recorder, node, fact, index, front) for index, fact in enumerate(facts))
+    return dispatch.visible(operator, answers, attributes) if len(answers) > 1 or node.returns_tuple else answers[0]
 
 
 def _facts(operator: Any, values: Sequence[Any], attributes: dict[str, Any]) -> list[Fact]:

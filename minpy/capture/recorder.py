@@ -76,6 +76,9 @@ class Recorder:
         Whether the function runs as it is written where a step fails, so that it may catch the error.
     failed : bool
         Whether something was refused.
+    facts_of : callable or None
+        Gives the facts of what a node of a user's operator computes, where these stay nodes of their own; None where
+        they are replaced by what they compute.
     gradients : dict of int to callable
         What gives the proxy of the gradient of an array that was read, by the id of its storage.
     mapped : set of int
@@ -99,6 +102,7 @@ class Recorder:
         self.codes: set[types.CodeType] = set()
         self.writes = self.draws = self.ended = self.failed = self.falls_back = False
         self.written: list[Any] = []
+        self.facts_of: Callable[..., Any] | None = None
         self.gradients: dict[int, Callable[[], Any]] = {}
         self.mapped: set[int] = set()
 
