@@ -72,6 +72,9 @@ class Recorder:
         Whether arguments may be written to; whether operators may draw numbers, have states and act as in training.
     written : list of Storage
         What was written to.
+    facts_of_user : callable or None
+        Gives what the outputs of a user's operator are, for a node and the shapes and dtypes of its inputs; without,
+        users' operators are not called.
     falls_back : bool
         Whether the function runs as it is written where a step fails, so that it may catch the error.
     failed : bool
@@ -95,6 +98,7 @@ class Recorder:
         self.codes: set[types.CodeType] = set()
         self.writes = self.draws = self.ended = self.failed = self.falls_back = False
         self.written: list[Any] = []
+        self.facts_of_user: Any = None
 
     def require_going_on(self) -> None:
         """Raise an error where something is done to a proxy after its capture.
