@@ -83,7 +83,7 @@ def test_of_mxnets_arrays_with_attributes():
 
 def test_an_operator_with_effects_runs_as_written(capsys):
     compiled = mx.compile(lambda x: printed(x) + 1)
-    with pytest.warns(mx.compiling.CompileWarning, match="printed, an operator of a user that cannot be captured"):
+    with pytest.warns(mx.compiling.CompileWarning, match="printed.*of a user"):
         compiled(np.ones(2))
     compiled(np.ones(2))
     assert capsys.readouterr().out == "called\n" * 2

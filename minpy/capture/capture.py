@@ -35,8 +35,9 @@ from minpy.capture.shadow import ShadowFunctions
 from minpy.capture.tracer import run_traced
 from minpy.capture.values import ARGUMENT, Storage
 from minpy.core.array import FRONT_ENDS, Array, raw_of
+from minpy.differentiation.trees import leaves_of
 from minpy.graph.builder import GraphBuilder
-from minpy.graph.ir import Value, variable
+from minpy.graph.ir import Node, Value, variable
 
 __all__ = ["Capture", "Captured", "Policy"]
 
@@ -112,11 +113,11 @@ class Capture:
         self.policy = policy
         self.reads = Reads()
         self.recorder = Recorder(GraphBuilder(), title, ArrayProxy)
-        self.recorder.facts_of = traced_facts
         self.recorder.draws, self.recorder.writes, self.recorder.falls_back = draws, writes, True
         self.shadow = ShadowFunctions(self.recorder, self.reads, "forward", wrapped)
         self.shadow.capture = self
         self.inputs: list[Value] = []
+        self.recorder.facts_of_user = self._facts_of_user
         self._storages: list[Storage] = []
 
     def argument(self, value: Any, name: str | None = None) -> Any:
@@ -143,6 +144,15 @@ class Capture:
         if known is None:
             known = self.shadow.proxies[id(value)] = value, self._array(value, name)
         return known[1]
+
+    def _facts_of_user(self, node: Node, facts: Any) -> list[Fact] | None:
+        """Return what a user's operator gives; its function is captured for that, and what it reads is noted."""
+        reads = Reads()
+        found = traced_facts(node, facts, reads)
+        if found is not None:
+            reads.forget_arrays()
+            self.reads.adopt(reads)
+        return found
 
     def _array(self, value: Any, name: str) -> Any:
         raw = raw_of(value)
@@ -173,11 +183,21 @@ class Capture:
         """
         try:
             shadow = self.shadow.function(function)
-            outputs = run_traced(self.recorder, self.shadow.called, shadow, args, kwargs)
+            outputs = run_traced(self.recorder, self._outputs, shadow, args, kwargs)
             return self._captured(outputs)
         finally:
             self.shadow.close()
             self.recorder.ended = True
+            self.recorder.facts_of_user = None
+
+    def _outputs(self, shadow: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """Return what a shadow returns, all views read once more: there are no steps after that."""
+        outputs = self.shadow.called(shadow, args, kwargs)
+        for leaf in leaves_of(outputs):
+            inner = leaf.inner if isinstance(leaf, NDArrayProxy) else leaf
+            if isinstance(inner, ArrayProxy):
+                inner.value  # noqa: B018
+        return outputs
 
     def _captured(self, outputs: Any) -> Captured:
         written = self.recorder.written

@@ -72,13 +72,13 @@ class Recorder:
         Whether arguments may be written to; whether operators may draw numbers, have states and act as in training.
     written : list of Storage
         What was written to.
+    facts_of_user : callable or None
+        Gives what the outputs of a user's operator are, for a node and the shapes and dtypes of its inputs; without,
+        users' operators are not called.
     falls_back : bool
         Whether the function runs as it is written where a step fails, so that it may catch the error.
     failed : bool
         Whether something was refused.
-    facts_of : callable or None
-        Gives the facts of what a node of a user's operator computes, where these stay nodes of their own; None where
-        they are replaced by what they compute.
     gradients : dict of int to callable
         What gives the proxy of the gradient of an array that was read, by the id of its storage.
     mapped : set of int
@@ -102,7 +102,7 @@ class Recorder:
         self.codes: set[types.CodeType] = set()
         self.writes = self.draws = self.ended = self.failed = self.falls_back = False
         self.written: list[Any] = []
-        self.facts_of: Callable[..., Any] | None = None
+        self.facts_of_user: Any = None
         self.gradients: dict[int, Callable[[], Any]] = {}
         self.mapped: set[int] = set()
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy
 
-from minpy.capture import containers
+from minpy.capture import containers, ours
 from minpy.capture.allowed import (
     EXCEPTIONS,
     LIBRARIES,
@@ -305,6 +305,8 @@ class ShadowFunctions(ObjectReads):
         self, name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0
     ) -> Any:
         """Answer `import` inside a function: modules that are known, and there already."""
+        if type(fromlist) is list and name.split(".")[0] in LIBRARIES:  # C code that is called imports so
+            return builtins.__import__(name, {}, {}, fromlist)
         module = sys.modules.get(name)
         if level or type(module) not in MODULE_TYPES or not is_known(module):
             raise self.refuse(f"it imports {name}")
@@ -481,6 +483,10 @@ class ShadowFunctions(ObjectReads):
             self.note(attribute, value, "__func__", value.__func__, name)
             return types.MethodType(self.function(value.__func__, name), self.shadow_of(value.__self__, name))
         module = str(getattr(value, "__module__", None))
+        if module.startswith("minpy."):
+            found = ours.stands_for(self, value, module)
+            if found is not None:
+                return found
         if module.split(".")[0] in LIBRARIES:
             return self._opaque(value, f"{name} ({module}.{value.__name__})")
         return self.function(value, name)
@@ -498,8 +504,8 @@ class ShadowFunctions(ObjectReads):
             return operator
         if operator.builtin:
             raise self.refuse(f"{name} draws numbers, has states, or acts as in training")
-        if self.recorder.facts_of is not None and not operator.is_method and type(operator) is Operator:
-            return operator
+        if self.recorder.facts_of_user is not None and not operator.is_method and operator.visible_outputs is None:
+            return operator  # a node: its rules are its own
         if operator.kind != "numpy" or operator.is_method or operator.visible_outputs is not None:
             raise self.refuse(f"{name} is an operator of a user that is not followed")
         inner = self.function(operator.forward, name)
