@@ -731,7 +731,9 @@ def test_the_tape_and_the_rules_of_steps_agree(name: str, call: str) -> None:
 
 # Modules with lists of names of NumPy's functions beside the table, and why.
 LISTED = {
+    "backends/native/": "what is lowered to native code, and how",
     "capture/proxy": "methods of a stand-in",
+    "capture/scalars": "what Python itself computes of numbers",
     "capture/viewing": "what is a view whatever the strides",
     "capture/shadow": "what a function may look up",
     "contrib/amp/lists": "MXNet's operators",
@@ -741,6 +743,7 @@ LISTED = {
     "inspection/": "MXNet's operators, and columns of a table",
     "ndarray/": "MXNet's operators",
     "numpy_dispatch_protocol": "what MXNet's own tests list",
+    "ops/index": "MXNet's operators",
     "ops/numpy/named_elementwise": "MXNet's operators of an array and a number",
     "symbol/numpy/shapes": "functions that are translated alike",
 }
