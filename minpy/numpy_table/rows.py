@@ -64,7 +64,8 @@ class Row(NamedTuple):
         The module of `minpy.numpy_table.gradients` that has the gradient of a step which is no operator; 'zero' where
         there is none, as nothing follows what the function answers; '' where the tape takes the gradient of the call.
     view : str
-        'always' where the answer may lie in an array's memory; or the arguments with which it may.
+        'always' where the answer lies in an array's memory, whatever its strides; 'sometimes' where that depends on
+        strides, values or dtypes; or the argument with which it may.
     scalar : bool
         Whether it gives a scalar where the answer has no axes, never an array.
     results : str
