@@ -27,9 +27,11 @@ from minpy.capture.values import Traced
 from minpy.core.array import FRONT_ENDS, Array, raw_of
 from minpy.core.operator import Operator
 from minpy.differentiation.trees import leaves_of
+from minpy.late import LateNamespace
 
 __all__ = ["ShadowFunctions"]
 
+_MODULE_TYPES = (types.ModuleType, LateNamespace)
 _MODULES = {"cmath", "math", "minpy", "minpy.ndarray", "numpy", "numpy.fft", "numpy.linalg", "scipy", "scipy.special"}
 _BUILTIN_NAMES = (
     "abs all any bool complex dict divmod enumerate filter float frozenset int isinstance len list map max min pow "
@@ -187,7 +189,7 @@ class ShadowFunctions:
         kind = type(value)
         if isinstance(value, PLAIN) or (kind is frozenset and all(isinstance(one, PLAIN) for one in value)):
             return value
-        if kind is types.ModuleType:
+        if kind in _MODULE_TYPES:
             return ModuleProxy(self, value, name)
         if isinstance(value, type):
             return self._class(value, name)
@@ -301,7 +303,7 @@ class ShadowFunctions:
             value = getattr(module, name)
         except AttributeError:
             raise self._refuse(f"{path} is not there") from None
-        if type(value) is types.ModuleType and not _is_known(value):
+        if type(value) in _MODULE_TYPES and not _is_known(value):
             raise self._refuse(f"{path} is not known to be free of effects")
         return self.value(value, attribute, module, name, path)
 

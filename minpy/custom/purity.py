@@ -334,13 +334,14 @@ class _Reader:
         if isinstance(node, ast.Attribute):
             _refuse_private(node.attr)
             module = self.resolve(node.value)
-            kind = type(module)
-            if not isinstance(module, ModuleType) or kind.__getattribute__ is not ModuleType.__getattribute__:
+            if not isinstance(module, ModuleType) or type(module).__getattribute__ is not ModuleType.__getattribute__:
                 raise _Impure
+            names = vars(module)  # of which some may be late: it is a plain module from then on
+            kind = type(module)
             if kind is not ModuleType and hasattr(kind, node.attr):
                 raise _Impure
             self.modules[id(module)] = module, kind
-            return self.found(vars(module), node.attr)
+            return self.found(names, node.attr)
         if not isinstance(node, ast.Name) or node.id in self.locals:
             raise _Impure
         _refuse_private(node.id)

@@ -13,7 +13,7 @@ from minpy.core.array import Array
 from minpy.core.base import BaseOperator
 from minpy.core.errors import ArgumentError
 from minpy.core.nodes import attach_outputs, record_node
-from minpy.core.rules import Target
+from minpy.core.rules import OutputBuffer
 from minpy.core.state import state
 from minpy.graph.compiled import Compiled
 from minpy.graph.frame import Frame, start
@@ -23,7 +23,7 @@ from minpy.graph.replaying import replayed_gradients
 __all__ = ["GraphOperator", "call_graph"]
 
 _MOST_PLANS = 64
-_NOTHING: Mapping[int, Target] = MappingProxyType({})
+_NOTHING: Mapping[int, OutputBuffer] = MappingProxyType({})
 
 
 class _Plan:
@@ -50,7 +50,7 @@ class GraphOperator(BaseOperator):
     """
 
     builtin = True
-    is_compiled = True
+    takes_buffers = True
     gradient_source = "its graph"
 
     def __init__(self, compiled: Compiled, name: str = "graph") -> None:
@@ -77,7 +77,7 @@ class GraphOperator(BaseOperator):
         attributes: dict[str, Any],
         gradient: Any,
         needed: Sequence[int],
-        targets: Mapping[int, Target] = _NOTHING,
+        targets: Mapping[int, OutputBuffer] = _NOTHING,
     ) -> list[Any]:
         """Return the gradients of the variables at the positions `needed`, in `targets` if nothing can fail."""
         frame: Frame = arguments[-1]
