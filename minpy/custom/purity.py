@@ -183,6 +183,8 @@ def _is_same(found: Any, expected: Any) -> bool:
         return False
     if type(found) is tuple:
         return len(found) == len(expected) and all(map(_is_same, found, expected))
+    if found != expected and found == found:
+        return False
     return type(found) in _CONSTANT_TYPES and repr(found) == repr(expected)
 
 

@@ -232,7 +232,8 @@ class NDArray(Members):
         """Return a copy as a `numpy.ndarray`; the copy is not recorded."""
         if local.code is not None:
             caller: Any = sys._getframe(1)
-            if caller.f_code is local.code and caller.f_back is local.frame:
+            # In another order of memory sums may have other last bits than those of a copy.
+            if caller.f_code is local.code and caller.f_back is local.frame and self._data.flags.c_contiguous:
                 return self._data.view()
         return self._data.copy()
 
