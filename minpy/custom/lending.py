@@ -99,8 +99,8 @@ _methods: dict[int, _Method] = {}
 
 def method_of(
     op: CustomOp, method: str, values: Sequence[Any], arguments: list[Any] | None
-) -> tuple[Callable[..., None], CodeType | None]:
-    """Return (the method, to be called by position; its code if buffers may be lent to it, else None).
+) -> tuple[Callable[..., None], MethodCapture | None]:
+    """Return (the method, to be called by position; its capture if buffers may be lent to it, else None).
 
     Buffers are lent if a capture of the method is valid, and if it finds what it looks for in `self`, which must be
     `op`: `assign` in `CustomOp`, and values in the instance. None of the class's code runs to find that out, as
@@ -140,13 +140,13 @@ def method_of(
         kind = known.kind_of(arguments)
     for capture in kind.captures:
         if capture.is_valid(function, own, classes):
-            return bound, code
+            return bound, capture
     if known.is_due(kind):
         made = capture_method(op, function, values)
         if made is not None:
             kind.captures = (made, *kind.captures[: _CAPTURES - 1])
             if made.is_valid(function, own, classes):
-                return bound, code
+                return bound, made
     return bound, None
 
 
