@@ -261,6 +261,45 @@ class ChangedAfterAssigning(Base):
         np.multiply(y, 0, y)
 
 
+class NDArrayChangedAfterAssigning(Base):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        y = in_data[0] * 2
+        self.assign(out_data[0], req[0], y)
+        y += 1
+
+
+class ViewChangedAfterAssigning(Base):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        y = in_data[0] * 2
+        part = y[1:]
+        self.assign(out_data[0], req[0], y)
+        part[:] = 7
+
+
+class ArrayChangedAfterSharing(Base):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        x = in_data[0].asnumpy() * 2
+        y = nd.array(x)
+        x += 1
+        self.assign(out_data[0], req[0], y)
+
+
+class NDArrayChangedAfterSharing(Base):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        y = in_data[0] * 2
+        x = y.asnumpy()
+        y[:] = 7
+        self.assign(out_data[0], req[0], x)
+
+
+class StoredAfterAssigning(Base):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        y = nd.array(in_data[0].asnumpy() * 2)
+        self.assign(out_data[0], req[0], y)
+        out_data[0][:] = 3
+        self.assign(out_data[0], "add", y)
+
+
 class Sorted(Base):
     def forward(self, is_train, req, in_data, out_data, aux):
         x = in_data[0].asnumpy()
@@ -537,7 +576,9 @@ class Decorated(Base):
 
 IMPURE = [
     InPlace, Item, Slice, OutKeyword, OutByPosition, UnaryOutByPosition, ClipIntoItself, ChangedAfterAssigning, Sorted,
-    Filled, Flags, Stored, Appended, Global, ThroughATable, Comprehension, Walrus, TryFinally, Nested, LambdaDefault,
+    NDArrayChangedAfterAssigning, ViewChangedAfterAssigning, ArrayChangedAfterSharing, NDArrayChangedAfterSharing,
+    StoredAfterAssigning, Filled, Flags, Stored, Appended, Global,
+    ThroughATable, Comprehension, Walrus, TryFinally, Nested, LambdaDefault,
     DefaultList, Getattr, Super, Helper, HelperMethod, SelfByAnotherName, OwnAssign, AssignOnTheInstance, Attribute,
     Property, EvilScale, OutputAsScratch, OutputByAnotherName, OneOutputFromAnother, AssignsItsInput, Rebinds,
     InPlaceLoop, Imported, Decorated,

@@ -679,6 +679,38 @@ def test_gradients_of_steps_are_those_of_finite_differences(name: str, call: str
         np.testing.assert_allclose(np.sum(part * direction), difference, rtol=1e-5, atol=1e-12)
 
 
+@pytest.mark.parametrize(("name", "call"), GRADED, ids=[f"{name}({call})" for name, call in GRADED])
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_the_tape_and_the_rules_of_steps_agree(name: str, call: str) -> None:
+    if name in ("array", "row_stack") or f"{name}({call})" in UNKNOWN or not any(key in call for key in "xytvwuspqgo"):
+        pytest.skip("the tape knows no more than the rule")
+    function = function_named(name)
+    arrays = {key: minpy.np.array(array, dtype=array.dtype) for key, array in ARRAYS.items()}
+    variables = {key: array for key, array in arrays.items() if array.dtype == float}
+    for variable in variables.values():
+        variable.attach_grad()
+    with minpy.autograd.record():
+        arguments, keywords = evaluated(lambda *arguments, **keywords: (arguments, keywords), call, arrays)
+        answer = function(*arguments, **keywords)
+        parts = [part for part in leaves(answer) if part.dtype.kind == "f"]
+        total = sum((part * part).sum() for part in parts)
+    inside = [leaf for leaf in leaves_of((arguments, keywords)) if not isinstance(leaf, str)]
+    if not any(leaf is variable for leaf in inside for variable in variables.values()) or total.dtype != float:
+        pytest.skip("no variable is an argument itself")
+    total.backward()
+
+    def raw(value: Any) -> Any:
+        return map_tree(lambda leaf, _: leaf.asnumpy() if isinstance(leaf, minpy.np.ndarray) else leaf, value)
+
+    several = isinstance(answer, (list, tuple))
+    heads = [2 * part.asnumpy() for part in leaves(answer)]
+    found = rule_of(ROWS[name])(raw(answer), tuple(heads) if several else heads[0], *raw(arguments), **raw(keywords))
+    for variable in variables.values():
+        own = [part for leaf, part in zip(inside, found, strict=False) if leaf is variable and part is not None]
+        if own:
+            np.testing.assert_allclose(variable.grad.asnumpy(), sum(own), rtol=1e-9, atol=1e-9)
+
+
 # -- one place for a name ----------------------------------------------------------------------------------------------
 
 # Modules with lists of names of NumPy's functions beside the table, and why.

@@ -351,6 +351,77 @@ def test_plain_constants_may_change() -> None:
     assert scope["SCALE"] == 2.0
 
 
+# -- what a method reads, and how that changes -------------------------------------------------------------------------
+
+HELPERS = """
+import numpy as np
+from minpy import nd
+
+def helper(x, factor=2.0):
+    return x * factor
+
+def other(x, factor=2.0):
+    x += factor
+    return x
+
+def made(factor):
+    def closed(x):
+        return x * factor
+    return closed
+
+closed = made(2.0)
+SCALE = 2.0
+"""
+# What a method computes, and what is done to the names that it reads, to `op` and to its class `cls`.
+READS = {
+    "a builtin gets another meaning": ("sum([x, x])", "sum = lambda values: other(values[0])"),
+    "a builtin is a global name no more": ("len(x.shape) * x", "len = other"),
+    "a global name": ("helper(x)", "helper = other"),
+    "a global name that goes": ("helper(x)", "del helper"),
+    "a constant": ("x * SCALE", "SCALE = EVIL"),
+    "a module": ("np.exp(x)", "np = type(np)('numpy'); np.exp = other"),
+    "the code of a function": ("helper(x)", "helper.__code__ = other.__code__"),
+    "the defaults of a function": ("helper(x)", "helper.__defaults__ = (EVIL,)"),
+    "a cell of a function": ("closed(x)", "closed.__closure__[0].cell_contents = EVIL"),
+    "a method of the class": ("self.twice(x)", "cls.twice = lambda self, x: other(x)"),
+    "a method of a base": ("self.twice(x)", "base.twice = lambda self, x: other(x)"),
+    "a method of the object": ("self.twice(x)", "op.twice = other"),
+    "a static method": ("self.static(x)", "cls.static = staticmethod(other)"),
+    "a property": ("x * self.computed", "cls.computed = property(lambda self: EVIL)"),
+    "a constant of the class": ("x * self.number", "cls.number = EVIL"),
+    "a constant of the class, on the object": ("x * self.number", "op.number = EVIL"),
+    "an attribute": ("x * self.scale", "op.scale = EVIL"),
+    "an attribute that goes": ("x * self.scale", "del op.scale"),
+    "an attribute that the class computes": ("x * self.scale", "cls.scale = property(lambda self: EVIL)"),
+    "another class": ("self.twice(x)", "op.__class__ = type('B', (cls,), {'twice': lambda self, x: other(x)})"),
+    "another base": ("self.twice(x)", "cls.__bases__ = (type('C', (base,), {'twice': lambda self, x: other(x)}),)"),
+    "another assign": ("x", "cls.assign = lambda self, *parts: None"),
+    "the code of the method": ("x * 2", "cls.forward.__code__ = changing.__code__"),
+}
+
+
+def changing(self, is_train, req, in_data, out_data, aux):
+    x = in_data[0].asnumpy()
+    x += 1
+    self.assign(out_data[0], req[0], nd.array(x))
+
+
+@pytest.mark.parametrize(("text", "change"), READS.values(), ids=READS)
+def test_what_a_method_reads_changes(text: str, change: str) -> None:
+    scope: dict[str, Any] = {"EVIL": Evil(2), "changing": changing}
+    source = "def forward(self, is_train, req, in_data, out_data, aux):\n    x = in_data[0].asnumpy()\n"
+    exec(f"{HELPERS}\n{source}    self.assign(out_data[0], req[0], nd.array({text}))\n", scope)
+    base = scope["base"] = type("Twice", (Base,), {"twice": lambda self, x: x * 2})
+    parts = {"number": 2.0, "computed": property(lambda self: 2.0), "static": staticmethod(scope["helper"])}
+    cls = scope["cls"] = type("Reading", (base,), {**parts, "forward": scope["forward"]})
+    op = scope["op"] = cls()
+    op.scale = 2.0
+    assert lent(op)
+    assert lent(op)
+    exec(change, scope)
+    assert not lent(op)
+
+
 def test_more_arguments_that_nobody_gives() -> None:
     assert lent(Several())
 

@@ -22,15 +22,15 @@ UNSOUND = {
         identity names stores writes
     """,
     "hybridized": """
-        calls identity names reads stores types values writes
+        identity names stores values writes
     """,
     "alone": """
     """,
     "recorded": """
-        calls identity names reads stores types values writes
+        identity names stores types writes
     """,
     "hybridized_recorded": """
-        calls identity names reads stores types values writes
+        identity names stores types values writes
     """,
     "differentiated": """
         names stores

@@ -22,6 +22,7 @@ __all__ = [
     "MODULE_TYPES",
     "OF_PYTHON",
     "SAFE",
+    "changing_reason",
     "is_known",
     "is_numpy",
     "is_safe_exception",
@@ -32,6 +33,7 @@ MODULES = {
     "builtins",
     "cmath",
     "collections",
+    "collections.abc",
     "functools",
     "itertools",
     "math",
@@ -85,6 +87,18 @@ def is_known(module: types.ModuleType) -> bool:
     """Tell whether a module is of those that are known, or one of a user's: whose functions are read, too."""
     top = module.__name__.split(".")[0]
     return module.__name__ in MODULES or (top not in sys.stdlib_module_names and top not in LIBRARIES)
+
+
+def changing_reason(value: Any, path: str) -> str | None:
+    """Return what to do about a value that gives something else at each call; None for others."""
+    owner = getattr(value, "__self__", None)
+    holders = [value, type(value), type(owner)] if not isinstance(value, types.ModuleType) else [value]
+    modules = {str(getattr(one, "__module__", None) or getattr(one, "__name__", "")) for one in holders}
+    if any(module.startswith(("numpy.random", "random", "secrets")) for module in modules) or path == "os.urandom":
+        return f"{path} draws random numbers: draw with minpy.np.random, or take the numbers as an argument"
+    if modules & {"time", "datetime"}:
+        return f"{path} asks for the time, which is another at each call: take it as an argument"
+    return None
 
 
 def is_numpy(value: Any) -> bool:

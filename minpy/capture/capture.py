@@ -166,6 +166,8 @@ class Capture:
         contiguous = frozenset([position]) if raw.flags.c_contiguous else None
         storage = Storage(variable_of, None, fact, ARGUMENT, contiguous)
         self._storages.append(storage)
+        if type(value) is numpy.memmap:
+            self.recorder.mapped.add(id(storage))
         is_mxnet = type(value) is FRONT_ENDS["mxnet"]
         front = FRONT_ENDS["numpy"] if type(value) is FRONT_ENDS["numpy"] else None
         proxy = ArrayProxy(self.recorder, variable_of, fact, storage, front=front)

@@ -23,6 +23,7 @@ from minpy.capture.values import Traced
 from minpy.core import dispatch
 from minpy.core.array import FRONT_ENDS, Array
 from minpy.core.switches import is_np_shape
+from minpy.differentiation.trees import map_tree
 from minpy.ops.inference.reshaping import resolve_shape
 from minpy.ops.linalg import dot as linear
 from minpy.ops.registry import FUNCTIONS, OPERATORS
@@ -37,7 +38,7 @@ _NAMES = (
 )
 _MEMBERS = set(_NAMES.split())
 # Those that ask for values, or change what a tape knows of an array.
-ASKING = {"asnumpy", "asscalar", "attach_grad", "backward", "grad", "item", "tolist", "zero_grad"}
+ASKING = {"asnumpy", "asscalar", "attach_grad", "backward", "item", "tolist", "zero_grad"}
 
 
 class NDArrayProxy:
@@ -96,6 +97,8 @@ class NDArrayProxy:
                 return types.MethodType(found, self)
             if name in OPERATORS:
                 return functools.partial(OPERATORS[name], self)
+        if name == "grad":
+            return getattr(self.inner, name)
         raise self.recorder.refuse(f"an NDArray's attribute {name!r} is not traced")
 
     def _asked(self, *_: Any) -> NoReturn:
@@ -105,6 +108,14 @@ class NDArrayProxy:
 
     def __repr__(self) -> str:
         return f"<NDArray proxy of {self.inner.dtype.name} {self.shape}>"
+
+    # Functions of NumPy compute with the elements as NumPy does.
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        return _wrapped_answer(getattr(ufunc, method)(*_unwrapped_nest(inputs), **_unwrapped_nest(options)))
+
+    def __array_function__(self, function: Any, types: Any, arguments: Any, keywords: Any) -> Any:
+        return _wrapped_answer(function(*_unwrapped_nest(arguments), **_unwrapped_nest(keywords)))
 
     def reshape(self, *lengths: Any, shape: Any = None, reverse: bool = False) -> NDArrayProxy:
         """Return the array in another shape, with MXNet's codes."""
@@ -160,6 +171,14 @@ class NDArrayProxy:
 
 def _is_basic(part: Any) -> bool:
     return part is None or part is Ellipsis or isinstance(part, (int, numpy.integer, slice))
+
+
+def _unwrapped_nest(value: Any) -> Any:
+    return map_tree(lambda leaf, _: leaf.inner if isinstance(leaf, NDArrayProxy) else leaf, value)
+
+
+def _wrapped_answer(value: Any) -> Any:
+    return map_tree(lambda leaf, _: NDArrayProxy(leaf) if isinstance(leaf, ArrayProxy) else leaf, value)
 
 
 def wrapped(value: Any) -> Any:

@@ -11,7 +11,7 @@ import enum
 import types
 from typing import TYPE_CHECKING, Any
 
-from minpy.capture.allowed import MODULE_TYPES, OF_PYTHON, is_known
+from minpy.capture.allowed import MODULE_TYPES, OF_PYTHON, changing_reason, is_known
 from minpy.capture.foreign import BINARY, ClassProxy, ObjectProxy
 from minpy.capture.reads import attribute
 from minpy.capture.shadow_builtins import may_be_read
@@ -196,7 +196,7 @@ class ObjectReads:
     def member_of(self, module: types.ModuleType, name: str, path: str) -> Any:
         """Return what stands for a member of a module."""
         if not is_known(module):
-            raise self.refuse(f"{path} is not known to be free of effects")
+            raise self.refuse(changing_reason(module, path) or f"{path} is not known to be free of effects")
         try:
             value = getattr(module, name)
         except AttributeError:
@@ -205,5 +205,5 @@ class ObjectReads:
             self.note(module_member, module, name, ABSENT, path)
             raise
         if type(value) in MODULE_TYPES and not is_known(value):
-            raise self.refuse(f"{path} is not known to be free of effects")
+            raise self.refuse(changing_reason(value, path) or f"{path} is not known to be free of effects")
         return self.value(value, attribute, module, name, path)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from minpy.capture.facts import Fact, fact_of, large
-from minpy.capture.noting import made, operand, value_of
+from minpy.capture.noting import front_of, made, operand, value_of
 from minpy.capture.proxy import ArrayProxy
 from minpy.capture.recorder import Recorder
 from minpy.capture.scalars import pinned
@@ -47,7 +47,8 @@ def call_operator(
     else:
         node = recorder.node(operator, inputs, attributes)
         facts = _facts_of_user(recorder, node, values)
-    answers = tuple(made(recorder, node, fact, index) for index, fact in enumerate(facts))
+    front = None if as_ndarrays else front_of(arrays)
+    answers = tuple(made(recorder, node, fact, index, front) for index, fact in enumerate(facts))
     if operator.builtin and operator.may_alias and not as_ndarrays:
         numbers = iter(range(len(arrays)))
         slots = tuple(Slot(next(numbers)) if isinstance(value, Traced) else value for value in values)

@@ -243,18 +243,23 @@ class ArrayProxy(numpy.lib.mixins.NDArrayOperatorsMixin, Traced):
     conjugate = conj
 
     def __getattr__(self, name: str) -> Any:
+        if name == "grad" and not self.chain and id(self.storage) in self.recorder.gradients:
+            return self.recorder.gradients[id(self.storage)]()
         if self.front is not None and not name.startswith("_"):
             found = self._of_front(name)
             if found is not None:
                 return found
         if name in METHODS:
             function = METHODS[name]
+            if isinstance(function, numpy.ufunc):
+                return lambda *arguments, **keywords: function(self, *arguments, **keywords)
             return lambda *arguments, **keywords: self._call(function, *arguments, **keywords)
         if name in ("real", "imag"):
             return self._call(getattr(numpy, name))
         if name.startswith("_"):
             raise AttributeError(name)
-        raise self.recorder.refuse(f"an array's attribute {name!r} is not traced")
+        remedy = ": x.reshape(-1) is" if name == "flat" else ""
+        raise self.recorder.refuse(f"an array's attribute {name!r} is not traced{remedy}")
 
     def _of_front(self, name: str) -> Any:
         """Return a method that arrays of `minpy.np` have and NumPy's have not; None for others."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dis
 import sys
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -79,6 +79,10 @@ class Recorder:
         Whether the function runs as it is written where a step fails, so that it may catch the error.
     failed : bool
         Whether something was refused.
+    gradients : dict of int to callable
+        What gives the proxy of the gradient of an array that was read, by the id of its storage.
+    mapped : set of int
+        The ids of the storages that are files in memory.
     ended : bool
         Whether the capture is over: nothing can be noted any more.
     """
@@ -99,6 +103,8 @@ class Recorder:
         self.writes = self.draws = self.ended = self.failed = self.falls_back = False
         self.written: list[Any] = []
         self.facts_of_user: Any = None
+        self.gradients: dict[int, Callable[[], Any]] = {}
+        self.mapped: set[int] = set()
 
     def require_going_on(self) -> None:
         """Raise an error where something is done to a proxy after its capture.

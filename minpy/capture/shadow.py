@@ -25,6 +25,7 @@ from minpy.capture.allowed import (
     MODULES,
     OF_PYTHON,
     SAFE,
+    changing_reason,
     is_known,
     is_numpy,
     is_safe_exception,
@@ -369,9 +370,15 @@ class ShadowFunctions(ObjectReads):
             return before[1]
         front = FRONT_ENDS["numpy"] if type(value) is FRONT_ENDS["numpy"] else None
         array = self.recorder.stand_in.given(self.recorder, found, raw.shape, raw.dtype, front)
+        if raw is not value:
+            self.recorder.gradients[id(array.storage)] = functools.partial(self._gradient, value, name)
         proxy = self.array(array) if type(value) is FRONT_ENDS["mxnet"] else array
         self.proxies[id(value)] = value, proxy
         return proxy
+
+    def _gradient(self, array: Any, name: str) -> Any:
+        """Return what stands for the gradient that is attached to an array that was read."""
+        return self.value(array.grad, attribute, array, "grad", f"{name}.grad")
 
     def shadow_of(self, value: Any, name: str) -> Any:
         """Return what stands for a value: always the same for the same object."""
@@ -417,7 +424,9 @@ class ShadowFunctions(ObjectReads):
             return value
         if containers.is_plain_enum(value):
             return value
-        return ObjectProxy(self, value, name) if self._is_readable(value) else self._opaque(value, name)
+        if self._is_readable(value) and changing_reason(value, name) is None:
+            return ObjectProxy(self, value, name)
+        return self._opaque(value, name)
 
     def _is_readable(self, value: Any) -> bool:
         is_built_in = isinstance(
@@ -429,7 +438,12 @@ class ShadowFunctions(ObjectReads):
         """Return what stands for what nothing is known of."""
         proxy = OpaqueProxy(self, value, name)
         cls = type(value)
-        if is_numpy(value) or cls in (types.BuiltinFunctionType, type) or isinstance(value, (types.FunctionType, type)):
+        reason = changing_reason(value, name)
+        if reason is not None:
+            pass
+        elif (
+            is_numpy(value) or cls in (types.BuiltinFunctionType, type) or isinstance(value, (types.FunctionType, type))
+        ):
             reason = f"{name} is not known to be free of effects"
         else:
             module = "" if cls.__module__ == "builtins" else f"{cls.__module__}."

@@ -47,6 +47,8 @@ def array_class(value: Any) -> Any:
     """Return the class of what an array's proxy stands for; None for other values."""
     if isinstance(value, NDArrayProxy):
         return FRONT_ENDS["mxnet"]
+    if isinstance(value, Traced) and id(value.storage) in value.recorder.mapped and not value.scalar:
+        return numpy.memmap
     if isinstance(value, Traced):
         return value.front or (value.dtype.type if value.scalar else numpy.ndarray)
     return type(value.value) if isinstance(value, ScalarProxy) else None

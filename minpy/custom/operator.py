@@ -335,6 +335,7 @@ class PropOperator(BaseOperator):
                 with self.context:
                     call(*arguments)
         except Exception as error:
+            _release(shown)  # the error's traceback refers to them, too: who else does cannot be told
             found = self._failed(method, given, error)
             if found is error:
                 raise
@@ -348,8 +349,8 @@ class PropOperator(BaseOperator):
             keeps = [*map(int.__ge__, map(sys.getrefcount, buffers), before[0])]
             kept_inputs = [*map(int.__ge__, map(sys.getrefcount, shown), before[1])]
             for index, is_kept in enumerate(kept_inputs):
-                if is_kept and type(shown[index]) is not Undeclared:
-                    shown[index]._data = shown[index]._data.copy()
+                if is_kept:
+                    _release(shown[index : index + 1])
         results = []
         for index in wanted:
             buffer = buffers[index]
@@ -406,6 +407,13 @@ class PropOperator(BaseOperator):
 
 # Of which gradients, by operator and argument, it has been said that they are not written.
 _UNWRITTEN: set[tuple[str, str]] = set()
+
+
+def _release(arrays: Sequence[Any]) -> None:
+    """Give arrays that a method was shown memory of their own."""
+    for array in arrays:
+        if type(array) is not Undeclared:
+            array._data = array._data.copy()
 
 
 def _shape_and_dtype(array: Any) -> Any:
