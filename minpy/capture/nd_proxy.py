@@ -37,7 +37,7 @@ _NAMES = (
 )
 _MEMBERS = set(_NAMES.split())
 # Those that ask for values, or change what a tape knows of an array.
-ASKING = {"asnumpy", "asscalar", "attach_grad", "backward", "grad", "item", "tolist", "zero_grad"}
+ASKING = {"asnumpy", "asscalar", "attach_grad", "backward", "item", "tolist", "zero_grad"}
 
 
 class NDArrayProxy:
