@@ -42,7 +42,7 @@ ROWS = [
     Row("round", "elementwise", view="sometimes", method=True),
     Row("nan_to_num", "elementwise", gradient="moving", view="copy", differs="c"),
     Row("isclose", "elementwise", 2, gradient="zero"),
-    Row("clip", "elementwise", 3, differs="b", mixes="a a_min a_max min max", method=True),
+    Row("clip", "elementwise", (0, 1, 2, 4, 5), differs="b", mixes="a a_min a_max min max", method=True),
     Row("select", "elementwise", 3, gradient="choosing", nests="several"),
     Row("where", "choose", 3, parameters="condition x y", mixes="x y"),
     Row("choose", "call", 2, gradient="choosing", nests="several"),

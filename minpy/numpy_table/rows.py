@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-__all__ = ["KINDS", "NOT_CAPTURED", "Row", "alike"]
+__all__ = ["KINDS", "Row", "alike"]
 
 # By kind: what a capture does with a call.
 KINDS = {
@@ -44,7 +44,6 @@ KINDS = {
     "refused": "not captured, because of what `reason` says",
     "method": "a method of arrays beside the function of that name, if there is one",
 }
-NOT_CAPTURED = frozenset(("sized", "refused"))
 # They make no array of arrays: a file that holds a graph has no operator for them.
 _WITHOUT_OPERATOR = frozenset(("array", "fact", "full", "made", "method", "plain", "range", "seen", "write"))
 
