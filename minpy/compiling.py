@@ -8,53 +8,37 @@ from __future__ import annotations
 
 import functools
 import sys
-import threading
-import types
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy
 from autograd.tracer import isbox
 
+from minpy.backends.switches import CompileWarning, disabled, keeps_bits, same_bits
 from minpy.bridge import hips
-from minpy.core.array import FRONT_ENDS, Array, new_array
-from minpy.core.errors import ArgumentError, NotTraceableError, describe, is_quitting
+from minpy.capture.values import Traced
+from minpy.core.array import Array, raw_of
+from minpy.core.errors import ArgumentError, describe, is_quitting
 from minpy.core.places import warn_at_program
 from minpy.core.state import TRACES, tracing
 from minpy.differentiation.trees import leaves_of, map_tree
-from minpy.gluon.block.changes import NotOwnError, forbidden, of_numpy
-from minpy.gluon.block.direct import NOT_GONE, Directs
-from minpy.gluon.block.hybrid_block import HybridBlock
-from minpy.graph.native.enabling import CompileWarning, disabled, keeps_bits, same_bits
+from minpy.jit.entry import AS_WRITTEN, MISS
+from minpy.jit.function import Specialized
+from minpy.jit.pytrees import flatten
+from minpy.jit.writes import MustRunEagerly, no_writes
 from minpy.symbol import Symbol
 
 if TYPE_CHECKING:
-    from minpy.graph.native.explaining import Explanations
+    from minpy.backends.explanation import Explanations
 
 __all__ = ["CompileWarning", "CompiledFunction", "compile", "disabled", "keeps_bits", "same_bits"]
-
-# So many graphs for so many calls, and a function is called as it is written.
-_MOST_IN_A_ROW = 16
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 # Other classes, np.matrix and masked arrays among them, have operators and functions of their own.
-_ALIKE = (numpy.ndarray, numpy.memmap)
-
-
-class _Body(HybridBlock):
-    """The block that a function is, so that it is traced, guarded and called as blocks are."""
-
-    _is_function = True
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__(prefix=f"{function.__name__}_" if hasattr(function, "__name__") else "function_")
-        self.function = function
-
-    def forward(self, *arguments: Any, **keywords: Any) -> Any:
-        """Return what the function returns."""
-        return self.function(*arguments, **keywords)
+_CAPTURED_CLASSES = (numpy.ndarray, numpy.memmap)
+_ARRAYS = (numpy.ndarray, Array)
 
 
 class CompiledFunction:
@@ -70,14 +54,7 @@ class CompiledFunction:
         functools.update_wrapper(self, function)
         self.fast_math = fast_math
         self._function = function
-        self._lock = threading.Lock()
-        # The instance of a method is an argument, so that its attributes are compared.
-        self._first = (function.__self__,) if isinstance(function, types.MethodType) else ()
-        self._body = _Body(function.__func__ if isinstance(function, types.MethodType) else function)
-        self._body.hybridize(fast_math=fast_math)
-        self._directs = Directs(self._body._graphs)
-        self._refusal: str | None = None
-        self._retraced = self._in_a_row = 0
+        self._jit = Specialized(function, getattr(function, "__name__", "function"), fast_math, self._eager, self._warn)
 
     def __repr__(self) -> str:
         return f"<compiled {self._function!r}>"
@@ -97,61 +74,37 @@ class CompiledFunction:
     @property
     def reason(self) -> str | None:
         """Why the function is called as it is written, and has no graph; None if it has one, or was not called yet."""
-        return self._refusal
+        return self._jit.history.refusal
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         """Return what the function returns, for arrays in any nest of tuples, lists and dicts."""
-        if not keywords:
-            found = self._directs.find(arguments, ())
-            if found is not None:
-                answer = _tried(found[0].forward, found[1])
-                if answer is not NOT_GONE:
-                    return answer
+        try:
+            answer = self._jit.latest(arguments, keywords)
+        except Exception as error:
+            if is_quitting(error) or isinstance(error, MustRunEagerly):
+                raise
+            return self._eager(arguments, keywords)  # its own error says more
+        if answer is MISS:
+            return self._found(arguments, keywords)
+        return self._eager(arguments, keywords) if answer is AS_WRITTEN else answer
+
+    def _found(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """Return what the function returns for a call of another kind than the last one."""
+        if self._jit.budget.resting:
+            return self._jit.rest(arguments, keywords)
         if TRACES and tracing.trace is not None:
             return self._function(*arguments, **keywords)
-        given = leaves_of((arguments, keywords))
-        arrays = [leaf for leaf in given if isinstance(leaf, (Array, numpy.ndarray))]
-        if self._refusal is not None:
-            return self._as_written(arguments, keywords, arrays)
-        if any(map(isbox, given)):
+        leaves: list[Any] = []
+        spec = flatten((arguments, keywords), leaves)
+        if any(map(isbox, leaves)):
             return self._called_on_boxes(arguments, keywords)
-        if not arrays or any(isinstance(leaf, Symbol) for leaf in given):
+        arrays = [leaf for leaf in leaves if isinstance(leaf, (Array, numpy.ndarray))]
+        if not arrays or any(isinstance(leaf, (Symbol, Traced)) for leaf in leaves):
             return self._function(*arguments, **keywords)
-        if any(isinstance(leaf, numpy.ndarray) and type(leaf) not in _ALIKE for leaf in arrays):
-            return self._as_written(arguments, keywords, arrays)
-        plain = not any(isinstance(leaf, Array) for leaf in arrays)
-        given_as = arguments, keywords
-        # Where both kinds meet, as in derivatives, one graph is to serve all.
-        if plain or all(type(leaf) in (FRONT_ENDS["numpy"], numpy.ndarray) for leaf in arrays):
-            arguments, keywords = map_tree(_wrapped, (arguments, keywords))
-        raws = {id(leaf) for leaf in arrays if isinstance(leaf, numpy.ndarray)}
-        before, of_numpy.ids = of_numpy.ids, raws
-        try:
-            answer = self._body(*self._first, *arguments, **keywords)
-        except NotOwnError:
-            if forbidden.changes:
-                raise
-            return self._as_written(*given_as, arrays)
-        except Exception as error:
-            if is_quitting(error):
-                raise
-            arguments, keywords = given_as
-            if isinstance(error, NotTraceableError):
-                self._refuse(str(error))
-                return self._as_written(arguments, keywords, arrays)
-            answer = self._as_written(arguments, keywords, arrays)  # its own error says more
-            self._refuse(f"{type(error).__name__}: {error}")
-            return answer
-        finally:
-            of_numpy.ids = before
-        self._look_at_changes()
-        # What a function changes and returns is the very array that it was given.
-        if not plain:
-            return map_tree(lambda leaf, _: _as_given(leaf, raws), answer) if raws else answer
-        if self._refusal is None and not keywords and not self._first:
-            self._directs.note(tuple(map(_raw, arguments)), ())
-        once: dict[int, Any] = {}  # what stands at several places is one array
-        return map_tree(lambda leaf, _: once.setdefault(id(leaf), _unwrapped(_as_given(leaf, raws))), answer)
+        if any(isinstance(leaf, numpy.ndarray) and type(leaf) not in _CAPTURED_CLASSES for leaf in arrays):
+            return self._eager(arguments, keywords)
+        assert spec is not None
+        return self._jit.call(arguments, keywords, spec, leaves)
 
     def _called_on_boxes(self, arguments: Sequence[Any], keywords: dict[str, Any]) -> Any:
         """Return what the function returns for arrays that HIPS autograd follows.
@@ -159,54 +112,49 @@ class CompiledFunction:
         To that the call is one primitive, which may be evaluated several times: a function that changes something runs
         as it is written instead.
         """
-        before, forbidden.changes = forbidden.changes, True
+        before, no_writes.active = no_writes.active, True
         try:
             return hips.through_boxes(self, arguments, keywords)
-        except NotOwnError:
+        except MustRunEagerly:
             if before:
                 raise
         finally:
-            forbidden.changes = before
+            no_writes.active = before
         return self._function(*arguments, **keywords)
 
-    def _as_written(self, arguments: Any, keywords: Any, arrays: Sequence[Any]) -> Any:
+    def _eager(self, arguments: Any, keywords: Any) -> Any:
         """Return what the function itself returns, with views of its arguments copied: as a graph returns them.
 
         An argument itself stays what it is, as it may have been changed.
         """
         answer = self._function(*arguments, **keywords)
-        given = list(map(_raw, arrays))
-        found: dict[int, Any] = {id(one): one for one in arrays}
-        returned: list[Any] = [leaf for leaf in leaves_of(answer) if isinstance(leaf, (Array, numpy.ndarray))]
-        for leaf in returned:
-            raw = _raw(leaf)
-            if id(leaf) not in found and any(numpy.may_share_memory(raw, one) for one in given):
-                found[id(leaf)] = leaf.copy()
-        return map_tree(lambda leaf, _: found.get(id(leaf), leaf), answer) if found else answer
-
-    def _look_at_changes(self) -> None:
-        """Give up where the graph has been made anew for each of many calls, which takes longer than Python."""
-        if self._body._graphs.retraced == self._retraced:
-            self._in_a_row = 0
-            return
-        self._retraced = self._body._graphs.retraced
-        self._in_a_row += 1
-        if self._in_a_row >= _MOST_IN_A_ROW:
-            self._refuse(
-                f"something that it refers to has changed before each of the last {_MOST_IN_A_ROW} calls (a number, a "
-                "list, an array of NumPy), and a graph is made anew for that. Give what changes as an argument."
-            )
+        if type(answer) is numpy.ndarray and answer.base is None:
+            return answer
+        views = [leaf for leaf in leaves_of(answer) if isinstance(leaf, _ARRAYS) and raw_of(leaf).base is not None]
+        if not views:
+            return answer
+        arrays = [leaf for leaf in leaves_of((arguments, keywords)) if isinstance(leaf, _ARRAYS)]
+        given, buffers = set(map(id, arrays)), list(map(raw_of, arrays))
+        copies = {
+            id(view): view.copy()
+            for view in views
+            if id(view) not in given and any(numpy.may_share_memory(raw_of(view), buffer) for buffer in buffers)
+        }
+        return map_tree(lambda leaf, _: copies.get(id(leaf), leaf), answer) if copies else answer
 
     def gradients_at_once(self, arguments: Sequence[Any], argnums: tuple[int, ...]) -> Any:
         """Return (result, gradients of its sum) for NumPy's arrays, if native code for them is known; else None."""
-        found = self._directs.find(arguments, argnums)
-        answer = NOT_GONE if found is None else _tried(found[0].gradients, found[1])
-        return None if answer is NOT_GONE else answer
+        try:
+            answer = self._jit.gradients(tuple(arguments), argnums)
+        except Exception as error:
+            if is_quitting(error):
+                raise
+            return None  # the long way tells why
+        return None if answer is MISS else answer
 
     def note_gradients(self, arguments: Sequence[Any], argnums: tuple[int, ...]) -> None:
         """Look for native code for arguments with which the function has been differentiated."""
-        if self._refusal is None and not self._first:
-            self._directs.note(arguments, argnums)
+        self._jit.note_gradients(tuple(arguments), argnums)
 
     def explain(self) -> Explanations:
         """Return what became of the function: which of its operators are which kernel, what stayed a call, and why.
@@ -221,53 +169,44 @@ class CompiledFunction:
         ArgumentError
             If it has not been called, or is called as it is written: then `reason` says why.
         """
-        if self._refusal is not None:
-            name = getattr(self._function, "__name__", "the function")
-            raise ArgumentError(f"{name}.explain: it is called as it is written, because {self._refusal}")
-        return self._body.explain()
+        from minpy.backends.explanation import Explanations
 
-    def _refuse(self, reason: str) -> None:
-        """Call the function as it is written from now on."""
-        with self._lock:
-            if self._refusal is not None:
-                return
-            self._refusal = reason
-            self._directs = Directs(self._body._graphs)
+        name = getattr(self._function, "__name__", "the function")
+        if self.reason is not None:
+            raise ArgumentError(f"{name}.explain: it is called as it is written, because {self.reason}")
+        found = [explanation for one in self._jit.specializations for explanation in one.compiled.explain()]
+        if not found:
+            raise ArgumentError(f"{name}.explain: it has not been called yet: call it once, then ask.")
+        return Explanations(found)
+
+    def explain_retraces(self) -> str:
+        """Return why the function was captured, each time, and why it runs as it is written, if it does.
+
+        Returns
+        -------
+        str
+            A line for each capture: what was another than at the captures before it.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import minpy
+        >>> energy = minpy.compile(lambda x: np.sum(x * x))
+        >>> _ = energy(np.ones((64, 100))), energy(np.ones((65, 100)))
+        >>> print(energy.explain_retraces().partition(": ")[2])  # doctest: +ELLIPSIS
+        2 specializations, 2 captures, ... ms
+        1  first call                                     x float64 (64, 100)
+        2  argument x: shape was (64, 100), is (65, 100)
+        """
+        jit = self._jit
+        return jit.history.text(getattr(self._function, "__qualname__", jit.name), len(jit.specializations))
+
+    def _warn(self, reason: str) -> None:
         name = getattr(self._function, "__qualname__", "the function")
         warn_at_program(
             f"minpy.compile: {name} is called as it is written, because it cannot become a graph: {reason}",
             CompileWarning,
         )
-
-
-def _tried(function: Callable[[Any], Any], arrays: Any) -> Any:
-    """Return what a function answers; `NOT_GONE` if it fails: the long way will tell why."""
-    try:
-        return function(arrays)
-    except Exception as error:
-        if is_quitting(error):
-            raise
-        return NOT_GONE
-
-
-def _raw(leaf: Any) -> Any:
-    return leaf._data if isinstance(leaf, Array) else leaf
-
-
-def _wrapped(leaf: Any, _: Any) -> Any:
-    return new_array(FRONT_ENDS["numpy"], leaf) if isinstance(leaf, numpy.ndarray) else leaf
-
-
-def _as_given(leaf: Any, raws: Set[int]) -> Any:
-    """Return the array of NumPy's that a value stands for, if that is one of those that were given."""
-    return leaf._data if isinstance(leaf, Array) and id(leaf._data) in raws else leaf
-
-
-def _unwrapped(leaf: Any) -> Any:
-    """Return a raw array, or a scalar, which NumPy's functions give for arrays without axes."""
-    if not isinstance(leaf, Array):
-        return leaf
-    return leaf._data if leaf._data.ndim else leaf._data[()]
 
 
 @overload
@@ -327,7 +266,7 @@ def compile(function: Any = None, *, fast_math: bool = False) -> Any:
         return functools.partial(compile, fast_math=fast_math)
     if not callable(function):
         raise ArgumentError(f"minpy.compile takes a function, got {describe(function)}.")
-    if isinstance(function, HybridBlock):
+    if hasattr(function, "hybridize"):
         raise ArgumentError(
             f"minpy.compile takes a function, got the block {function.name}: call its hybridize(), which compiles it."
         )

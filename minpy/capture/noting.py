@@ -8,11 +8,14 @@ from typing import Any
 import numpy
 
 from minpy.capture import steps
-from minpy.capture.facts import VALUE_BASED, Fact, fact_of, large, reduced, regular, shrunken, tiny
+from minpy.capture.facts import VALUE_BASED, Fact, fact_of, invertible, large, reduced, shrunken, tiny
 from minpy.capture.recorder import Recorder
 from minpy.capture.values import Traced
+from minpy.capture.viewing import note_order, several, viewed
 from minpy.differentiation.trees import leaves_of
 from minpy.graph.ir import Node, Value
+from minpy.numpy_table.rows import Row
+from minpy.numpy_table.table import row_of
 
 __all__ = [
     "FUNCTION_HANDLERS",
@@ -25,22 +28,24 @@ __all__ = [
     "made",
     "operand",
     "require_order",
+    "several",
     "steps_of",
     "value_of",
 ]
 
-# By NumPy function: `handler(recorder, function, arguments, keywords)`. Filled in `functions`.
-FUNCTION_HANDLERS: dict[Any, Callable[..., Any]] = {}
+# By NumPy function: (`handler(recorder, row, function, arguments, keywords)`, its row). Filled in `functions`.
+FUNCTION_HANDLERS: dict[Any, tuple[Callable[..., Any], Row]] = {}
 
+# What NumPy warns of, where a sample has few elements; the dtype of the answer does not depend on it.
+_OF_COUNTS = ("correction", "ddof")
 _NUMBERS = (bool, int, float, complex, numpy.generic)
 
 
-def made(recorder: Recorder, node: Node, fact: Fact, index: int = 0, view_of: Traced | None = None) -> Any:
-    """Return the stand-in for an output of a node; `view_of` is whose memory it may lie in."""
+def made(recorder: Recorder, node: Node, fact: Fact, index: int = 0) -> Any:
+    """Return the proxy for an output of a node, in a storage of its own."""
     recorder.facts.setdefault(node, (fact.shape, fact.dtype))
     recorder.outputs[Value(node, index)] = (fact.shape, fact.dtype)
-    memory = None if view_of is None or fact.scalar else view_of.memory
-    return recorder.stand_in(recorder, Value(node, index), fact, memory)
+    return recorder.stand_in(recorder, Value(node, index), fact)
 
 
 def constant(recorder: Recorder, value: Any) -> Any:
@@ -55,6 +60,8 @@ def operand(recorder: Recorder, value: Any) -> Any:
     """Return an operand as a stand-in or a number; arrays and lists of numbers become constants."""
     if isinstance(value, (Traced, *_NUMBERS)):
         return value
+    if hasattr(value, "pin"):
+        return value.pin()
     if isinstance(value, (list, tuple)):
         if any(isinstance(one, Traced) for one in leaves_of(value)):
             return stacked(recorder, value)
@@ -105,6 +112,7 @@ def elementwise(recorder: Recorder, function: Any, operands: Sequence[Any], dtyp
         operator = steps.make_step(function, slots, keywords, len(facts) if isinstance(found, tuple) else 0)
     node = recorder.node(operator, inputs, kind="elementwise")
     answers = tuple(made(recorder, node, fact, index) for index, fact in enumerate(facts))
+    note_order(arrays, answers)
     return answers if isinstance(found, tuple) else answers[0]
 
 
@@ -123,19 +131,25 @@ def known_of(value: Any) -> Any:
     """Return the values of an operand that depends on no input."""
     if not isinstance(value, Traced):
         return value
-    value.require_current()
     return value.known
 
 
-def _known_answer(recorder: Recorder, answer: Any, view_of: Traced | None = None) -> Any:
+def _known_answer(recorder: Recorder, answer: Any) -> Any:
     if isinstance(answer, (tuple, list)):
-        return (tuple if isinstance(answer, tuple) else list)(_known_answer(recorder, one, view_of) for one in answer)
-    if not isinstance(answer, (numpy.ndarray, numpy.generic)):
-        return answer
-    found = constant(recorder, answer)
-    if view_of is None or found.scalar:
-        return found
-    return recorder.stand_in(recorder, found.value, found.fact, view_of.memory, found.known)
+        return several(type(answer), [_known_answer(recorder, each) for each in answer])
+    return constant(recorder, answer) if isinstance(answer, (numpy.ndarray, numpy.generic)) else answer
+
+
+def _owner(recorder: Recorder, answer: Any, samples: Sequence[Any], arrays: Sequence[Traced]) -> int | None:
+    """Return the position of the array in whose memory an answer lies, told by samples of all; None: its own."""
+    owners = [
+        position
+        for position, sample in enumerate(samples)
+        if isinstance(sample, numpy.ndarray) and numpy.may_share_memory(answer, sample)
+    ]
+    if len({id(arrays[position].storage) for position in owners}) > 1:
+        raise recorder.refuse("an answer lies in the memory of several arrays")
+    return owners[0] if owners else None
 
 
 def _sample(value: Any) -> Any:
@@ -182,33 +196,43 @@ def steps_of(
     """
     arrays: list[Traced] = []
     template = _with_slots(recorder, arguments, arrays), _with_slots(recorder, keywords, arrays)
-    view_of = arrays[0] if kind == "view" else None
+    shares = kind == "view"
     if all(array.known is not None for array in arrays):
+        known = [known_of(array) for array in arrays]
         with numpy.errstate(all="ignore"):
-            filled = steps.fill(template, [known_of(array) for array in arrays])
-            return _known_answer(recorder, function(*filled[0], **filled[1]), view_of)
+            filled = steps.fill(template, known)
+            raw = function(*filled[0], **filled[1])
+        parts = raw if isinstance(raw, (list, tuple)) else [raw]
+        owners = [0 if shares else _owner(recorder, part, known, arrays) for part in parts]
+        answer = _known_answer(recorder, raw)
+        return viewed(recorder, function, template, arrays, answer, owners) if arrays else answer
     inputs = [array.value for array in arrays]
-    sequence: Any = None
+    container: Any = None
     if fact is not None:
         facts = [fact]
+        owners = [None]
     else:
-        sequence, facts, shares = _facts(recorder, function, template, arrays, kind)
-        view_of = arrays[0] if shares else view_of
-    if operator is not None and sequence is None:
-        known, given, attributes = operator
+        container, facts, owners = _facts(recorder, function, template, arrays, kind)
+    if shares:
+        owners = [0] * len(facts)
+    if operator is not None and container is None:
+        replacement, given, attributes = operator
         values = [value_of(recorder, operand(recorder, value)) for value in given]
-        node = recorder.node(known, values, attributes, kind)
+        node = recorder.node(replacement, values, attributes, kind)
     else:
-        outputs = len(facts) if sequence is not None else 0
+        outputs = len(facts) if container is not None else 0
         node = recorder.node(steps.make_step(function, *template, outputs), inputs, kind=kind)
-    answers = [made(recorder, node, one, index, view_of) for index, one in enumerate(facts)]
-    return answers[0] if sequence is None else sequence(answers)
+    answers = [made(recorder, node, each, index) for index, each in enumerate(facts)]
+    if kind in ("elementwise", "reduce"):
+        note_order(arrays, answers)
+    answer = answers[0] if container is None else several(container, answers)
+    return viewed(recorder, function, template, arrays, answer, owners)
 
 
 def _facts(
     recorder: Recorder, function: Any, template: Any, arrays: Sequence[Traced], kind: str
-) -> tuple[Any, list[Fact], bool]:
-    """Return (tuple or list, if the answer is one; the facts of what is in it; whether it may be a view)."""
+) -> tuple[Any, list[Fact], list[int | None]]:
+    """Return (class of the answers if there are several, their facts, the arrays that they may be views of)."""
 
     def call(*samples: Any) -> Any:
         positional, keywords = steps.fill(template, samples)
@@ -216,24 +240,49 @@ def _facts(
 
     with numpy.errstate(all="ignore"):
         if kind == "product":
-            return None, [shrunken(call, arrays)], False
+            return None, [shrunken(call, arrays)], [None]
         if kind == "reduce":
-            axis, keepdims = template[1].get("axis"), bool(template[1].get("keepdims", False))
-            return None, [reduced(call, arrays[0], axis, keepdims)], False
-        samples = [_sample(array) for array in arrays] if kind == "elementwise" else [large(array) for array in arrays]
-        if str(getattr(function, "__module__", "")).startswith("numpy.linalg"):
-            samples = [regular(sample) for sample in samples]
+            options = template[1]
+            axis, keepdims = options.get("axis"), bool(options.get("keepdims", False))
+            template = template[0], {key: value for key, value in options.items() if key not in _OF_COUNTS}
+            return None, [reduced(call, arrays[0], axis, keepdims)], [None]
+        row = row_of(function)
+        if kind == "elementwise":
+            samples = [_sample(array) for array in arrays]
+        else:
+            samples = [large(array) if array.known is None else array.known for array in arrays]
+            if row is not None and row.sample:
+                samples = [
+                    invertible(sample, row.sample) if array.known is None else sample
+                    for array, sample in zip(arrays, samples, strict=True)
+                ]
         answer = call(*samples)
         if VALUE_BASED and kind == "elementwise":
             _refuse_value_based(recorder, call, arrays, {})
-    answers = answer if isinstance(answer, (tuple, list)) else [answer]
-    shares = any(numpy.may_share_memory(one, sample) for one in answers for sample in samples)
-    facts = [fact_of(one) for one in answers]
-    if kind == "elementwise":
-        shape = numpy.broadcast_shapes(*(array.shape for array in arrays))
-        facts = [fact._replace(shape=shape) for fact in facts]
-    sequence = None if answers is not answer else tuple if isinstance(answer, tuple) else list
-    return sequence, facts, shares
+    container = type(answer) if isinstance(answer, (tuple, list)) else None
+    answers = [answer] if container is None else answer
+    facts: list[Fact] = []
+    owners: list[int | None] = []
+    for each in answers:
+        if not isinstance(each, (numpy.ndarray, numpy.generic)):
+            raise recorder.refuse(f"{_called(function)} answers with a {type(each).__name__}, which depends on values")
+        fact = fact_of(each)
+        if kind == "elementwise":
+            fact = fact._replace(shape=numpy.broadcast_shapes(fact.shape, *(array.shape for array in arrays)))
+        facts.append(fact)
+        owner = None if fact.scalar else _owner(recorder, each, samples, arrays)
+        owners.append(0 if owner is None and _is_read_only(each) else owner)
+    return container, facts, owners
+
+
+def _is_read_only(answer: Any) -> bool:
+    """Tell whether nothing may be stored into an answer: then it is kept as a view is."""
+    return isinstance(answer, numpy.ndarray) and not answer.flags.writeable
+
+
+def _called(function: Any) -> str:
+    row = row_of(function)
+    return f"numpy.{row.name}" if row is not None else str(getattr(function, "__name__", function))
 
 
 def _with_slots(recorder: Recorder, value: Any, arrays: list[Traced]) -> Any:
@@ -254,8 +303,12 @@ def _with_slots(recorder: Recorder, value: Any, arrays: list[Traced]) -> Any:
 
 def call_function(recorder: Recorder, function: Any, arguments: Sequence[Any], keywords: dict[str, Any]) -> Any:
     """Return what a NumPy function answers."""
-    handler = FUNCTION_HANDLERS.get(function)
-    if handler is None:
+    found = FUNCTION_HANDLERS.get(function)
+    if found is None:
+        row = row_of(function)
         name = f"{getattr(function, '__module__', '')}.{getattr(function, '__name__', function)}"
-        raise recorder.refuse(f"{name} of an array is not traced")
-    return handler(recorder, function, tuple(arguments), dict(keywords))
+        raise recorder.refuse(
+            f"{name} of an array is not traced" + (f": {row.reason}" if row is not None and row.reason else "")
+        )
+    handler, row = found
+    return handler(recorder, row, function, tuple(arguments), dict(keywords))

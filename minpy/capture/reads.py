@@ -12,11 +12,24 @@ from typing import Any, NamedTuple
 
 import numpy
 
+from minpy.capture.places import SourceLocation
 from minpy.core.array import raw_of
 from minpy.core.errors import MXNetError
 from minpy.graph.ir import Node, Value, variable
 
-__all__ = ["PLAIN", "Reads", "attribute", "item", "keys", "length", "missing"]
+__all__ = [
+    "PLAIN",
+    "ArrayKind",
+    "ArrayRead",
+    "Read",
+    "Reads",
+    "attribute",
+    "item",
+    "keys",
+    "length",
+    "missing",
+    "same_value",
+]
 
 # Immutable values that are compared; what else is captured must stay the same object.
 PLAIN = (type(None), type(Ellipsis), bool, int, float, complex, str, bytes, numpy.generic, numpy.dtype, range)
@@ -44,13 +57,66 @@ def missing(container: Any, key: Any) -> bool:
     return key not in container
 
 
+class Read(NamedTuple):
+    """A value that a function read, which must stay what it is.
+
+    Attributes
+    ----------
+    fetch : callable
+        Gives the value of a container and a key: `item`, `attribute`, `length`, `keys`, `missing`.
+    container, key
+        Where it was read.
+    expected
+        What it was.
+    path : str
+        What the user's code calls it: `cfg.lr`.
+    place : SourceLocation or None
+        The line that read it, where that is known.
+    """
+
+    fetch: Fetch
+    container: Any
+    key: Any
+    expected: Any
+    path: str = ""
+    place: SourceLocation | None = None
+
+    def holds(self) -> bool:
+        """Tell whether it is what it was."""
+        try:
+            value = self.fetch(self.container, self.key)
+        except (AttributeError, KeyError, IndexError, ValueError):  # it is gone; an empty cell is a ValueError
+            return False
+        return value is self.expected or same_value(value, self.expected)
+
+
+class ArrayKind(NamedTuple):
+    """What a captured array must stay: its class, shape and dtype."""
+
+    cls: type
+    shape: tuple[int, ...]
+    dtype: Any
+
+
+class ArrayRead(NamedTuple):
+    """An array that a function read: an input of its graph, fetched at each call."""
+
+    node: Node
+    fetch: Fetch
+    container: Any
+    key: Any
+    kind: ArrayKind
+    path: str = ""
+    place: SourceLocation | None = None
+
+
 class Reads:
     """What the traces of one program refer to."""
 
     def __init__(self) -> None:
-        self._expected: dict[str, dict[Any, tuple[Fetch, Any, Any, Any]]] = {"forward": {}, "backward": {}}
-        self._arrays: dict[Any, tuple[Node, Fetch, Any, Any, _Kind]] = {}
-        self._checked: list[tuple[Fetch, Any, Any, Any]] | None = None
+        self._expected: dict[str, dict[Any, Read]] = {"forward": {}, "backward": {}}
+        self._arrays: dict[Any, ArrayRead] = {}
+        self._checked: list[Read] | None = None
 
     def __bool__(self) -> bool:
         return bool(any(self._expected.values()) or self._arrays)
@@ -74,37 +140,71 @@ class Reads:
             self._expected[part] = {**expected, **self._expected[part]}
         self._arrays.update(made._arrays)
 
-    def note(self, part: str, fetch: Fetch, container: Any, key: Any, value: Any) -> None:
+    def note(
+        self,
+        part: str,
+        fetch: Fetch,
+        container: Any,
+        key: Any,
+        value: Any,
+        path: str = "",
+        place: SourceLocation | None = None,
+    ) -> None:
         """Note that a part of the program ('forward', 'backward') read a value, which must stay what it is."""
         self._checked = None
-        self._expected[part].setdefault((fetch, id(container), key), (fetch, container, key, value))
+        self._expected[part].setdefault(
+            (fetch, id(container), key), Read(fetch, container, key, value, path or str(key), place)
+        )
 
-    def array(self, fetch: Fetch, container: Any, key: Any, value: Any, part: str, name: str) -> Value:
+    def array(
+        self,
+        fetch: Fetch,
+        container: Any,
+        key: Any,
+        value: Any,
+        part: str,
+        name: str,
+        place: SourceLocation | None = None,
+    ) -> Value:
         """Return the variable for a captured array; each part of a program reads it when it runs."""
-        place = (fetch, id(container), key, part)
-        if place not in self._arrays:
+        where = (fetch, id(container), key, part)
+        if where not in self._arrays:
             node = variable(f"captured {name}").node
-            self._arrays[place] = (node, fetch, container, key, _kind(value))
-        return Value(self._arrays[place][0])
+            self._arrays[where] = ArrayRead(node, fetch, container, key, kind_of(value), name, place)
+        return Value(self._arrays[where].node)
+
+    def forget_arrays(self) -> None:
+        """Keep what must stay what it is only."""
+        self._arrays.clear()
 
     @property
     def nodes(self) -> list[Node]:
         """The variables of the captured arrays."""
-        return [row[0] for row in self._arrays.values()]
+        return [row.node for row in self._arrays.values()]
+
+    @property
+    def rows(self) -> list[Read]:
+        """All that was read and must stay what it is."""
+        return list({**self._expected["backward"], **self._expected["forward"]}.values())
+
+    @property
+    def array_rows(self) -> list[ArrayRead]:
+        """The arrays that were read."""
+        return list(self._arrays.values())
 
     def hold(self) -> bool:
         """Tell whether all that was read is as it was, and captured arrays are of the same kind."""
         if self._checked is None:
-            self._checked = list({**self._expected["backward"], **self._expected["forward"]}.values())
+            self._checked = self.rows
         return self._holds(self._checked)
 
-    def _holds(self, rows: Iterable[tuple[Fetch, Any, Any, Any]]) -> bool:
+    def _holds(self, rows: Iterable[Read]) -> bool:
         try:
-            for fetch, container, key, expected in rows:
+            for fetch, container, key, expected, *_ in rows:
                 value = fetch(container, key)
-                if value is not expected and not _same(value, expected):
+                if value is not expected and not same_value(value, expected):
                     return False
-            return all(_kind(fetch(container, key)) == kind for _, fetch, container, key, kind in self._arrays.values())
+            return all(kind_of(row.fetch(row.container, row.key)) == row.kind for row in self._arrays.values())
         except (AttributeError, KeyError, IndexError, ValueError):  # it is gone; an empty cell is a ValueError
             return False
 
@@ -123,27 +223,27 @@ class Reads:
 
     def arrays(self) -> list[numpy.ndarray]:
         """Return the captured arrays as they are now, in the order of `nodes`."""
-        return [raw_of(fetch(container, key)) for _, fetch, container, key, _ in self._arrays.values()]
+        return [raw_of(row.fetch(row.container, row.key)) for row in self._arrays.values()]
 
 
-class _Kind(NamedTuple):
-    """What a captured array must stay: its class, shape and dtype."""
-
-    cls: type
-    shape: tuple[int, ...]
-    dtype: Any
-
-
-def _kind(value: Any) -> _Kind:
+def kind_of(value: Any) -> ArrayKind:
+    """Return the class, shape and dtype of an array."""
     raw = raw_of(value)
-    return _Kind(type(value), raw.shape, raw.dtype)
+    return ArrayKind(type(value), raw.shape, raw.dtype)
 
 
-def _same(value: Any, expected: Any) -> bool:
+def same_value(value: Any, expected: Any) -> bool:
+    """Tell whether two values that are not one object are constants that mean the same, of the same type.
+
+    >>> same_value(float("nan"), float("nan")), same_value(0.0, -0.0), same_value(1, True)
+    (True, False, False)
+    """
     if type(value) is not type(expected):
         return False
     if isinstance(value, tuple):
-        return len(value) == len(expected) and all(map(_same, value, expected))
+        return len(value) == len(expected) and all(
+            part is other or same_value(part, other) for part, other in zip(value, expected, strict=True)
+        )
     if isinstance(value, (float, complex, numpy.inexact)):  # -0.0 is no 0.0, and nan is nan
         return repr(value) == repr(expected)
     return isinstance(value, PLAIN) and bool(value == expected)

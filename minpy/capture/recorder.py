@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import sys
 import types
 from collections.abc import Mapping, Sequence
@@ -9,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from minpy.capture.places import CaptureRefused, SourceLocation
+from minpy.core.errors import NotTraceableError
 from minpy.graph.builder import GraphBuilder
 from minpy.graph.ir import CONSTANT, Node, Value
 
@@ -54,6 +56,8 @@ class Recorder:
         The steps, in the order of their first use.
     of_user : bool
         Whether a user's function is traced: its sums are NumPy's, to the last bit, and not those of our operators.
+    shadowed : bool
+        Whether what runs is a shadow of a user's function, and no definition of ours.
     refusal : CaptureRefused or None
         The first one: it holds, even if the traced function caught it.
     stand_in : type
@@ -64,6 +68,19 @@ class Recorder:
         Shape and dtype of each output that somebody asked for.
     codes : set of code
         Of the functions that users wrote: where a step is said to have happened.
+    writes, draws : bool
+        Whether arguments may be written to; whether operators may draw numbers, have states and act as in training.
+    written : list of Storage
+        What was written to.
+    facts_of_user : callable or None
+        Gives what the outputs of a user's operator are, for a node and the shapes and dtypes of its inputs; without,
+        users' operators are not called.
+    falls_back : bool
+        Whether the function runs as it is written where a step fails, so that it may catch the error.
+    failed : bool
+        Whether something was refused.
+    ended : bool
+        Whether the capture is over: nothing can be noted any more.
     """
 
     def __init__(self, builder: GraphBuilder, title: str, stand_in: Any, limit: int = LIMIT) -> None:
@@ -77,11 +94,28 @@ class Recorder:
         self.facts: dict[Node, tuple[tuple[int, ...], Any]] = {}
         self.outputs: dict[Value, tuple[tuple[int, ...], Any]] = {}
         self.refusal: CaptureRefused | None = None
-        self.of_user = False
+        self.of_user = self.shadowed = False
         self.codes: set[types.CodeType] = set()
+        self.writes = self.draws = self.ended = self.failed = self.falls_back = False
+        self.written: list[Any] = []
+        self.facts_of_user: Any = None
+
+    def require_going_on(self) -> None:
+        """Raise an error where something is done to a proxy after its capture.
+
+        Raises
+        ------
+        NotTraceableError
+        """
+        if self.ended:
+            raise NotTraceableError(
+                f"{self.title}: what stood for an array while this was captured is used after that. It was stored "
+                "somewhere; store what the captured function returns instead."
+            )
 
     def refuse(self, reason: str, place: SourceLocation | None = None) -> CaptureRefused:
         """Return the exception to raise where something cannot be noted."""
+        self.failed = True
         error = CaptureRefused(reason, place or self.place())
         if self.refusal is None:
             self.refusal = error
@@ -100,15 +134,34 @@ class Recorder:
         self, operator: Any, inputs: Sequence[Value], attributes: Mapping[str, Any] | None = None, kind: str = "call"
     ) -> Node:
         """Return a node of the graph, the one that is there already if it computes the same."""
+        self.require_going_on()
         made = self.builder.node(operator, inputs, attributes or {}, self.title)
         if made not in self.places:
             self.nodes.append(made)
             self.places[made] = self.place()
-            self.kinds[made] = "elementwise" if operator.elementwise else kind
+            self.kinds[made] = kind = "elementwise" if operator.elementwise else kind
+            if kind == "call" and not self.falls_back and self._may_be_caught():
+                raise self.refuse("it has a try or with statement around a step that may fail")
             if len(self.nodes) > self.limit:
                 raise self.refuse(f"it has more than {self.limit} steps: is there a loop over rows?")
         return made
 
+    def _may_be_caught(self) -> bool:
+        """Tell whether a function of the user's that runs may catch the error of a step."""
+        frame: types.FrameType | None = sys._getframe(2) if self.codes else None
+        while frame is not None:
+            if frame.f_code in self.codes and _has_handlers(frame.f_code):
+                return True
+            frame = frame.f_back
+        return False
+
     def constant(self, value: Any) -> Value:
         """Return the value of a number or an array that does not change."""
+        self.require_going_on()
         return Value(self.builder.node(CONSTANT, (), {"value": value}, "constant"))
+
+
+def _has_handlers(code: types.CodeType) -> bool:
+    """Tell whether code has a `try` or `with` statement; a generator may look as if it had one."""
+    table = getattr(code, "co_exceptiontable", None)  # since Python 3.11
+    return bool(table) if table is not None else dis.opmap["SETUP_FINALLY"] in code.co_code[::2]

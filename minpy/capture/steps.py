@@ -15,6 +15,7 @@ import numpy
 
 from minpy.core.attributes import Signature
 from minpy.core.operator import Operator
+from minpy.differentiation.tracing import vjp
 from minpy.ops.registry import FUNCTIONS
 
 __all__ = [
@@ -62,8 +63,32 @@ class Step(Operator):
         self.function, self.arguments, self.keywords = function, arguments, keywords
         self.__doc__ = None
         self.into, self.elementwise = None, False  # even if it is a ufunc: of scalars it gives scalars
+        self.direct = False
         if outputs:
             self.outputs = [f"output{index}" for index in range(outputs)]
+
+    # Its gradient, where graphs have no rule for the function: that of the call under the tape.
+
+    def has_rule(self, index: int) -> bool:
+        """Tell whether there is a gradient: that is known once it is computed."""
+        return True
+
+    def values_read(self, indices: Sequence[int]) -> tuple[frozenset[int] | None, bool]:
+        """Return what gradients read: all arrays, not the answer."""
+        return None, False
+
+    def pull_back(
+        self,
+        answer: Any,
+        arguments: Sequence[Any],
+        attributes: dict[str, Any],
+        gradient: Any,
+        needed: Sequence[int],
+        targets: Any = None,
+    ) -> list[Any]:
+        """Return the gradients of the arrays at the positions `needed`, in order, in new arrays."""
+        _, pull = vjp(self.forward, arguments, needed)
+        return pull(gradient)
 
 
 def _name(function: Any) -> str:

@@ -10,13 +10,12 @@ import numpy
 from minpy.capture.facts import Fact, fact_of, tiny
 from minpy.capture.noting import call_function, elementwise, operand, steps_of
 from minpy.capture.recorder import Recorder
-from minpy.capture.storage import plain_index, require_apart, require_own, store
+from minpy.capture.storage import plain_index, require_apart, require_writable, store
 from minpy.capture.values import Traced
 from minpy.differentiation.trees import leaves_of
+from minpy.numpy_table.table import row_of
 
 __all__ = ["add_at", "call_ufunc", "computed_at", "computed_where", "is_default", "masked"]
-
-_GENERALIZED = {getattr(numpy, name) for name in ("matmul", "vecdot", "matvec", "vecmat") if hasattr(numpy, name)}
 
 
 def is_default(key: str, value: Any) -> bool:
@@ -32,9 +31,11 @@ def is_default(key: str, value: Any) -> bool:
 def call_ufunc(recorder: Recorder, ufunc: Any, method: str, inputs: Sequence[Any], options: dict[str, Any]) -> Any:
     """Answer a call of a ufunc, or of a method of it, without `out=` and `where=`."""
     name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
+    if row_of(ufunc) is None and all("O" in loop for loop in ufunc.types):
+        raise recorder.refuse(f"{name} calls a function of Python: numpy.frompyfunc made it")
     if method == "__call__":
         if ufunc.signature is not None:
-            if ufunc not in _GENERALIZED or options:
+            if row_of(ufunc) is None or options:
                 raise recorder.refuse(f"{name} is not traced")
             values = tuple(operand(recorder, value) for value in inputs)
             return steps_of(recorder, ufunc, values, {}, "product")
@@ -66,7 +67,7 @@ def masked(
     if method != "__call__" or ufunc.signature is not None or not isinstance(target, Traced):
         what = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
         raise recorder.refuse(f"{what} with where=, and without an out= made by the function, is not traced")
-    require_own(target)
+    require_writable(target)
     values = tuple(operand(recorder, value) for value in (*inputs, where))
     fact = target.fact
     result = steps_of(recorder, computed_where, (ufunc, target, values, options), {}, "elementwise", fact=fact)
@@ -77,7 +78,7 @@ def add_at(recorder: Recorder, ufunc: Any, target: Any, index: Any, *values: Any
     """Answer `ufunc.at(target, index, values)`."""
     if not isinstance(target, Traced):
         raise recorder.refuse(f"{ufunc.__name__}.at of an array that is not traced")
-    require_own(target)
+    require_writable(target)
     index, _ = plain_index(recorder, target, index)
     given = tuple(operand(recorder, value) for value in values)
     require_apart(target, given)

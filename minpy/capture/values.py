@@ -1,10 +1,11 @@
-"""What stands in an array's place, as data: a value of a graph, shape and dtype, and whose memory it may lie in."""
+"""What stands in an array's place, as data: a storage, seen through a chain of views; shape, dtype, and a value."""
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
 
@@ -15,20 +16,67 @@ from minpy.graph.ir import Value
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["Memory", "Traced"]
+__all__ = ["ARGUMENT", "NEW", "OUTSIDE", "Storage", "Traced", "ViewStep", "latched"]
+
+# Who made an array: the captured function, its caller, or somebody else.
+NEW, ARGUMENT, OUTSIDE = "new", "argument", "outside"
 
 
-class Memory:
-    """What several stand-ins may be views of.
+class Storage:
+    """The memory that several proxies may be views of: its value now, and who may write to it.
 
-    `own` says whether the traced function made it itself, so that it may be written to.
+    Attributes
+    ----------
+    value, known, fact
+        As of the array that is all of it.
+    origin : str
+        'new' if the captured function made it, 'argument' if it was given and may be changed, else 'outside'.
+    contiguous : frozenset of int or None
+        Of which arguments it follows that the elements lie in the order of C, if those of these arguments do; None:
+        nobody knows.
+    assumed : set of int
+        The arguments whose elements must lie in the order of C for a write to be what it is taken for.
+    version : int
+        How often it was written to.
     """
 
-    __slots__ = ("own", "version")
+    __slots__ = ("assumed", "contiguous", "fact", "known", "origin", "value", "version")
 
-    def __init__(self, own: bool) -> None:
-        self.own = own
+    def __init__(
+        self, value: Value, known: Any, fact: Fact, origin: str = NEW, contiguous: frozenset[int] | None = None
+    ) -> None:
+        self.value, self.known, self.fact = value, known, fact
+        self.origin = origin
+        is_known = isinstance(known, numpy.ndarray) and known.flags.c_contiguous
+        if contiguous is None and origin == NEW and (len(fact.shape) < 2 or is_known):
+            contiguous = frozenset()
+        self.contiguous = contiguous
+        self.assumed: set[int] = set()
         self.version = 0
+
+
+class ViewStep(NamedTuple):
+    """One step of a chain of views: a call of a function, or of an operator, of which one answer is the view.
+
+    Attributes
+    ----------
+    function : callable
+    arguments, keywords
+        With a `Slot(0)` in the place of the array, and of nothing else.
+    index : int
+        Which of several answers it is.
+    fact : Fact
+        Of the view.
+    is_certain : bool or None
+        Whether it is a view for any strides of the array; None: nobody has looked.
+    """
+
+    function: Any
+    arguments: Any
+    keywords: Any
+    index: int
+    fact: Fact
+    is_certain: bool | None
 
 
 class Traced:
@@ -36,12 +84,15 @@ class Traced:
 
     Attributes
     ----------
-    scalar : bool
-        Whether NumPy's answer would be a scalar: in-place operators then make a new one.
-    known : numpy.ndarray, numpy.generic or None
-        The values, if they depend on no input.
-    memory : Memory
-        Shared by an array and all that may be views of it.
+    recorder : Recorder
+    storage : Storage
+        What it lies in.
+    chain : tuple of ViewStep
+        What leads from the storage to it.
+    fact : Fact
+        Its shape and dtype, and whether NumPy's answer would be a scalar: in-place operators then make a new one.
+    front : type or None
+        The class of ours that it stands for an instance of; None: `numpy.ndarray`.
     """
 
     if TYPE_CHECKING:  # what `ArrayProxy` has
@@ -51,40 +102,89 @@ class Traced:
         copy: Any
         reshape: Any
 
-    __slots__ = ("_value", "_version", "dtype", "is_view", "known", "memory", "recorder", "scalar", "shape")
+    __slots__ = ("_known", "_value", "_version", "chain", "fact", "front", "recorder", "storage")
 
     def __init__(
-        self, recorder: Recorder, value: Value, fact: Fact, memory: Memory | None = None, known: Any = None
+        self,
+        recorder: Recorder,
+        value: Value,
+        fact: Fact,
+        storage: Storage | None = None,
+        known: Any = None,
+        chain: tuple[ViewStep, ...] = (),
+        front: Any = None,
     ) -> None:
-        self.recorder = recorder
-        self._value = value
-        self.shape, self.dtype, self.scalar = fact
-        self.is_view = memory is not None
-        self.memory = Memory(True) if memory is None else memory
-        self._version = self.memory.version
-        self.known = known
+        put = object.__setattr__
+        put(self, "recorder", recorder)
+        put(self, "storage", Storage(value, known, fact) if storage is None else storage)
+        put(self, "chain", chain)
+        put(self, "fact", fact)
+        put(self, "front", front)
+        put(self, "_value", value)
+        put(self, "_known", known)
+        put(self, "_version", self.storage.version)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise self.recorder.refuse(f"it sets the attribute {name!r} of an array")
 
     @classmethod
-    def given(cls, recorder: Recorder, value: Value, shape: Sequence[int], dtype: Any) -> Self:
+    def given(cls, recorder: Recorder, value: Value, shape: Sequence[int], dtype: Any, front: Any = None) -> Self:
         """Return what stands for an array that comes from outside: it may not be written to."""
-        return cls(recorder, value, Fact(tuple(shape), numpy.dtype(dtype), False), Memory(False))
+        fact = Fact(tuple(shape), numpy.dtype(dtype), False)
+        return cls(recorder, value, fact, Storage(value, None, fact, OUTSIDE), front=front)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The lengths of the axes."""
+        return self.fact.shape
+
+    @property
+    def dtype(self) -> Any:
+        """The type of the elements."""
+        return self.fact.dtype
+
+    @property
+    def scalar(self) -> bool:
+        """Whether NumPy's answer would be a scalar."""
+        return self.fact.scalar
+
+    @property
+    def is_view(self) -> bool:
+        """Whether somebody else may have its memory: it is a view, or comes from outside."""
+        return bool(self.chain) or self.storage.origin != NEW
 
     @property
     def value(self) -> Value:
-        """The value of the graph.
+        """The value of the graph, as it is now.
 
         Raises
         ------
         CaptureRefused
-            If it is a view of what has been changed since the view was taken.
+            If it may or may not be a view of what has been changed since, depending on strides that nobody knows.
         """
-        self.require_current()
+        self._refresh()
         return self._value
 
-    def require_current(self) -> None:
-        """Refuse to read it, if it is a view of what has been changed since the view was taken."""
-        if self._version != self.memory.version:
-            raise self.recorder.refuse("it reads a view of an array that it has changed since")
+    @property
+    def known(self) -> Any:
+        """The elements, if they depend on no input; else None."""
+        self._refresh()
+        return self._known
+
+    def _refresh(self) -> None:
+        if self._version != self.storage.version:
+            self.hold(*self._replayed())
+
+    def _replayed(self) -> tuple[Value, Any]:
+        """Return (the value now, the elements if known) of a view whose storage has changed since it was looked at."""
+        raise NotImplementedError
+
+    def hold(self, value: Value, known: Any) -> None:
+        """Have a value as of now."""
+        put = object.__setattr__
+        put(self, "_value", value)
+        put(self, "_known", known)
+        put(self, "_version", self.storage.version)
 
     @property
     def ndim(self) -> int:
@@ -106,14 +206,20 @@ class Traced:
         """The bytes of all elements."""
         return self.size * self.dtype.itemsize
 
-    @property
-    def fact(self) -> Fact:
-        """Its shape and dtype, and whether it is a scalar."""
-        return Fact(self.shape, self.dtype, self.scalar)
 
-    def change(self, value: Value, known: Any) -> None:
-        """Have other values from now on; views of it that are there already are out of date."""
-        self._value = value
-        self.known = known
-        self.memory.version += 1
-        self._version = self.memory.version
+def latched(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Let errors of a method of a proxy end the capture, also where the user's function catches them.
+
+    They may come from the samples by which shapes are found, and say nothing of the arrays that will be there.
+    """
+
+    @functools.wraps(method)
+    def call(self: Any, *arguments: Any, **keywords: Any) -> Any:
+        try:
+            return method(self, *arguments, **keywords)
+        except Exception as error:
+            if not self.recorder.shadowed or self.recorder.ended:
+                raise
+            raise self.recorder.refuse(f"{type(error).__name__}: {error}") from None
+
+    return call

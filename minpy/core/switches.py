@@ -47,7 +47,7 @@ class _Switches(ThreadValues):
     dtype: bool
 
 
-_switches = _Switches(array=False, shape=False, dtype=False)
+switches = _Switches(array=False, shape=False, dtype=False)
 _FLOAT32, _FLOAT64 = numpy.dtype("float32"), numpy.dtype("float64")
 
 
@@ -59,7 +59,7 @@ def is_np_array() -> bool:
     >>> is_np_array()
     False
     """
-    return _switches.array
+    return switches.array
 
 
 def is_np_shape() -> bool:
@@ -71,7 +71,7 @@ def is_np_shape() -> bool:
     ...     is_np_shape()
     True
     """
-    return _switches.shape
+    return switches.shape
 
 
 def is_np_default_dtype() -> bool:
@@ -82,12 +82,12 @@ def is_np_default_dtype() -> bool:
     >>> is_np_default_dtype()
     False
     """
-    return _switches.dtype
+    return switches.dtype
 
 
 def default_float() -> numpy.dtype:
     """Return the dtype of arrays of `minpy.np` that are made without one."""
-    return _FLOAT64 if _switches.dtype else _FLOAT32
+    return _FLOAT64 if switches.dtype else _FLOAT32
 
 
 # -- setting -----------------------------------------------------------------------------------------------------------
@@ -122,7 +122,7 @@ def set_np(shape: bool = True, array: bool = True, dtype: bool = False) -> None:
             "set_np: array=True needs shape=True, because NumPy's arrays may have no axes. Leave `shape` out, or give "
             "array=False, too."
         )
-    vars(_switches).update(array=bool(array), shape=bool(shape), dtype=bool(dtype))
+    vars(switches).update(array=bool(array), shape=bool(shape), dtype=bool(dtype))
 
 
 def reset_np() -> None:
@@ -138,8 +138,8 @@ def set_np_shape(active: bool) -> bool:
     >>> set_np_shape(True), set_np_shape(False)
     (False, True)
     """
-    before = _switches.shape
-    _switches.shape = bool(active)
+    before = switches.shape
+    switches.shape = bool(active)
     return before
 
 
@@ -153,12 +153,12 @@ class SwitchScope:
         return f"<scope of NumPy's semantics: {', '.join(f'{name}={value}' for name, value in self._values.items())}>"
 
     def __enter__(self) -> None:
-        values = vars(_switches)
+        values = vars(switches)
         before = {name: values[name] for name in self._values}
         before["leave"] = values["leave"]
         values |= {**self._values, "leave": partial(values.update, before)}
 
-    __exit__ = leaving(_switches)
+    __exit__ = leaving(switches)
 
 
 def np_shape(active: bool = True) -> SwitchScope:

@@ -14,6 +14,7 @@ from minpy.capture.proxy import ArrayProxy
 from minpy.capture.reads import Reads
 from minpy.capture.recorder import Notes, Recorder
 from minpy.capture.rules import RuleCall, conformed_gradient, has_kernel, trace_rule
+from minpy.capture.steps import Step
 from minpy.capture.tracer import run_traced
 from minpy.core.array import Shaped
 from minpy.core.base import BaseOperator
@@ -201,12 +202,13 @@ def differentiate(
         needed = []
         for index, value in enumerate(node.inputs):
             if value.node in leading and dtypes[value].kind in "fc" and not node.operator.is_zero(index):
-                if not node.operator.has_rule(index):
+                if not node.operator.has_rule(index) and not _is_known(node.operator, index):
                     if started:
                         continue
                     raise NoGradientError(f"{node.described()}: {node.operator.missing_rule(index)}")
                 needed.append(index)
-        for index, part in walk.pull_back(node, needed, upstream):
+        part_with_rules = walk.with_rules(node, shapes.get(Value(node)))
+        for index, part in walk.pull_back(part_with_rules, needed, upstream):
             walk.add(pending, node.inputs[index], part)
     return {node: pending[Value(node)] for node in leading if node.operator is None and Value(node) in pending}
 
@@ -373,15 +375,20 @@ class _Walk:
                 self.add(pending, part.inputs[index], found_part)
         return pending
 
-    def with_rules(self, node: Node, shape: Sequence[int]) -> Node:
+    def with_rules(self, node: Node, shape: Sequence[int] | None) -> Node:
         """Return a node of the operator that is the same function of NumPy's, where the node's own has no rules."""
         operator = FUNCTIONS.get(node.operator.forward)
-        if node.operator.has_rule(0) or not isinstance(operator, Operator):
+        has_rules = node.operator.has_rule(0) and not isinstance(node.operator, Step)
+        if has_rules or has_step_rule(node.operator) or not isinstance(operator, Operator):
             return node
         if not shape and operator.values_read(range(len(node.inputs)))[1]:
             return node  # what NumPy answers is a scalar, and nothing to compute into
         made = Node(operator, node.inputs, {}, node.name)
         self.builder.created.append(made)  # it is dropped, if no rule reads the answer
+        for index in range(len(node.output_names())):
+            value = Value(node, index)
+            if value in self.shapes:
+                self.know(Value(made, index), self.shapes[value], self.dtypes[value])
         return made
 
     def traced(

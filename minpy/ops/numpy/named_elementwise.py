@@ -7,24 +7,20 @@ from typing import Any
 
 import numpy as np
 
+from minpy.numpy_table.table import ROWS, functions
 from minpy.ops.inference.partial_shapes import broadcasting, same_shape
 from minpy.ops.numpy.named import elementwise, named
 
 __all__ = ["REFLECTED", "WITH_NUMBERS", "number_of"]
 
-_UNARY = (
-    "absolute arccos arccosh arcsin arcsinh arctan arctanh cbrt ceil cos cosh degrees exp expm1 floor isfinite isinf "
-    "isnan log log10 log1p log2 logical_not negative radians reciprocal rint sign sin sinh sqrt square tan tanh trunc"
-)
-_ZERO = {"ceil", "floor", "isfinite", "isinf", "isnan", "logical_not", "rint", "sign", "trunc"}
-
-for _name in _UNARY.split():
-    elementwise(
-        f"_npi_{_name}",
-        getattr(np, _name),
-        zero=_name in _ZERO,
-        dtype="bool" if _name.startswith(("is", "logical")) else "computed",
-    )
+for _ufunc, _row in functions("ufunc"):
+    if _row.mxnet == f"_npi_{_row.name}":
+        elementwise(
+            _row.mxnet,
+            _ufunc,
+            zero=_row.gradient == "zero",
+            dtype="bool" if _row.name.startswith(("is", "logical")) else "computed",
+        )
 elementwise("_npi_bitwise_not", np.bitwise_not, zero=True)
 
 
@@ -82,7 +78,7 @@ _BINARY: dict[str, Any] = {
     "less_equal": np.less_equal,
 }
 _RELATIONS = {name for name in _BINARY if "equal" in name or name in ("greater", "less")}
-_CONSTANT = {"lcm", "bitwise_and", "bitwise_or", "bitwise_xor"} | _RELATIONS
+_CONSTANT = {name for name in _BINARY if name in ROWS and ROWS[name].gradient == "zero"}
 # The operators of an array and a number, by the plain names of those of two arrays; and of a number and an array.
 WITH_NUMBERS = {name: f"_npi_{name}_scalar" for name in _BINARY if name != "hypot"}
 _SYMMETRIC = {"add", "multiply", "lcm", "bitwise_and", "bitwise_or", "bitwise_xor", "equal", "not_equal"}

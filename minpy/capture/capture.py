@@ -1,0 +1,204 @@
+"""`Capture`: a user's function run once on proxies, so that what it computes, reads and changes becomes a graph.
+
+A capture has no effects, and depends on nothing that is not noted. What cannot be done so is refused before it happens:
+then the function is to run as it is written.
+
+    capture = Capture("energy")
+    proxies = [capture.argument(value) for value in (x, w)]
+    captured = capture.run(energy, *proxies)
+
+Whoever holds what was captured makes sure, at each later call, that
+
+- all of `captured.reads` hold, and the arrays read are of the same kind;
+- the arguments are of the same classes, dtypes, shapes, and one object where they were one object, arrays that were
+  read included; and that no two of them overlap if there are `writes`;
+- the arguments at `captured.contiguous` lie in the order of C.
+
+A program that raises an exception has changed nothing: the function is to run as written then, as it may catch it.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy
+
+from minpy.capture.facts import Fact
+from minpy.capture.forwards import traced_facts
+from minpy.capture.nd_proxy import NDArrayProxy, wrapped
+from minpy.capture.proxy import ArrayProxy
+from minpy.capture.reads import Reads
+from minpy.capture.recorder import Recorder
+from minpy.capture.shadow import ShadowFunctions
+from minpy.capture.tracer import run_traced
+from minpy.capture.values import ARGUMENT, Storage
+from minpy.core.array import FRONT_ENDS, Array, raw_of
+from minpy.differentiation.trees import leaves_of
+from minpy.graph.builder import GraphBuilder
+from minpy.graph.ir import Node, Value, variable
+
+__all__ = ["Capture", "Captured", "Policy"]
+
+
+class Policy(enum.Enum):
+    """What becomes of what cannot be guarded.
+
+    `REFUSE`: the capture ends, and the function is to run as it is written. `FREEZE`: it stays what it was; see
+    `Captured.frozen`.
+    """
+
+    REFUSE = "refuse"
+    FREEZE = "freeze"
+
+
+class Captured(NamedTuple):
+    """What came of a function that was run on proxies.
+
+    Attributes
+    ----------
+    outputs
+        What it returned: a nest of lists, tuples and dicts of its own, with proxies (`ArrayProxy`, `NDArrayProxy`) in
+        the place of arrays. A proxy that `Capture.argument` gave is that argument itself.
+    reads : Reads
+        What it referred to.
+    inputs : list of Value
+        The variables of the arrays that were given, in the order in which they were; an array given again has one.
+    writes : list of (int, Value)
+        Of each argument that it changed, the position among the inputs, and the value that it has at the end.
+    contiguous : frozenset of int
+        The positions of the arguments that must lie in the order of C: what is a view of them follows from it.
+    recorder : Recorder
+        Its steps; nothing can be added any more but through `recorder.builder`.
+    """
+
+    outputs: Any
+    reads: Reads
+    inputs: list[Value]
+    writes: list[tuple[int, Value]]
+    contiguous: frozenset[int]
+    recorder: Recorder
+
+
+class Capture:
+    """One run of a function on proxies.
+
+    Parameters
+    ----------
+    title : str
+        What messages and nodes are called after.
+    policy : Policy
+        What becomes of what cannot be guarded.
+    draws : bool
+        Whether operators that draw numbers, have auxiliary states, or act as in training may be called.
+    writes : bool
+        Whether arguments may be changed in place.
+
+    Examples
+    --------
+    >>> import numpy
+    >>> def step(w, g):
+    ...     w -= 0.5 * g
+    ...     return w.sum()
+    >>> capture = Capture("step")
+    >>> w, g = capture.argument(numpy.ones(3)), capture.argument(numpy.ones(3))
+    >>> captured = capture.run(step, w, g)
+    >>> captured.outputs.shape, [position for position, value in captured.writes]
+    ((), [0])
+    """
+
+    def __init__(self, title: str, *, policy: Policy = Policy.REFUSE, draws: bool = False, writes: bool = True) -> None:
+        self.title = title
+        self.policy = policy
+        self.reads = Reads()
+        self.recorder = Recorder(GraphBuilder(), title, ArrayProxy)
+        self.recorder.draws, self.recorder.writes, self.recorder.falls_back = draws, writes, True
+        self.shadow = ShadowFunctions(self.recorder, self.reads, "forward", wrapped)
+        self.shadow.capture = self
+        self.inputs: list[Value] = []
+        self.recorder.facts_of_user = self._facts_of_user
+        self._storages: list[Storage] = []
+
+    def argument(self, value: Any, name: str | None = None) -> Any:
+        """Return what stands for an argument.
+
+        Parameters
+        ----------
+        value
+            An array: it becomes an input. The same array again is the same proxy. A list, tuple or dict: a nest of what
+            stands for what is in it, which the function may not change. Another object: what may be read of it, which
+            is noted; numbers and other constants are themselves, and are noted nowhere.
+        name : str, optional
+            What messages call it.
+
+        Raises
+        ------
+        CaptureRefused
+            If nothing can stand for it.
+        """
+        name = name or f"argument {len(self._storages)}"
+        if not isinstance(value, (numpy.ndarray, Array)):
+            return self.shadow.argument(value, self.argument, name)
+        known = self.shadow.proxies.get(id(value))
+        if known is None:
+            known = self.shadow.proxies[id(value)] = value, self._array(value, name)
+        return known[1]
+
+    def _facts_of_user(self, node: Node, facts: Any) -> list[Fact] | None:
+        """Return what a user's operator gives; its function is captured for that, and what it reads is noted."""
+        reads = Reads()
+        found = traced_facts(node, facts, reads)
+        if found is not None:
+            reads.forget_arrays()
+            self.reads.adopt(reads)
+        return found
+
+    def _array(self, value: Any, name: str) -> Any:
+        raw = raw_of(value)
+        known = (numpy.ndarray, numpy.memmap, FRONT_ENDS["mxnet"], FRONT_ENDS["numpy"])
+        if type(value) not in known or raw.dtype.kind not in "biufc":
+            raise self.recorder.refuse(f"{name} is an array of type {type(value).__name__} and dtype {raw.dtype}")
+        position = len(self.inputs)
+        variable_of = variable(f"argument{position}")
+        self.inputs.append(variable_of)
+        fact = Fact(raw.shape, raw.dtype, False)
+        contiguous = frozenset([position]) if raw.flags.c_contiguous else None
+        storage = Storage(variable_of, None, fact, ARGUMENT, contiguous)
+        self._storages.append(storage)
+        is_mxnet = type(value) is FRONT_ENDS["mxnet"]
+        front = FRONT_ENDS["numpy"] if type(value) is FRONT_ENDS["numpy"] else None
+        proxy = ArrayProxy(self.recorder, variable_of, fact, storage, front=front)
+        return NDArrayProxy(proxy) if is_mxnet else proxy
+
+    def run(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Captured:
+        """Run a function on what `argument` gave, and end the capture.
+
+        Raises
+        ------
+        CaptureRefused
+            If it does what cannot be captured: with the reason, and the line. Nothing has happened then.
+        """
+        try:
+            shadow = self.shadow.function(function)
+            outputs = run_traced(self.recorder, self._outputs, shadow, args, kwargs)
+            return self._captured(outputs)
+        finally:
+            self.shadow.close()
+            self.recorder.ended = True
+            self.recorder.facts_of_user = None
+
+    def _outputs(self, shadow: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """Return what a shadow returns, all views read once more: there are no steps after that."""
+        outputs = self.shadow.called(shadow, args, kwargs)
+        for leaf in leaves_of(outputs):
+            inner = leaf.inner if isinstance(leaf, NDArrayProxy) else leaf
+            if isinstance(inner, ArrayProxy):
+                inner.value  # noqa: B018
+        return outputs
+
+    def _captured(self, outputs: Any) -> Captured:
+        written = self.recorder.written
+        writes = [(position, one.value) for position, one in enumerate(self._storages) if one in written]
+        contiguous = frozenset(position for one in written for position in one.assumed)
+        return Captured(outputs, self.reads, self.inputs, writes, contiguous, self.recorder)

@@ -1,0 +1,135 @@
+"""What is a view of what: told from the function that makes it, and, where strides decide, from those that are known.
+
+A view by `reshape` or `ravel` is one or a copy, as the strides of the array are. They follow from the function's own
+steps, and from arguments whose elements lie in the order of C; a capture that writes depends on that then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+
+from minpy.capture import steps
+from minpy.capture.recorder import Recorder
+from minpy.capture.values import Traced, ViewStep
+from minpy.core.operator import Operator
+
+__all__ = ["called_on", "note_order", "several", "viewed"]
+
+# What gives a view of any array, whatever its strides.
+_NAMES = (
+    "array_split atleast_1d atleast_2d atleast_3d broadcast_to diagonal dsplit expand_dims flip fliplr flipud hsplit "
+    "imag matrix_transpose moveaxis permute_dims real rollaxis rot90 split squeeze swapaxes transpose vsplit"
+)
+_CERTAIN = {getattr(numpy, name) for name in _NAMES.split() if hasattr(numpy, name)}
+
+
+def note_order(arrays: Sequence[Traced], answers: Sequence[Traced]) -> None:
+    """Note of new arrays that their elements lie in the order of C, if those of all arrays that they are made of do."""
+    found: frozenset[int] = frozenset()
+    for array in arrays:
+        if array.ndim > 1:
+            if array.chain or array.storage.contiguous is None:
+                return
+            found |= array.storage.contiguous
+    for answer in answers:
+        if answer.storage.contiguous is None:
+            answer.storage.contiguous = found
+
+
+def viewed(
+    recorder: Recorder,
+    function: Any,
+    template: Any,
+    arrays: Sequence[Traced],
+    answer: Any,
+    owners: Sequence[int | None],
+) -> Any:
+    """Return an answer of a call, or several in a tuple or list, as views of what they are views of.
+
+    Parameters
+    ----------
+    recorder : Recorder
+    function : callable
+    template : tuple of (tuple, dict)
+        The arguments of the call, with slots in the place of the arrays.
+    arrays : sequence of Traced
+    answer : Traced, or tuple or list of Traced
+        What it gives: each in a storage of its own, so far.
+    owners : sequence of int or None
+        Of each, the position of the array that it may be a view of.
+    """
+    is_certain = function in _CERTAIN or getattr(function, "is_view_of_any", False)
+
+    def view(one: Any, index: int, owner: int | None) -> Any:
+        if owner is None or not isinstance(one, Traced) or one.scalar or arrays[owner].scalar:
+            return one
+        base = arrays[owner]
+        fixed = [recorder.stand_in(recorder, each.value, each.fact, None, each.known) for each in arrays]
+        positional, keywords = steps.fill(template, [*fixed[:owner], steps.Slot(0), *fixed[owner + 1 :]])
+        step = ViewStep(function, positional, keywords, index, one.fact, is_certain)
+        storage = base.storage
+        if isinstance(function, Operator) and not recorder.writes:  # nothing will be written to: no need to run it
+            step = step._replace(is_certain=None)
+        elif not is_certain:
+            where, is_writable = _kinds_of_memory(base, step)
+            if all(where):
+                step = step._replace(is_certain=True)
+            elif not any(where):
+                if is_writable:
+                    return one
+                step = step._replace(is_certain=None)
+            elif storage.contiguous is not None:
+                one.storage.assumed |= storage.contiguous
+                storage.assumed |= storage.contiguous
+                if not where[0]:
+                    return one
+        return recorder.stand_in(recorder, one.value, one.fact, storage, one.known, (*base.chain, step), base.front)
+
+    if isinstance(answer, (tuple, list)):
+        return several(type(answer), [view(one, at, owners[at]) for at, one in enumerate(answer)])
+    return view(answer, 0, owners[0])
+
+
+def several(kind: Any, values: Sequence[Any]) -> Any:
+    """Return several answers in a list, a tuple, or a named tuple: in a class."""
+    return kind(*values) if hasattr(kind, "_fields") else kind(values)
+
+
+def _kinds_of_memory(base: Traced, step: ViewStep) -> tuple[list[bool], bool]:
+    """Tell whether a step gives a view if the storage lies in the order of C, with gaps, and in that of Fortran.
+
+    And whether NumPy lets what it gives be written to.
+    """
+    shape, dtype = base.storage.fact.shape, base.storage.fact.dtype
+    with_gaps = numpy.empty(tuple(length + 1 for length in shape), dtype)
+    samples = (
+        numpy.empty(shape, dtype),
+        with_gaps[tuple(slice(length) for length in shape)],
+        numpy.empty(shape, dtype, order="F"),
+    )
+    found = []
+    for sample in samples:
+        part: Any = sample
+        with numpy.errstate(all="ignore"):
+            for one in (*base.chain, step):
+                part = called_on(one, part)
+        found.append(numpy.may_share_memory(part, sample))
+    return found, not isinstance(part, numpy.ndarray) or part.flags.writeable
+
+
+def called_on(step: ViewStep, sample: numpy.ndarray) -> Any:
+    """Return what a step gives for an array of no particular elements."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, Traced):
+            return numpy.zeros(value.shape, value.dtype)[()] if value.known is None else value.known
+        if isinstance(value, (list, tuple)):
+            return type(value)(map(plain, value))
+        return {key: plain(one) for key, one in value.items()} if isinstance(value, dict) else value
+
+    arguments, keywords = plain(steps.fill((step.arguments, step.keywords), [sample]))
+    answer = step.function(*arguments, **keywords)
+    return answer[step.index] if isinstance(answer, (list, tuple)) else answer

@@ -1,0 +1,86 @@
+"""What may be captured: so that a function called with ever new shapes is never much slower than as it is written."""
+
+from __future__ import annotations
+
+import types
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["Budget", "budget_of", "forget"]
+
+# So many captures are free. Later ones may take this share of the time for which the function ran as written.
+_FREE, _SHARE = 8, 0.3
+# Without time of its own, a key is captured once it has been seen so often, and there is credit.
+_OFTEN = 3
+_TIRED, _LONGEST_REST = 16, 256
+# Keys that were seen and not captured are remembered, the latest ones.
+_MOST_SEEN = 4096
+
+
+class Budget:
+    """The captures of one code object, which several functions may share: a lambda in a loop is one code.
+
+    Attributes
+    ----------
+    captures : int
+        How many there were.
+    capturing, as_written : float
+        Seconds that they took, beyond the free ones; and that calls as written took.
+    misses : int
+        How many calls ran as written since the last one for which there was a specialization.
+    resting : int
+        For how many calls none is looked for.
+    """
+
+    def __init__(self) -> None:
+        self.captures = 0
+        self.capturing = self.as_written = 0.0
+        self.misses = self.resting = 0
+        self._seen: OrderedDict[Any, int] = OrderedDict()
+
+    def allows(self, key: Any) -> bool:
+        """Tell whether a call of a kind may be captured now; it is counted."""
+        if self.captures < _FREE:
+            return True
+        times = self._seen.pop(key, 0) + 1
+        self._seen[key] = times
+        while len(self._seen) > _MOST_SEEN:
+            self._seen.popitem(last=False)
+        return times >= _OFTEN and self.capturing <= _SHARE * self.as_written
+
+    def tire(self) -> None:
+        """Note a call that ran as written: after many in a row a specialization is looked for now and then only."""
+        self.misses += 1
+        if self.misses >= _TIRED:
+            self.resting = min(self.misses // 4, _LONGEST_REST)
+
+    def rest(self) -> None:
+        """Note that calls are faster as written: for some time none of them looks for a specialization."""
+        self.resting = _LONGEST_REST
+
+    def charge(self, seconds: float) -> None:
+        """Note a capture, and what its graph took to become a program."""
+        self.captures += 1
+        if self.captures > _FREE:
+            self.capturing += seconds
+
+
+_budgets: weakref.WeakKeyDictionary[types.CodeType, Budget] = weakref.WeakKeyDictionary()
+
+
+def budget_of(function: Callable[..., Any]) -> Budget:
+    """Return the budget of a function's code; one of its own for what has none."""
+    code = getattr(function, "__code__", None)
+    if not isinstance(code, types.CodeType):
+        return Budget()
+    budget = _budgets.get(code)
+    if budget is None:
+        budget = _budgets.setdefault(code, Budget())
+    return budget
+
+
+def forget() -> None:
+    """Begin all budgets anew, of functions that are compiled from now on."""
+    _budgets.clear()

@@ -1,0 +1,217 @@
+"""A captured call as a graph that runs: for arguments of some kinds, as long as what was read stays the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy
+
+from minpy.backends.protocol import ArgumentMismatch
+from minpy.core.array import FRONT_ENDS, Array, new_array
+from minpy.core.state import state
+from minpy.graph.compiled import Compiled, Known
+from minpy.graph.ir import CONSTANT, Value, topological
+from minpy.graph.program import Program
+from minpy.graph.recording import GraphOperator
+from minpy.jit.capturing import Captured
+from minpy.jit.pytrees import LEAF, unflatten
+from minpy.jit.writes import are_exclusive, store
+
+__all__ = ["AS_WRITTEN", "Specialization"]
+
+# What a specialization returns for a call that is to run as written, and is none that needs another capture.
+AS_WRITTEN = object()
+
+
+class Specialization:
+    """The graph of a captured call.
+
+    Parameters
+    ----------
+    captured : Captured
+    name : str
+        What messages call it.
+    fast_math : bool
+        Whether native code may contract products and sums.
+
+    Attributes
+    ----------
+    reads : Reads
+        What it holds for.
+    compiled : Compiled
+    sources : list of int
+        For each variable of the graph, its position among the arrays of a call: those of the arguments, those that were
+        read, numbers that are inputs.
+    """
+
+    def __init__(self, captured: Captured, name: str, fast_math: bool) -> None:
+        self.reads = captured.reads
+        self.outputs, self.spec = captured.outputs, captured.spec
+        self.arrays_read = captured.reads.array_rows
+        self.count = len(captured.inputs)
+        self._kinds = captured.kinds
+        self.scalars = captured.scalars
+        nodes = [*captured.inputs, *captured.reads.nodes, *(row.node for row in captured.scalars.inputs)]
+        self.contiguous = captured.contiguous
+        self.stores = {head: position for position, head in captured.writes.items()}
+        self._written = sorted(captured.writes)
+        self.compiled = Compiled(
+            captured.heads, stores={head: nodes[position] for head, position in self.stores.items()}
+        )
+        self.compiled.fast_math = fast_math
+        self.compiled.facts = _facts(captured)
+        self.operator = GraphOperator(self.compiled, name)
+        self.sources = [nodes.index(node) for node in self.compiled.variables]
+        self._in_order = self.sources == list(range(len(nodes)))
+        self._asks_for_training = any(
+            node.operator is not None and node.operator.uses_training for node in self.compiled.order
+        )
+        self._program: Program | None = None
+        is_single = self.spec is LEAF and self.outputs[0].kind == "head" and not self._written
+        self._single = self.outputs[0] if is_single else None
+
+    @property
+    def may_run_twice(self) -> bool:
+        """Whether nobody sees how often it runs: it changes no argument, and no tape records it."""
+        return not self._written and not any(
+            issubclass(kind.cls, Array) for kind in (*self._kinds, *(row.kind for row in self.arrays_read))
+        )
+
+    @property
+    def is_settled(self) -> bool | None:
+        """Whether it runs as what it will always run as; None: nobody can tell."""
+        if self._program is None:
+            return None
+        return not self._program.may_improve
+
+    # -- calls -------------------------------------------------------------------------------------------------------
+
+    def run(self, arrays: Sequence[numpy.ndarray]) -> Any:
+        """Return what the function returns for NumPy's arrays: of the arguments, then those that were read."""
+        if self._written and not are_exclusive(arrays, self._written):
+            return AS_WRITTEN
+        if not self.compiled.heads:
+            return self._assembled((), arrays)
+        raws = arrays if self._in_order else [arrays[source] for source in self.sources]
+        program = self._program or self._found_program(raws)
+        try:
+            heads = program.run(raws)
+        except ArgumentMismatch:
+            heads = program.run([array.copy() for array in raws])
+        single = self._single
+        if single is not None:
+            head = heads[0]
+            return head[()] if single.scalar else head
+        answer = self._assembled(heads, arrays)
+        if self._written:
+            store(heads, arrays, self.stores)  # last: what fails before runs as written
+        return answer
+
+    def _found_program(self, raws: Sequence[numpy.ndarray]) -> Program:
+        program = self.compiled.program(raws, bool(state.training))
+        if not (self._asks_for_training or program.steps.refers):
+            self._program = program
+        return program
+
+    def call(self, arrays: Sequence[Any]) -> Any:
+        """Return what it returns for arrays some of which are ours: recorded on the tape, where they are."""
+        if self._written and not are_exclusive(arrays, self._written):
+            return AS_WRITTEN
+        heads: Sequence[Any] = ()
+        if self.compiled.heads:
+            inputs = [arrays[source] for source in self.sources]
+            inputs = [new_array(FRONT_ENDS["numpy"], one) if isinstance(one, numpy.ndarray) else one for one in inputs]
+            ours = [array for array in arrays if isinstance(array, Array)]
+            heads = self.operator.call(inputs, ours[0])
+        answer = self._assembled(heads, arrays)
+        if self._written:
+            store(heads, arrays, self.stores)
+        return answer
+
+    def _assembled(self, heads: Sequence[Any], arrays: Sequence[Any], raw: bool = False) -> Any:
+        values: list[Any] = []
+        known: dict[Any, Any] = {}
+        for output in self.outputs:
+            if output.kind == "constant":
+                values.append(output.value)
+            elif output.kind != "head":
+                values.append(arrays[output.value if output.kind == "argument" else self.count + output.value])
+            else:
+                if output.value not in known:
+                    known[output.value] = _raw(heads[output.value]) if raw else _result(heads[output.value], output)
+                values.append(known[output.value])
+        return unflatten(self.spec, iter(values))
+
+    # -- derivatives -------------------------------------------------------------------------------------------------
+
+    def gradients(
+        self, arrays: Sequence[numpy.ndarray], argnums: Sequence[int]
+    ) -> Callable[[Sequence[numpy.ndarray]], Any] | None:
+        """Return what gives (the result, the gradients of its sum) for NumPy's arrays; None, if it is not native code.
+
+        Parameters
+        ----------
+        arrays : sequence of numpy.ndarray
+            Such arrays: of the arguments, then those that were read.
+        argnums : sequence of int
+            The positions among the arguments of the arrays that gradients are asked for.
+
+        Returns
+        -------
+        callable or None
+            Returns `NotImplemented` where the native code is not to run.
+        """
+        places = [self.sources.index(argnum) for argnum in argnums if argnum in self.sources]
+        heads = [output.value for output in self.outputs if output.kind == "head"]
+        is_whole = len(places) == len(argnums) and len(heads) == len(self.outputs) == len(set(heads))
+        if not is_whole or self.stores or not all(arrays[argnum].dtype.kind == "f" for argnum in argnums):
+            return None
+        raws = [arrays[source] for source in self.sources]
+        needed = tuple([place in places for place in range(len(self.compiled.arguments))])
+        program = self.operator.program(raws, needed)
+        if program.steps.states or program.steps.refers or self._asks_for_training or program.executable() is None:
+            return None
+        facts = program.facts or {}
+        if not all(facts[value.node].dtype.kind == "f" for value in program.steps.head_gradients):
+            return None
+        variables = [self.compiled.variables[place] for place in places]
+        order = [[*program.steps.requests].index(node) for node in variables]
+        sources, assembled = self.sources, self._assembled
+
+        def run(arrays: Sequence[numpy.ndarray]) -> Any:
+            answer = program.run_with_gradients([arrays[source] for source in sources])
+            if answer is None:
+                return NotImplemented
+            heads, gradients = answer
+            return assembled(heads, arrays, True), [gradients[place] for place in order]
+
+        return run
+
+
+def _raw(head: Any) -> Any:
+    return head if head.ndim else head[()]
+
+
+def _result(head: Any, output: Any) -> Any:
+    if output.cls is None:
+        raw = head._data if isinstance(head, Array) else numpy.asarray(head)
+        return raw[()] if output.scalar else raw
+    if type(head) is not output.cls and isinstance(head, Array):
+        return head.as_nd_ndarray() if output.cls is FRONT_ENDS["mxnet"] else head.as_np_ndarray()
+    return head
+
+
+def _facts(captured: Captured) -> Known:
+    """Return shapes and dtypes of all values of the graph."""
+    recorder = captured.recorder
+    facts: dict[Value, Any] = {Value(node): fact for node, fact in recorder.facts.items()}
+    facts.update(recorder.outputs)
+    facts.update((Value(node), kind[1:]) for node, kind in zip(captured.inputs, captured.kinds, strict=True))
+    facts.update((Value(row.node), row.kind[1:]) for row in captured.reads.array_rows)
+    facts.update((Value(row.node), ((), row.dtype)) for row in captured.scalars.inputs)
+    constants = (node for node in topological(captured.heads) if node.operator is CONSTANT)
+    for node in constants:
+        value = numpy.asarray(node.attributes["value"])
+        facts.setdefault(Value(node), (value.shape, value.dtype))
+    return Known({key: shape for key, (shape, _) in facts.items()}, {key: dtype for key, (_, dtype) in facts.items()})
