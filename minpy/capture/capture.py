@@ -28,6 +28,7 @@ import numpy
 from minpy.capture.facts import Fact
 from minpy.capture.forwards import traced_facts
 from minpy.capture.nd_proxy import NDArrayProxy, wrapped
+from minpy.capture.places import CaptureRefused
 from minpy.capture.proxy import ArrayProxy
 from minpy.capture.reads import Reads
 from minpy.capture.recorder import Recorder
@@ -181,14 +182,21 @@ class Capture:
         CaptureRefused
             If it does what cannot be captured: with the reason, and the line. Nothing has happened then.
         """
+        refusal: CaptureRefused | None = None
         try:
             shadow = self.shadow.function(function)
             outputs = run_traced(self.recorder, self._outputs, shadow, args, kwargs)
             return self._captured(outputs)
+        except CaptureRefused as error:
+            refusal = CaptureRefused(error.reason, error.place)
         finally:
-            self.shadow.close()
-            self.recorder.ended = True
-            self.recorder.facts_of_user = None
+            try:
+                self.shadow.close()
+            finally:
+                self.recorder.ended = True
+                self.recorder.facts_of_user = None
+        del args, kwargs  # whoever keeps the error keeps this frame, and no proxy
+        raise refusal
 
     def _outputs(self, shadow: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """Return what a shadow returns, all views read once more: there are no steps after that."""
