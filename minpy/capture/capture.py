@@ -19,7 +19,6 @@ A program that raises an exception has changed nothing: the function is to run a
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -40,18 +39,7 @@ from minpy.differentiation.trees import leaves_of
 from minpy.graph.builder import GraphBuilder
 from minpy.graph.ir import Node, Value, variable
 
-__all__ = ["Capture", "Captured", "Policy"]
-
-
-class Policy(enum.Enum):
-    """What becomes of what cannot be guarded.
-
-    `REFUSE`: the capture ends, and the function is to run as it is written. `FREEZE`: it stays what it was; see
-    `Captured.frozen`.
-    """
-
-    REFUSE = "refuse"
-    FREEZE = "freeze"
+__all__ = ["Capture", "Captured"]
 
 
 class Captured(NamedTuple):
@@ -89,8 +77,6 @@ class Capture:
     ----------
     title : str
         What messages and nodes are called after.
-    policy : Policy
-        What becomes of what cannot be guarded.
     draws : bool
         Whether operators that draw numbers, have auxiliary states, or act as in training may be called.
     writes : bool
@@ -109,9 +95,8 @@ class Capture:
     ((), [0])
     """
 
-    def __init__(self, title: str, *, policy: Policy = Policy.REFUSE, draws: bool = False, writes: bool = True) -> None:
+    def __init__(self, title: str, *, draws: bool = False, writes: bool = True) -> None:
         self.title = title
-        self.policy = policy
         self.reads = Reads()
         self.recorder = Recorder(GraphBuilder(), title, ArrayProxy)
         self.recorder.draws, self.recorder.writes, self.recorder.falls_back = draws, writes, True
