@@ -72,6 +72,8 @@ CASES: dict[str, Callable[..., Any]] = {
     "hsplit": lambda x, y, t: np.hsplit(x * 2, 2)[1],
     "atleast_3d": lambda x, y, t: np.atleast_3d(x * 2),
     "meshgrid": lambda x, y, t: np.meshgrid(x[0] * 2, y[1])[1],
+    "meshgrid of one": lambda x, y, t: np.meshgrid(x[0] * 2)[0] * y,
+    "split into one": lambda x, y, t: np.hsplit(x * 2, 1)[0] * y,
     "repeat, one by one": lambda x, y, t: np.repeat(x * 2, [1, 0, 2, 3], axis=0),
     "delete": lambda x, y, t: np.delete(x * 2, [1, 3], axis=1),
     "resize": lambda x, y, t: np.resize(x * 2, (5, 7)),

@@ -211,7 +211,7 @@ matrix_transpose: t
 max: x; x, 0, keepdims=True
 mean: x; f, 1; x, axis=0, dtype='float32'
 median: x; x, 1
-meshgrid: v, w; v, w, indexing='ij', sparse=True
+meshgrid: v, w; v; v, w, indexing='ij', sparse=True
 min: x, (0, 1)
 mintypecode: 'fd'
 moveaxis: t, 0, 2
@@ -278,7 +278,7 @@ sinc: v; x
 size: x; x, 1
 sort: x; x, 0; v, kind='stable'
 sort_complex: c; v
-split: x, 2; x, [1, 3], 1
+split: x, 2; x, [1, 3], 1; x, 1
 squeeze: x[:1]; t[:, :1], 1
 stack: [x, y]; (x, y), -1
 std: x; x, 0; x, 1, ddof=1
@@ -309,7 +309,7 @@ unique_inverse: known
 unique_values: known
 unpackbits: z; z, count=4
 unravel_index: i, (2, 2); o.astype(int), (4,)
-unstack: x; t, axis=2
+unstack: x; t, axis=2; x[:1]
 unwrap: v * 4; x, axis=0
 vander: v; v, 3, increasing=True
 var: x; x, 1; c

@@ -49,7 +49,8 @@ class Step(Operator):
     arguments, keywords : tuple, dict
         With a `Slot` in the place of each array. These and the function are kept, as attributes of the same names.
     outputs : int
-        How many arrays are in the tuple or list that is the answer; 0 if it is an array.
+        How many arrays are in the tuple or list that is the answer; 0 if it is an array. Of one the step answers with
+        what is in it.
     """
 
     def __init__(
@@ -57,7 +58,8 @@ class Step(Operator):
     ) -> None:
         forward = _caller(function, arguments, keywords)
         if outputs:
-            several, forward = forward, lambda *arrays: tuple(several(*arrays))
+            several = forward
+            forward = (lambda *arrays: several(*arrays)[0]) if outputs == 1 else lambda *arrays: tuple(several(*arrays))
         super().__init__(forward, name=_name(function), builtin=True, signature=_VARIADIC)
         self.function, self.arguments, self.keywords = function, arguments, keywords
         self.__doc__ = None
