@@ -182,7 +182,7 @@ hsplit: x, 2; x, [1, 2]; v, 3
 hstack: [x, y]; (v, g)
 i0: x
 identity: 3
-imag: c; x
+imag: c
 in1d: v, g
 indices: (2, 3)
 inner: x, y; v, g
@@ -550,6 +550,7 @@ REFUSED = {
     "np.linalg.lstsq(s, v[:4])": "the shape of its answer depends on the rank: take linalg.pinv, or linalg.solve",
     "np.poly(v)": "whether its answer is complex depends on values",
     "np.real_if_close(c)": "whether numpy.real_if_close answers with complex numbers depends on values",
+    "np.imag(x)": "numpy.imag of numbers that are not complex answers with what may not be written to",
     "np.unique(v)": "the shape of numpy.unique's answer depends on values",
     "np.roots(v)": "the shape of numpy.roots's answer depends on values",
     "np.extract(b, x)": "the shape of numpy.extract's answer depends on values",
