@@ -7,16 +7,14 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy
-from autograd.tracer import Box
 
+from minpy.bridge.boxes import boxes
 from minpy.bridge.lists import has_lists, with_arrays
 from minpy.bridge.protocols import autograd_version
 from minpy.core.array import Array, new_array
 from minpy.numpy.array_class import ndarray
 
 __all__ = ["wrap_function", "wrap_result", "wrapped_namespace"]
-
-_BOXES = Box.types
 
 
 def wrap_result(value: Any) -> Any:
@@ -37,7 +35,7 @@ def wrap_result(value: Any) -> Any:
 def _holds_box(values: Iterable[Any]) -> bool:
     for value in values:
         cls = type(value)
-        if cls in _BOXES or ((cls is list or cls is tuple) and _holds_box(value)):
+        if cls in boxes.types or ((cls is list or cls is tuple) and _holds_box(value)):
             return True
     return False
 
