@@ -20,11 +20,11 @@ import minpy
 print(*sorted(set(sys.modules) - before))
 """
 
-UNNEEDED = set(
-    "ast autograd concurrent.futures decimal difflib fractions hashlib json logging multiprocessing numpy.f2py numpy.ma "
-    "numpy.random numpy.testing platform random scipy secrets shutil subprocess tempfile unittest urllib.request zipfile "
-    "minpy.autograd minpy.checking".split()
-)
+UNNEEDED = {
+    "ast", "autograd", "concurrent.futures", "decimal", "difflib", "fractions", "hashlib", "json", "logging",
+    "minpy.autograd", "minpy.checking", "multiprocessing", "numpy.f2py", "numpy.ma", "numpy.random", "numpy.testing",
+    "platform", "random", "scipy", "secrets", "shutil", "subprocess", "tempfile", "unittest", "urllib.request", "zipfile",
+}  # fmt: skip
 # What is in these is imported when it is looked up.
 ROOMS = (
     *("minpy.capture", "minpy.custom", "minpy.gluon", "minpy.graph", "minpy.numpy", "minpy.pictures", "minpy.symbol"),
