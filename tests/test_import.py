@@ -23,7 +23,8 @@ print(*sorted(set(sys.modules) - before))
 UNNEEDED = {
     "ast", "autograd", "concurrent.futures", "decimal", "difflib", "fractions", "hashlib", "json", "logging",
     "minpy.autograd", "minpy.checking", "multiprocessing", "numpy.f2py", "numpy.ma", "numpy.random", "numpy.testing",
-    "platform", "random", "scipy", "secrets", "shutil", "subprocess", "tempfile", "unittest", "urllib.request", "zipfile",
+    "platform", "random", "scipy", "secrets", "shutil", "subprocess", "tempfile", "unittest", "urllib.request",
+    "zipfile",
 }  # fmt: skip
 # What is in these is imported when it is looked up.
 ROOMS = (
