@@ -89,7 +89,8 @@ class Memory(MemoryPlan[Array]):
                     spans[owner] = (spans.get(owner, (number, number))[0], number)
             for written, read in work.in_place:
                 is_wanted = wanted is not None and wanted.get(written) is read
-                in_place.append((number, written, read) if is_wanted else (number, *map(self.owner, (written, read))))
+                pair = (written, read) if is_wanted else (self.owner(written), self.owner(read))
+                in_place.append((number, *pair))
         for array in lasting:
             owner = self.owner(array)
             if owner in spans:

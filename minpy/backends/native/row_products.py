@@ -108,6 +108,6 @@ def _write(code: Emitter, depth: int, columns: int, leading: int, adds: str, tar
             total = code.load_element("%scratch", row)
             if adds:
                 before = code.load_element(adds, code.add(first, row))
-                total = code.define(f"fadd {code.element} {before}, {total}")
+                total = code.put(f"fadd {code.element} {before}, {total}")
             code.store_element(total, target, code.add(first, row))
     return units
