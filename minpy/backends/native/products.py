@@ -15,7 +15,7 @@ from minpy.backends.native.kernels.kernel import Kernel, Pointer
 from minpy.backends.native.language import Product
 from minpy.backends.native.llvm_ir import FunctionWriter
 from minpy.backends.native.machine.blas import NO_TRANS, TRANS
-from minpy.backends.native.memory import Whereabouts
+from minpy.backends.native.memory import Allocation
 
 __all__ = ["Gemm", "Matrix", "blas_matrix", "collapsed", "gemm_of", "is_row_major", "is_small", "small_kernel"]
 
@@ -87,7 +87,7 @@ def is_row_major(rows: int, columns: int, strides: Sequence[int]) -> bool:
     return found is not None and found.turned == NO_TRANS
 
 
-def gemm_of(product: Product, first: Whereabouts, second: Whereabouts, result: Whereabouts) -> Gemm:
+def gemm_of(product: Product, first: Allocation, second: Allocation, result: Allocation) -> Gemm:
     """Return the call of BLAS that a product is, whose operands and result lie so that BLAS takes them."""
     (*lead, rows, depth), columns = product.operands[0].shape, product.output.shape[-1]
     one = blas_matrix(rows, depth, first.layout.strides)
@@ -125,7 +125,7 @@ def is_small(product: Product) -> bool:
     return rows * depth * columns <= _SMALL and max(columns, depth) <= _SMALL_SIDE
 
 
-def small_kernel(product: Product, places: Sequence[Whereabouts], result: Whereabouts) -> Kernel:
+def small_kernel(product: Product, places: Sequence[Allocation], result: Allocation) -> Kernel:
     """Return a kernel for a product of small matrices, or a stack of them.
 
     Each row of the result is a vector, or several; it grows by a row of the second matrix, times an element of the
@@ -134,9 +134,9 @@ def small_kernel(product: Product, places: Sequence[Whereabouts], result: Wherea
     Parameters
     ----------
     product : Product
-    places : sequence of Whereabouts
+    places : sequence of Allocation
         Of its operands.
-    result : Whereabouts
+    result : Allocation
         Of its output.
     """
     return _Small(product, places, result).kernel()
@@ -145,7 +145,7 @@ def small_kernel(product: Product, places: Sequence[Whereabouts], result: Wherea
 class _Small:
     """Writes the kernel of a small product."""
 
-    def __init__(self, product: Product, places: Sequence[Whereabouts], result: Whereabouts) -> None:
+    def __init__(self, product: Product, places: Sequence[Allocation], result: Allocation) -> None:
         *self.lead, self.rows, self.depth = product.operands[0].shape
         self.columns = product.output.shape[-1]
         self.dtype = product.output.dtype

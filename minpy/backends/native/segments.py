@@ -1,7 +1,7 @@
 """Segments: works that follow each other, as one function of native code that Python calls as a builtin.
 
 `PyObject *segment(PyObject *self, PyObject *const *args, Py_ssize_t n)`: `self` is the table of addresses, `args` are
-arrays of NumPy's. What differs between processes, or between runners, comes from the table, so that the code can be
+arrays of NumPy's. What differs between processes, or between contexts, comes from the table, so that the code can be
 kept in a cache. Long segments let go of Python's lock while they run.
 """
 
@@ -17,8 +17,8 @@ from minpy.backends.native.kernels.kernel import Kernel
 from minpy.backends.native.language import Array
 from minpy.backends.native.llvm_ir import FunctionWriter
 from minpy.backends.native.machine.blas import NO_TRANS, ROW_MAJOR, TRANS
-from minpy.backends.native.memory import Memory, Whereabouts
-from minpy.backends.native.table import ARENA, ARRAY, DESK, NONE, RESTORE, SAVE, SHARE, UNFIT, Table
+from minpy.backends.native.memory import Allocation, Memory
+from minpy.backends.native.table import ARENA, ARRAY, DESK, MISMATCH, NONE, RESTORE, SAVE, SHARE, Table
 from minpy.backends.native.works import CopyRun, GemmRun, Work, is_shared, scratch_step
 
 __all__ = ["Segment", "task_text"]
@@ -103,13 +103,13 @@ class Segment:
         checked = [(index, array) for index, array in enumerate(self.arguments) if array in self.given]
         for _, array in checked:
             self._entry(array.dtype)
-        unfit = self._entry(UNFIT) if checked else ""
+        mismatch = self._entry(MISMATCH) if checked else ""
         checks = self._checks(checked)
         self._places: dict[Hashable, int] = {array: index for index, array in enumerate(self.arguments)}
         if self.apart:
             ranges = [(self._base(array), array.nbytes) for _, array in checked]
             alone = [index for index, (_, array) in enumerate(checked) if array in self.apart]
-            write_apart(code, ranges, alone, "unfit")
+            write_apart(code, ranges, alone, "mismatch")
         lets_go = self.seconds >= _LONG
         state = code.put(f"call ptr {self._entry(SAVE)}()") if lets_go else ""
         for number, work in self.numbered:
@@ -124,8 +124,8 @@ class Segment:
             code.do(f"call void {self._entry(RESTORE)}(ptr {state})")
         self._return(self._entry(NONE))
         if checked:
-            code.begin("unfit")
-            self._return(unfit)
+            code.begin("mismatch")
+            self._return(mismatch)
         return f"{checks}define ptr @{self.name}(ptr %self, ptr %args, i64 %n) {{\n{code.text()}\n}}\n"
 
     def _checks(self, checked: Sequence[tuple[int, Array]]) -> str:
@@ -138,7 +138,7 @@ class Segment:
         if len(checked) <= _CHECKED_INLINE:
             for index, array in checked:
                 thing = self._thing(index)
-                write_check(code, thing, self.given[array], self._entry(ARRAY), self._entry(array.dtype), "unfit")
+                write_check(code, thing, self.given[array], self._entry(ARRAY), self._entry(array.dtype), "mismatch")
             return ""
         found = "true"
         for number, (index, array) in enumerate(checked, 1):
@@ -148,7 +148,7 @@ class Segment:
             )
             found = code.put(f"and i1 {found}, {code.put(f'call i1 @{name}({given})')}")
             if number % _CHECKED_INLINE == 0 or number == len(checked):
-                code.go_on_if(found, "unfit")
+                code.go_on_if(found, "mismatch")
                 found = "true"
         return "".join(_check_text(name, argument) for argument, name in functions.items())
 
@@ -170,7 +170,7 @@ class Segment:
         """Return an entry of the table, read here."""
         return self._code.put(f"load ptr, ptr {self._code.address(self._table, 'ptr', self.table.slot(key))}")
 
-    def _place(self, where: Whereabouts) -> tuple[Hashable, int]:
+    def _place(self, where: Allocation) -> tuple[Hashable, int]:
         """Return what memory lies in, the block or an argument or a constant, and an offset in bytes."""
         owner, offset = where.owner, where.layout.offset * where.owner.dtype.itemsize
         if owner in self.memory.offsets:
@@ -198,7 +198,7 @@ class Segment:
         thing = self._thing(self._places[owner])
         return self._code.put(f"load ptr, ptr {self._code.address(thing, 'i8', offsets().data)}")
 
-    def _pointer(self, where: Whereabouts) -> str:
+    def _pointer(self, where: Allocation) -> str:
         owner, offset = self._place(where)
         return self._moved(self._base(owner), offset)
 
@@ -210,9 +210,9 @@ class Segment:
     def _kernel(self, kernel: Kernel, names: Mapping[Kernel, str], number: int) -> None:
         given = []
         for pointer in kernel.pointers:
-            owner, layout = self.memory.whereabouts(pointer.array)
+            owner, layout = self.memory.allocation(pointer.array)
             place = layout._replace(offset=layout.offset + pointer.offset)
-            given.append(f"ptr {self._pointer(Whereabouts(owner, place))}")
+            given.append(f"ptr {self._pointer(Allocation(owner, place))}")
         scratch = "null"
         if kernel.scratch:
             scratch = self._moved(self._entry(ARENA), self.memory.scratch[number])
@@ -280,9 +280,9 @@ class Segment:
 def _check_text(name: str, argument: Argument) -> str:
     """Return the function that tells whether an object is the array that an argument has to be."""
     code = FunctionWriter()
-    write_check(code, "%thing", argument, "%kind", "%dtype", "unfit")
+    write_check(code, "%thing", argument, "%kind", "%dtype", "mismatch")
     code.do("ret i1 true")
-    code.begin("unfit")
+    code.begin("mismatch")
     code.do("ret i1 false")
     return f"define internal i1 @{name}(ptr %thing, ptr %kind, ptr %dtype) noinline {{\n{code.text()}\n}}\n"
 

@@ -18,6 +18,7 @@ from minpy.backends.native.arguments import ALIGNED, C_CONTIGUOUS, WRITEABLE, of
 from minpy.backends.native.llvm_ir import FunctionWriter
 from minpy.backends.native.machine import gil
 from minpy.backends.native.machine.builtins import builtin
+from minpy.backends.native.table import ARGUMENT_MISMATCH
 
 __all__ = ["steps_builtin", "steps_text"]
 
@@ -25,13 +26,13 @@ __all__ = ["steps_builtin", "steps_text"]
 _PIECES = 8
 
 # The entries of the table.
-_NONE, _UNFIT, _ARRAY, _DTYPE, _SAVE, _RESTORE, _SHARE, _DESK = range(8)
+_NONE, _MISMATCH, _ARRAY, _DTYPE, _SAVE, _RESTORE, _SHARE, _DESK = range(8)
 
 
 def steps_builtin(loaded: Any, dtype: numpy.dtype, share: int, desk: int) -> Callable[..., Any]:
     """Return the function of compiled code: of an array of rates, and then the arrays of each weight.
 
-    It returns None; or NotImplemented, if arrays do not fit: then it has done nothing.
+    It returns None; or ARGUMENT_MISMATCH, if arrays do not fit: then it has done nothing.
 
     Parameters
     ----------
@@ -42,7 +43,7 @@ def steps_builtin(loaded: Any, dtype: numpy.dtype, share: int, desk: int) -> Cal
         Of the helper thread; 0, if there is none.
     """
     table = numpy.zeros(8, numpy.intp)
-    objects = {_NONE: None, _UNFIT: NotImplemented, _ARRAY: numpy.ndarray, _DTYPE: usual(dtype)}
+    objects = {_NONE: None, _MISMATCH: ARGUMENT_MISMATCH, _ARRAY: numpy.ndarray, _DTYPE: usual(dtype)}
     for place, one in objects.items():
         table[place] = id(one)
     table[_SAVE], table[_RESTORE] = gil.addresses()
@@ -112,8 +113,8 @@ class _Steps:
             self._step(row.counter, rates, entries)
         code.do(f"call void {entries[_RESTORE]}(ptr {state})")
         self._return(entries[_NONE])
-        code.begin("unfit")
-        self._return(entries[_UNFIT])
+        code.begin("mismatch")
+        self._return(entries[_MISMATCH])
         # Without the attribute copies become calls of memcpy, of which nobody has given the address.
         head = 'define ptr @steps(ptr %self, ptr %args, i64 %n) nounwind "no-builtins"'
         return f"{head} {{\n{code.text()}\n}}\n"
@@ -142,7 +143,7 @@ class _Steps:
         )
 
     def _look(self, row: str, entries: Sequence[str]) -> None:
-        """Go to `unfit`, if the arrays of a weight are not what the loop takes."""
+        """Go to `mismatch`, if the arrays of a weight are not what the loop takes."""
         code, at = self.code, offsets()
         things = self._things(row)
         self._require([code.put(f"icmp eq ptr {self._field(things[0], at.kind)}, {entries[_ARRAY]}")])
@@ -172,7 +173,7 @@ class _Steps:
         found = tests[0]
         for test in tests[1:]:
             found = code.put(f"and i1 {found}, {test}")
-        code.go_on_if(found, "unfit")
+        code.go_on_if(found, "mismatch")
 
     def _step(self, row: str, rates: str, entries: Sequence[str]) -> None:
         """Make the step of a weight: whole units where they lie, the rest in memory of its own."""
