@@ -246,7 +246,7 @@ class Directs:
             return None
         if program.executable() is None:
             return NotImplemented if program.may_improve else None
-        facts = program.facts or {}
+        facts: Any = program.facts
         if wanted and not all(facts[value.node].dtype.kind == "f" for value in program.steps.head_gradients):
             return None
         return Direct(graph, guards, program, raws, arguments, wanted)
