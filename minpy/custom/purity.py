@@ -105,7 +105,7 @@ class MethodCapture:
         """Return source for a value, which is held weakly where that can be: it may refer to the captured function."""
         if value is self._op or value is ABSENT:
             return "ABSENT" if value is ABSENT else "op"
-        if isinstance(value, (ModuleType, type, numpy.ufunc)):
+        if isinstance(value, (ModuleType, type, numpy.ufunc)) or value is make_array:
             return self._name(value)
         try:
             return f"{self._name(weakref.ref(value))}()"
