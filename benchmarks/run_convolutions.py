@@ -18,14 +18,14 @@ from typing import Any
 
 import numpy as np
 
-from minpy.graph.native.convolutions.calls import Convolution, ConvolutionForm, Packing, convolution_call
-from minpy.graph.native.convolutions.channels_last import operands_of
-from minpy.graph.native.convolutions.choosing import choose
-from minpy.graph.native.convolutions.problem import Problem
-from minpy.graph.native.convolutions.registers import Processor
-from minpy.graph.native.kernels.module import module_text
-from minpy.graph.native.language import Array, Call, Origin
-from minpy.graph.native.machine import llvm
+from minpy.backends.native.convolutions.calls import Convolution, ConvolutionForm, Packing, convolution_call
+from minpy.backends.native.convolutions.channels_last import operands_of
+from minpy.backends.native.convolutions.choosing import choose
+from minpy.backends.native.convolutions.problem import Problem
+from minpy.backends.native.convolutions.registers import Processor
+from minpy.backends.native.kernels.module import module_text
+from minpy.backends.native.language import Array, Call, Origin
+from minpy.backends.native.machine import llvm
 from minpy.ops.kernels import columns
 
 try:

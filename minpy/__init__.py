@@ -22,6 +22,7 @@ try:
         operator,
         random,
         symbol,
+        wiring,
     )
     from minpy import ndarray as nd
     from minpy import numpy as np
@@ -149,6 +150,7 @@ __all__ = [
 ]
 
 namespaces.install()
+wiring.install()
 __dir__ = namespaces.listing(__all__)
 
 if TYPE_CHECKING:

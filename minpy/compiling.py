@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 import numpy
 from autograd.tracer import isbox
 
+from minpy.backends.switches import CompileWarning, disabled, keeps_bits, same_bits
 from minpy.bridge import hips
 from minpy.capture.values import Traced
 from minpy.core.array import Array, raw_of
@@ -21,15 +22,14 @@ from minpy.core.errors import ArgumentError, describe, is_quitting
 from minpy.core.places import warn_at_program
 from minpy.core.state import TRACES, tracing
 from minpy.differentiation.trees import leaves_of, map_tree
-from minpy.gluon.block.changes import NotOwnError, forbidden
-from minpy.graph.native.enabling import CompileWarning, disabled, keeps_bits, same_bits
-from minpy.jit.entry import MISS
+from minpy.jit.entry import AS_WRITTEN, MISS
 from minpy.jit.function import Specialized
 from minpy.jit.pytrees import flatten
+from minpy.jit.writes import MustRunEagerly, no_writes
 from minpy.symbol import Symbol
 
 if TYPE_CHECKING:
-    from minpy.graph.native.explaining import Explanations
+    from minpy.backends.explanation import Explanations
 
 __all__ = ["CompileWarning", "CompiledFunction", "compile", "disabled", "keeps_bits", "same_bits"]
 
@@ -81,10 +81,12 @@ class CompiledFunction:
         try:
             answer = self._jit.latest(arguments, keywords)
         except Exception as error:
-            if is_quitting(error):
+            if is_quitting(error) or isinstance(error, MustRunEagerly):
                 raise
             return self._eager(arguments, keywords)  # its own error says more
-        return self._found(arguments, keywords) if answer is MISS else answer
+        if answer is MISS:
+            return self._found(arguments, keywords)
+        return self._eager(arguments, keywords) if answer is AS_WRITTEN else answer
 
     def _found(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """Return what the function returns for a call of another kind than the last one."""
@@ -102,10 +104,7 @@ class CompiledFunction:
         if any(isinstance(leaf, numpy.ndarray) and type(leaf) not in _CAPTURED_CLASSES for leaf in arrays):
             return self._eager(arguments, keywords)
         assert spec is not None
-        try:
-            return self._jit.call(arguments, keywords, spec, leaves)
-        except NotOwnError:
-            return self._eager(arguments, keywords)
+        return self._jit.call(arguments, keywords, spec, leaves)
 
     def _called_on_boxes(self, arguments: Sequence[Any], keywords: dict[str, Any]) -> Any:
         """Return what the function returns for arrays that HIPS autograd follows.
@@ -113,14 +112,14 @@ class CompiledFunction:
         To that the call is one primitive, which may be evaluated several times: a function that changes something runs
         as it is written instead.
         """
-        before, forbidden.changes = forbidden.changes, True
+        before, no_writes.active = no_writes.active, True
         try:
             return hips.through_boxes(self, arguments, keywords)
-        except NotOwnError:
+        except MustRunEagerly:
             if before:
                 raise
         finally:
-            forbidden.changes = before
+            no_writes.active = before
         return self._function(*arguments, **keywords)
 
     def _eager(self, arguments: Any, keywords: Any) -> Any:
@@ -170,7 +169,7 @@ class CompiledFunction:
         ArgumentError
             If it has not been called, or is called as it is written: then `reason` says why.
         """
-        from minpy.graph.native.explaining import Explanations
+        from minpy.backends.native.explaining import Explanations
 
         name = getattr(self._function, "__name__", "the function")
         if self.reason is not None:

@@ -16,6 +16,7 @@ from typing import Any
 
 from minpy.absent import reason
 from minpy.core.errors import MissingPartError, MXNetError, nearest
+from minpy.late import dict_of
 
 __all__ = [
     "ALIASES",
@@ -128,17 +129,18 @@ def listing(names: Iterable[str]) -> Callable[[], list[str]]:
 
 def add_names(module: ModuleType, found: Mapping[str, Any]) -> None:
     """Give a public module further names, which it lists from then on; None for one that it is to lose."""
-    listed: list[str] = vars(module)["__all__"]
+    own = dict_of(module)
+    listed: list[str] = own["__all__"]
     names = {*listed}
     for name, value in found.items():
         if value is None:
-            vars(module).pop(name, None)
+            own.pop(name, None)
             names.discard(name)
         else:
             setattr(module, name, value)
             names.add(name)
     listed[:] = sorted(names)  # the list that was given to `missing`, which looks for the nearest name in it
-    vars(module).update(__dir__=listing(names))
+    own.update(__dir__=listing(names))
 
 
 def missing(module: str, what: str, names: Iterable[str]) -> Callable[[str], Any]:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minpy.graph.native.enabling import disabled, is_enabled
-from minpy.graph.native.machine import llvm
+from minpy.backends.native.machine import llvm
+from minpy.backends.switches import disabled, is_enabled
 
 __all__ = ["ROUNDS", "both_kinds_of_program", "require_same"]
 

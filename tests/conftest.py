@@ -20,7 +20,7 @@ from reporting import Reporting, only_outcomes
 from selecting import Selecting, Times
 
 import minpy as mx
-from minpy.graph.native.enabling import disabled
+from minpy.backends.switches import disabled
 from minpy.jit import budget
 
 # Every run draws the same examples, so that a failure is the change's own. `--hypothesis-profile=default` draws others.

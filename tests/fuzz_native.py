@@ -46,7 +46,7 @@ def check_graph(seed: int, length: int = 20, special: bool = False, together: in
     rest = iter(answers)
     for graph in graphs:
         assert_same(graph, [next(rest) for _ in graph.expected])
-    return program.native is not None
+    return program.executable("native") is not None
 
 
 def check_function(seed: int, length: int = 12, special: bool = False) -> bool:
@@ -82,7 +82,7 @@ def check_network(seed: int, length: int = 12) -> bool:
         assert (one.shape, one.dtype) == (other.shape, other.dtype), what
         scale = max(1.0, float(np.abs(other).max(initial=0)))
         np.testing.assert_allclose(one, other, rtol=1e-8, atol=1e-8 * scale, err_msg=f"{what}, seed {seed}")
-    return program.native is not None
+    return program.executable("native") is not None
 
 
 def _eager(network: Any, heads: list[Any]) -> tuple[list[Any], dict[str, Any]]:
@@ -98,7 +98,9 @@ def _eager(network: Any, heads: list[Any]) -> tuple[list[Any], dict[str, Any]]:
 
 def _require_compiled(program: Any) -> None:
     """Require native code, but where there is nothing for it to do."""
-    assert program.native is not None or "call operators as they are" in program.python_reason, program.python_reason
+    assert program.executable("native") is not None or "call operators as they are" in program.why_fallback(), (
+        program.why_fallback()
+    )
 
 
 CHECKS = {

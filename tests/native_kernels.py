@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy
 
-from minpy.graph.native.fusing.nest import Level, Nest, Place, Schedule, aligned_strides, reduced_axes
-from minpy.graph.native.kernels.kernel import Kernel
-from minpy.graph.native.kernels.module import module_text
-from minpy.graph.native.kernels.printing import kernel_of
-from minpy.graph.native.language import Array, Assembly, Reduce, Routine, Step, View
-from minpy.graph.native.machine import llvm
+from minpy.backends.native.fusing.nest import Level, Nest, Place, Schedule, aligned_strides, reduced_axes
+from minpy.backends.native.kernels.kernel import Kernel
+from minpy.backends.native.kernels.module import module_text
+from minpy.backends.native.kernels.printing import kernel_of
+from minpy.backends.native.language import Array, Assembly, Reduce, Routine, Step, View
+from minpy.backends.native.machine import llvm
 
 
 class Compiled:

@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy
 
-from minpy.graph.native.functions import REDUCTIONS
-from minpy.graph.native.language import (
+from minpy.backends.native.functions import REDUCTIONS
+from minpy.backends.native.language import (
     Array,
     Assembly,
     Call,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 
-from minpy.graph.native.language import (
+from minpy.backends.native.language import (
     Array,
     Assembly,
     Elementwise,

@@ -14,11 +14,11 @@ from operator_table import ALL_ROWS
 from operator_table.row import Row
 
 import minpy as mx
+from minpy.backends.native.machine import llvm
+from minpy.backends.switches import is_enabled
 from minpy.checking import check_operator
 from minpy.core import Operator
 from minpy.core.errors import CheckError
-from minpy.graph.native.enabling import is_enabled
-from minpy.graph.native.machine import llvm
 from minpy.ops.registry import OPERATORS
 
 Change = Callable[[Any, Any, Any], Any]  # (the right gradient, the upstream one, the input)

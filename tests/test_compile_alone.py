@@ -34,7 +34,7 @@ def _programs_are_chosen(monkeypatch):
 
 
 def is_native(compiled):
-    return any(way.settled and way.program is not None and way.program.native for way in compiled._ways.values())
+    return any(way.settled and way.program is not None and way.program.executable() for way in compiled._ways.values())
 
 
 def gradient(operator, x=X):

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import minpy as mx
-from minpy.graph.native.enabling import CompileWarning, disabled, is_enabled
+from minpy.backends.switches import CompileWarning, disabled, is_enabled
 
 COMPILES = True
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import minpy as mx
+from minpy.backends.switches import CompileWarning
 from minpy.differentiation.trees import leaves_of
-from minpy.graph.native.enabling import CompileWarning
 
 COMPILES = True
 

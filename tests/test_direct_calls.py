@@ -11,7 +11,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import minpy as mx
-from minpy.graph.straight import Straight
+from minpy.graph.program import Program
 from minpy.profiler.control import _profiler
 
 COMPILES = True
@@ -212,10 +212,10 @@ def test_it_is_native_code_that_is_called(way, monkeypatch):
     calls = Calls()
     calls.call(way, plain, 4)
     straight = []
-    for name in ("forward", "gradients"):
-        function = getattr(Straight, name)
+    for name in ("run", "run_with_gradients"):
+        function = getattr(Program, name)
         monkeypatch.setattr(
-            Straight, name, lambda self, arrays, function=function: straight.append(1) or function(self, arrays)
+            Program, name, lambda self, arrays, function=function: straight.append(1) or function(self, arrays)
         )
     calls.call(way, plain, 3)
     assert len(straight) == 3

@@ -75,7 +75,7 @@ def test_35_calls_of_one_program_then_one_backward_through_all(rounds: int) -> N
 
 def test_calls_after_the_first_are_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither 35 calls forward nor 35 calls back run step by step, but for one of each."""
-    from minpy.graph import frame
+    from minpy.graph import frame, program
 
     interpreted: list[int] = []
     original = frame.interpret
@@ -84,7 +84,8 @@ def test_calls_after_the_first_are_compiled(monkeypatch: pytest.MonkeyPatch) -> 
         interpreted.append(len(part))
         original(part, *arguments)
 
-    monkeypatch.setattr(frame, "interpret", counted)
+    for module in (frame, program):
+        monkeypatch.setattr(module, "interpret", counted)
     compiled = Compiled(CELL.values)
     unrolled(lambda *arrays: call_graph(compiled, arrays)[0], 35)
     assert len(interpreted) == 3  # the first forward, the first backward, and that of the call that was first
@@ -299,7 +300,7 @@ def test_frames_that_are_dropped_leave_nothing() -> None:
     finally:
         gc.enable()
     [program] = compiled._programs.values()
-    assert len(program._idle) == 1
+    assert len(program.idle) == 1
 
 
 @pytest.mark.parametrize("calls_before", [0, 2, 4], ids=["step by step", "compiled", "native code"])

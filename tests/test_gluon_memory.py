@@ -10,7 +10,7 @@ import pytest
 
 import minpy as mx
 from minpy.graph.frame import Frame
-from minpy.graph.program import Runner
+from minpy.graph.program import ExecutionContext
 
 
 def trained(hybridized):
@@ -99,10 +99,10 @@ def test_frames_and_runners_stay_few(uncollected):
     step = trained(True)
     for _ in range(5):
         step()
-    runners = count(Runner)
+    runners = count(ExecutionContext)
     for _ in range(50):
         step()
-    assert count(Runner) == runners > 0
+    assert count(ExecutionContext) == runners > 0
     assert count(Frame) == frames
 
 
@@ -119,10 +119,10 @@ def test_a_forward_that_is_dropped_gives_its_runner_back(uncollected):
 
     for _ in range(3):
         forward()
-    frames, runners = count(Frame), count(Runner)
+    frames, runners = count(Frame), count(ExecutionContext)
     for _ in range(20):
         forward()
-    assert (count(Frame), count(Runner)) == (frames, runners)
+    assert (count(Frame), count(ExecutionContext)) == (frames, runners)
     kept = [forward() for _ in range(4)]
     assert count(Frame) == frames + 4
     del kept

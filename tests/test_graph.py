@@ -299,7 +299,7 @@ def chain(length: int, start: Any = x) -> Any:
 def test_buffers_are_reused() -> None:
     executor = bound(chain(10), gradients=False, x=np.ones((4, 256)))
     executor.forward()
-    plan = executor._programs[False].plan
+    plan = executor._programs[False].executable("python").plan
     assert (plan.unshared_bytes, plan.arena_bytes) == (4096, 4096)
     assert [placement.kind for placement in plan.placements.values()] == ["arena", *["reuse"] * 8, "fresh"]
 
@@ -308,12 +308,12 @@ def test_buffers_are_reused() -> None:
         h = sym.FullyConnected(h, num_hidden=64, name=f"fc{number}", no_bias=True)
     executor = h.simple_bind(mx.cpu(), grad_req="null", x=(16, 64))
     executor.forward()
-    plan = executor._programs[False].plan
+    plan = executor._programs[False].executable("python").plan
     assert (plan.unshared_bytes, plan.arena_bytes) == (5 * 4096, 2 * 4096)  # the head has memory of its own
 
     executor = h.simple_bind(mx.cpu(), x=(16, 64))
     steps = trained(executor)
-    plan = executor._programs[True].plan
+    plan = executor._programs[True].executable("python").plan
     kinds_of_gradients = {plan.placements[value.node].kind for value in steps.gradients.values()}
     assert kinds_of_gradients == {"gradient"}
     assert plan.unshared_bytes == 10 * 4096  # five gradients of activations, and five activations
@@ -327,13 +327,14 @@ def test_the_text_of_a_plan() -> None:
     )
     executor.forward()
     assert re.sub(r"_mulscalar\d+", "m", executor.debug_str()).splitlines() == [
-        "def make(b0, tanh, k1, f2):",
-        "    def forward(arrays):",
+        "def make(b0, tanh, k1, f2, contiguous, states):",
+        "    def forward(arrays, out=()):",
+        "        arrays = contiguous(arrays, states)",
         "        a0 = arrays[0]",
         "        tanh(a0, b0)                                         # t",
         "        k1(b0, b0)                                           # m",
         "        v2 = f2(b0)                                          # e",
-        "        return (v2, ), [], ()",
+        "        return (v2, ), (arrays, [], ())",
         "    return forward",
         "# 3 steps; 12 bytes of buffers hold 12 bytes of answers; 1 answers are computed in the memory of another.",
     ]
@@ -368,7 +369,7 @@ def test_operators_compute_in_the_memory_of_their_inputs(row: Row, dtype: str) -
             np.testing.assert_array_equal(answer.asnumpy(), expected)
         placed = [
             placement.kind
-            for step, placement in executor._programs[False].plan.placements.items()
+            for step, placement in executor._programs[False].executable("python").plan.placements.items()
             if step.operator is operator and step.inputs[dying].node.kind == "_mul_scalar"
         ]
         in_place += placed[-1:] == ["reuse"]
@@ -412,7 +413,7 @@ def test_executors_die_with_their_last_reference() -> None:
         executor.set_monitor_callback(None)
         trained(executor)
         programs = list(executor._programs.values())
-        buffers = executor._frame._runner.buffers
+        buffers = executor._frame._context.bound.buffers
         kept = [executor, executor._frame, *programs, executor.outputs[0]._data, *buffers, h.values[0].node]
         return [weakref.ref(one) for one in kept]
 

@@ -7,8 +7,8 @@ import pytest
 
 import minpy as mx
 from minpy import autograd, gluon, nd
+from minpy.backends.switches import CompileWarning
 from minpy.core.errors import NotTraceableError
-from minpy.graph.native.enabling import CompileWarning
 
 COMPILES = True
 

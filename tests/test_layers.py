@@ -1,6 +1,7 @@
 """Imports go down only: the layers of docs/architecture.md, walked."""
 
 import ast
+import re
 import sys
 from functools import cache
 from pathlib import Path
@@ -14,15 +15,18 @@ ROOT = Path(minpy.__file__).parent
 # From the bottom up. The groups of a layer do not import each other. A group is a module; with `*` a package and all
 # modules inside, with `.*` only these. Where several match a module, the longest counts.
 LAYERS = [
-    ["minpy.absent", "minpy.core*", "minpy.version"],
+    ["minpy.absent", "minpy.core*", "minpy.late", "minpy.version"],
     ["minpy.namespaces"],
     ["minpy.base", "minpy.caches", "minpy.context", "minpy.differentiation*", "minpy.files", "minpy.registry"],
-    ["minpy.pictures*"],
+    ["minpy.numpy_table*", "minpy.pictures*"],
     ["minpy.checking*", "minpy.ops*"],
     ["minpy.graph.ir"],
     ["minpy.graph.builder"],
     ["minpy.capture*"],
+    ["minpy.backends*"],
     ["minpy.bridge*", "minpy.graph*"],
+    ["minpy.backends.python*"],
+    ["minpy.backends.native*"],
     ["minpy.ndarray.*"],
     ["minpy.custom*"],
     ["minpy.ndarray"],
@@ -58,24 +62,13 @@ LAYERS = [
     ["minpy.dispatch*", "minpy.legacy"],
     ["minpy.numpy.mocking", "minpy.utils*"],
     ["minpy.nn*"],
+    ["minpy.wiring"],
     ["minpy"],
     ["minpy.inspection*", "minpy.tools*"],
     ["minpy.dropin*"],
     ["minpy.__main__"],
 ]
 HEIGHTS = {group: height for height, groups in enumerate(LAYERS) for group in groups}
-
-
-# What is imported once it is asked for: by `op.check` and `op.trace_report`, which most programs never call, and by
-# MinPy's names in `minpy.core` and `minpy.numpy`.
-LATE = {
-    ("minpy.core.base", "minpy.checking"),
-    ("minpy.core.base", "minpy.capture.report"),
-    ("minpy.core.operator", "minpy.graph.standalone"),
-    ("minpy.core", "minpy.legacy"),
-    ("minpy.numpy", "minpy.numpy.mocking"),
-    ("minpy.numpy.random", "minpy.numpy.mocking"),
-}
 
 
 def module_name(path: Path) -> str:
@@ -102,36 +95,39 @@ def is_module(name: str) -> bool:
 
 
 @cache
-def imports_in(path: Path) -> list[tuple[ast.Import | ast.ImportFrom, bool]]:
-    """Return the imports of a module, also inside functions, and whether only type checkers read them."""
-    found = []
-
-    def look(statements: list[ast.stmt], for_types: bool) -> None:
-        for node in statements:
-            if isinstance(node, (ast.Import, ast.ImportFrom)):
-                found.append((node, for_types))
-                continue
-            typed = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
-            for part in ("body", "orelse", "finalbody", "handlers", "cases"):
-                look(getattr(node, part, []), for_types or (typed and part == "body"))
-
-    look(ast.parse(path.read_text(encoding="utf-8")).body, False)
-    return found
-
-
-def imported(path: Path, for_types: bool = True) -> set[str]:
-    """Return what a module imports; without `for_types`, not what only type checkers read."""
+def imported(path: Path) -> frozenset[str]:
+    """Return what a module imports, also inside functions, and where only type checkers read it."""
     names = set()
-    for node, typed in imports_in(path):
-        if typed and not for_types:
-            continue
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
-        else:
+        elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: relative import"
             inside = {f"{node.module}.{alias.name}" for alias in node.names}
             names |= {name if is_module(name) else str(node.module) for name in inside}
-    return names
+    return frozenset(names)
+
+
+@cache
+def named_modules(path: Path) -> frozenset[str]:
+    """Return the modules that a module has imported by their names: `import_module("m")`, or `"m:name"` anywhere."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and called(node) in IMPORTING]
+    names = {text for call in calls for argument in call.args for text in texts_in(argument)}
+    names |= {text.partition(":")[0] for text in texts_in(tree) if re.fullmatch(r"minpy\.[\w.]+:[\w.]+", text)}
+    return frozenset(name for name in names if not name.endswith(".") and is_module(name))
+
+
+IMPORTING = ("import_module", "add_module")
+
+
+def called(call: ast.Call) -> str:
+    return ast.unparse(call.func).rpartition(".")[2]
+
+
+def texts_in(tree: ast.AST) -> list[str]:
+    constants = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)]
+    return [value for value in constants if isinstance(value, str)]
 
 
 def may_import(importer: str, name: str) -> bool:
@@ -153,8 +149,8 @@ def test_imports_go_down_only(folder):
         f"{module} imports {name}"
         for path in sorted(folder.glob("*.py"))
         for module in [module_name(path)]
-        for name in sorted(imported(path))
-        if name.split(".")[0] == "minpy" and not may_import(module, name) and (module, name) not in LATE
+        for name in sorted(imported(path) | named_modules(path))
+        if name.split(".")[0] == "minpy" and not may_import(module, name)
     ]
     assert not upward, f"what is not below: {'; '.join(upward)}"
 
@@ -180,7 +176,7 @@ def test_circles_are_found():
 @pytest.mark.parametrize("room", ROOMS, ids=folder_name)
 def test_modules_of_a_room_do_not_import_each_other_in_circles(room):
     inside = {module_name(path): path for path in room.rglob("*.py")}
-    graph = {module: imported(path, for_types=False).intersection(inside) for module, path in inside.items()}
+    graph = {module: imported(path).intersection(inside) for module, path in inside.items()}
     assert not circles(graph), f"{folder_name(room)}: these import each other: {circles(graph)}"
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import minpy as mx
-from minpy.graph.native.enabling import disabled
+from minpy.backends.switches import disabled
 
 COMPILES = True
 DRAW = np.random.default_rng(0)

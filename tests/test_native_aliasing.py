@@ -9,9 +9,8 @@ import pytest
 from numpy.lib.stride_tricks import as_strided
 
 import minpy as mx
+from minpy.backends.native.arguments import Argument, coerced_groups
 from minpy.core.errors import MXNetError
-from minpy.graph.native.arguments import Argument
-from minpy.graph.native.running import UNFIT, NativeRunner
 
 COMPILES = True
 pytest.importorskip("llvmlite")
@@ -402,11 +401,10 @@ def test_arrays_without_elements_or_axes(shape):
 
 def test_what_is_refused_is_named_with_what_was_expected():
     expected = [Argument("w", (2,), np.dtype("float32"), True), Argument("x", (3,), np.dtype("float32"))]
-    runner = NativeRunner(None, lambda arrays: UNFIT, None, [expected, [], []])
     w, x = np.zeros(2, "f"), np.zeros(3, "f")
     said = (
         rf"^native code refuses arrays that were made for it: w, float32 \(2,\), written to: got float32 \(2,\) at "
         rf"{w.ctypes.data:#x}, strides \(4,\), aligned and writable; x, float32 \(3,\): got float32 \(3,\) at 0x"
     )
     with pytest.raises(MXNetError, match=said):
-        runner.fit_forward([w, x])
+        coerced_groups([[w, x]], [expected])

@@ -18,14 +18,14 @@ from hypothesis import strategies as st
 pytest.importorskip("llvmlite")
 
 import minpy as mx
-from minpy.graph.native.blocked.blocking import Limits, blocking_of
-from minpy.graph.native.blocked.kernels import kernel_of_matrices
-from minpy.graph.native.blocked.matrices import Matrices, matrices_of
-from minpy.graph.native.convolutions.registers import Processor
-from minpy.graph.native.kernels.module import module_text
-from minpy.graph.native.language import Array, Layout, Product
-from minpy.graph.native.machine import blas, llvm, threads
-from minpy.graph.native.memory import Whereabouts
+from minpy.backends.native.blocked.blocking import Limits, blocking_of
+from minpy.backends.native.blocked.kernels import kernel_of_matrices
+from minpy.backends.native.blocked.matrices import Matrices, matrices_of
+from minpy.backends.native.convolutions.registers import Processor
+from minpy.backends.native.kernels.module import module_text
+from minpy.backends.native.language import Array, Layout, Product
+from minpy.backends.native.machine import blas, llvm, threads
+from minpy.backends.native.memory import Whereabouts
 
 COMPILES = True
 

@@ -14,35 +14,35 @@ from hypothesis import strategies as st
 
 pytest.importorskip("llvmlite")
 
-from minpy.graph.native.convolutions.calls import Packing
-from minpy.graph.native.convolutions.channel_windows import Pooling, channels_depthwise, channels_pooling
-from minpy.graph.native.convolutions.channels_last import (
+from minpy.backends.native.convolutions.calls import Packing
+from minpy.backends.native.convolutions.channel_windows import Pooling, channels_depthwise, channels_pooling
+from minpy.backends.native.convolutions.channels_last import (
     channels_forward,
     covers_channels,
     filter_vectors,
     pack_weight,
     packed_shape,
 )
-from minpy.graph.native.convolutions.channels_winograd import (
+from minpy.backends.native.convolutions.channels_winograd import (
     channels_winograd,
     channels_winograd_weight,
     covers_channels_winograd,
 )
-from minpy.graph.native.convolutions.correlation import Code
-from minpy.graph.native.convolutions.data_gradient import data_gradient
-from minpy.graph.native.convolutions.depthwise import (
+from minpy.backends.native.convolutions.correlation import Code
+from minpy.backends.native.convolutions.data_gradient import data_gradient
+from minpy.backends.native.convolutions.depthwise import (
     depthwise_data_gradient,
     depthwise_forward,
     depthwise_weight_gradient,
 )
-from minpy.graph.native.convolutions.emitter import METADATA
-from minpy.graph.native.convolutions.forward import forward
-from minpy.graph.native.convolutions.pooling import unpool
-from minpy.graph.native.convolutions.problem import Problem
-from minpy.graph.native.convolutions.registers import Processor
-from minpy.graph.native.convolutions.weight_gradient import weight_gradient
-from minpy.graph.native.convolutions.winograd import covers_winograd, transformed_shape, winograd, winograd_weight
-from minpy.graph.native.machine import llvm
+from minpy.backends.native.convolutions.emitter import METADATA
+from minpy.backends.native.convolutions.forward import forward
+from minpy.backends.native.convolutions.pooling import unpool
+from minpy.backends.native.convolutions.problem import Problem
+from minpy.backends.native.convolutions.registers import Processor
+from minpy.backends.native.convolutions.weight_gradient import weight_gradient
+from minpy.backends.native.convolutions.winograd import covers_winograd, transformed_shape, winograd, winograd_weight
+from minpy.backends.native.machine import llvm
 from minpy.ops.kernels import columns
 from minpy.ops.nn.pooling import pooling
 

@@ -11,15 +11,15 @@ import pytest
 import routine_programs as programs
 from random_routines import assert_same, random_inputs, random_routine
 
-from minpy.graph.native import passes
-from minpy.graph.native.evaluating import evaluate
-from minpy.graph.native.fusing import joining
-from minpy.graph.native.fusing.checking import InvalidScheduleError, check
-from minpy.graph.native.fusing.describing import describe
-from minpy.graph.native.fusing.grouping import scheduled
-from minpy.graph.native.fusing.nest import Level, Nest, Place, Schedule
-from minpy.graph.native.language import Array, Assembly, Call, Layout, Product, Routine, View
-from minpy.graph.native.verifying import verify
+from minpy.backends.native import passes
+from minpy.backends.native.evaluating import evaluate
+from minpy.backends.native.fusing import joining
+from minpy.backends.native.fusing.checking import InvalidScheduleError, check
+from minpy.backends.native.fusing.describing import describe
+from minpy.backends.native.fusing.grouping import scheduled
+from minpy.backends.native.fusing.nest import Level, Nest, Place, Schedule
+from minpy.backends.native.language import Array, Assembly, Call, Layout, Product, Routine, View
+from minpy.backends.native.verifying import verify
 
 
 class Memory:

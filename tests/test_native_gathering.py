@@ -10,12 +10,12 @@ import pytest
 from compiling import ROUNDS, both_kinds_of_program, require_same
 
 import minpy as mx
+from minpy.backends.native.evaluating import evaluate
+from minpy.backends.native.gathering.calls import Gather, Scatter
+from minpy.backends.native.language import Array, Call, Part, Routine
+from minpy.backends.native.scanning.calls import Scan
+from minpy.backends.native.translating.forms import form_of
 from minpy.core.errors import ArgumentError, OutOfRangeError
-from minpy.graph.native.evaluating import evaluate
-from minpy.graph.native.gathering.calls import Gather, Scatter
-from minpy.graph.native.language import Array, Call, Part, Routine
-from minpy.graph.native.scanning.calls import Scan
-from minpy.graph.native.translating.forms import form_of
 
 COMPILES = True
 native = both_kinds_of_program()

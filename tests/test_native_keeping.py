@@ -11,17 +11,17 @@ from random_routines import assert_same, random_inputs, random_routine
 from thoroughness import often
 
 import minpy as mx
+from minpy.backends import heap
+from minpy.backends.native.evaluating import evaluate
+from minpy.backends.native.fusing.checking import check
+from minpy.backends.native.fusing.grouping import scheduled
+from minpy.backends.native.language import Array, Elementwise, Part, Product, Reduce, Routine, View, viewed
+from minpy.backends.native.memory import ALIGNMENT, Block, offsets
+from minpy.backends.native.passes import recomputing
+from minpy.backends.native.passes.rewriting import Notes
+from minpy.backends.native.verifying import verify
 from minpy.graph import program
-from minpy.graph.native.evaluating import evaluate
-from minpy.graph.native.fusing.checking import check
-from minpy.graph.native.fusing.grouping import scheduled
-from minpy.graph.native.language import Array, Elementwise, Part, Product, Reduce, Routine, View, viewed
-from minpy.graph.native.machine import heap
-from minpy.graph.native.memory import ALIGNMENT, Block, offsets
-from minpy.graph.native.passes import recomputing
-from minpy.graph.native.passes.rewriting import Notes
-from minpy.graph.native.verifying import verify
-from minpy.graph.program import Runner
+from minpy.graph.program import ExecutionContext
 
 pytest.importorskip("llvmlite")
 
@@ -226,19 +226,19 @@ def test_the_memory_of_rounds_in_python_is_freed(monkeypatch):
     net(images)
     net.hybridize()
     seen = []
-    let_go, give_back = Runner.let_go, heap.give_back
+    let_go, give_back = ExecutionContext.let_go, heap.give_back
 
-    def letting_go(runner):
-        seen.append(sum(one.nbytes for one in runner.buffers))
-        let_go(runner)
-        assert not runner.buffers
+    def letting_go(context):
+        seen.append(0 if context.bound is None else sum(one.nbytes for one in context.bound.buffers))
+        let_go(context)
+        assert context.bound is None
 
     def giving_back():
         seen.append("given back")
         return give_back()
 
     monkeypatch.setattr(program, "_LARGE", 2**20)
-    monkeypatch.setattr(Runner, "let_go", letting_go)
+    monkeypatch.setattr(ExecutionContext, "let_go", letting_go)
     monkeypatch.setattr(heap, "give_back", giving_back)
     for _ in range(3):
         with mx.autograd.record():

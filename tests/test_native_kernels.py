@@ -14,16 +14,16 @@ pytest.importorskip("llvmlite")
 
 from native_kernels import Compiled, Runner, nest_of, run_nest
 
-from minpy.graph.native import mathematics
-from minpy.graph.native.evaluating import evaluate
-from minpy.graph.native.functions import ELEMENTWISE, REDUCTIONS
-from minpy.graph.native.fusing.grouping import scheduled
-from minpy.graph.native.fusing.nest import Level, Nest, Place
-from minpy.graph.native.kernels import elementwise
-from minpy.graph.native.kernels.module import module_text
-from minpy.graph.native.kernels.printing import kernel_of
-from minpy.graph.native.kernels.writing import value_type
-from minpy.graph.native.language import (
+from minpy.backends.native import mathematics
+from minpy.backends.native.evaluating import evaluate
+from minpy.backends.native.functions import ELEMENTWISE, REDUCTIONS
+from minpy.backends.native.fusing.grouping import scheduled
+from minpy.backends.native.fusing.nest import Level, Nest, Place
+from minpy.backends.native.kernels import elementwise
+from minpy.backends.native.kernels.module import module_text
+from minpy.backends.native.kernels.printing import kernel_of
+from minpy.backends.native.kernels.writing import value_type
+from minpy.backends.native.language import (
     Array,
     Elementwise,
     Layout,
@@ -34,7 +34,7 @@ from minpy.graph.native.language import (
     constant,
     viewed,
 )
-from minpy.graph.native.machine import llvm
+from minpy.backends.native.machine import llvm
 
 DTYPES = [
     *(numpy.dtype(name) for name in ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32")),

@@ -9,11 +9,11 @@ pytest.importorskip("llvmlite")
 
 from native_kernels import nest_of, run_nest
 
-from minpy.graph.native.kernels.cursor import Cursor
-from minpy.graph.native.kernels.printing import kernel_of
-from minpy.graph.native.kernels.strips import Strips
-from minpy.graph.native.kernels.writing import Writer
-from minpy.graph.native.language import Array, Elementwise, Reduce, constant
+from minpy.backends.native.kernels.cursor import Cursor
+from minpy.backends.native.kernels.printing import kernel_of
+from minpy.backends.native.kernels.strips import Strips
+from minpy.backends.native.kernels.writing import Writer
+from minpy.backends.native.language import Array, Elementwise, Reduce, constant
 
 LENGTHS = [1, 2, 3, 5, 7, 8, 10, 12, 15, 16, 17, 21, 31, 39, 40, 63, 64, 65, 79, 100, 127, 207, 1000]
 

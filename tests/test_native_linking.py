@@ -9,8 +9,8 @@ import sys
 import numpy as np
 import pytest
 
-from minpy.graph.native.machine import elf, linking, llvm
-from minpy.graph.native.machine.linking import linked
+from minpy.backends.native.machine import elf, linking, llvm
+from minpy.backends.native.machine.linking import linked
 
 pytest.importorskip("llvmlite")
 pytestmark = pytest.mark.skipif(

@@ -17,9 +17,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from minpy.backends.native.machine import elf, llvm, objects, processor
+from minpy.backends.native.machine.store import Store, digest
 from minpy.core.errors import BuildError, KeyMissingError, MissingDependencyError
-from minpy.graph.native.machine import elf, llvm, objects, processor
-from minpy.graph.native.machine.store import Store, digest
 
 pytest.importorskip("llvmlite")
 
@@ -398,7 +398,7 @@ class TestCache:
 
 SCRIPT = """
 import ctypes, sys
-from minpy.graph.native.machine import llvm
+from minpy.backends.native.machine import llvm
 loaded = llvm.compile(IR)
 assert ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(loaded.address("twice"))(21) == 42
 print(loaded.cached, "llvmlite.binding" in sys.modules)
@@ -419,12 +419,12 @@ class TestWithoutLoadingLlvm:
 
     def test_another_processor_asks_it_anew(self, kernels):
         self.run()
-        other = "from minpy.graph.native.machine import processor\nprocessor.identity = lambda: 'another'\n"
+        other = "from minpy.backends.native.machine import processor\nprocessor.identity = lambda: 'another'\n"
         assert self.run(other)[1] == "True"
         assert len(list(kernels.glob("*.processor"))) == 2
 
     def test_a_system_that_does_not_say(self, kernels):
-        silent = "from minpy.graph.native.machine import processor\nprocessor.identity = lambda: None\n"
+        silent = "from minpy.backends.native.machine import processor\nprocessor.identity = lambda: None\n"
         assert self.run(silent) == ["False", "True"]
         assert self.run(silent) == ["True", "True"]
         assert not list(kernels.glob("*.processor"))

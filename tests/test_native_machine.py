@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from minpy.backends.native.machine import blas, builtins, gil, helper, llvm, threads
 from minpy.core.errors import ArgumentError, ArgumentValueError, LibraryError
-from minpy.graph.native.machine import blas, builtins, gil, helper, llvm, threads
 
 pytest.importorskip("llvmlite")
 
@@ -508,7 +508,7 @@ class TestHelper:
         """While a thread that Python does not wait for is in the middle of something."""
         program = f"""if True:
             import ctypes, threading, numpy as np
-            from minpy.graph.native.machine import llvm, threads
+            from minpy.backends.native.machine import llvm, threads
             threads.count = lambda: 2
             found, code = threads.find(), llvm.compile({COUNT!r})
             array = np.zeros(100000, np.int64)

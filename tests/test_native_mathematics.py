@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy
 import pytest
 
+from minpy.backends.native import mathematics
+from minpy.backends.native.machine import llvm
+from minpy.backends.native.mathematics import coefficients
 from minpy.core.errors import KeyMissingError
-from minpy.graph.native import mathematics
-from minpy.graph.native.machine import llvm
-from minpy.graph.native.mathematics import coefficients
 
 binding = pytest.importorskip("llvmlite.binding")
 binding.initialize_all_targets()

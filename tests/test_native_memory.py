@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minpy.graph.native.fusing.nest import Place
-from minpy.graph.native.language import Array, Layout, View, contiguous, viewed
-from minpy.graph.native.memory import ALIGNMENT, Block, Memory, Uses, offsets, whereabouts
+from minpy.backends.native.fusing.nest import Place
+from minpy.backends.native.language import Array, Layout, View, contiguous, viewed
+from minpy.backends.native.memory import ALIGNMENT, Block, Memory, Uses, offsets, whereabouts
 
 
 def array(*shape, dtype="float32"):

@@ -14,15 +14,15 @@ from thoroughness import often
 
 import minpy as mx
 from minpy import autograd, gluon, nd
+from minpy.backends.native import passes
+from minpy.backends.native.evaluating import evaluate
+from minpy.backends.native.fusing.checking import check
+from minpy.backends.native.fusing.grouping import scheduled
+from minpy.backends.native.language import Array, Product, Routine
+from minpy.backends.native.passes import moving, orienting, recomputing
+from minpy.backends.native.passes.rewriting import Notes
+from minpy.backends.native.verifying import verify
 from minpy.gluon import nn
-from minpy.graph.native import passes
-from minpy.graph.native.evaluating import evaluate
-from minpy.graph.native.fusing.checking import check
-from minpy.graph.native.fusing.grouping import scheduled
-from minpy.graph.native.language import Array, Product, Routine
-from minpy.graph.native.passes import moving, orienting, recomputing
-from minpy.graph.native.passes.rewriting import Notes
-from minpy.graph.native.verifying import verify
 
 COMPILES = True
 LENGTHS = (1, 3, 4, 6)

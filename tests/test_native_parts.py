@@ -15,11 +15,12 @@ import pytest
 
 import minpy as mx
 from minpy import autograd, customop, nd, sym
+from minpy.backends.native.executable import NativeExecutable
+from minpy.backends.native.machine import blas, threads
+from minpy.backends.switches import CompileWarning, disabled
 from minpy.core.errors import MutationError, ShapeError
 from minpy.graph.compiled import Compiled
 from minpy.graph.frame import start
-from minpy.graph.native.enabling import CompileWarning, disabled
-from minpy.graph.native.machine import blas, threads
 
 pytest.importorskip("llvmlite")
 
@@ -68,7 +69,7 @@ class Case:
     @property
     def native(self) -> Any:
         [program] = self.compiled._programs.values()
-        return program.native
+        return program.executable("native")
 
 
 def compiled(symbol: Any, arrays: list[np.ndarray], requests: str = "write", training: bool = True) -> Case:
@@ -219,7 +220,7 @@ def test_arrays_of_other_layouts(layout: str, which: str) -> None:
     expected = case.round([A, B])
     change = LAYOUTS[layout]
     arrays = [change(A) if which != "heads" else A, change(B) if which == "both" else B]
-    assert not isinstance(case.program([A, B]).native, type(None))
+    assert not isinstance(case.program([A, B]).executable("native"), type(None))
     program = case.program([A, B])
     outputs, frame = start(program, arrays)
     head = np.ones_like(A)
@@ -450,7 +451,7 @@ def test_disabled_runs_python_again() -> None:
     case = compiled(sym.exp(x) * 3, [A])
     with disabled():
         heads, frame = case.start([A])
-    assert not frame._is_native
+    assert not isinstance(frame._context.executable, NativeExecutable)
     case.round([A])
     into = [np.empty_like(A)]
     frame.backward([np.ones_like(A)], dict(zip(case.compiled.arguments, into, strict=True)))
@@ -461,7 +462,7 @@ def test_what_cannot_be_compiled_stays_python_with_one_warning(monkeypatch: pyte
     def fail(*_: Any) -> Any:
         raise RuntimeError("no room on this processor")
 
-    monkeypatch.setattr("minpy.graph.native.building.kernel_of", fail)
+    monkeypatch.setattr("minpy.backends.native.building.kernel_of", fail)
     case = Case(sym.exp(x, name="e"))
     case.round([A])
     case.round([A])
@@ -490,7 +491,7 @@ def test_without_memory_for_another_call_programs_stay_python(monkeypatch: pytes
     def fail(*_: Any) -> Any:
         raise MemoryError("no room")
 
-    monkeypatch.setattr("minpy.graph.native.building.NativeProgram.runner", fail)
+    monkeypatch.setattr("minpy.backends.native.building.NativeProgram.context", fail)
     with pytest.warns(CompileWarning, match="MemoryError: no room"):
         heads, _ = case.start([B])
     np.testing.assert_array_equal(heads[0], np.exp(B))
@@ -500,7 +501,7 @@ def test_without_memory_for_another_call_programs_stay_python(monkeypatch: pytes
 
 
 def test_without_llvmlite_programs_stay_python(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("minpy.graph.native.machine.llvm.missing", lambda: "llvmlite is not installed")
+    monkeypatch.setattr("minpy.backends.native.machine.llvm.missing", lambda: "llvmlite is not installed")
     case = Case(sym.exp(x))
     for _ in range(4):
         case.round([A])
@@ -508,7 +509,7 @@ def test_without_llvmlite_programs_stay_python(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_other_threads_go_on_while_one_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
-    from minpy.graph.native import building
+    from minpy.backends.native import building
 
     entered, leave, builds = threading.Event(), threading.Event(), []
     real = building.build
@@ -582,7 +583,7 @@ def test_programs_die_with_their_last_reference() -> None:
         case = compiled(sym.exp(x * y) + called(x), [A, B])
         _, frame = case.start([A, B])
         [program] = case.compiled._programs.values()
-        kept = [frame, program, frame._runner.native.memory.block]
+        kept = [frame, program, frame._context.bound.memory.block]
         return [weakref.ref(one) for one in kept]
 
     run()

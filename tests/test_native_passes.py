@@ -10,11 +10,11 @@ import pytest
 import routine_programs as programs
 from random_routines import assert_same, random_inputs, random_routine
 
-from minpy.graph.native import passes
-from minpy.graph.native.evaluating import evaluate
-from minpy.graph.native.fusing.checking import check
-from minpy.graph.native.fusing.grouping import scheduled
-from minpy.graph.native.language import (
+from minpy.backends.native import passes
+from minpy.backends.native.evaluating import evaluate
+from minpy.backends.native.fusing.checking import check
+from minpy.backends.native.fusing.grouping import scheduled
+from minpy.backends.native.language import (
     Array,
     Assembly,
     Call,
@@ -30,11 +30,11 @@ from minpy.graph.native.language import (
     constant,
     viewed,
 )
-from minpy.graph.native.layouts import composed
-from minpy.graph.native.passes import batching, products, recomputing, slicing
-from minpy.graph.native.passes.algebra import ROWS, holds
-from minpy.graph.native.passes.patterns import Row
-from minpy.graph.native.verifying import verify
+from minpy.backends.native.layouts import composed
+from minpy.backends.native.passes import batching, products, recomputing, slicing
+from minpy.backends.native.passes.algebra import ROWS, holds
+from minpy.backends.native.passes.patterns import Row
+from minpy.backends.native.verifying import verify
 
 FLOAT = numpy.dtype("float32")
 

@@ -21,17 +21,17 @@ pytest.importorskip("llvmlite")
 
 from native_kernels import Compiled, Runner, nest_of, ranges_of, run_nest
 
-from minpy.graph.native import building
-from minpy.graph.native.evaluating import evaluate
-from minpy.graph.native.fusing.grouping import scheduled
-from minpy.graph.native.kernels import accumulators, body, columns, pieces, printing
-from minpy.graph.native.kernels.geometry import Dim
-from minpy.graph.native.kernels.kernel import Kernel, Pointer
-from minpy.graph.native.kernels.printing import kernel_of
-from minpy.graph.native.kernels.writing import Writer
-from minpy.graph.native.language import Array, Elementwise, Part, Reduce, Routine, constant, viewed
-from minpy.graph.native.machine import threads
-from minpy.graph.native.works import is_shared, work_of
+from minpy.backends.native import building
+from minpy.backends.native.evaluating import evaluate
+from minpy.backends.native.fusing.grouping import scheduled
+from minpy.backends.native.kernels import accumulators, body, columns, pieces, printing
+from minpy.backends.native.kernels.geometry import Dim
+from minpy.backends.native.kernels.kernel import Kernel, Pointer
+from minpy.backends.native.kernels.printing import kernel_of
+from minpy.backends.native.kernels.writing import Writer
+from minpy.backends.native.language import Array, Elementwise, Part, Reduce, Routine, constant, viewed
+from minpy.backends.native.machine import threads
+from minpy.backends.native.works import is_shared, work_of
 
 COMPILES = True
 FLOATS = ["float32", "float64"]
@@ -402,7 +402,7 @@ ENDING = """
 import sys, threading
 import numpy as np
 import minpy as mx
-from minpy.graph.native.machine import threads
+from minpy.backends.native.machine import threads
 threads.count = lambda: 2
 compiled = mx.compile(lambda x, w: (np.sqrt(np.sum(x * x)), np.sum(x * np.sum(x * w, axis=1)[:, None], axis=0)))
 x, w = np.ones((1000, 900)), np.ones(900)

@@ -13,16 +13,16 @@ from translated import assert_close, outcome, translated_program
 
 import minpy as mx
 from minpy import sym
+from minpy.backends.native.convolutions.calls import Convolution, Packing
+from minpy.backends.native.convolutions.choosing import choose
+from minpy.backends.native.convolutions.problem import Problem
+from minpy.backends.native.convolutions.registers import Processor
+from minpy.backends.native.language import Assembly, Call, Elementwise
+from minpy.backends.native.passes import Notes, optimized
+from minpy.backends.native.verifying import verify
+from minpy.backends.switches import disabled, is_enabled
 from minpy.graph.compiled import Compiled
 from minpy.graph.frame import start
-from minpy.graph.native.convolutions.calls import Convolution, Packing
-from minpy.graph.native.convolutions.choosing import choose
-from minpy.graph.native.convolutions.problem import Problem
-from minpy.graph.native.convolutions.registers import Processor
-from minpy.graph.native.enabling import disabled, is_enabled
-from minpy.graph.native.language import Assembly, Call, Elementwise
-from minpy.graph.native.passes import Notes, optimized
-from minpy.graph.native.verifying import verify
 
 COMPILES = True
 
@@ -199,8 +199,8 @@ def test_networks_as_native_code(network: Any, shape: tuple[int, ...], training:
     with disabled():
         expected, _ = rounds(symbol, arrays, training, 1)
     found, program = rounds(symbol, arrays, training, 4)
-    assert program.native is not None
-    assert all(name in program.native.planned().ir for name in kernels)
+    assert program.executable("native") is not None
+    assert all(name in program.executable("native").planned().ir for name in kernels)
     assert_close(found, expected, 5e-4)
 
 

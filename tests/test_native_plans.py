@@ -19,16 +19,27 @@ from test_native_parts import SYMBOLS, Case, called, same
 
 import minpy as mx
 from minpy import customop, nd, sym
-from minpy.graph.native import identity as identity_module
-from minpy.graph.native import plans
-from minpy.graph.native.building import NativeProgram
-from minpy.graph.native.enabling import disabled
-from minpy.graph.native.identity import identity
-from minpy.graph.native.language import Array, Assembly, Call, Elementwise, Layout, Part, Piece, Reduce, Routine, View
-from minpy.graph.native.machine import llvm, threads
-from minpy.graph.native.machine.store import Store
-from minpy.graph.native.recalling import RecalledProgram, native_program
-from minpy.graph.native.translating import translate
+from minpy.backends.native import identity as identity_module
+from minpy.backends.native import plans
+from minpy.backends.native.building import NativeProgram
+from minpy.backends.native.identity import identity
+from minpy.backends.native.language import (
+    Array,
+    Assembly,
+    Call,
+    Elementwise,
+    Layout,
+    Part,
+    Piece,
+    Reduce,
+    Routine,
+    View,
+)
+from minpy.backends.native.machine import llvm, threads
+from minpy.backends.native.machine.store import Store
+from minpy.backends.native.recalling import RecalledProgram, native_program
+from minpy.backends.native.translating import translate
+from minpy.backends.switches import disabled
 
 pytest.importorskip("llvmlite")
 
@@ -338,9 +349,10 @@ def test_what_surrounds_it(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_source_of_the_compiler_that_has_changed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     given = asked(sym.exp(x, name="e"), [A])
     keys = []
-    package = tmp_path / "graph" / "native"
+    package = tmp_path / "backends" / "native"
     (package / "passes").mkdir(parents=True)
-    (tmp_path / "core").mkdir()
+    for folder in ("capture", "core", "graph"):
+        (tmp_path / folder).mkdir()
     (tmp_path / "ops" / "kernels").mkdir(parents=True)
     (package / "identity.py").write_text("1")
     (package / "passes" / "one.py").write_text("1")
@@ -380,7 +392,7 @@ def an_assembly() -> Routine:
         steps.append(array.step)
         return array
 
-    from minpy.graph.native.language import Product, constant
+    from minpy.backends.native.language import Product, constant
 
     e = add(Elementwise.of("multiply", one, constant([1.0, 2.0, 3.0], "float32")))
     c = add(Elementwise.of("cast", e, dtype="float64"))
@@ -590,7 +602,7 @@ for _ in range(4):
     y.backward()
 expected = FACTOR * x.asnumpy() / (1 + np.exp(-x.asnumpy()))
 assert np.allclose(y.asnumpy(), expected, 1e-5), (y, expected)
-names = ("llvmlite.binding", "minpy.graph.native.passes", "minpy.graph.native.building")
+names = ("llvmlite.binding", "minpy.backends.native.passes", "minpy.backends.native.building")
 print(*[name in sys.modules for name in names])
 """
 

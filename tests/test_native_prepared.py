@@ -13,9 +13,9 @@ from thoroughness import often
 
 import minpy as mx
 from minpy import autograd, gluon, nd, sym
+from minpy.backends.native import prepared
+from minpy.backends.native.preparing import PREPARED
 from minpy.gluon import nn
-from minpy.graph.native import prepared
-from minpy.graph.native.preparing import PREPARED
 
 pytest.importorskip("llvmlite")
 

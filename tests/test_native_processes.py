@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import minpy as mx
-from minpy.graph.native.machine import llvm
+from minpy.backends.native.machine import llvm
 
 COMPILES = True
 pytest.importorskip("llvmlite")

@@ -13,13 +13,13 @@ from many import each
 from translated import call_graph, check, head_gradients
 
 import minpy as mx
+from minpy.backends.native.fusing.grouping import scheduled
+from minpy.backends.native.kernels.printing import kernel_of
+from minpy.backends.native.language import Assembly, Call
+from minpy.backends.native.passes import optimized
+from minpy.backends.native.translating.lowerings.recurrent import LONGEST
 from minpy.graph.compiled import Compiled
 from minpy.graph.frame import start
-from minpy.graph.native.fusing.grouping import scheduled
-from minpy.graph.native.kernels.printing import kernel_of
-from minpy.graph.native.language import Assembly, Call
-from minpy.graph.native.passes import optimized
-from minpy.graph.native.translating.lowerings.recurrent import LONGEST
 from minpy.ops.kernels.recurrent import Layers
 from minpy.ops.registry import OPERATORS
 
@@ -114,7 +114,7 @@ def test_its_steps_compute_what_the_definition_does(options: dict[str, Any]) -> 
 def test_native_code_computes_what_the_definition_does(dtype: str, name: str) -> None:
     arrays, given = inputs(dtype, **CASES[name][0])
     program, found = compiled_outcome(arrays, given, 4)
-    assert program.native is not None
+    assert program.executable("native") is not None
     _, expected = compiled_outcome([array.astype("float64") for array in arrays], given, 1)
     assert {one.dtype for one in found} == {np.dtype(dtype)}
     assert_all_close(found, expected, 1e-12 if dtype == "float64" else 2e-5)

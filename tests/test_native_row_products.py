@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 pytest.importorskip("llvmlite")
 
 import minpy as mx
-from minpy.graph.native.kernels.module import module_text
-from minpy.graph.native.language import Array, Product, viewed
-from minpy.graph.native.machine import llvm
-from minpy.graph.native.memory import whereabouts
-from minpy.graph.native.row_products import covers_row, row_kernel
+from minpy.backends.native.kernels.module import module_text
+from minpy.backends.native.language import Array, Product, viewed
+from minpy.backends.native.machine import llvm
+from minpy.backends.native.memory import whereabouts
+from minpy.backends.native.row_products import covers_row, row_kernel
 
 COMPILES = True
 

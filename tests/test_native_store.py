@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import minpy.graph.native.machine.store as store_module
+import minpy.backends.native.machine.store as store_module
+from minpy.backends.native.machine.store import Store, digest
 from minpy.dropin.running import main
-from minpy.graph.native.machine.store import Store, digest
 
 KEY, OTHER = digest("key"), digest("other")
 CONTENT = bytes(range(256)) + b"\n{}\n"

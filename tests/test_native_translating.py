@@ -14,11 +14,11 @@ from translated import call_graph, check, compare, outcome, translated_program
 
 import minpy as mx
 from minpy import customop, sym
+from minpy.backends.native.language import Array, Assembly, Call, Elementwise, Product, Reduce, View
+from minpy.backends.native.translating import Translation, Untranslatable
+from minpy.backends.native.translating.answers import CALLED
+from minpy.backends.native.translating.translator import FAILED
 from minpy.graph.compiled import Compiled
-from minpy.graph.native.language import Array, Assembly, Call, Elementwise, Product, Reduce, View
-from minpy.graph.native.translating import Translation, Untranslatable
-from minpy.graph.native.translating.answers import CALLED
-from minpy.graph.native.translating.translator import FAILED
 from minpy.ops.registry import OPERATORS
 
 
@@ -295,9 +295,9 @@ def test_what_lasts_is_returned_after_the_heads() -> None:
     x = sym.var("data")
     compiled = Compiled((sym.Dropout(sym.tanh(x), p=0.5, name="drop") * 2).values)
     array = np.ones((3, 4), "float32")
+    from minpy.backends.native.evaluating import evaluate
+    from minpy.backends.native.translating import translate
     from minpy.graph.frame import start
-    from minpy.graph.native.evaluating import evaluate
-    from minpy.graph.native.translating import translate
 
     program = compiled.program([array], True, repeatable=True)
     start(program, [array])

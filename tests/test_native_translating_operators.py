@@ -9,10 +9,10 @@ from operator_table import ALL_ROWS
 from operator_table.row import Row
 from translated import check
 
+from minpy.backends.native.language import Assembly, Call, View
+from minpy.backends.native.translating import Translation
+from minpy.backends.native.translating.translator import FAILED
 from minpy.core import Operator
-from minpy.graph.native.language import Assembly, Call, View
-from minpy.graph.native.translating import Translation
-from minpy.graph.native.translating.translator import FAILED
 from minpy.ops.registry import OPERATORS
 
 GOLDEN = Path(__file__).parent / "golden" / "translated_operators.txt"

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import minpy as mx
-from minpy.graph.native import updating
-from minpy.graph.native.machine import llvm
+from minpy.backends.native import updating
+from minpy.backends.native.machine import llvm
 from minpy.ops.optimizer.updates import _LARGE, Update
 from minpy.ops.registry import OPERATORS
 

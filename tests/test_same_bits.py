@@ -18,11 +18,11 @@ from thoroughness import THOROUGH
 
 import minpy as mx
 from minpy import test_utils
+from minpy.backends.native.machine import llvm
+from minpy.backends.switches import is_enabled
 from minpy.checking.differences import repeats
 from minpy.gluon import HybridBlock
 from minpy.graph import standalone
-from minpy.graph.native.enabling import is_enabled
-from minpy.graph.native.machine import llvm
 from minpy.ops.registry import OPERATORS
 
 COMPILES = True

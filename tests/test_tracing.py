@@ -13,9 +13,9 @@ from tracing_operators import CASES, LOG, Case
 
 import minpy as mx
 from minpy import customop, nd, sym
+from minpy.backends.switches import is_enabled
 from minpy.core import Operator
 from minpy.core.errors import ArgumentError, MutationError, MXNetError
-from minpy.graph.native.enabling import is_enabled
 from minpy.symbol.executor import Executor
 
 COMPILES = True

@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import minpy as mx
+from minpy.backends.native.evaluating import evaluate
+from minpy.backends.native.language import Call
+from minpy.backends.native.translating import Translation, translate
+from minpy.backends.native.verifying import verify
 from minpy.graph.compiled import Compiled
 from minpy.graph.frame import start
 from minpy.graph.interpreting import step_call
 from minpy.graph.ir import Node, Value, variable
-from minpy.graph.native.evaluating import evaluate
-from minpy.graph.native.language import Call
-from minpy.graph.native.translating import Translation, translate
-from minpy.graph.native.verifying import verify
 from minpy.graph.program import Program
 
 __all__ = ["Outcome", "assert_close", "call_graph", "check", "compare", "outcome", "translated_program"]

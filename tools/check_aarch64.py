@@ -3,8 +3,8 @@
     python tools/check_aarch64.py
 
 It takes llvmlite, and on Debian: apt-get install qemu-user gcc-aarch64-linux-gnu. Every elementary function of
-`minpy.graph.native.mathematics`, float and double, is compiled for both processors as a vectorised loop, and computes
-the same numbers: special ones, and a million random ones. Then the helper thread counts.
+`minpy.backends.native.mathematics`, float and double, is compiled for both processors as a vectorised loop, and
+computes the same numbers: special ones, and a million random ones. Then the helper thread counts.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from pathlib import Path
 
 import numpy as np
 
-from minpy.graph.native import mathematics
-from minpy.graph.native.machine import helper, llvm
+from minpy.backends.native import mathematics
+from minpy.backends.native.machine import helper, llvm
 
 TRIPLE = "aarch64-unknown-linux-gnu"
 COMPILER, EMULATOR = "aarch64-linux-gnu-gcc", "qemu-aarch64"

@@ -1,4 +1,4 @@
-"""Write minpy/graph/native/mathematics/coefficients.py: polynomials that approximate elementary functions.
+"""Write minpy/backends/native/mathematics/coefficients.py: polynomials that approximate elementary functions.
 
 python tools/make_polynomials.py [NAME ...]        (needs mpmath; prints errors; with names, writes nothing)
 

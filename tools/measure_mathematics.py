@@ -4,7 +4,7 @@ python tools/measure_mathematics.py [--every N] [NAME ...]        (needs llvmlit
 
 Functions of one float32 argument are computed for every Nth float32, by default for all of them, and compared with the
 function of double precision; two arguments, and double precision, for random ones, which are compared with NumPy's long
-double, or with mpmath where NumPy has no such function. The bounds are those of `minpy.graph.native.mathematics`.
+double, or with mpmath where NumPy has no such function. The bounds are those of `minpy.backends.native.mathematics`.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import Any
 import mpmath
 import numpy
 
-from minpy.graph.native import mathematics
-from minpy.graph.native.machine import llvm
+from minpy.backends.native import mathematics
+from minpy.backends.native.machine import llvm
 
 BLOCK = 1 << 22
 # Errors of all float32 whose bits are begin, begin + step, ..., in units of the last place of the exact value.

@@ -25,8 +25,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
 from native_kernels import Compiled, nest_of  # noqa: E402
 
-from minpy.graph.native.kernels.printing import kernel_of  # noqa: E402
-from minpy.graph.native.language import Array, Elementwise, Reduce, constant  # noqa: E402
+from minpy.backends.native.kernels.printing import kernel_of  # noqa: E402
+from minpy.backends.native.language import Array, Elementwise, Reduce, constant  # noqa: E402
 
 ROUNDS = 40
 SECONDS = 0.004

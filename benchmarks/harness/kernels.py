@@ -19,9 +19,9 @@ def calls_alone(step: Step) -> Callable[[], None]:
     executor: Any = step.executor  # type: ignore[attr-defined]
     for _ in range(4):
         step()
-    native = executor._frame._runner.native
-    if native is None:
-        raise RuntimeError(f"the executor runs Python: {executor._frame.program.python_reason}")
+    native = executor._frame._context.bound
+    if executor._frame.program.executable("native") is None:
+        raise RuntimeError(f"the executor runs Python: {executor._frame.program.why_fallback()}")
     calls: list[tuple[Any, ...]] = []
     cells = [cell for part in (native.forward, native.backward) for cell in part.__closure__]
     replaced = [(cell, cell.cell_contents) for cell in cells if isinstance(cell.cell_contents, BuiltinFunctionType)]

@@ -34,6 +34,7 @@ from minpy.core.state import Scope, state
 from minpy.core.tape import conform
 from minpy.differentiation import tracing
 from minpy.differentiation.trees import leaves_of, map_tree
+from minpy.numpy_table.table import ROWS
 
 __all__ = [
     "AutogradCall",
@@ -315,17 +316,6 @@ def register_array(cls: type) -> None:
 # -- autograd's functions on our tape ----------------------------------------------------------------------------------
 
 
-# Functions whose gradient depends on shapes only, so that what they were given may be changed afterwards.
-_ARRANGING = {
-    f"numpy.{name}"
-    for name in (
-        "array_split", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_to", "diagonal", "dsplit", "expand_dims",
-        "flip", "fliplr", "flipud", "hsplit", "moveaxis", "ravel", "reshape", "rollaxis", "rot90", "split", "squeeze",
-        "swapaxes", "transpose", "vsplit",
-    )
-}  # fmt: skip
-
-
 class AutogradCall(BaseOperator):
     """The operator of one recorded call whose gradient HIPS autograd computes.
 
@@ -351,7 +341,7 @@ class AutogradCall(BaseOperator):
 
     def values_read(self, indices: Sequence[int]) -> tuple[frozenset[int] | None, bool]:
         """Return what the gradients read: nothing, if the function only arranges what it is given."""
-        return (frozenset(), False) if self.__name__ in _ARRANGING else super().values_read(indices)
+        return (frozenset(), False) if _moves(self.__name__) else super().values_read(indices)
 
     def pull_back(
         self, answer: Any, arguments: Sequence[Any], attributes: dict[str, Any], gradient: Any, needed: Sequence[int]
@@ -374,6 +364,12 @@ class AutogradCall(BaseOperator):
             call_through_autograd(f"the gradient of {self.__name__}", partial(gradient_of, index), values)
             for index in needed
         ]
+
+
+def _moves(name: str) -> bool:
+    """Tell whether a function's gradient depends on shapes only: what it was given may be changed afterwards."""
+    row = ROWS.get(name.removeprefix("numpy."))
+    return row is not None and row.moves
 
 
 class _Level(threading.local):

@@ -13,32 +13,12 @@ import numpy
 from minpy.core.array import Array
 from minpy.core.followed import holds_followed, is_followed
 from minpy.differentiation.trees import leaves_of
+from minpy.numpy_table.table import row_of
 from minpy.ops.numpy.assembling import assembled
 
 __all__ = ["as_array", "has_lists", "with_arrays"]
 
 _LISTS = frozenset((list, tuple))
-
-# By name: functions some of whose arguments are lists of arrays, each of which may be a list in an array's place.
-_OF_SEVERAL = frozenset(
-    [
-        "choose",
-        "column_stack",
-        "concatenate",
-        "dstack",
-        "histogramdd",
-        "hstack",
-        "lexsort",
-        "multi_dot",
-        "piecewise",
-        "row_stack",
-        "select",
-        "stack",
-        "vstack",
-    ]
-)
-# Functions that look into lists of any depth themselves, or whose lists are no arrays.
-_OF_NESTS = frozenset("block einsum einsum_path ix_ shape ndim size iterable isscalar".split())  # noqa: SIM905
 
 
 def as_array(what: str, values: Any) -> Any:
@@ -62,21 +42,23 @@ def with_arrays(
 ) -> tuple[Sequence[Any], dict[str, Any]]:
     """Return the arguments of a call of NumPy's with arrays in the place of lists that hold what is followed."""
     values = (*arguments, *keywords.values()) if keywords else arguments
-    name = getattr(function, "__name__", "")
-    if name in _OF_SEVERAL:
+    row = row_of(function)
+    nests = "" if row is None else row.nests
+    if nests == "several":
         for value in values:
             cls = type(value)
             if (cls is list or cls is tuple) and not _LISTS.isdisjoint(map(type, value)):
                 break
         else:
             return arguments, keywords
-    if name in _OF_NESTS or not holds_followed(values):
+    if nests == "any" or not holds_followed(values):
         return arguments, keywords
+    name = getattr(function, "__name__", "")
 
     def converted(value: Any) -> Any:
         if not _is_nest(value):
             return value
-        if name in _OF_SEVERAL:
+        if nests == "several":
             return type(value)([as_array(f"np.{name}", one) if _is_nest(one) else one for one in value])
         return as_array(f"np.{name}", value)
 

@@ -26,13 +26,10 @@ from minpy.core.array import Array, memory_of, note_external, note_write
 from minpy.core.errors import ArgumentError, MutationError, NoGradientError, ShapeError, describe
 from minpy.core.state import state
 from minpy.differentiation.trees import leaves_of, map_tree
+from minpy.numpy_table.table import row_of
 from minpy.ops.registry import FUNCTIONS
 
 __all__ = ["NumPyProtocols", "autograd_version", "call_function"]
-
-
-def _functions(names: str) -> set[Any]:
-    return {getattr(numpy, name) for name in names.split() if hasattr(numpy, name)}
 
 
 _REDUCTIONS: dict[Any, Callable[..., Any]] = {
@@ -44,17 +41,6 @@ _REDUCTIONS: dict[Any, Callable[..., Any]] = {
     numpy.logical_or: numpy.any,
 }
 _ACCUMULATIONS: dict[Any, Callable[..., Any]] = {numpy.add: numpy.cumsum, numpy.multiply: numpy.cumprod}
-
-# They look at shapes, dtypes and order, compare for tests, print or save: nothing to differentiate.
-_STRUCTURAL = _functions(
-    "shape ndim size result_type iscomplexobj isrealobj can_cast common_type min_scalar_type array_equal array_equiv "
-    "allclose isclose array_repr array_str array2string shares_memory may_share_memory zeros_like ones_like empty_like "
-    "argsort argpartition lexsort searchsorted digitize isin count_nonzero savetxt save savez "
-    "savez_compressed"
-)
-
-# Their second argument is an axis or several.
-_AXIS_SECOND = _functions("sum mean prod max min amax amin std var all any squeeze")
 
 # What a recorded call may leave to the forward function alone, at these values.
 _DEFAULTS = {
@@ -129,7 +115,7 @@ class NumPyProtocols(Array):
             keywords["dtype"] = numpy.dtype(keywords["dtype"])
         if type(keywords.get("axis")) is list:  # which MXNet's functions take, and NumPy's do not
             keywords["axis"] = tuple(keywords["axis"])
-        elif len(arguments) > 1 and type(arguments[1]) is list and function in _AXIS_SECOND:
+        elif len(arguments) > 1 and type(arguments[1]) is list and _has_axis_second(function):
             arguments = (arguments[0], tuple(arguments[1]), *arguments[2:])
         out = keywords.pop("out", None)
         recorded = _is_recorded((arguments, keywords, out))
@@ -180,6 +166,12 @@ class NumPyProtocols(Array):
     def __dlpack_device__(self) -> tuple[int, int]:
         """Return DLPack's device type and number: the CPU."""
         return self._data.__dlpack_device__()
+
+
+def _has_axis_second(function: Any) -> bool:
+    """Tell whether the second argument of a function is an axis, or several."""
+    row = row_of(function)
+    return row is not None and (row.kind == "reduce" or function is numpy.squeeze)
 
 
 def _is_recorded(values: Any) -> bool:
@@ -294,7 +286,8 @@ def call_function(function: Any, arguments: Any, keywords: dict[str, Any], name:
     arrays = _arrays_in(arguments, keywords)
     recorded = state.recording and any(array._node is not None for array in arrays)
     boxed = _has_box((tuple(arguments), keywords))
-    if function in _STRUCTURAL:
+    row = row_of(function)
+    if row is not None and row.gradient == "zero" and row.kind != "ufunc":
         return wrap_result(function(*_unwrapped(tuple(arguments)), **_unwrapped(keywords)), arrays)
     target = function
     if recorded or boxed:

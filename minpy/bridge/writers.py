@@ -8,6 +8,7 @@ from typing import Any
 import numpy
 
 from minpy.core.array import raw_of
+from minpy.numpy_table.table import row_of
 
 __all__ = ["WRITERS", "target_of", "write"]
 
@@ -77,22 +78,26 @@ def _as_np(value: Any) -> Any:
     return value.as_np_ndarray() if hasattr(value, "as_np_ndarray") else numpy.asarray(value)
 
 
-# By function of NumPy: what it calls the array that it changes, and how it is written here.
-WRITERS: dict[Any, tuple[str, Callable[..., None]]] = {
-    numpy.copyto: ("dst", _copyto),
-    numpy.fill_diagonal: ("a", _fill_diagonal),
-    numpy.place: ("arr", _place),
-    numpy.put: ("a", _put),
-    numpy.put_along_axis: ("arr", _put_along_axis),
-    numpy.putmask: ("a", _putmask),
+# By function of NumPy: how it is written here.
+WRITERS: dict[Any, Callable[..., None]] = {
+    numpy.copyto: _copyto,
+    numpy.fill_diagonal: _fill_diagonal,
+    numpy.place: _place,
+    numpy.put: _put,
+    numpy.put_along_axis: _put_along_axis,
+    numpy.putmask: _putmask,
 }
 
 
 def target_of(function: Any, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
     """Return the array that a call changes."""
-    return arguments[0] if arguments else keywords[WRITERS[function][0]]
+    if arguments:
+        return arguments[0]
+    row = row_of(function)
+    assert row is not None, function
+    return keywords[row.writes]
 
 
 def write(function: Any, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> None:
     """Make a call that changes an array of ours, as a recorded write."""
-    WRITERS[function][1](*arguments, **keywords)
+    WRITERS[function](*arguments, **keywords)

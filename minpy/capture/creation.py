@@ -8,10 +8,11 @@ from typing import Any
 import numpy
 
 from minpy.capture.functions import full_like
-from minpy.capture.noting import as_array, constant, is_known, known_of, operand
+from minpy.capture.noting import as_array, call_function, constant, is_known, known_of, operand
 from minpy.capture.recorder import Recorder
 from minpy.capture.values import Traced
 from minpy.differentiation.trees import leaves_of
+from minpy.numpy_table.table import functions
 
 __all__ = ["CREATION"]
 
@@ -34,8 +35,22 @@ def _made(recorder: Recorder, function: Any, *arguments: Any, **keywords: Any) -
     keywords = {key: _plain(recorder, value) for key, value in keywords.items()}
     answer = (numpy.zeros if function is numpy.empty else function)(*arguments, **keywords)
     if isinstance(answer, (list, tuple)):
-        return type(answer)(constant(recorder, one) for one in answer)
+        return type(answer)(constant(recorder, each) for each in answer)
     return constant(recorder, answer)
+
+
+def _made_of_known(recorder: Recorder, function: Any, *arguments: Any, **keywords: Any) -> Any:
+    """Return what may be made of arrays that are traced, too."""
+    if all(map(is_known, leaves_of((arguments, keywords)))):
+        return _made(recorder, function, *arguments, **keywords)
+    return call_function(recorder, function, arguments, keywords)
+
+
+def _seen(recorder: Recorder, function: Any, value: Any) -> Any:
+    """Answer `isscalar` and `iterable`."""
+    if not isinstance(value, Traced):
+        return function(value)
+    return value.scalar if function is numpy.isscalar else value.ndim > 0
 
 
 def _full(recorder: Recorder, function: Any, shape: Any, fill_value: Any, dtype: Any = None, **keywords: Any) -> Any:
@@ -52,6 +67,8 @@ def _array(recorder: Recorder, function: Any, object: Any, dtype: Any = None, **
     order = keywords.pop("order", None)
     if keywords.keys() - {"subok"} or order not in (None, "K", "C") or copy is False:
         raise recorder.refuse(f"numpy.{function.__name__} with {', '.join(keywords) or 'order or copy'}= is not traced")
+    if function.__name__ == "asfarray" and (dtype is None or not numpy.issubdtype(dtype, numpy.inexact)):
+        dtype = numpy.float64
     if not isinstance(object, Traced):
         if isinstance(object, (bool, int, float, complex, numpy.generic)):
             return constant(recorder, numpy.asarray(object, dtype))
@@ -62,15 +79,21 @@ def _array(recorder: Recorder, function: Any, object: Any, dtype: Any = None, **
         return as_array(recorder, array)
     if function is numpy.array or copy is True:
         return array.copy() if array is object else array
-    if function in (numpy.ascontiguousarray, numpy.require):  # it may be a copy, or not
-        return array[...] if array.ndim else array.reshape(1)
-    return array
+    if function in _LAID_OUT and not array.ndim:
+        return array.reshape(1)
+    return array[...] if function in _LAID_OUT or order == "C" else array
 
 
-def _register(handler: Callable[..., Any], names: str) -> None:
-    CREATION.update({getattr(numpy, name): handler for name in names.split() if hasattr(numpy, name)})
-
-
-_register(_made, "arange empty eye geomspace identity indices ix_ linspace logspace meshgrid ones tri zeros")
-_register(_full, "full")
-_register(_array, "array asanyarray asarray ascontiguousarray")
+# They give an array in some layout: itself or a copy, as it lies in memory. And an axis at least.
+_LAID_OUT = (numpy.ascontiguousarray, numpy.asfortranarray)
+# By kind of row.
+_HANDLERS: dict[str, Callable[..., Any]] = {
+    "array": _array,
+    "full": _full,
+    "made": _made,
+    "mesh": _made_of_known,
+    "range": _made_of_known,
+    "seen": _seen,
+}
+CREATION.update((function, _HANDLERS[row.kind]) for function, row in functions(*_HANDLERS))
+CREATION[numpy.meshgrid] = _made_of_known

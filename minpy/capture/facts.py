@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy
 
-__all__ = ["VALUE_BASED", "Fact", "fact_of", "large", "reduced", "regular", "shrunken", "tiny"]
+__all__ = ["VALUE_BASED", "Fact", "fact_of", "invertible", "large", "reduced", "shrunken", "tiny"]
 
 # Before NumPy 2, what a 0-d operand does to the dtype of an answer depends on its value.
 VALUE_BASED = int(numpy.__version__.split(".")[0]) < 2
@@ -40,9 +41,17 @@ def large(fact: Any) -> Any:
     return value if fact.scalar else numpy.broadcast_to(numpy.asarray(value), fact.shape)
 
 
-def regular(sample: Any) -> Any:
-    """Return a sample with a larger diagonal, if it is made of square matrices: those of ones have no inverse."""
-    if not isinstance(sample, numpy.ndarray) or sample.ndim < 2 or sample.shape[-1] != sample.shape[-2]:
+def invertible(sample: Any, kind: str) -> Any:
+    """Return a sample with an inverse, if it is made of square matrices: those of ones have none.
+
+    'regular' matrices are in the last two axes; those that `linalg.tensorsolve` takes are of all axes together.
+    """
+    if not isinstance(sample, numpy.ndarray) or sample.ndim < 2:
+        return sample
+    count = math.isqrt(sample.size)
+    if kind == "solve" and count * count == sample.size:
+        return numpy.eye(count, dtype=sample.dtype).reshape(sample.shape)
+    if sample.shape[-1] != sample.shape[-2]:
         return sample
     return sample + numpy.eye(sample.shape[-1], dtype=sample.dtype)
 

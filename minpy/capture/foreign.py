@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import types
-from typing import TYPE_CHECKING, Any, NoReturn
-
-if TYPE_CHECKING:
-    from minpy.capture.shadow import ShadowFunctions
+from typing import Any, NoReturn, Protocol
 
 __all__ = ["DictProxy", "ListProxy", "ModuleProxy", "ObjectProxy"]
+
+
+class Shadow(Protocol):
+    """What gives these their members: the `ShadowFunctions` of a capture."""
+
+    recorder: Any
+
+    def member_of(self, module: types.ModuleType, name: str, path: str) -> Any:
+        """Return what stands for a member of a module."""
+        ...
+
+    def attribute_of(self, owner: Any, proxy: Any, name: str, path: str) -> Any:
+        """Return what stands for an attribute of an instance."""
+        ...
 
 
 class ModuleProxy:
     """A module, of whose members those are there that are free of effects."""
 
-    def __init__(self, shadow: ShadowFunctions, module: types.ModuleType, path: str) -> None:
+    def __init__(self, shadow: Shadow, module: types.ModuleType, path: str) -> None:
         self._shadow, self._module, self._path = shadow, module, path
 
     def __getattr__(self, name: str) -> Any:
@@ -27,9 +38,9 @@ class ObjectProxy:
     __slots__ = ("_owner", "_path", "_shadow")
     _owner: Any
     _path: str
-    _shadow: ShadowFunctions
+    _shadow: Shadow
 
-    def __init__(self, shadow: ShadowFunctions, owner: Any, path: str) -> None:
+    def __init__(self, shadow: Shadow, owner: Any, path: str) -> None:
         object.__setattr__(self, "_shadow", shadow)
         object.__setattr__(self, "_owner", owner)
         object.__setattr__(self, "_path", path)
@@ -56,7 +67,7 @@ def _refuses(name: str) -> Any:
 class ListProxy(list[Any]):
     """A list that the function refers to."""
 
-    def __init__(self, shadow: ShadowFunctions, values: Any) -> None:
+    def __init__(self, shadow: Shadow, values: Any) -> None:
         super().__init__(values)
         self.shadow = shadow
 
@@ -64,7 +75,7 @@ class ListProxy(list[Any]):
 class DictProxy(dict[Any, Any]):
     """A dict that the function refers to."""
 
-    def __init__(self, shadow: ShadowFunctions, values: Any) -> None:
+    def __init__(self, shadow: Shadow, values: Any) -> None:
         super().__init__(values)
         self.shadow = shadow
 

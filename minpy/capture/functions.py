@@ -1,7 +1,7 @@
-"""What NumPy's functions are among steps: which kind, which of their arguments may be traced, and what shape comes out.
+"""NumPy's functions called on stand-ins: a handler for each kind of `minpy.numpy_table`, whose rows say the rest.
 
-A function that is an operator (`minpy.ops.registry.FUNCTIONS`) becomes a node of that operator. What is not listed here
-is not traced.
+A function that is an operator (`minpy.ops.registry.FUNCTIONS`) becomes a node of that operator. What has no row is not
+traced.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy
 
-from minpy.capture.facts import VALUE_BASED, Fact, fact_of, tiny
+from minpy.capture.facts import VALUE_BASED, Fact, fact_of, large, tiny
 from minpy.capture.noting import (
     FUNCTION_HANDLERS,
+    call_function,
     constant,
     is_known,
     known_of,
@@ -28,63 +29,22 @@ from minpy.capture.storage import require_apart, require_writable, store, store_
 from minpy.capture.values import Traced
 from minpy.core.operator import Operator
 from minpy.differentiation.trees import leaves_of
+from minpy.numpy_table.rows import Row
+from minpy.numpy_table.table import ROWS, functions, row_of
 from minpy.ops.registry import FUNCTIONS
 
 __all__ = ["changed", "filled", "full_like"]
 
-# By kind, with the number of their first arguments that may be traced.
-_ELEMENTWISE = {
-    1: "angle around fix i0 imag isneginf isposinf nan_to_num real round sinc",
-    2: "isclose",
-    3: "clip select",
-}
-_VIEWS = (
-    "array_split atleast_1d atleast_2d atleast_3d broadcast_to diag diagonal dsplit expand_dims flip fliplr flipud "
-    "hsplit matrix_transpose moveaxis permute_dims ravel reshape rollaxis rot90 split squeeze swapaxes transpose vsplit"
-)
-_REDUCTIONS = (
-    "all amax amin any argmax argmin max mean median min nanargmax nanargmin nanmax nanmean nanmedian "
-    "nanmin nanprod nanstd nansum nanvar prod ptp std sum var"
-)
-_ACCUMULATIONS = "cumprod cumsum nancumprod nancumsum"
-_PRODUCTS = {2: "dot inner tensordot vdot vecdot"}
-_CALLS = {
-    1: "argpartition argsort block column_stack concatenate corrcoef cov delete diagflat diff dstack fft.fft fft.fft2 "
-    "fft.fftn fft.fftshift fft.ifft fft.ifft2 fft.ifftn fft.ifftshift fft.irfft fft.rfft gradient hstack "
-    "linalg.cholesky linalg.det linalg.eigh linalg.eigvalsh linalg.inv linalg.matrix_power linalg.multi_dot "
-    "linalg.norm linalg.pinv linalg.qr linalg.slogdet linalg.svd nanpercentile nanquantile pad partition percentile "
-    "quantile repeat roll row_stack sort stack tile trace tril triu unwrap vander vstack",
-    2: "append convolve correlate cross digitize kron linalg.solve outer polyval searchsorted take take_along_axis "
-    "trapezoid trapz",
-    3: "average interp",
-}
-_WRITERS = "copyto fill_diagonal place put put_along_axis putmask"
-_LIKE = "empty_like full_like ones_like zeros_like"
-_STRUCTURE = "iscomplexobj isrealobj ndim result_type shape size"
-_SHAPES_DEPEND_ON_VALUES = "argwhere bincount compress extract flatnonzero nonzero trim_zeros union1d unique"
-
-# The parameters of functions that `inspect` cannot read.
-_PARAMETERS = {
-    "concatenate": "arrays axis out dtype casting",
-    "copyto": "dst src casting where",
-    "dot": "a b out",
-    "empty_like": "prototype dtype order subok shape",
-    "inner": "a b",
-    "putmask": "a mask values",
-    "vdot": "a b",
-    "where": "condition x y",
-}
 _NO_VALUE = vars(numpy)["_NoValue"]
 
 
 @functools.lru_cache(None)
 def _signature(function: Any) -> inspect.Signature:
-    known = _PARAMETERS.get(function.__name__)
-    if known is None:
+    row = row_of(function)
+    if row is None or not row.parameters:
         return inspect.signature(function)
-    return inspect.Signature(
-        [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=_NO_VALUE) for name in known.split()]
-    )
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    return inspect.Signature([inspect.Parameter(name, kind, default=_NO_VALUE) for name in row.parameters.split()])
 
 
 def _bound(function: Any, arguments: Any, keywords: dict[str, Any]) -> dict[str, Any]:
@@ -107,9 +67,9 @@ def _is_default(value: Any, default: Any) -> bool:
 
 
 def _prepared(
-    recorder: Recorder, function: Any, arguments: Any, keywords: dict[str, Any], traced: int
+    recorder: Recorder, row: Row, function: Any, arguments: Any, keywords: dict[str, Any]
 ) -> tuple[dict[str, Any], Any]:
-    """Return (arguments by name, `out`); only the first `traced` parameters may hold what is traced."""
+    """Return (arguments by name, `out`), of which only those that the row says may hold what is traced."""
     named = _bound(function, arguments, keywords)
     out = named.pop("out", None)
     if named.get("copy") is False or named.get("overwrite_input"):
@@ -117,12 +77,12 @@ def _prepared(
     if function in (numpy.ravel, numpy.reshape):
         require_order(recorder, function.__name__, named.get("order", "C"))
     for position, name in enumerate(_signature(function).parameters):
-        if name in named and position >= traced:
+        if name in named and not row.may_trace(position):
             for value in leaves_of(named[name]):
                 if not is_known(value):
                     raise recorder.refuse(f"{function.__name__} with an array as {name}= is not traced")
             named[name] = _plain(named[name])
-            if callable(named[name]) and not isinstance(named[name], type):
+            if any(callable(value) and not isinstance(value, type) for value in leaves_of(named[name])):
                 raise recorder.refuse(f"{function.__name__} calls a function: {name}=")
     return named, out
 
@@ -133,11 +93,12 @@ def _plain(value: Any) -> Any:
     return known_of(value)
 
 
-def _split(function: Any, named: dict[str, Any], traced: int) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return (arguments by position, by keyword): the first `traced` are by position, if none before is missing."""
+def _split(row: Row, function: Any, named: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return (arguments by position, by keyword): those up to the last one traced, if none is missing."""
+    count = row.traced if isinstance(row.traced, int) else max(row.traced) + 1
     positional: list[Any] = []
     rest = dict(named)
-    for name, parameter in list(_signature(function).parameters.items())[:traced]:
+    for name, parameter in list(_signature(function).parameters.items())[:count]:
         if name not in rest:
             break
         value = rest.pop(name)
@@ -164,33 +125,76 @@ def _operator_of(
     return operator, inputs, attributes
 
 
-def _handler(kind: str, traced: int) -> Callable[..., Any]:
-    def handle(recorder: Recorder, function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
-        named, out = _prepared(recorder, function, arguments, keywords, traced)
-        positional, rest = _split(function, named, traced)
-        result = steps_of(recorder, function, positional, rest, kind, operator=_operator_of(recorder, function, named))
-        return result if out is None else store_all(recorder, out, result)
-
-    return handle
+# -- one step ----------------------------------------------------------------------------------------------------------
 
 
-def _where(recorder: Recorder, function: Any, *arguments: Any) -> Any:
-    if len(arguments[0]) == 1:
-        return _depends_on_values(recorder, numpy.nonzero)
-    return _handler("elementwise", 3)(recorder, function, *arguments)
+def _step(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords: dict[str, Any], kind: str = "") -> Any:
+    """Answer a call as one step of the kind that its row says, or of another one."""
+    named, out = _prepared(recorder, row, function, arguments, keywords)
+    positional, rest = _split(row, function, named)
+    operator = _operator_of(recorder, function, named)
+    result = steps_of(recorder, function, positional, rest, kind or row.kind, operator=operator)
+    return result if out is None else store_all(recorder, out, result)
 
 
-def _copy(recorder: Recorder, function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
+def _choose(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
+    if len(arguments) + len(keywords) == 1:
+        return _sized(recorder, ROWS["nonzero"], numpy.nonzero, arguments, {})
+    return _step(recorder, row, function, arguments, keywords, "elementwise")
+
+
+def _copy(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
     """A copy of what is no view needs no step: nothing is ever written to."""
-    array = arguments[0]
+    array = arguments[0] if arguments else keywords["a"]
     if not isinstance(array, Traced) or array.is_view or array.scalar or array.known is not None:
-        return _handler("elementwise", 1)(recorder, function, arguments, keywords)
+        return _step(recorder, row, function, arguments, keywords, "elementwise")
     return recorder.stand_in(recorder, array.value, array.fact)
 
 
-def _accumulate(recorder: Recorder, function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
-    named, out = _prepared(recorder, function, arguments, keywords, 1)
-    positional, rest = _split(function, named, 1)
+def _cast(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
+    named = _bound(function, arguments, keywords)
+    if named.keys() - {"x", "dtype", "copy"}:
+        raise recorder.refuse(f"numpy.astype with {', '.join(keywords)}= is not traced")
+    return named["x"].astype(named["dtype"], copy=named.get("copy", True))
+
+
+def _real(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
+    array = next(iter(_bound(function, arguments, keywords).values()))
+    if array.dtype.kind == "c" and not is_known(array):
+        raise recorder.refuse("whether numpy.real_if_close answers with complex numbers depends on values")
+    return array if array.dtype.kind != "c" else _step(recorder, row, function, arguments, keywords, "call")
+
+
+def _spectrum(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
+    (array,) = _bound(function, arguments, keywords).values()
+    if array.dtype.kind != "c" and not is_known(array):
+        what = f"numpy.linalg.{function.__name__}"
+        raise recorder.refuse(
+            f"whether {what} answers with complex numbers depends on values: it does for complex ones"
+        )
+    return _step(recorder, row, function, arguments, keywords, "call")
+
+
+def _bins(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
+    if isinstance(_bound(function, arguments, keywords).get("bins"), str):
+        raise recorder.refuse(f"how many bins numpy.{function.__name__} makes depends on values: say how many")
+    return _step(recorder, row, function, arguments, keywords, "call")
+
+
+def _sized(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
+    """Answer where the shape depends on values that are known."""
+    named = _bound(function, arguments, keywords)
+    deciding = [
+        value for position, value in enumerate(named.values()) if row.traced == 1 or not row.may_trace(position)
+    ]
+    if not all(is_known(value) for value in leaves_of(deciding)):
+        raise recorder.refuse(f"the shape of numpy.{row.name}'s answer depends on values")
+    return _step(recorder, row, function, arguments, keywords, "call")
+
+
+def _accumulate(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
+    named, out = _prepared(recorder, row, function, arguments, keywords)
+    positional, rest = _split(row, function, named)
     (array,) = positional
     found = fact_of(function(tiny(array), **rest))
     shape = (array.size,) if rest.get("axis") is None or not array.shape else array.shape
@@ -199,7 +203,7 @@ def _accumulate(recorder: Recorder, function: Any, arguments: Any, keywords: dic
     return result if out is None else store_all(recorder, out, result)
 
 
-def _einsum(recorder: Recorder, function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
+def _einsum(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
     out = keywords.pop("out", None)
     if not arguments or not isinstance(arguments[0], str):
         raise recorder.refuse("numpy.einsum without a string of subscripts is not traced")
@@ -209,9 +213,9 @@ def _einsum(recorder: Recorder, function: Any, arguments: Any, keywords: dict[st
     return result if out is None else store_all(recorder, out, result)
 
 
-def _write(recorder: Recorder, function: Any, arguments: Any, keywords: dict[str, Any]) -> None:
+def _write(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords: dict[str, Any]) -> None:
     """Answer a function that changes its first argument: another one of its kind is made."""
-    target, *rest = arguments or [keywords.pop("dst", None)]
+    target, *rest = arguments or [keywords.pop(row.writes, None)]
     if not isinstance(target, Traced):
         raise recorder.refuse(f"numpy.{function.__name__} changes an array that is not traced")
     require_writable(target)
@@ -227,7 +231,7 @@ def changed(function: Any, target: Any, arguments: Any, keywords: dict[str, Any]
     return target
 
 
-def _like(recorder: Recorder, function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
+def _like(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
     named = _bound(function, arguments, keywords)
     array = next(iter(named.values()))
     shape = named.get("shape", array.shape)
@@ -250,12 +254,60 @@ def filled(value: Any, shape: Any, dtype: Any) -> Any:
     return numpy.full(shape, value, dtype)
 
 
-def _structure(recorder: Recorder, function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
+# -- several arrays, each by itself ------------------------------------------------------------------------------------
+
+
+def _each(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
+    """Answer with a view of each array: what is changed through it is that array, and no other."""
+    arrays = [operand(recorder, value) for value in arguments]
+    if function is numpy.broadcast_arrays:
+        shape = numpy.broadcast_shapes(*map(numpy.shape, arrays))
+        views = [call_function(recorder, numpy.broadcast_to, (array, shape), {}) for array in arrays]
+    elif len(arrays) == 1:
+        return _step(recorder, row, function, arrays, keywords, "view")
+    else:
+        views = [call_function(recorder, function, (array,), {}) for array in arrays]
+    return type(function(0.0, 0.0))(views)
+
+
+def _open_mesh(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
+    """Answer `ix_`: vectors as they index the axes of one array."""
+    vectors = [operand(recorder, value) for value in arguments]
+    for vector in vectors:
+        if not is_known(vector) and vector.dtype.kind == "b":
+            raise recorder.refuse("the shape of numpy.ix_'s answer depends on values, those of a mask")
+        if numpy.ndim(vector) != 1:
+            raise ValueError("Cross index must be 1 dimensional")
+    meshes = []
+    for place, vector in enumerate(vectors):
+        if is_known(vector):
+            (vector,) = (constant(recorder, each) for each in numpy.ix_(known_of(vector)))
+        meshes.append(vector.reshape((1,) * place + (vector.size,) + (1,) * (len(vectors) - place - 1)))
+    return tuple(meshes)
+
+
+# -- what depends on shapes and dtypes ---------------------------------------------------------------------------------
+
+
+def _index(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
+    """Answer with positions in an array of some shape."""
+    array, *rest = _bound(function, arguments, keywords).values()
+    return tuple(constant(recorder, each) for each in function(large(array), *map(known_of, rest)))
+
+
+def _structure(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
     if function is numpy.result_type:
         if VALUE_BASED and any(not is_known(one) and not one.shape for one in arguments):
             raise recorder.refuse("the dtype of the answer depends on a value: NumPy 2 looks at dtypes only")
         return numpy.result_type(*(known_of(one) if is_known(one) else tiny(one) for one in arguments))
-    (array, *rest) = arguments
+    if function in (numpy.can_cast, numpy.common_type, numpy.einsum_path):
+        sample = large if function is numpy.einsum_path else tiny
+        given = [sample(value) if isinstance(value, Traced) else value for value in arguments]
+        if VALUE_BASED and function is numpy.can_cast and not given[0].shape:
+            raise recorder.refuse("the answer depends on a value: NumPy 2 looks at dtypes only")
+        return function(*given, **keywords)
+    array, *rest = _bound(function, arguments, keywords).values()
+    array = operand(recorder, array)
     if function is numpy.size and rest:
         return array.shape[rest[0]]
     if function in (numpy.shape, numpy.ndim, numpy.size):
@@ -263,39 +315,33 @@ def _structure(recorder: Recorder, function: Any, arguments: Any, keywords: dict
     return (array.dtype.kind == "c") is (function is numpy.iscomplexobj)
 
 
-def _depends_on_values(recorder: Recorder, function: Any, *_: Any) -> Any:
-    raise recorder.refuse(f"the shape of numpy.{function.__name__}'s answer depends on values")
+def _plain_call(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
+    raise recorder.refuse(f"numpy.{function.__name__} takes no arrays")
 
 
-def _named(names: str) -> list[Any]:
-    """Return the functions of these names that this NumPy has."""
-    found = []
-    for name in names.split():
-        place: Any = numpy
-        for part in name.split("."):
-            place = getattr(place, part, None)
-        if place is not None:
-            found.append(place)
-    return found
-
-
-def _register(handler: Callable[..., Any], names: str) -> None:
-    FUNCTION_HANDLERS.update(dict.fromkeys(_named(names), handler))
-
-
-for _kind, _lists in (("elementwise", _ELEMENTWISE), ("product", _PRODUCTS), ("call", _CALLS)):
-    for _count, _names in _lists.items():
-        _register(_handler(_kind, _count), _names)
-_register(_handler("view", 1), _VIEWS)
-_register(_handler("reduce", 1), _REDUCTIONS)
-for _function, _names in (
-    (_accumulate, _ACCUMULATIONS),
-    (_copy, "copy"),
-    (_depends_on_values, _SHAPES_DEPEND_ON_VALUES),
-    (_einsum, "einsum"),
-    (_like, _LIKE),
-    (_structure, _STRUCTURE),
-    (_where, "where"),
-    (_write, _WRITERS),
-):
-    _register(_function, _names)
+# By kind of row: `handler(recorder, row, function, arguments, keywords)`.
+_HANDLERS: dict[str, Callable[..., Any]] = {
+    **dict.fromkeys(("elementwise", "view", "reduce", "product", "call"), _step),
+    **dict.fromkeys(("pieces", "range"), functools.partial(_step, kind="call")),
+    "accumulate": _accumulate,
+    "bins": _bins,
+    "cast": _cast,
+    "choose": _choose,
+    "copy": _copy,
+    "each": _each,
+    "fact": _structure,
+    "index": _index,
+    "like": _like,
+    "mesh": _open_mesh,
+    "plain": _plain_call,
+    "real": _real,
+    "sized": _sized,
+    "spectrum": _spectrum,
+    "subscripts": _einsum,
+    "write": _write,
+}
+FUNCTION_HANDLERS.update(
+    (function, (_HANDLERS[row.kind], row))
+    for function, row in functions()
+    if row.kind in _HANDLERS and not isinstance(function, numpy.ufunc)
+)

@@ -8,12 +8,14 @@ from typing import Any
 import numpy
 
 from minpy.capture import steps
-from minpy.capture.facts import VALUE_BASED, Fact, fact_of, large, reduced, regular, shrunken, tiny
+from minpy.capture.facts import VALUE_BASED, Fact, fact_of, invertible, large, reduced, shrunken, tiny
 from minpy.capture.recorder import Recorder
 from minpy.capture.values import Traced
-from minpy.capture.viewing import note_order, viewed
+from minpy.capture.viewing import note_order, several, viewed
 from minpy.differentiation.trees import leaves_of
 from minpy.graph.ir import Node, Value
+from minpy.numpy_table.rows import Row
+from minpy.numpy_table.table import row_of
 
 __all__ = [
     "FUNCTION_HANDLERS",
@@ -26,12 +28,13 @@ __all__ = [
     "made",
     "operand",
     "require_order",
+    "several",
     "steps_of",
     "value_of",
 ]
 
-# By NumPy function: `handler(recorder, function, arguments, keywords)`. Filled in `functions`.
-FUNCTION_HANDLERS: dict[Any, Callable[..., Any]] = {}
+# By NumPy function: (`handler(recorder, row, function, arguments, keywords)`, its row). Filled in `functions`.
+FUNCTION_HANDLERS: dict[Any, tuple[Callable[..., Any], Row]] = {}
 
 _NUMBERS = (bool, int, float, complex, numpy.generic)
 
@@ -88,7 +91,7 @@ def elementwise(recorder: Recorder, function: Any, operands: Sequence[Any], dtyp
     keywords = {} if dtype is None else {"dtype": numpy.dtype(dtype)}
     if all(is_known(value) for value in values):
         with numpy.errstate(all="ignore"):
-            return _known_answer(recorder, function(*map(known_of, values), **keywords))
+            return _known_answer(recorder, function(*map(known_of, values), **keywords), (), ())
     arrays = [value for value in values if isinstance(value, Traced)]
     with numpy.errstate(all="ignore"):
         found = function(*map(_sample, values), **keywords)
@@ -131,8 +134,20 @@ def known_of(value: Any) -> Any:
 
 def _known_answer(recorder: Recorder, answer: Any) -> Any:
     if isinstance(answer, (tuple, list)):
-        return (tuple if isinstance(answer, tuple) else list)(_known_answer(recorder, one) for one in answer)
+        return several(type(answer), [_known_answer(recorder, each) for each in answer])
     return constant(recorder, answer) if isinstance(answer, (numpy.ndarray, numpy.generic)) else answer
+
+
+def _lies_in(recorder: Recorder, answer: Any, samples: Sequence[Any]) -> bool:
+    """Tell whether an answer lies in the memory of the first array, told by samples of all of them."""
+    owners = [
+        position
+        for position, sample in enumerate(samples)
+        if isinstance(sample, numpy.ndarray) and numpy.may_share_memory(answer, sample)
+    ]
+    if any(owners):
+        raise recorder.refuse("an answer lies in the memory of another array than the first")
+    return bool(owners)
 
 
 def _sample(value: Any) -> Any:
@@ -179,40 +194,40 @@ def steps_of(
     """
     arrays: list[Traced] = []
     template = _with_slots(recorder, arguments, arrays), _with_slots(recorder, keywords, arrays)
-    knowns = [array.known for array in arrays]
     shares = kind == "view"
-    if all(known is not None for known in knowns):
+    if all(array.known is not None for array in arrays):
+        known = [known_of(array) for array in arrays]
         with numpy.errstate(all="ignore"):
-            filled = steps.fill(template, knowns)
+            filled = steps.fill(template, known)
             raw = function(*filled[0], **filled[1])
-        shares = shares or any(numpy.may_share_memory(one, known) for one in leaves_of(raw) for known in knowns)
+        shares = True in [shares, *(_lies_in(recorder, each, known) for each in leaves_of(raw))]
         answer = _known_answer(recorder, raw)
         return viewed(recorder, function, template, arrays, answer) if shares and arrays else answer
     inputs = [array.value for array in arrays]
-    sequence: Any = None
+    container: Any = None
     if fact is not None:
         facts = [fact]
     else:
-        sequence, facts, may_share = _facts(recorder, function, template, arrays, kind)
+        container, facts, may_share = _facts(recorder, function, template, arrays, kind)
         shares = shares or may_share
-    if operator is not None and sequence is None:
-        known, given, attributes = operator
+    if operator is not None and container is None:
+        replacement, given, attributes = operator
         values = [value_of(recorder, operand(recorder, value)) for value in given]
-        node = recorder.node(known, values, attributes, kind)
+        node = recorder.node(replacement, values, attributes, kind)
     else:
-        outputs = len(facts) if sequence is not None else 0
+        outputs = len(facts) if container is not None else 0
         node = recorder.node(steps.make_step(function, *template, outputs), inputs, kind=kind)
-    answers = [made(recorder, node, one, index) for index, one in enumerate(facts)]
+    answers = [made(recorder, node, each, index) for index, each in enumerate(facts)]
     if kind in ("elementwise", "reduce"):
         note_order(arrays, answers)
-    answer = answers[0] if sequence is None else sequence(answers)
+    answer = answers[0] if container is None else several(container, answers)
     return viewed(recorder, function, template, arrays, answer) if shares else answer
 
 
 def _facts(
     recorder: Recorder, function: Any, template: Any, arrays: Sequence[Traced], kind: str
 ) -> tuple[Any, list[Fact], bool]:
-    """Return (tuple or list, if the answer is one; the facts of what is in it; whether it may be a view)."""
+    """Return (class of the answers if there are several, their facts, whether they may be views of the first array)."""
 
     def call(*samples: Any) -> Any:
         positional, keywords = steps.fill(template, samples)
@@ -225,19 +240,30 @@ def _facts(
             axis, keepdims = template[1].get("axis"), bool(template[1].get("keepdims", False))
             return None, [reduced(call, arrays[0], axis, keepdims)], False
         samples = [_sample(array) for array in arrays] if kind == "elementwise" else [large(array) for array in arrays]
-        if str(getattr(function, "__module__", "")).startswith("numpy.linalg"):
-            samples = [regular(sample) for sample in samples]
+        row = row_of(function)
+        if row is not None and row.sample:
+            samples = [invertible(sample, row.sample) for sample in samples]
         answer = call(*samples)
         if VALUE_BASED and kind == "elementwise":
             _refuse_value_based(recorder, call, arrays, {})
-    answers = answer if isinstance(answer, (tuple, list)) else [answer]
-    shares = any(numpy.may_share_memory(one, sample) for one in answers for sample in samples)
-    facts = [fact_of(one) for one in answers]
-    if kind == "elementwise":
-        shape = numpy.broadcast_shapes(*(array.shape for array in arrays))
-        facts = [fact._replace(shape=shape) for fact in facts]
-    sequence = None if answers is not answer else tuple if isinstance(answer, tuple) else list
-    return sequence, facts, shares
+    container = type(answer) if isinstance(answer, (tuple, list)) else None
+    answers = [answer] if container is None else answer
+    facts: list[Fact] = []
+    shares = False
+    for each in answers:
+        if not isinstance(each, (numpy.ndarray, numpy.generic)):
+            raise recorder.refuse(f"{_called(function)} answers with a {type(each).__name__}, which depends on values")
+        fact = fact_of(each)
+        if kind == "elementwise":
+            fact = fact._replace(shape=numpy.broadcast_shapes(fact.shape, *(array.shape for array in arrays)))
+        facts.append(fact)
+        shares = shares or (not fact.scalar and _lies_in(recorder, each, samples))
+    return container, facts, shares
+
+
+def _called(function: Any) -> str:
+    row = row_of(function)
+    return f"numpy.{row.name}" if row is not None else str(getattr(function, "__name__", function))
 
 
 def _with_slots(recorder: Recorder, value: Any, arrays: list[Traced]) -> Any:
@@ -258,8 +284,12 @@ def _with_slots(recorder: Recorder, value: Any, arrays: list[Traced]) -> Any:
 
 def call_function(recorder: Recorder, function: Any, arguments: Sequence[Any], keywords: dict[str, Any]) -> Any:
     """Return what a NumPy function answers."""
-    handler = FUNCTION_HANDLERS.get(function)
-    if handler is None:
+    found = FUNCTION_HANDLERS.get(function)
+    if found is None:
+        row = row_of(function)
         name = f"{getattr(function, '__module__', '')}.{getattr(function, '__name__', function)}"
-        raise recorder.refuse(f"{name} of an array is not traced")
-    return handler(recorder, function, tuple(arguments), dict(keywords))
+        raise recorder.refuse(
+            f"{name} of an array is not traced" + (f": {row.reason}" if row is not None and row.reason else "")
+        )
+    handler, row = found
+    return handler(recorder, row, function, tuple(arguments), dict(keywords))

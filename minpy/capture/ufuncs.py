@@ -13,10 +13,9 @@ from minpy.capture.recorder import Recorder
 from minpy.capture.storage import plain_index, require_apart, require_writable, store
 from minpy.capture.values import Traced
 from minpy.differentiation.trees import leaves_of
+from minpy.numpy_table.table import row_of
 
 __all__ = ["add_at", "call_ufunc", "computed_at", "computed_where", "is_default", "masked"]
-
-_GENERALIZED = {getattr(numpy, name) for name in ("matmul", "vecdot", "matvec", "vecmat") if hasattr(numpy, name)}
 
 
 def is_default(key: str, value: Any) -> bool:
@@ -32,9 +31,11 @@ def is_default(key: str, value: Any) -> bool:
 def call_ufunc(recorder: Recorder, ufunc: Any, method: str, inputs: Sequence[Any], options: dict[str, Any]) -> Any:
     """Answer a call of a ufunc, or of a method of it, without `out=` and `where=`."""
     name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
+    if row_of(ufunc) is None and all("O" in loop for loop in ufunc.types):
+        raise recorder.refuse(f"{name} calls a function of Python: numpy.frompyfunc made it")
     if method == "__call__":
         if ufunc.signature is not None:
-            if ufunc not in _GENERALIZED or options:
+            if row_of(ufunc) is None or options:
                 raise recorder.refuse(f"{name} is not traced")
             values = tuple(operand(recorder, value) for value in inputs)
             return steps_of(recorder, ufunc, values, {}, "product")

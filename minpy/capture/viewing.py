@@ -16,7 +16,7 @@ from minpy.capture.recorder import Recorder
 from minpy.capture.values import Traced, ViewStep
 from minpy.core.operator import Operator
 
-__all__ = ["called_on", "note_order", "viewed"]
+__all__ = ["called_on", "note_order", "several", "viewed"]
 
 # What gives a view of any array, whatever its strides.
 _NAMES = (
@@ -78,8 +78,13 @@ def viewed(recorder: Recorder, function: Any, template: Any, arrays: Sequence[Tr
         return recorder.stand_in(recorder, one.value, one.fact, storage, one.known, (*base.chain, step), base.front)
 
     if isinstance(answer, (tuple, list)):
-        return type(answer)(view(one, index) for index, one in enumerate(answer))
+        return several(type(answer), [view(one, index) for index, one in enumerate(answer)])
     return view(answer, 0)
+
+
+def several(kind: Any, values: Sequence[Any]) -> Any:
+    """Return several answers in a list, a tuple, or a named tuple: in a class."""
+    return kind(*values) if hasattr(kind, "_fields") else kind(values)
 
 
 def _kinds_of_memory(base: Traced, step: ViewStep) -> list[bool]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -28,6 +27,7 @@ from minpy.checking.gradients import check_at_zeros, check_gradient, check_jvp, 
 from minpy.checking.modes import MODES, SECOND_ORDER, Unsupported, register_mode
 from minpy.checking.point import Options, Point
 from minpy.checking.report import FAILED, OK, Report, Row, attempt, skip
+from minpy.core.extensions import import_modules
 from minpy.core.state import Scope
 
 __all__ = ["MODES", "SECOND_ORDER", "Case", "Report", "Row", "Unsupported", "check_operator", "register_mode"]
@@ -131,8 +131,7 @@ def check_operator(
     HIPS autograd                        ok              ...
     bound symbol                         ok              ...
     """
-    for module in operator.modes_in:
-        importlib.import_module(module)
+    import_modules("Operator.check")
     case = Case.read(operator, arguments, attributes or {})
     report = Report(str(case))
     draws = Draws()

@@ -1,79 +1,14 @@
-"""What `op.check` returns: rows of (what was checked, result, worst error, note), printed as a table."""
+"""The rows of `op.check`'s report: those of checks that succeed, fail, or do not apply."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
-from minpy.core.errors import CheckError, is_quitting
+from minpy.core.errors import is_quitting
+from minpy.core.reports import FAILED, OK, SKIPPED, Report, Row
 
-__all__ = ["Report", "Row", "attempt"]
-
-OK, SKIPPED, FAILED = "ok", "skipped", "failed"
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One check: `result` is 'ok', 'skipped' or 'failed'; `detail` is what a failure's message says of it."""
-
-    what: str
-    result: str
-    error: float | None = None
-    note: str = ""
-    detail: str = ""
-    cause: BaseException | None = field(default=None, repr=False, compare=False)
-
-
-@dataclass(slots=True)
-class Report:
-    """The rows of one check, in order. It prints as a table.
-
-    Examples
-    --------
-    >>> print(Report('cube(x)', [Row('gradient of x', 'ok', 2e-12), Row('float16', 'skipped', note='no kernel')]))
-    cube(x)
-    check          result   worst error  note
-    gradient of x  ok           2.0e-12
-    float16        skipped               no kernel
-    """
-
-    title: str
-    rows: list[Row] = field(default_factory=list)
-
-    @property
-    def failures(self) -> list[Row]:
-        """The rows that failed."""
-        return [row for row in self.rows if row.result == FAILED]
-
-    def __getitem__(self, what: str) -> Row:
-        """Return the row of that name."""
-        for row in self.rows:
-            if row.what == what:
-                return row
-        raise KeyError(f"no check {what!r}; the report has {', '.join(repr(row.what) for row in self.rows)}")
-
-    def __str__(self) -> str:
-        cells = [("check", "result", "worst error", "note")]
-        cells += [
-            (row.what, row.result, "" if row.error is None else f"{row.error:.1e}", row.note) for row in self.rows
-        ]
-        first, second, third = (max(len(line[column]) for line in cells) for column in range(3))
-        lines = [f"{a:{first}}  {b:{second}}  {c:>{third}}  {d}".rstrip() for a, b, c, d in cells]
-        return "\n".join([self.title, *lines])
-
-    __repr__ = __str__
-
-    def require_success(self, name: str) -> Report:
-        """Return the report, or raise `CheckError` with the first failure in front if there is one."""
-        failures = self.failures
-        if not failures:
-            return self
-        more = f" ({len(failures)} checks failed)" if len(failures) > 1 else ""
-        details = "\n".join(row.detail or f"{row.what}: {row.note}" for row in failures)
-        error = CheckError(f"{name}.check{more}: {details}\n\n{self}")
-        error.report = self
-        raise error from failures[0].cause
+__all__ = ["FAILED", "OK", "SKIPPED", "Report", "Row", "attempt", "failure", "skip"]
 
 
 def attempt(what: str, check: Callable[[], Row | Sequence[Row]]) -> list[Row]:

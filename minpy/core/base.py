@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
 
 import numpy
 
@@ -18,11 +18,9 @@ from minpy.core import dispatch
 from minpy.core.array import FRONT_ENDS, Array, new_array
 from minpy.core.attributes import ShownSignature, Signature
 from minpy.core.errors import ArgumentError, NoGradientError
+from minpy.core.extensions import extension
+from minpy.core.reports import Report, TraceReport
 from minpy.core.rules import Plan
-
-if TYPE_CHECKING:
-    from minpy.capture.report import TraceReport
-    from minpy.checking import Report
 
 __all__ = ["BaseOperator", "DTypes", "PartialShape", "Shapes"]
 
@@ -162,9 +160,6 @@ class BaseOperator:
     # What pictures say of a call, from its attributes; None: its name.
     caption: Callable[[dict[str, Any]], str] | None = None
 
-    # Modules that know further modes to check, imported when an operator is checked.
-    modes_in: ClassVar[list[str]] = []
-
     __name__: Any
     __call__ = dispatch.call
     __signature__ = ShownSignature()
@@ -282,9 +277,8 @@ class BaseOperator:
         >>> mx.nd.exp.check([1.0, 2.0])['gradient of data'].result
         'ok'
         """
-        from minpy.checking import check_operator  # it is large, and most programs check nothing
-
-        return check_operator(self, arguments, attributes)
+        report: Report = extension("Operator.check")(self, arguments, attributes)
+        return report
 
     def being_checked(self) -> AbstractContextManager[None]:
         """Return what surrounds the calls that `check` makes."""
@@ -324,9 +318,8 @@ class BaseOperator:
         >>> print(scale.trace_report(np.ones(3))['forward'].reason)
         it chooses by values: `if`, `while`, `and` or `assert` of an array
         """
-        from minpy.capture.report import trace_report  # graphs know operators, and most programs make none
-
-        return trace_report(self, arguments, attributes)
+        report: TraceReport = extension("Operator.trace_report")(self, arguments, attributes)
+        return report
 
     def def_grad(self, *_: Any, **__: Any) -> Any:
         """Refuse: the gradient of this kind of operator is part of it."""

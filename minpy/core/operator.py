@@ -20,6 +20,7 @@ from minpy.core.defining import Defining
 from minpy.core.derived import Bound, is_method, with_keyword_input
 from minpy.core.describing import ShownDocstring, docstring, shown_names
 from minpy.core.errors import GradientError, NoGradientError, describe, in_place_of
+from minpy.core.extensions import extension
 from minpy.core.filling import default_attributes
 from minpy.core.outputs import LearnedOutputs, declared_outputs, require_declared
 from minpy.core.references import reference
@@ -349,9 +350,7 @@ class Operator(Defining):
 
     def _rules_changed(self) -> None:
         if self.is_compiled:
-            from minpy.graph.standalone import install  # graphs know operators, and most programs compile none alone
-
-            install(self)
+            extension("Operator.compile")(self)
         self._plan = None
         self._with_inputs.clear()
         self.direct = (

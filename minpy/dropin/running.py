@@ -49,7 +49,7 @@ def main(arguments: Sequence[str]) -> int:
 
         return tell_of_model(given[1:])
     if kind == "script" and given[0] == "compile-cache" and not _is_program("compile-cache"):
-        from minpy.graph.native.machine.command import main as tell_of_cache
+        from minpy.backends.native.machine.command import main as tell_of_cache
 
         return tell_of_cache(given[1:])
     if old_numpy:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from minpy.backends.explanation import Explanations
 from minpy.core.errors import UnknownShapeError
 from minpy.graph.inference import infer_dtypes, infer_shapes
 from minpy.graph.ir import Node, Value, topological, variables
@@ -14,9 +15,6 @@ from minpy.graph.locking import lock
 from minpy.graph.program import Program
 from minpy.graph.steps import lowered
 from minpy.ops.inference.partial_shapes import is_known, show_shape
-
-if TYPE_CHECKING:
-    from minpy.graph.native.explaining import Explanations
 
 __all__ = ["Compiled", "Known", "infer_from_arrays", "require_everything"]
 
@@ -44,7 +42,7 @@ class Compiled:
     keeps_states : bool
         Whether operators whose calls have a state keep one over all calls, as in an executor.
     compiles : bool
-        Whether its programs may become native code: see `minpy.graph.native`.
+        Whether its programs may become native code: see `minpy.backends`.
     stores : mapping of int to Node, optional
         By their positions, the heads that callers put in the place of a variable's values. Native code without
         gradients does it where it can: then the head is the array that was given.
@@ -178,11 +176,9 @@ class Compiled:
         tuple of Explanation
             Of the latest program first; each prints as text, and has a `picture`.
         """
-        from minpy.graph.native.explaining import Explanations, explained  # nobody who only runs programs needs it
-
         with lock():
             programs = list(reversed(self._programs.values()))
-        return Explanations(map(explained, programs))
+        return Explanations([program.explain() for program in programs])
 
     def with_gradients(self, program: Program, arrays: Sequence[Any], requests: Mapping[Node, str]) -> Program:
         """Return a program with the same forward part as one that is `repeatable`, and a backward part.

@@ -6,27 +6,27 @@ frame, whose memory is used by nobody else until the frame is gone or its backwa
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy
 
+from minpy.backends.switches import selection
 from minpy.core.array import last_write, now, written_since
 from minpy.core.errors import MutationError, describe
-from minpy.graph.heads import returned
+from minpy.graph.facts import as_contiguous, noting
 from minpy.graph.interpreting import Observer, Releasing, interpret, read
-from minpy.graph.ir import CONSTANT, Node
+from minpy.graph.ir import Node
 from minpy.graph.keeping import Kept
-from minpy.graph.memory import Fact, fact_of_given, observe
-from minpy.graph.program import Program, Runner
+from minpy.graph.program import MOST_IDLE, ExecutionContext, Program
 
-__all__ = ["Frame", "as_contiguous", "start"]
+__all__ = ["Frame", "start"]
 
 
 class Frame:
-    """One call of a program, forward and then backward. Made by `start`.
+    """One call of a program, forward and then backward. `start` makes one and calls it forward.
 
-    It is in one of four states. Compiled code has run: `_kept` holds what its backward part reads. Or steps were run
+    It is in one of four states. An executable has run: `_kept` holds what its backward part reads. Or steps were run
     one by one: `_env` does. Or backward has been: that has used up everything but what it takes to compute the forward
     part again. Or that has happened: `_again` holds all answers, for any number of backwards.
     """
@@ -35,53 +35,59 @@ class Frame:
         "__weakref__",
         "_again",
         "_arrays",
+        "_context",
         "_env",
         "_home",
-        "_is_native",
         "_kept",
-        "_lasting",
         "_program",
-        "_runner",
+        "_saved_for_replay",
         "_time",
     )
+
+    # Contexts are taken and given back without calls: a call costs what a small kernel does.
 
     def __init__(self, program: Program, arrays: Sequence[numpy.ndarray], kept: Kept | None = None) -> None:
         self._program = self._home = program
         self._arrays = arrays
-        self._runner: Runner = program.take()
+        try:
+            self._context: ExecutionContext = program.idle.pop()
+        except IndexError:
+            self._context = program.new_context()
         if kept is not None:
-            self._runner.keep_in(kept)
+            self._context.functions.keep_in(kept)
         self._kept: list[Any] | None = None
         self._env: dict[Node, Any] | None = None
         self._again: dict[Node, Any] | None = None
-        self._lasting: Sequence[Any] = ()
-        self._is_native = False
+        self._saved_for_replay: Sequence[Any] = ()
         self._time = 0
 
     def __del__(self) -> None:
         try:
-            runner = self._runner
+            context = self._context
         except AttributeError:  # interrupted before it had one
             return
-        self._home.give_back(runner)
+        functions, idle = context.functions, self._home.idle
+        if functions.kept is not None or functions.releasing:
+            functions.release()
+        if len(idle) < MOST_IDLE:
+            idle.append(context)
 
     def serves(self, program: Program) -> bool:
         """Tell whether a program may be called by `call_again`."""
-        return self._program is program and self._home is program and self._runner._kept is None
+        return self._program is program and self._home is program and self._context.functions.kept is None
 
     def call_again(self, arrays: Sequence[numpy.ndarray]) -> Sequence[Any]:
         """Call the program once more, for other arrays, and return the heads; the call before is forgotten.
 
         That costs less than a frame made anew, and is for those who alone know the frame.
         """
-        if self._runner._releasing:
-            self._runner.release()
+        if self._context.functions.releasing:
+            self._context.functions.release()
         if self._program.steps.refers:
             arrays = self._program.steps.with_captured(arrays)
         self._arrays = arrays
         self._kept = self._env = self._again = None
-        self._is_native = False
-        return self._forward(None)
+        return self.forward()
 
     @property
     def program(self) -> Program:
@@ -104,60 +110,39 @@ class Frame:
 
     # -- forward -----------------------------------------------------------------------------------------------------
 
-    def _forward(self, observer: Observer | None) -> Sequence[Any]:
-        runner, program = self._runner, self._program
-        native = program.native_of(runner) if observer is None else None
+    def forward(self, observer: Observer | None = None) -> Sequence[Any]:
+        """Run the forward part, once, and return the heads."""
+        context, program = self._context, self._program
         try:
-            if native is not None:
-                self._is_native = True
-                found = native.forward(self._arrays)
-                if found is NotImplemented:  # arrays do not fit
-                    self._arrays, found = native.fit_forward(self._arrays)
-                heads, self._kept, self._lasting = found
+            forward = context.forward
+            if context.selection is not selection.backends:
+                forward = program.bind(context)
+            if forward is not None and observer is None:
+                heads, (self._arrays, self._kept, self._saved_for_replay) = forward(self._arrays)
             else:
-                self._arrays = as_contiguous(self._arrays, program.steps.states)
-                function = runner.forward or program.forward_of(runner) if observer is None else None
-                if function is None:
-                    heads = self._step_forward(runner, observer)
-                else:
-                    heads, self._kept, self._lasting = function(self._arrays)
-                if not program.steps.requests:
+                heads, found = program.interpret_forward(context, self._arrays, observer)
+                self._arrays, self._env, self._saved_for_replay = found.arrays, found.env, found.saved_for_replay
+            if not program.steps.requests:
+                program.rounds += 1
+                if context.selection is None:
                     program.note_round()
         except Exception as error:
             raise program.located(error)  # noqa: B904 - its traceback goes on to that of `error`
         self._time = now()
         return heads
 
-    def _step_forward(self, runner: Runner, observer: Observer | None) -> Sequence[Any]:
-        """Run the forward part step by step, and compile it, if it is not yet."""
-        program, steps = self._program, self._program.steps
-        env: dict[Node, Any] = dict(zip(steps.variables, self._arrays, strict=True))
-        lasting: dict[Node, Any] = {}
-        facts = {node: fact_of_given(node, array) for node, array in env.items()}
-        observers = [_noting(facts, env), _collecting(lasting, steps.lasting)]
-        interpret(
-            steps.forward,
-            env,
-            runner.call_of,
-            observers if observer is None else [*observers, observer],
-            Releasing(steps, env, 0),
-        )
-        heads = returned(steps, facts, env, self._arrays)
-        program.learn_forward(facts)
-        self._lasting = [lasting[node] for node in steps.lasting]
-        self._env = env
-        return heads
-
     # -- backward ----------------------------------------------------------------------------------------------------
 
     @property
     def goes_through(self) -> bool:
-        """Whether the next `backward` is native code from end to end: once it writes to buffers, nothing fails."""
-        program = self._program
-        if self._kept is None or not self._is_native or program.steps.refers or program.native is None:
-            return False
-        part = program.native.backward
-        return part is not None and part.is_native
+        """Whether the next `backward` is compiled from end to end: once it writes to buffers, nothing fails."""
+        executable = self._context.executable
+        return (
+            self._kept is not None
+            and executable is not None
+            and executable.cannot_fail_backward
+            and not self._program.steps.refers
+        )
 
     def backward(
         self,
@@ -175,7 +160,7 @@ class Frame:
         MutationError
             If an array that is needed has been changed since the forward part ran.
         """
-        program, runner = self._program, self._runner
+        program, context = self._program, self._context
         steps = program.steps
         if steps.refers:
             steps.captures.require()
@@ -184,82 +169,50 @@ class Frame:
             self._require_unchanged()
         kept, env = self._kept, self._env
         self._kept = self._env = None
-        if kept is not None and self._is_native and observer is None:
-            native = runner.native
-            assert native is not None
-            assert native.backward is not None
-            targets = [buffers[node] for node in steps.gradients]
+        function = None if kept is None or observer is not None or context.bound is None else context.bound.backward
+        if function is not None:
             try:
-                if native.backward(self._arrays, head_gradients, targets, kept) is NotImplemented:
-                    native.fit_backward(self._arrays, head_gradients, targets, kept)
+                function(self._arrays, head_gradients, [*map(buffers.__getitem__, steps.gradients)], kept)
             except Exception as error:
                 raise program.located(error)  # noqa: B904 - its traceback goes on to that of `error`
         else:
-            self._python_backward(runner, kept, env, as_contiguous(head_gradients), buffers, observer)
+            if kept is not None and context.bound is not None:
+                answers = context.bound.answers(kept)
+                if answers is not None:  # else they are computed again
+                    env = {**dict(zip(steps.variables, self._arrays, strict=True)), **answers}
+            self._step_backward(env, as_contiguous(head_gradients), buffers, observer)
+        program.rounds += 1
+        if context.selection is None:
             program.note_round()
         if len(steps.gradients) != len(steps.requests):
             for node, request in steps.requests.items():
                 if node not in steps.gradients and request == "write":
                     buffers[node].fill(0)
 
-    def _python_backward(
-        self,
-        runner: Runner,
-        kept: list[Any] | None,
-        env: dict[Node, Any] | None,
-        head_gradients: Sequence[numpy.ndarray],
-        buffers: Mapping[Node, numpy.ndarray],
-        observer: Observer | None,
-    ) -> None:
-        """Run the backward part of a program of Python's, or its steps one by one."""
-        program, steps = self._program, self._program.steps
-        if self._is_native:  # what native code has kept is computed again
-            kept = None
-        function = program.backward_of(runner) if kept is not None and observer is None else None
-        if function is not None:
-            targets = [buffers[node] for node in steps.gradients]
-            given = as_contiguous(targets)
-            try:
-                function(self._arrays, head_gradients, given, kept)
-            except Exception as error:
-                raise program.located(error)  # noqa: B904 - its traceback goes on to that of `error`
-            if given is not targets:
-                for target, array in zip(targets, given, strict=True):
-                    if array is not target:
-                        numpy.copyto(target, array)
-        else:
-            if kept is not None:
-                assert program.emitter is not None
-                env = dict(zip(steps.variables, self._arrays, strict=True))
-                env.update(program.emitter.environment(kept, runner.buffers))
-            self._step_backward(runner, env, head_gradients, buffers, observer)
-
     def _step_backward(
         self,
-        runner: Runner,
         env: dict[Node, Any] | None,
         head_gradients: Sequence[numpy.ndarray],
         buffers: Mapping[Node, numpy.ndarray],
         observer: Observer | None,
     ) -> None:
-        """Run the backward part step by step, and compile it, if it is not yet."""
+        """Run the backward part step by step, and let executables learn from it."""
         program, steps = self._program, self._program.steps
         release = None
         if env is None:
-            env = dict(self._computed_again(runner))
+            env = dict(self._computed_again())
         else:
             release = Releasing(steps, env, len(steps.forward))
             env.update(zip(steps.variables[steps.given :], self._arrays[steps.given :], strict=True))
-        given = {value.node: array for value, array in zip(steps.head_gradients, head_gradients, strict=True)}
-        env.update(given)
+        cotangents = {value.node: array for value, array in zip(steps.head_gradients, head_gradients, strict=True)}
+        env.update(cotangents)
         observers = [] if observer is None else [observer]
-        facts: dict[Node, Fact] = {}
-        if program.knows_forward and not program.knows_backward:
-            facts = {**program.facts, **{node: fact_of_given(node, array) for node, array in given.items()}}
-            observers.append(_noting(facts, env))
-        interpret(steps.backward, env, runner.call_of, observers, release)
+        facts = program.facts_of_backward(cotangents)
         if facts:
-            program.learn_backward({node: facts[node] for node in (*given, *steps.backward)})
+            observers.append(noting(facts, env))
+        interpret(steps.backward, env, self._context.functions.call_of, observers, release)
+        if facts:
+            program.learn_backward(facts)
         for node, value in steps.gradients.items():
             if steps.requests[node] == "add":
                 buffers[node][...] += read(env, value)
@@ -268,7 +221,7 @@ class Frame:
 
     def operator_of(self, node: Node) -> Any:
         """Return the operator that ran a step, with the state that it had."""
-        return self._runner.operator_of(node)
+        return self._context.functions.operator_of(node)
 
     def answers(self) -> dict[Node, Any]:
         """Return the answers of all steps of the forward part, by node: computed again, with the same random numbers.
@@ -280,9 +233,9 @@ class Frame:
         """
         if last_write() > self._time:
             self._require_unchanged()
-        return self._computed_again(self._runner)
+        return self._computed_again()
 
-    def _computed_again(self, runner: Runner) -> dict[Node, Any]:
+    def _computed_again(self) -> dict[Node, Any]:
         """Return all answers of the forward part, computed once more if they are not there.
 
         States have moved already, so copies of them are given; answers that would be others now are those of the first
@@ -294,8 +247,8 @@ class Frame:
                 array.copy() if position in steps.states else array for position, array in enumerate(self._arrays)
             ]
             env: dict[Node, Any] = dict(zip(steps.variables, arrays, strict=True))
-            env.update(zip(steps.lasting, self._lasting, strict=True))
-            interpret(steps.forward, env, runner.call_of, ())
+            env.update(zip(steps.lasting, self._saved_for_replay, strict=True))
+            interpret(steps.forward, env, self._context.functions.call_of, ())
             self._again = env
         return self._again
 
@@ -306,8 +259,9 @@ class Frame:
         if self._kept is not None or self._env is not None or self._again is not None:
             nodes = steps.backward
         read_nodes = {value.node for node in nodes for value in node.inputs}
-        if self._is_native and self._program.native is not None:  # which may read variables in place of views of them
-            read_nodes |= self._program.native.read_by_backward()
+        executable = self._context.executable
+        if self._kept is not None and executable is not None:
+            read_nodes.update(executable.read_by_backward())
         for position, (node, array) in enumerate(zip(steps.variables, self._arrays, strict=True)):
             if node not in read_nodes or not written_since(array, time_of_forward):
                 continue
@@ -336,38 +290,4 @@ def start(
     if program.steps.refers:
         arrays = program.steps.with_captured(arrays)
     frame = Frame(program, arrays, kept)
-    return frame._forward(observer), frame
-
-
-def as_contiguous(arrays: Sequence[numpy.ndarray], states: Collection[int] = ()) -> Sequence[numpy.ndarray]:
-    """Return arrays with those copied that are not C-contiguous, but for the states, which are written to.
-
-    A plan holds for one layout: whether an answer is a view, and so may not be written to, depends on that.
-    """
-    for array in arrays:
-        if not array.flags.c_contiguous:
-            return [
-                array if array.flags.c_contiguous or position in states else array.copy()
-                for position, array in enumerate(arrays)
-            ]
-    return arrays
-
-
-def _noting(facts: dict[Node, Fact], env: Mapping[Node, Any]) -> Observer:
-    """Return what notes the facts about each answer."""
-
-    def note(node: Node, _: Any, answer: Any) -> None:
-        if answer is not None or node.operator is CONSTANT:  # an optional input that is not given is a constant None
-            facts[node] = observe(node, answer, [value.node for value in node.inputs], facts, env)
-
-    return note
-
-
-def _collecting(found: dict[Node, Any], wanted: Collection[Node]) -> Observer:
-    """Return what collects the answers of some nodes."""
-
-    def collect(node: Node, _: Any, answer: Any) -> None:
-        if answer is not None and node in wanted:
-            found[node] = answer
-
-    return collect
+    return frame.forward(observer), frame

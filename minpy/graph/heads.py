@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy
 
+from minpy.backends.protocol import ArrayFact
 from minpy.graph.interpreting import read
 from minpy.graph.ir import CONSTANT, Node
-from minpy.graph.memory import Fact
 from minpy.graph.steps import Steps, is_trusted
 
 __all__ = ["apart", "how_returned", "returned"]
 
 
-def how_returned(steps: Steps, facts: Mapping[Node, Fact]) -> list[str]:
+def how_returned(steps: Steps, facts: Mapping[Node, ArrayFact]) -> list[str]:
     """Return how each head is returned, so that it has memory of its own: 'as it is', as a 'copy', or 'apart'.
 
     A head may be a view of an argument, or of another head. Of what users' operators return only the arrays themselves
@@ -41,7 +41,9 @@ def apart(array: Any, others: Sequence[Any]) -> Any:
     return array.copy() if any(numpy.may_share_memory(array, other) for other in others) else array
 
 
-def returned(steps: Steps, facts: Mapping[Node, Fact], env: Mapping[Node, Any], arrays: Sequence[Any]) -> list[Any]:
+def returned(
+    steps: Steps, facts: Mapping[Node, ArrayFact], env: Mapping[Node, Any], arrays: Sequence[Any]
+) -> list[Any]:
     """Return the heads from the answers by node."""
     heads = []
     for head, how in zip(steps.heads, how_returned(steps, facts), strict=True):

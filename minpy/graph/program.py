@@ -1,145 +1,99 @@
-"""Programs: graphs lowered for given shapes into flat lists of calls on raw arrays, run as compiled Python.
+"""Programs: graphs lowered for given shapes into flat lists of calls on raw arrays, run by the best backend there is.
 
-The first run goes step by step, and notes the layout of every answer and whose memory it shares. From these facts a
-plan is made (`minpy.graph.memory`), and Python source with one line a step; later runs execute that. The forward part
-is compiled after its first run, the backward part after its own.
+The first run goes step by step, and notes the layout of every answer and whose memory it shares. With these facts
+backends are asked for executables (`minpy.backends.protocol`): one of Python's source at once, one of native code when
+the program has run twice. The call that asks waits for it, while those of other threads go on as before.
 
-A program can serve several calls at once: what one call uses, memory and operators with states, is its `Runner`.
-
-Where llvmlite is installed, a program that has run twice becomes native code (`minpy.graph.native`): the third call
-waits for that, while those of other threads go on in Python. If it cannot be done, Python it stays.
+A program can serve several calls at once: what one call uses, memory and operators with states, is its
+`ExecutionContext`.
 """
 
 from __future__ import annotations
 
-import copy
+import math
 import os
 import warnings
-from collections.abc import Callable, Collection, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
+from typing import Any
 
 import numpy
 
+from minpy.backends import heap, registry
+from minpy.backends.explanation import Explanation
+from minpy.backends.protocol import ArrayFact, Context, Declined, Executable, Facts, Options
+from minpy.backends.switches import FALLBACK, CompileWarning, is_enabled, keeps_bits, selection
 from minpy.core import aligned
-from minpy.graph.emitting import Emitter, Part
-from minpy.graph.gradient import PullBack
-from minpy.graph.interpreting import place_of, step_call
+from minpy.graph.facts import as_contiguous, fact_of_input, noting
+from minpy.graph.heads import returned
+from minpy.graph.interpreting import Observer, Releasing, interpret, place_of
 from minpy.graph.ir import Node
-from minpy.graph.keeping import Kept
 from minpy.graph.locating import located
 from minpy.graph.locking import lock
-from minpy.graph.memory import Fact, Plan, Planner
-from minpy.graph.native.enabling import CompileWarning, is_enabled
+from minpy.graph.states import StepFunctions
 from minpy.graph.steps import Steps
 
-if TYPE_CHECKING:
-    from minpy.graph.native.building import NativeProgram
-    from minpy.graph.native.recalling import RecalledProgram
-    from minpy.graph.native.running import NativeRunner
+__all__ = ["MOST_IDLE", "ExecutionContext", "Interpreted", "Program"]
 
-__all__ = ["Program", "Runner"]
-
-# More runners than this do not wait for calls to come: each holds the buffers of a call.
-_MOST_IDLE = 64
-# Bytes of answers from which the memory that Python's rounds leave is worth giving back to the system.
+# More contexts than this do not wait for calls to come: each holds the buffers of a call.
+MOST_IDLE = 64
+# Bytes of answers from which the memory that rounds leave is worth giving back to the system.
 _LARGE = 16 << 20
-# After so many rounds, forward and backward if there is one, a program becomes native code.
-_ROUNDS = 2
+_ONLY_FALLBACK = (FALLBACK,)
 
 
-class Runner:
-    """What one call of a program uses: buffers, operators with states of its own, and the functions made of them.
+class ExecutionContext:
+    """What one call of a program uses: the functions of steps, and what an executable computes in.
 
-    Parameters
+    Attributes
     ----------
-    is_first : bool
-        Whether it may use the operators of the program itself; others make fresh ones.
+    functions : StepFunctions
+    executable : Executable or None
+        What runs; None: the interpreter.
+    bound : Context or None
+        The executable's own context.
+    forward : callable or None
+        Its forward part.
+    selection : tuple of str or None
+        The backends for which this holds; None while a better one may take over.
     """
 
-    __slots__ = (
-        "_calls",
-        "_is_first",
-        "_keeping",
-        "_kept",
-        "_nodes",
-        "_releasing",
-        "backward",
-        "buffers",
-        "forward",
-        "native",
-    )
+    __slots__ = ("_contexts", "bound", "executable", "forward", "functions", "selection")
 
     def __init__(self, is_first: bool) -> None:
-        self._is_first = is_first
-        self._calls: dict[Node, Callable[..., Any]] = {}
-        self._nodes: dict[Node, Node] = {}
-        self._releasing: list[Any] = []  # the operators that hold something from forward to backward
-        self._keeping: list[Any] = []  # those that have states, which are kept for further calls
-        self._kept: Kept | None = None
-        self.buffers: list[numpy.ndarray] = []
+        self.functions = StepFunctions(is_first)
+        self.executable: Executable | None = None
+        self.bound: Context | None = None
         self.forward: Callable[..., Any] | None = None
-        self.backward: Callable[..., Any] | None = None
-        self.native: NativeRunner | None = None
+        self.selection: tuple[str, ...] | None = None
+        self._contexts: dict[Executable, Context] = {}
 
-    def call_of(self, node: Node) -> Callable[..., Any]:
-        """Return the function of a step."""
-        call = self._calls.get(node)
-        if call is None:
-            own = node if self._is_first else self._own(node)
-            call = self._calls[node] = step_call(own)
-            if hasattr(own.operator, "release"):
-                self._releasing.append(own.operator)
-            if hasattr(own.operator, "keep_in"):
-                self._keeping.append(own.operator)
-                if self._kept is not None:
-                    own.operator.keep_in(self._kept.states)
-        return call
-
-    def operator_of(self, node: Node) -> Any:
-        """Return the operator that runs a step: that of the node, or this runner's own."""
-        return node.operator if self._is_first else self._own(node).operator
-
-    def keep_in(self, kept: Kept) -> None:
-        """Let operators keep their states in a set, until the call is done."""
-        self._kept = kept
-        for operator in self._keeping:
-            operator.keep_in(kept.states)
-
-    def release(self) -> None:
-        """Let operators forget what they hold of a call that is done."""
-        for operator in self._releasing:
-            operator.release()
-        kept, self._kept = self._kept, None
-        if kept is not None:
-            for operator in self._keeping:
-                operator.keep_in(None)
-            kept.give_back()
-
-    def _own(self, node: Node) -> Node:
-        """Return a node that computes the same, with an operator of this runner's own if it has a state."""
-        known = self._nodes.get(node)
-        if known is None:
-            operator = node.operator
-            if isinstance(operator, PullBack):
-                of = self._own(operator.node)
-                if of is not operator.node:
-                    operator = copy.copy(operator)
-                    operator.node = of
-            elif hasattr(operator, "fresh"):
-                operator = operator.fresh()
-            same = operator is node.operator
-            known = node if same else Node(operator, node.inputs, node.attributes, node.name, node.kind)
-            self._nodes[node] = known
-        return known
+    def bind(self, executable: Executable, is_fallback: bool) -> None:
+        """Let an executable run; others than the fallback take the place of what has computed here before."""
+        bound = self._contexts.get(executable)
+        if bound is None:
+            bound = executable.context(self.functions.call_of)
+            if is_fallback:
+                self._contexts[executable] = bound
+            else:
+                self._contexts = {executable: bound}
+        self.executable, self.bound, self.forward = executable, bound, bound.forward
 
     def let_go(self) -> None:
-        """Free the buffers, and the functions that compute in them: they are made again if they are needed."""
-        self.forward = self.backward = None
-        self.buffers = []
+        """Free what executables compute in: it is made again if it is needed."""
+        self.executable = self.bound = self.forward = self.selection = None
+        self._contexts = {}
 
-    def allocate(self, plan: Plan) -> None:
-        """Make the buffers that a plan asks for, and that are not there yet."""
-        self.buffers += [aligned.empty(max(size, 1), numpy.uint8) for size in plan.buffers[len(self.buffers) :]]
+
+class Interpreted:
+    """What a forward part leaves that was run step by step: all answers that are read later, and those that last."""
+
+    __slots__ = ("arrays", "env", "saved_for_replay")
+
+    def __init__(self, arrays: Sequence[numpy.ndarray], env: dict[Node, Any], saved_for_replay: Sequence[Any]) -> None:
+        self.arrays = arrays
+        self.env = env
+        self.saved_for_replay = saved_for_replay
 
 
 class Program:
@@ -148,18 +102,18 @@ class Program:
     Attributes
     ----------
     steps : Steps
-    emitter : Emitter or None
-        What knows the source of its parts, once something has run.
     compiles : bool
-        Whether it may become native code.
+        Whether other backends than the fallback may run it.
     fast_math : bool
-        Whether native code may contract a product and the sum that it goes into.
+        Whether compiled code may contract a product and the sum that it goes into.
     parameters : collection of int
-        Positions of variables that are parameters: native code of inference keeps what is made of them.
-    native : NativeProgram or None
-        What it has become.
+        Positions of variables that are parameters: compiled inference keeps what is made of them.
+    facts : Facts or None
+        What the first runs have told.
     rounds : int
         How often it has run, forward and, if it has a backward part, backward.
+    idle : list of ExecutionContext
+        Those that no call uses: the latest is taken, and given back, as long as these are not `MOST_IDLE`.
     """
 
     def __init__(
@@ -169,137 +123,184 @@ class Program:
         self.compiles = compiles
         self.fast_math = fast_math
         self.parameters = parameters
-        self.native: NativeProgram | RecalledProgram | None = None
+        self.facts: Facts | None = None
         self.rounds = 0
-        self.python_reason = ""  # why it stays one of Python's
-        self._building: int | None = None  # the process in which a thread makes it native code
-        self.emitter: Emitter | None = None
-        self._planner: Planner | None = None
-        self._forward: Part | None = None
-        self._backward: Part | None = None
-        self._idle: list[Runner] = []
+        # What backends have answered, by name.
+        self._answers: dict[str, Executable | Declined] = {}
+        self._compiling: int | None = None  # the process in which a thread waits for a backend
+        self.idle: list[ExecutionContext] = []
+        self._kinds: list[tuple[tuple[int, ...], Any, bool, bool]] = []
+        self._ones: list[numpy.ndarray] = []
         self._has_first = False
 
-    # -- runners -----------------------------------------------------------------------------------------------------
+    # -- calls without a backward -------------------------------------------------------------------------------------
 
-    def take(self) -> Runner:
-        """Return a runner that nobody else uses."""
-        try:
-            return self._idle.pop()
-        except IndexError:
-            with lock():
-                is_first, self._has_first = not self._has_first, True
-            return Runner(is_first)
+    def run(self, arrays: Sequence[numpy.ndarray], out: Sequence[numpy.ndarray | None] = ()) -> Sequence[Any]:
+        """Return the heads for arrays of all variables that are not captured; nothing is kept for a backward.
 
-    def give_back(self, runner: Runner) -> None:
-        """Take a runner back that is not used any more."""
-        if runner._kept is not None or runner._releasing:
-            runner.release()
-        if len(self._idle) < _MOST_IDLE:
-            self._idle.append(runner)
+        Parameters
+        ----------
+        arrays : sequence of numpy.ndarray
+        out : sequence of numpy.ndarray or None
+            Where heads may be computed, one or None for each: what is returned for it is the array where that was done.
 
-    def forward_of(self, runner: Runner) -> Callable[..., Any] | None:
-        """Return the compiled forward part for a runner; None, if there is none yet."""
-        if runner.forward is None and self._forward is not None:
-            runner.forward = self._made(self._forward, runner)
-        return runner.forward
-
-    def backward_of(self, runner: Runner) -> Callable[..., Any] | None:
-        """Return the compiled backward part for a runner; None, if there is none yet."""
-        if runner.backward is None and self._backward is not None:
-            runner.backward = self._made(self._backward, runner)
-        return runner.backward
-
-    def _made(self, part: Part, runner: Runner) -> Callable[..., Any]:
-        assert self.plan is not None
-        runner.allocate(self.plan)
-        return part.made(runner.call_of, runner.buffers)
-
-    # -- native code -------------------------------------------------------------------------------------------------
-
-    def native_of(self, runner: Runner) -> NativeRunner | None:
-        """Return the program as native code for a runner; None where Python runs."""
-        native = runner.native
-        if native is not None:
-            return native if is_enabled() else None
-        if self.rounds < _ROUNDS or not self.compiles or not is_enabled():
-            return None
-        program = self.native or self._built(runner)
-        if program is None:
-            return None
-        try:
-            native = runner.native = program.runner(runner.call_of)
-        except Exception as error:
-            self._stay_python(error)
-            return None
-        runner.let_go()
-        return native
-
-    def _built(self, runner: Runner) -> NativeProgram | RecalledProgram | None:
-        """Return the program as native code, if it can be made, and no other thread is about it.
-
-        What the runner, and those that nobody uses, have computed in is freed before: then the memory of native code
-        takes the place of Python's, rather than being there beside it.
+        Raises
+        ------
+        ArgumentMismatch
+            Before anything is done, if heads are to take the places of variables (`stored`) and cannot.
         """
-        with lock():
-            if self.native is not None or not self.compiles or self._building == os.getpid():
-                return self.native
-            if self.emitter is None or (self.steps.requests and not self.knows_backward):
-                return None
-            self._building = os.getpid()
+        steps = self.steps
+        if steps.refers:
+            arrays = steps.with_captured(arrays)
         try:
-            from minpy.graph.native.machine import llvm
-
-            if not llvm.available():
-                self.python_reason = "llvmlite is not installed: pip install llvmlite"
+            context = self.idle.pop()
+        except IndexError:
+            context = self.new_context()
+        try:
+            forward = context.forward
+            if context.selection is not selection.backends:
+                forward = self.bind(context)
+            if forward is None:
+                heads, _ = self.interpret_forward(context, arrays)
             else:
-                from minpy.graph.native.recalling import native_program
-
-                self._let_go(runner)
-                self._give_back()
-                native = native_program(
-                    self.steps, self.facts, fast_math=self.fast_math, parameters=tuple(sorted(self.parameters))
-                )
-                if native.segments:
-                    self.native = native
-                else:
-                    self.python_reason = "all that it does is to call operators as they are"
-            self.compiles = self.native is not None
+                heads = forward(arrays, out)[0] if out else forward(arrays)[0]
+            if not steps.requests:
+                self.rounds += 1
+                if context.selection is None:
+                    self.note_round()
+            return heads
         except Exception as error:
-            self._stay_python(error)
+            raise self.located(error)  # noqa: B904 - its traceback goes on to that of `error`
         finally:
-            self._building = None
-        return self.native
+            if context.functions.releasing:
+                context.functions.release()
+            if len(self.idle) < MOST_IDLE:
+                self.idle.append(context)
 
-    def note_round(self) -> None:
-        """Count a round in Python; what the last one has freed goes back to the system before others load LLVM."""
-        self.rounds += 1
-        if self.rounds == _ROUNDS and self.compiles:
-            self._give_back()
+    def run_with_gradients(self, arrays: Sequence[numpy.ndarray]) -> tuple[Sequence[Any], list[numpy.ndarray]] | None:
+        """Return the heads, and the gradients of their sum that are requested, by one call there and back.
 
-    def _give_back(self) -> None:
-        """Give free memory back to the system, if there may be much of it."""
-        if self.plan is not None and self.plan.unshared_bytes >= _LARGE:
-            from minpy.graph.native.machine import heap
+        Parameters
+        ----------
+        arrays : sequence of numpy.ndarray
+            Of all variables that are not captured.
 
-            heap.give_back()
+        Returns
+        -------
+        (sequence of numpy.ndarray, list of numpy.ndarray) or None
+            The gradients in the order of `steps.requests`, in new arrays. None where no executable has both parts: then
+            it takes a frame.
+        """
+        steps = self.steps
+        if steps.refers:
+            arrays = steps.with_captured(arrays)
+        try:
+            context = self.idle.pop()
+        except IndexError:
+            context = self.new_context()
+        try:
+            forward = context.forward
+            if context.selection is not selection.backends:
+                forward = self.bind(context)
+            backward = None if forward is None else context.bound.backward  # type: ignore[union-attr]
+            if forward is None or backward is None:
+                return None
+            heads, (arrays, kept, _) = forward(arrays)
+            gradients, targets, zeros = [], [], []
+            for shape, dtype, is_small, is_reached in self._kinds or self._requested_kinds():
+                array = numpy.empty(shape, dtype) if is_small else aligned.empty(shape, dtype)
+                gradients.append(array)
+                (targets if is_reached else zeros).append(array)
+            backward(arrays, self._ones or self._made_ones(heads), targets, kept)
+            for array in zeros:
+                array.fill(0)
+            self.rounds += 1
+            if context.selection is None:
+                self.note_round()
+            return heads, gradients
+        except Exception as error:
+            raise self.located(error)  # noqa: B904 - its traceback goes on to that of `error`
+        finally:
+            if context.functions.releasing:
+                context.functions.release()
+            if len(self.idle) < MOST_IDLE:
+                self.idle.append(context)
 
-    def _let_go(self, runner: Runner) -> None:
-        """Free the memory in which a runner has computed, and those that nobody uses."""
-        idle = []
-        while self._idle:
-            try:
-                idle.append(self._idle.pop())
-            except IndexError:  # another thread has taken it
-                break
-        for one in (runner, *idle):
-            one.let_go()
-        self._idle.extend(idle)
+    def _requested_kinds(self) -> list[tuple[tuple[int, ...], Any, bool, bool]]:
+        """Return, for each gradient that is requested, its shape and dtype, and whether it is small, and reached."""
+        assert self.facts is not None
+        facts = [(node, self.facts[node]) for node in self.steps.requests]
+        self._kinds = [
+            (fact.shape or (), fact.dtype, math.prod(fact.shape or ()) * fact.dtype.itemsize < aligned.LARGE, reached)
+            for node, fact in facts
+            for reached in [node in self.steps.gradients]
+        ]
+        order = [node for node in self.steps.requests if node in self.steps.gradients]
+        assert order == [*self.steps.gradients], "gradients are in the order of requests"
+        return self._kinds
 
-    def _stay_python(self, error: Exception) -> None:
-        """Warn that there will be no native code, and why."""
-        self.compiles, self.native = False, None
-        self.python_reason = f"it could not be compiled: {type(error).__name__}: {error}"
+    def _made_ones(self, heads: Sequence[numpy.ndarray]) -> list[numpy.ndarray]:
+        """Return the cotangents of a sum, which nobody may change."""
+        ones = [numpy.ones(head.shape, head.dtype) for head in heads]
+        for array in ones:
+            array.setflags(write=False)
+        self._ones = ones
+        return ones
+
+    # -- contexts ----------------------------------------------------------------------------------------------------
+
+    def new_context(self) -> ExecutionContext:
+        """Return a context that is made anew."""
+        with lock():
+            is_first, self._has_first = not self._has_first, True
+        return ExecutionContext(is_first)
+
+    # -- backends ----------------------------------------------------------------------------------------------------
+
+    def bind(self, context: ExecutionContext) -> Callable[..., Any] | None:
+        """Bind a context to the best executable that there is by now, and return its forward part; None: interpret."""
+        selected = selection.backends if self.compiles else _ONLY_FALLBACK
+        is_final = True
+        for name in selected:
+            answer = self._answer(name, context)
+            if isinstance(answer, Executable):
+                try:
+                    context.bind(answer, name == FALLBACK)
+                except Exception as error:
+                    self._decline(name, error)
+                    continue
+                context.selection = selection.backends if is_final else None
+                return context.forward
+            is_final = is_final and answer is not None and not answer.ask_again
+        context.executable = context.bound = context.forward = None
+        context.selection = selection.backends if is_final else None
+        return None
+
+    def _answer(self, name: str, context: ExecutionContext | None) -> Executable | Declined | None:
+        """Return what a backend has made of the program, or why it has not; None if it is too early to ask."""
+        answer = self._answers.get(name)
+        if answer is not None and not (isinstance(answer, Declined) and answer.ask_again):
+            return answer
+        facts = self.facts
+        backend = registry.backend(name)
+        if facts is None or self.rounds < backend.after_rounds:
+            return answer
+        with lock():
+            if self._answers.get(name) is not answer or self._compiling == os.getpid():
+                return self._answers.get(name)
+            self._compiling = os.getpid()
+        try:
+            options = Options(self.fast_math, tuple(sorted(self.parameters)), partial(self._make_room, context))
+            made = self._answers[name] = backend.compile(self.steps, facts, options)
+            return made
+        except Exception as error:
+            return self._decline(name, error)
+        finally:
+            self._compiling = None
+
+    def _decline(self, name: str, error: Exception) -> Declined:
+        """Warn that a backend does not run the program, and why."""
+        answer = self._answers[name] = Declined(f"it could not be compiled: {type(error).__name__}: {error}")
         names = ", ".join(dict.fromkeys(head.node.name for head in self.steps.heads))
         warnings.warn(
             f"the program of {names} stays one of Python's, slower and with the same results, as it could not be "
@@ -308,98 +309,150 @@ class Program:
             CompileWarning,
             stacklevel=3,
         )
+        return answer
 
-    # -- compiling ---------------------------------------------------------------------------------------------------
+    def _make_room(self, context: ExecutionContext | None) -> None:
+        """Free the memory in which a context has computed, and those that nobody uses.
+
+        So that of a new executable takes its place, rather than being there beside it.
+        """
+        idle = []
+        while self.idle:
+            try:
+                idle.append(self.idle.pop())
+            except IndexError:  # another thread has taken it
+                break
+        for each in idle if context is None else (context, *idle):
+            each.let_go()
+        self.idle.extend(idle)
+        self._give_back()
+
+    def note_round(self) -> None:
+        """Give what rounds have freed back to the system, before a backend is asked that makes much of its own."""
+        if self.compiles and any(self.rounds == registry.backend(name).after_rounds for name in selection.backends):
+            self._give_back()
+
+    def _give_back(self) -> None:
+        """Give free memory back to the system, if there may be much of it."""
+        if self.facts is not None and sum(fact.nbytes for fact in self.facts.values()) >= _LARGE:
+            heap.give_back()
+
+    def serve_by(self, name: str, executable: Executable, facts: Facts) -> None:
+        """Let an executable that was made elsewhere run it, under the name of a backend."""
+        self.facts = facts
+        self._answers[name] = executable
+
+    def executable(self, name: str | None = None) -> Executable | None:
+        """Return what a backend has made of the program; of no name, the best of those selected but the fallback."""
+        names = [one for one in selection.backends if one != FALLBACK] if name is None else [name]
+        answers = [self._answers.get(one) for one in names]
+        return next((one for one in answers if isinstance(one, Executable)), None)
 
     @property
-    def plan(self) -> Plan | None:
-        """Where answers are computed, as far as that is known."""
-        return self.emitter.plan if self.emitter is not None else None
+    def may_improve(self) -> bool:
+        """Whether a better backend than the fallback may take it over yet."""
+        if not self.compiles:
+            return False
+        for name in selection.backends:
+            answer = self._answers.get(name)
+            if name != FALLBACK and (answer is None or (isinstance(answer, Declined) and answer.ask_again)):
+                return True
+        return False
 
-    @property
-    def knows_forward(self) -> bool:
-        """Whether the forward part is compiled."""
-        return self._forward is not None
+    # -- step by step ------------------------------------------------------------------------------------------------
 
-    @property
-    def knows_backward(self) -> bool:
-        """Whether the backward part is compiled."""
-        return self._backward is not None
+    def interpret_forward(
+        self, context: ExecutionContext, arrays: Sequence[numpy.ndarray], observer: Observer | None = None
+    ) -> tuple[Sequence[Any], Interpreted]:
+        """Run the forward part step by step, and learn from it."""
+        steps = self.steps
+        arrays = as_contiguous(arrays, steps.states)
+        env: dict[Node, Any] = dict(zip(steps.variables, arrays, strict=True))
+        lasting: dict[Node, Any] = {}
+        facts = Facts({node: fact_of_input(node, array) for node, array in env.items()})
+        observers = [noting(facts, env), _collecting(lasting, steps.lasting)]
+        interpret(
+            steps.forward,
+            env,
+            context.functions.call_of,
+            observers if observer is None else [*observers, observer],
+            Releasing(steps, env, 0),
+        )
+        heads = returned(steps, facts, env, arrays)
+        if self.facts is None:
+            self.facts = facts
+            for name in selection.backends if self.compiles else _ONLY_FALLBACK:
+                if isinstance(self._answer(name, None), Executable):
+                    break
+        return heads, Interpreted(arrays, env, [lasting[node] for node in steps.lasting])
 
-    @property
-    def facts(self) -> dict[Node, Fact]:
-        """What is known about the answers of steps, once the forward part is compiled."""
-        assert self.emitter is not None
-        return self.emitter.facts
+    def facts_of_backward(self, cotangents: dict[Node, Any]) -> dict[Node, ArrayFact]:
+        """Return what is known before the backward part runs: to be completed, and learned; empty if it is known."""
+        if self.facts is None or self.facts.covers_backward:
+            return {}
+        return {**self.facts, **{node: fact_of_input(node, array) for node, array in cotangents.items()}}
 
-    def learn_forward(self, facts: Mapping[Node, Fact]) -> None:
-        """Compile the forward part from the facts about its steps and the variables."""
+    def learn_backward(self, facts: dict[Node, ArrayFact]) -> None:
+        """Let executables know what the backward part's arrays are like, when it has run once."""
         with lock():
-            if self._forward is None:
-                planner = Planner(self.steps)
-                planner.place_forward(facts)
-                emitter = Emitter(self.steps, planner)
-                part = emitter.forward()
-                self.emitter = emitter
-                self._planner = planner if self.steps.requests else None
-                self._forward = part
+            if self.facts is None or self.facts.covers_backward:
+                return
+            known = Facts(facts)
+            known.covers_backward = True
+            self.facts = known
+            for answer in [*self._answers.values()]:
+                if isinstance(answer, Executable):
+                    answer.learn_backward(known)
 
-    def learn_backward(self, facts: Mapping[Node, Fact]) -> None:
-        """Compile the backward part from the facts about its steps and the heads' gradients."""
-        with lock():
-            # If this is interrupted, the plan is half made: then the backward part goes on step by step.
-            planner, self._planner = self._planner, None
-            if planner is not None:
-                assert self.emitter is not None
-                known = {**self.facts, **facts}
-                into_gradient = _into_gradient(self.steps, known)
-                planner.place_backward(facts, into_gradient)
-                self._backward = self.emitter.backward(into_gradient)
+    # -- reports -----------------------------------------------------------------------------------------------------
 
     def located(self, error: Exception) -> Exception:
-        """Return the error to raise for one of a compiled part: with the node where it happened, if that is known."""
-        native = self.native
-        for part in (self._forward, self._backward, *(native.parts if native is not None else ())):
-            node = part.step_of(error) if part is not None else None
+        """Return the error to raise for one of an executable: with the node where it happened, if that is known."""
+        for answer in [*self._answers.values()]:
+            node = answer.step_of(error) if isinstance(answer, Executable) else None
             if node is not None:
                 return located(place_of(node), error)
         return error
 
     def text(self) -> str:
         """Return the program as text: the source that runs, or the steps, as long as nothing has run."""
-        if self.native is not None:
-            return self.native.text()
-        parts = [part.described() for part in (self._forward, self._backward) if part is not None]
-        if not parts:
-            return "\n".join(
-                f"{node.name} = {node.kind}({', '.join(map(repr, node.inputs))})" for node in self.steps.all
-            )
-        assert self.plan is not None
-        parts.append(
-            f"# {len(self.plan.placements)} steps; {self.plan.arena_bytes} bytes of buffers hold "
-            f"{self.plan.unshared_bytes} bytes of answers; {self.plan.reused} answers are computed in the memory of "
-            "another."
-        )
-        return "\n".join(parts)
+        for name in (*selection.backends, *self._answers):
+            answer = self._answers.get(name)
+            if isinstance(answer, Executable):
+                return answer.text()
+        return "\n".join(f"{node.name} = {node.kind}({', '.join(map(repr, node.inputs))})" for node in self.steps.all)
+
+    def explain(self) -> Explanation:
+        """Return what became of it: which operators are which kernel, what stayed a call and why, what it costs."""
+        steps = self.steps
+        names = ", ".join(dict.fromkeys(head.node.name for head in steps.written))
+        shapes = "with gradients" if steps.requests else "without gradients"
+        title = f"{names} ({'training' if steps.training else 'prediction'}, {shapes})"
+        for answer in [*self._answers.values()]:
+            explanation = answer.explain(title) if isinstance(answer, Executable) else None
+            if explanation is not None:
+                return explanation
+        return Explanation(title, False, self.why_fallback())
+
+    def why_fallback(self) -> str:
+        """Return why the fallback runs it, and nothing better."""
+        reasons = [answer.reason for answer in [*self._answers.values()] if isinstance(answer, Declined)]
+        if reasons:
+            return reasons[-1]
+        if not self.compiles:
+            return "compiling is switched off for it"
+        if keeps_bits():
+            return "bits are to stay the same, by MINPY_SAME_BITS=1 or minpy.compile.same_bits()"
+        if not is_enabled():
+            return "compiling is switched off, by MINPY_COMPILE=0 or minpy.compile.disabled()"
+        return "it has not run often enough: the third call is compiled"
 
 
-def _into_gradient(steps: Steps, facts: Mapping[Node, Fact]) -> dict[Node, Node]:
-    """Return the steps that may compute straight into the array that a gradient is asked into."""
-    found: dict[Node, Node] = {}
-    second = set(steps.backward)
-    counts: dict[Node, int] = {}
-    for value in steps.gradients.values():
-        counts[value.node] = counts.get(value.node, 0) + 1
-    for variable, value in steps.gradients.items():
-        fact = facts.get(value.node)
-        if (
-            steps.requests[variable] == "write"
-            and counts[value.node] == 1
-            and value.node in second
-            and fact is not None
-            and fact.shape is not None
-            and (fact.shape, fact.dtype) == (facts[variable].shape, facts[variable].dtype)
-            and fact.c_contiguous
-        ):
-            found[value.node] = variable
-    return found
+def _collecting(found: dict[Node, Any], wanted: Collection[Node]) -> Observer:
+    """Return what collects the answers of some nodes."""
+
+    def collect(node: Node, _: Any, answer: Any) -> None:
+        if answer is not None and node in wanted:
+            found[node] = answer
+
+    return collect

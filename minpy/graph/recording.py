@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
+from operator import attrgetter, is_not
 from types import MappingProxyType
 from typing import Any
 
 import numpy
 
+from minpy.backends.protocol import ArgumentMismatch
 from minpy.core import aligned
 from minpy.core.array import Array
 from minpy.core.base import BaseOperator
@@ -16,24 +19,17 @@ from minpy.core.nodes import attach_outputs, record_node
 from minpy.core.rules import Target
 from minpy.core.state import state
 from minpy.graph.compiled import Compiled
-from minpy.graph.frame import Frame, start
+from minpy.graph.frame import Frame
 from minpy.graph.program import Program
 from minpy.graph.replaying import replayed_gradients
 
 __all__ = ["GraphOperator", "call_graph"]
 
-_MOST_PLANS = 64
+_MOST_PROGRAMS = 64
+_data, _node = attrgetter("_data"), attrgetter("_node")
+_kind = attrgetter("shape", "dtype")
+_is_there = partial(is_not, None)
 _NOTHING: Mapping[int, Target] = MappingProxyType({})
-
-
-class _Plan:
-    """What calls on arrays of the same kinds have in common."""
-
-    __slots__ = ("captures", "program")
-
-    def __init__(self, program: Program) -> None:
-        self.program = program
-        self.captures = program.steps.captures or None
 
 
 class GraphOperator(BaseOperator):
@@ -58,7 +54,7 @@ class GraphOperator(BaseOperator):
         self.compiled = compiled
         self._variables = compiled.variables
         self._count = len(compiled.arguments)
-        self._plans: dict[Any, _Plan] = {}
+        self._programs: dict[Any, Program] = {}
 
     # -- what the tape asks ------------------------------------------------------------------------------------------
 
@@ -84,39 +80,60 @@ class GraphOperator(BaseOperator):
         upstream = gradient if type(gradient) is tuple else (gradient,)
         if state.recording:
             return replayed_gradients(frame, self._variables, arguments[:-1], upstream, needed)
-        variables, requests = self._variables, frame.program.steps.requests
+        variables, requests = self._variables, frame._program.steps.requests
         if targets and not frame.goes_through:
             targets = _NOTHING
-        buffers = {}
+        buffers, found = {}, []
         for index in needed:
             like, target = arguments[index], targets.get(index)
-            if target is None or target.buffer is None:
-                buffers[variables[index]] = aligned.empty(like.shape, like.dtype)
-            else:
-                buffers[variables[index]] = target.buffer
+            buffer = None if target is None else target.buffer
+            if buffer is None:
+                empty = numpy.empty if like.nbytes < aligned.LARGE else aligned.empty
+                buffer = empty(like.shape, like.dtype)
+            buffers[variables[index]] = buffer
+            found.append(buffer)
         if len(buffers) != len(requests):  # what was asked for when the call was recorded, and is not now
             for index, node in enumerate(variables):
                 if node in requests and node not in buffers:
                     buffers[node] = aligned.empty(arguments[index].shape, arguments[index].dtype)
         frame.backward(upstream, buffers)
-        return [buffers[variables[index]] for index in needed]
+        return found
 
     # -- calls -------------------------------------------------------------------------------------------------------
 
-    def plan(self, raws: Sequence[numpy.ndarray], needed: tuple[bool, ...] | None) -> _Plan:  # type: ignore[override]
+    def _program(
+        self, key: Any, raws: Sequence[numpy.ndarray], needed: tuple[bool, ...] | None, program: Program | None
+    ) -> Program:
+        """Return the program for arrays of these kinds, and the gradients that will be asked for, if it is not known.
+
+        Parameters
+        ----------
+        key : object
+            By what it is found again.
+        raws : sequence of numpy.ndarray
+        needed : tuple of bool or None
+        program : Program or None
+            The one that was found, if what users' functions refer to may have changed since.
+        """
+        if program is not None and program.steps.is_current():
+            return program
+        requests = None
+        if needed is not None:
+            arguments = zip(self.compiled.arguments, needed, strict=False)
+            requests = {node: "write" for node, one in arguments if one}
+        program = self.compiled.program(raws, state.training, requests)
+        while len(self._programs) >= _MOST_PROGRAMS:
+            self._programs.pop(next(iter(self._programs)), None)
+        self._programs[key] = program
+        return program
+
+    def program(self, raws: Sequence[numpy.ndarray], needed: tuple[bool, ...] | None) -> Program:
         """Return the program for arrays of these kinds, and the gradients that will be asked for."""
-        key = (state.training, needed, tuple([(raw.shape, raw.dtype) for raw in raws]))
-        plan = self._plans.get(key)
-        if plan is None or (plan.captures is not None and not plan.program.steps.is_current()):
-            requests = None
-            if needed is not None:
-                arguments = zip(self.compiled.arguments, needed, strict=False)
-                requests = {node: "write" for node, one in arguments if one}
-            plan = _Plan(self.compiled.program(raws, state.training, requests))
-            while len(self._plans) >= _MOST_PLANS:
-                self._plans.pop(next(iter(self._plans)), None)
-            self._plans[key] = plan
-        return plan
+        key = (state.training, needed, tuple(map(_kind, raws)))
+        program = self._programs.get(key)
+        if program is None or program.steps.refers:
+            program = self._program(key, raws, needed, program)
+        return program
 
     def call(self, inputs: Sequence[Array], like: Array) -> list[Any]:
         """Return the outputs for arrays; the call is recorded, if an argument needs a gradient.
@@ -133,37 +150,52 @@ class GraphOperator(BaseOperator):
         ShapeError, DTypeError
             If the inputs do not fit the graph.
         """
-        raws = [value._data for value in inputs]
+        raws = [*map(_data, inputs)]
         needed: tuple[bool, ...] | None = None
+        count = self._count
         if state.recording:
-            parents: list[Any] = [value._node for value in inputs]
-            if len(raws) != self._count:
-                parents[self._count :] = [None] * (len(raws) - self._count)
-            needed = tuple([parent is not None for parent in parents[: self._count]])
+            parents = [*map(_node, inputs)]
+            if len(raws) != count:
+                parents[count:] = [None] * (len(raws) - count)
+            needed = tuple(map(_is_there, parents[:count]))
             if True not in needed:
                 needed = None
-        plan = self.plan(raws, needed)
-        keeping, kept = self.compiled.keeping, None
-        if keeping is not None:
-            kept = keeping.take((bool(state.recording), [(raw.shape, raw.dtype) for raw in raws]))
-        heads, frame = start(plan.program, raws, kept=kept)
-        answers = [head if type(head) is numpy.ndarray else numpy.asarray(head) for head in heads]
-        if needed is None:
-            return [like._like(answer) for answer in answers]
-        floating = [answer.dtype.kind in "fc" for answer in answers]
-        if True not in floating:
-            return [like._like(answer) for answer in answers]
-        arguments: list[Any] = [*raws[: self._count], *[None] * (len(raws) - self._count), frame]
+        # What follows is written out for few calls of Python's functions: each costs what a small kernel does.
+        key = (state.training, needed, tuple(map(_kind, raws)))
+        program = self._programs.get(key)
+        if program is None or program.steps.refers:
+            program = self._program(key, raws, needed, program)
+        keeping = self.compiled.keeping
+        if needed is None and keeping is None:
+            try:
+                heads = program.run(raws)
+            except ArgumentMismatch:  # in none of the arrays may be computed: then in copies, which callers take from
+                heads = program.run([numpy.array(raw, numpy.dtype(raw.dtype.str), order="C") for raw in raws])
+        else:
+            kept = None
+            if keeping is not None:
+                kept = keeping.take((bool(state.recording), [*map(_kind, raws)]))
+            frame = Frame(program, program.steps.with_captured(raws) if program.steps.refers else raws, kept)
+            heads = frame.forward()
+        answers, is_floating, some_floating = [], [], False
+        for head in heads:
+            answer = head if type(head) is numpy.ndarray else numpy.asarray(head)
+            answers.append(answer)
+            floats = answer.dtype.kind in "fc"
+            is_floating.append(floats)
+            some_floating = some_floating or floats
+        if needed is None or not some_floating:
+            return [*map(like._like, answers)]
+        arguments: list[Any] = [*raws[:count], *[None] * (len(raws) - count), frame]
         parents.append(None)
         node = record_node(self, arguments, None, {}, parents)
         if len(answers) == 1:
-            node.shape, node.dtype = answers[0].shape, answers[0].dtype
-            return [like._like(answers[0], node)]
+            answer = answers[0]
+            node.shape, node.dtype = answer.shape, answer.dtype
+            return [like._like(answer, node)]
         outputs = attach_outputs(node, answers)
-        return [
-            like._like(answer, output if is_floating else None)
-            for answer, output, is_floating in zip(answers, outputs, floating, strict=True)
-        ]
+        nodes = [output if floats else None for output, floats in zip(outputs, is_floating, strict=True)]
+        return [*map(like._like, answers, nodes)]
 
 
 def call_graph(compiled: Compiled, inputs: Sequence[Array], name: str = "graph") -> list[Any]:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy
 
+from minpy.backends.switches import is_enabled
 from minpy.capture.forwards import definition_of, trace_forward
 from minpy.capture.places import CaptureRefused
 from minpy.capture.proxy import ArrayProxy
@@ -27,12 +28,9 @@ from minpy.core.errors import is_quitting
 from minpy.core.rules import PullInto, Target, Unstaged
 from minpy.graph.builder import GraphBuilder
 from minpy.graph.expanding import Expansion
-from minpy.graph.frame import start
 from minpy.graph.ir import Node, Value, topological, variable
-from minpy.graph.native.enabling import is_enabled
 from minpy.graph.program import Program
 from minpy.graph.steps import Steps
-from minpy.graph.straight import Straight
 
 __all__ = ["CompiledForward", "CompiledRule", "install"]
 
@@ -130,7 +128,6 @@ class _Way:
         "reason",
         "runs",
         "settled",
-        "straight",
     )
 
     def __init__(self) -> None:
@@ -138,7 +135,6 @@ class _Way:
         self.positions: tuple[int, ...] | None = None  # which argument each head is the gradient of
         self.kinds: list[tuple[tuple[int, ...], numpy.dtype]] = []  # shapes and dtypes of the heads
         self.function_time = self.program_time = float("inf")
-        self.straight: Straight | None = None  # past the frame, once the program is native code
         self.runs = 0
         self.settled = False  # whether `program` (None: the function) is what runs from now on
         self.reason = ""
@@ -288,14 +284,14 @@ class _Compiled:
         began = perf_counter()
         result = self._computed(way, function, values, arrays)
         elapsed = perf_counter() - began
-        if program.native is not None:
+        if program.executable() is not None:
             way.runs += 1
             if way.runs > _TIMED + 1:  # the first one fills caches
                 way.program_time = min(way.program_time, elapsed)
             if way.runs > 2 * _TIMED:
                 faster = way.program_time < way.function_time
                 way.settle("the program is faster" if faster else "NumPy is faster", program if faster else None)
-        elif not program.compiles:
+        elif not program.may_improve:
             way.settle("its program is not native code")
         return result
 
@@ -320,16 +316,11 @@ class _Compiled:
     ) -> Any:
         assert way.program is not None
         try:
-            heads = None
-            if way.straight is not None:
+            out: Sequence[numpy.ndarray | None] = ()
+            if targets:
                 steps = way.program.steps
-                variables = steps.with_captured(arrays)
-                into = way.places(targets, variables[steps.given :]) if targets else ()
-                heads = way.straight.forward(variables, into)
-            if heads is None:
-                heads, _ = start(way.program, arrays)
-                if way.program.native is not None:
-                    way.straight = Straight(way.program)
+                out = way.places(targets, steps.with_captured(arrays)[steps.given :])
+            heads = way.program.run(arrays, out)
         except Exception as error:
             if is_quitting(error):
                 raise
@@ -491,6 +482,6 @@ def seconds_to_enter() -> float:
     times = []
     for _ in range(20):
         began = perf_counter()
-        start(program, [array])
+        program.run([array])
         times.append(perf_counter() - began)
     return min(times)

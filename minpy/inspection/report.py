@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
 from math import prod
 from typing import Any
 
@@ -15,12 +14,13 @@ from minpy.graph.inference import Inference
 from minpy.graph.ir import Node, Value, variables
 from minpy.inspection.artifacts import Artifact, find, heads_of_file
 from minpy.inspection.counting import multiply_adds
-from minpy.inspection.fitting import Fit, by_name, compared
+from minpy.inspection.findings import Findings, Input, Layer, Output
+from minpy.inspection.fitting import by_name, compared
 from minpy.inspection.guessing import guessed
 from minpy.inspection.tables import shape_text
 from minpy.inspection.text import text
 from minpy.ops.inference.partial_shapes import is_known
-from minpy.symbol.contents import Contents, UnknownOperator, contents
+from minpy.symbol.contents import Contents, contents
 from minpy.symbol.saving import load_json
 from minpy.symbol.symbol import Symbol
 
@@ -38,141 +38,8 @@ _ENDINGS = (
 _EXAMPLES = {"Embedding": "1,32", "take": "1,32", "FullyConnected": "1,100", "RNN": "35,1,100", "reshape": "1,32"}
 
 
-@dataclass(frozen=True)
-class Input:
-    """What is given with every batch.
-
-    Attributes
-    ----------
-    name : str
-    shape : tuple of int, or None
-    dtype : str
-    origin : str
-        Where the shape is from.
-    is_label : bool
-        Whether only training needs it.
-    """
-
-    name: str
-    shape: Shape | None
-    dtype: str
-    origin: str
-    is_label: bool
-
-
-@dataclass(frozen=True)
-class Output:
-    """What the network answers.
-
-    Attributes
-    ----------
-    name : str
-    shape : tuple of int, or None
-    dtype : str
-    operator : str
-        What computes it.
-    is_loss : bool
-        Whether that is a loss: gradients start there.
-    """
-
-    name: str
-    shape: Shape | None
-    dtype: str
-    operator: str
-    is_loss: bool
-
-
-@dataclass(frozen=True)
-class Layer:
-    """A call of an operator.
-
-    Attributes
-    ----------
-    name, operator : str
-    detail : str
-        Kernel, strides, filters, or whatever says best what a layer of this kind is.
-    shapes : list of tuple of int
-        Of its outputs; None for one that is not known.
-    parameters : int or None
-        How many numbers its parameters and states have. One that several layers read belongs to the first.
-    multiply_adds : int or None
-        In prediction; see `minpy.inspection.counting` for what is counted.
-    memory : int or None
-        The bytes of its outputs.
-    """
-
-    name: str
-    operator: str
-    detail: str
-    shapes: list[Shape | None]
-    parameters: int | None
-    multiply_adds: int | None
-    memory: int | None
-
-
-@dataclass(frozen=True)
-class Report:
-    """What a model is. `str()` is its text, 100 columns wide.
-
-    Attributes
-    ----------
-    source, params_name : str
-        What was given, and the file of its parameters.
-    version : str
-        The MXNet that wrote it.
-    inputs, outputs, layers : list of Input, Output, Layer
-        Layers are there unless operators are missing.
-    operators : dict of str to int
-        How many nodes call each.
-    unknown : list of UnknownOperator
-        The operators that are not here.
-    fit : Fit or None
-        Whether the parameters fit; None without parameters.
-    parameters, states : int or None
-        How many numbers are learned, and how many are statistics.
-    parameter_bytes, activation_bytes, peak_bytes : int or None
-        Memory: of all parameters and states; of all outputs of layers; of those that are needed at the same time in
-        prediction, if each is freed after its last use.
-    multiply_adds : int or None
-        Of all layers of which they are known.
-    dtypes : list of str
-        Of parameters.
-    facts : dict of str to str
-        What else is said beside the model.
-    notes : list of str
-        What was chosen, or could not be told.
-    problem : str
-        Why there are no shapes; empty if there are.
-    """
-
-    source: str
-    params_name: str
-    version: str
-    inputs: list[Input]
-    outputs: list[Output]
-    layers: list[Layer]
-    operators: dict[str, int]
-    unknown: list[UnknownOperator]
-    fit: Fit | None
-    parameters: int | None
-    states: int | None
-    parameter_bytes: int | None
-    activation_bytes: int | None
-    peak_bytes: int | None
-    multiply_adds: int | None
-    dtypes: list[str]
-    facts: dict[str, str] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-    problem: str = ""
-
-    @property
-    def runs(self) -> bool:
-        """Whether the network can be run: nothing is missing, and everything fits."""
-        return not self.unknown and not self.problem and (self.fit is None or self.fit.fits)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return everything as dicts, lists, strings and numbers: what `--json` prints."""
-        return {**asdict(self), "runs": self.runs}
+class Report(Findings):
+    """What a model is: `Findings` whose `str()` is a text, 100 columns wide."""
 
     def __str__(self) -> str:
         return text(self)

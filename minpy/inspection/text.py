@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING
 
+from minpy.inspection.findings import Findings, Layer
 from minpy.inspection.fitting import Fit
 from minpy.inspection.tables import amount, shape_text, size_text, table, wrapped
-
-if TYPE_CHECKING:
-    from minpy.inspection.report import Layer, Report
 
 __all__ = ["text"]
 
 _MOST_ROWS = 40  # of parameters that do not fit
 
 
-def text(report: Report) -> str:
+def text(report: Findings) -> str:
     """Return a report as text, 100 columns wide."""
     parts = [_head(report), _inputs(report)]
     if report.unknown:
@@ -33,7 +30,7 @@ def text(report: Report) -> str:
     return "\n\n".join("\n".join(part) for part in parts if part)
 
 
-def _head(report: Report) -> list[str]:
+def _head(report: Findings) -> list[str]:
     wrote = f"written by MXNet {report.version}" if report.version else ""
     rows = [("model", report.source), ("parameters", report.params_name or "none: no .params file beside it")]
     if report.source.startswith("<Symbol") and not report.params_name:
@@ -46,7 +43,7 @@ def _head(report: Report) -> list[str]:
     return [line for name, value in rows for line in wrapped(value, name.ljust(width))]
 
 
-def _inputs(report: Report) -> list[str]:
+def _inputs(report: Findings) -> list[str]:
     rows = []
     for one in report.inputs:
         what = f"label, for training only; {one.origin}" if one.is_label and one.origin else one.origin
@@ -54,7 +51,7 @@ def _inputs(report: Report) -> list[str]:
     return table(("input", "shape", "dtype", "where from"), rows, indent=0) if rows else []
 
 
-def _outputs(report: Report) -> list[str]:
+def _outputs(report: Findings) -> list[str]:
     rows = []
     for one in report.outputs:
         what = f"{one.operator}, a loss: gradients start here" if one.is_loss else one.operator
@@ -95,7 +92,7 @@ def _layers(layers: list[Layer]) -> list[str]:
     )
 
 
-def _totals(report: Report) -> list[str]:
+def _totals(report: Findings) -> list[str]:
     uncounted = Counter(layer.operator for layer in report.layers if layer.multiply_adds is None)
     lines = []
     count = "?" if report.parameters is None else f"{report.parameters:,}"
@@ -128,7 +125,7 @@ def _totals(report: Report) -> list[str]:
     return lines
 
 
-def _unknown(report: Report) -> list[str]:
+def _unknown(report: Findings) -> list[str]:
     count = sum(len(one.nodes) for one in report.unknown)
     total = sum(report.operators.values())
     lines = [f"{len(report.unknown)} operator(s) are not here, in {count} of {total} nodes:", ""]

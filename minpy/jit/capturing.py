@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
 import numpy
 
 from minpy.capture import steps
+from minpy.capture.capture import Capture
 from minpy.capture.foreign import DictProxy, ListProxy
-from minpy.capture.nd_proxy import NDArrayProxy, wrapped
-from minpy.capture.noting import made
+from minpy.capture.nd_proxy import NDArrayProxy
 from minpy.capture.proxy import ArrayProxy
 from minpy.capture.reads import PLAIN, ArrayKind, Reads, kind_of
 from minpy.capture.recorder import Recorder
 from minpy.capture.scalars import Scalars, is_dynamic, pinned
-from minpy.capture.shadow import ShadowFunctions
 from minpy.capture.tracer import run_traced
 from minpy.core.array import FRONT_ENDS, Array
-from minpy.graph.builder import GraphBuilder
-from minpy.graph.ir import CONSTANT, Node, Value, topological, variable
-from minpy.jit.pytrees import Nest, flatten, unflatten
+from minpy.graph.ir import CONSTANT, Node, Value, topological
+from minpy.jit.pytrees import Nest, flatten, is_named
 
 __all__ = ["Captured", "Output", "capture_call"]
 
@@ -56,6 +54,8 @@ class Captured(NamedTuple):
         What is computed: what is returned, then the final values of arguments that are changed.
     writes : dict of int to int
         The position among the heads of what each changed argument becomes.
+    contiguous : list of int
+        The positions of the arguments that must lie in the order of C.
     outputs : list of Output
     spec : Nest or None
         How these are nested.
@@ -71,6 +71,7 @@ class Captured(NamedTuple):
 
     heads: list[Value]
     writes: dict[int, int]
+    contiguous: list[int]
     outputs: list[Output]
     spec: Nest | None
     inputs: list[Node]
@@ -80,26 +81,108 @@ class Captured(NamedTuple):
     recorder: Recorder
 
 
+class _Call(Capture):
+    """A capture of one call, whose results become heads while it goes on."""
+
+    def __init__(self, title: str, dynamic: Set[int], dynamic_reads: Set[Any]) -> None:
+        super().__init__(title)
+        self.shadow.dynamic = frozenset(dynamic_reads)
+        self.recorder.of_user = False  # sums are those of our operators, which lose fewer digits
+        self.arrays: list[Any] = []
+        self.proxies: dict[int, int] = {}
+        self._dynamic = dynamic
+        self._count = 0
+
+    def argument(self, value: Any, name: str | None = None) -> Any:
+        """Return what stands for an argument; numbers that change become inputs."""
+        if type(value) in (list, tuple, dict) or is_named(type(value)):
+            return super().argument(value, name)
+        position, self._count = self._count, self._count + 1
+        if position in self._dynamic and is_dynamic(value):
+            return self.shadow.scalars.proxy(value, "argument", position)
+        proxy = super().argument(value, name)
+        if isinstance(value, (numpy.ndarray, Array)) and id(proxy) not in self.proxies:
+            self.proxies[id(proxy)] = len(self.arrays)
+            self.arrays.append(value)
+        return proxy
+
+    def _captured(self, outputs: Any) -> Any:
+        run = super()._captured(outputs)
+        return run_traced(self.recorder, self._finished, outputs, run)
+
+    def _finished(self, result: Any, run: Any) -> Captured:
+        recorder, reads = self.recorder, self.reads
+        leaves: list[Any] = []
+        if isinstance(result, (ListProxy, DictProxy)):
+            raise recorder.refuse("it returns a list or a dict that it did not make")
+        spec = flatten(result, leaves)
+        variables = {value.node: ("argument", position) for position, value in enumerate(run.inputs)}
+        variables.update((node, ("read", position)) for position, node in enumerate(reads.nodes))
+        kinds = list(map(kind_of, self.arrays))
+        classes = {value.node: kind.cls for value, kind in zip(run.inputs, kinds, strict=True)}
+        classes.update((row.node, row.kind.cls) for row in reads.array_rows)
+        heads: list[Value] = []
+        outputs: list[Output] = []
+        known: dict[int, Output] = {}
+        for leaf in map(pinned, leaves):
+            inner = leaf.inner if isinstance(leaf, NDArrayProxy) else leaf
+            if not isinstance(inner, ArrayProxy):
+                if not isinstance(leaf, PLAIN):
+                    raise recorder.refuse(f"it returns a {type(leaf).__name__}")
+                outputs.append(Output("constant", leaf))
+                continue
+            output = known.get(id(leaf))
+            if output is None:
+                if id(leaf) in self.proxies:
+                    output = Output("argument", self.proxies[id(leaf)])
+                elif inner.value.node in variables and not inner.chain:
+                    output = Output(*variables[inner.value.node])
+                else:
+                    value = self._apart(inner, heads)
+                    output = Output("head", len(heads), inner.scalar, _class_of(leaf, value, classes))
+                    heads.append(value)
+                known[id(leaf)] = output
+            outputs.append(output)
+        writes = {}
+        for position, value in run.writes:
+            writes[position] = len(heads)
+            heads.append(value)
+        nodes = [value.node for value in run.inputs]
+        return Captured(
+            heads, writes, sorted(run.contiguous), outputs, spec, nodes, kinds, reads, self.shadow.scalars, recorder
+        )
+
+    def _apart(self, proxy: ArrayProxy, heads: Sequence[Value]) -> Value:
+        """Return the value of an array that is returned: in memory of its own."""
+        value = proxy.value
+        if not proxy.is_view and value.node.operator not in (None, CONSTANT) and value not in heads:
+            return value
+        copy = steps.make_step(numpy.array, (steps.Slot(0),), {})
+        node = self.recorder.node(copy, [value])
+        while Value(node) in heads:
+            node = self.recorder.node(copy, [Value(node)])
+        self.recorder.facts.setdefault(node, (proxy.shape, proxy.dtype))
+        return Value(node)
+
+
 def capture_call(
     function: Callable[..., Any],
     title: str,
-    leaves: Sequence[Any],
-    spec: Nest | None,
+    arguments: Sequence[Any],
+    keywords: Mapping[str, Any],
     dynamic: Set[int] = frozenset(),
     dynamic_reads: Set[Any] = frozenset(),
 ) -> Captured:
-    """Run a function on proxies of the leaves of its arguments, a nest (positional, by keyword).
+    """Run a function on proxies of its arguments.
 
     Parameters
     ----------
     function : callable
     title : str
         What messages call it.
-    leaves : sequence
-    spec : Nest
-        How they are nested.
+    arguments, keywords : sequence, mapping
     dynamic : set of int, optional
-        The positions of leaves that are numbers which change: they become inputs of the graph.
+        The positions, among the leaves of the arguments, of numbers which change: they become inputs of the graph.
     dynamic_reads : set, optional
         The places of such numbers among what the function reads.
 
@@ -108,122 +191,19 @@ def capture_call(
     CaptureRefused
         If it does what cannot be captured: nothing has happened then.
     """
-    recorder = Recorder(GraphBuilder(), title, ArrayProxy)
-    reads = Reads()
-    shadow = ShadowFunctions(recorder, reads, "forward", wrapped)
-    recorder.of_user = False  # sums are those of our operators, which lose fewer digits
-    shadow.dynamic = frozenset(dynamic_reads)
-    inputs: list[Node] = []
-    proxies: list[Any] = []
-    once: dict[int, Any] = {}  # the same array at two places is one proxy
-
-    def proxy_of(leaf: Any, position: int) -> Any:
-        if isinstance(leaf, (numpy.ndarray, Array)):
-            if id(leaf) in once:
-                return once[id(leaf)]
-            raw = leaf if isinstance(leaf, numpy.ndarray) else leaf._data
-            if raw.dtype.kind not in "biufc":
-                raise recorder.refuse(f"an argument is an array of dtype {raw.dtype}")
-            node = variable(f"argument{len(inputs)}").node
-            inputs.append(node)
-            proxy: Any = ArrayProxy.given(recorder, Value(node), raw.shape, raw.dtype)
-            if isinstance(leaf, Array) and leaf._keeps_dtype:
-                proxy = wrapped(proxy)
-            proxies.append(proxy)
-            once[id(leaf)] = proxy
-            return proxy
-        if position in dynamic and is_dynamic(leaf):
-            return shadow.scalars.proxy(leaf, "argument", position)
-        return shadow.value(leaf, None, None, None, f"argument {position}")
-
-    try:
-        function = shadow.function(function)
-        standing = [proxy_of(leaf, position) for position, leaf in enumerate(leaves)]
-        positional, keywords = _frozen_nest(shadow, spec, iter(standing))
-        result = run_traced(recorder, function, *positional, **keywords)
-        return run_traced(recorder, _captured, shadow, inputs, proxies, leaves, result)
-    finally:
-        shadow.close()
-
-
-def _frozen_nest(shadow: ShadowFunctions, spec: Nest | None, leaves: Any) -> Any:
-    """Return the arguments; lists and dicts among them may not be changed."""
-    if spec is None:
-        return next(leaves)
-    positional, keywords = spec.parts
-    return (
-        [_frozen(shadow, part, leaves) for part in positional.parts],
-        {key: _frozen(shadow, part, leaves) for key, part in zip(keywords.keys, keywords.parts, strict=True)},
-    )
-
-
-def _frozen(shadow: ShadowFunctions, spec: Nest | None, leaves: Any) -> Any:
-    if spec is None:
-        return next(leaves)
-    parts = [_frozen(shadow, part, leaves) for part in spec.parts]
-    if spec.kind is list:
-        return ListProxy(shadow, parts)
-    if spec.keys is not None:
-        return DictProxy(shadow, zip(spec.keys, parts, strict=True))
-    return unflatten(Nest(spec.kind, None, (None,) * len(parts)), iter(parts))
-
-
-def _captured(
-    shadow: ShadowFunctions, inputs: list[Node], proxies: list[Any], leaves: Sequence[Any], result: Any
-) -> Captured:
-    recorder, reads = shadow.recorder, shadow.captures
-    found: list[Any] = []
-    spec = flatten(_thawed(recorder, result), found)
-    given = {id(proxy): position for position, proxy in enumerate(proxies)}
-    variables = {node: ("argument", position) for position, node in enumerate(inputs)}
-    variables.update((node, ("read", position)) for position, node in enumerate(reads.nodes))
-    arrays = [leaf for leaf in {id(leaf): leaf for leaf in leaves}.values() if isinstance(leaf, (numpy.ndarray, Array))]
-    kinds = list(map(kind_of, arrays))
-    classes = {node: kind.cls for node, kind in zip(inputs, kinds, strict=True)}
-    classes.update((row.node, row.kind.cls) for row in reads.array_rows)
-    heads: list[Value] = []
-    outputs: list[Output] = []
-    known: dict[int, Output] = {}
-    for leaf in found:
-        inner = leaf.inner if isinstance(leaf, NDArrayProxy) else leaf
-        if not isinstance(inner, ArrayProxy):
-            leaf = pinned(leaf)
-            if not isinstance(leaf, PLAIN):
-                raise recorder.refuse(f"it returns a {type(leaf).__name__}")
-            outputs.append(Output("constant", leaf))
-            continue
-        output = known.get(id(leaf))
-        if output is None:
-            value = inner.value
-            if id(leaf) in given:
-                output = Output("argument", given[id(leaf)])
-            elif value.node in variables and not inner.is_view:
-                output = Output(*variables[value.node])
-            else:
-                shared = inner.is_view or value.node.operator in (None, CONSTANT) or value in heads
-                if shared:
-                    copy = recorder.node(steps.make_step(numpy.array, (steps.Slot(0),), {}), [value])
-                    while Value(copy) in heads:
-                        copy = recorder.node(steps.make_step(numpy.array, (steps.Slot(0),), {}), [Value(copy)])
-                    value = made(recorder, copy, inner.fact).value
-                output = Output("head", len(heads), inner.scalar, _class_of(leaf, value, classes))
-                heads.append(value)
-            known[id(leaf)] = output
-        outputs.append(output)
-    return Captured(heads, {}, outputs, spec, inputs, kinds, reads, shadow.scalars, recorder)
-
-
-def _thawed(recorder: Recorder, result: Any) -> Any:
-    """Return a result in which lists and dicts are the function's own."""
-    if isinstance(result, (ListProxy, DictProxy)):
-        raise recorder.refuse("it returns a list or a dict that it did not make")
-    return result
+    capture = _Call(title, dynamic, dynamic_reads)
+    positional = [capture.argument(value, f"argument {position}") for position, value in enumerate(arguments)]
+    named = {key: capture.argument(value, key) for key, value in keywords.items()}
+    captured: Any = capture.run(function, *positional, **named)
+    return captured
 
 
 def _class_of(leaf: Any, value: Value, classes: dict[Node, type]) -> Any:
     """Return the class of ours that a computed array has: that of the arrays that it was computed from."""
     if isinstance(leaf, NDArrayProxy):
         return FRONT_ENDS["mxnet"]
+    if leaf.front is not None:
+        return leaf.front
     for node in topological([value]):
         cls = classes.get(node)
         if cls is not None and issubclass(cls, Array):

@@ -18,8 +18,9 @@ from minpy.core.switches import switches
 from minpy.jit.floating_point import is_calm
 from minpy.jit.guards import GONE, Names, array_source, different, expression, source
 from minpy.jit.pytrees import Nest, is_named
+from minpy.jit.specialization import AS_WRITTEN
 
-__all__ = ["MISS", "Entry", "make_entry"]
+__all__ = ["AS_WRITTEN", "MISS", "Entry", "make_entry"]
 
 # What an entry returns for a call that its specialization does not hold for.
 MISS = object()
@@ -52,7 +53,15 @@ def make_entry(
         Called with the arrays, those of the arguments and those that were read, where it holds; left out, the
         specialization runs.
     """
-    names = Names(different=different, GONE=GONE, MISS=MISS, TRACES=TRACES, switches=switches, is_calm=is_calm)
+    names = Names(
+        different=different,
+        GONE=GONE,
+        MISS=MISS,
+        AS_WRITTEN=AS_WRITTEN,
+        TRACES=TRACES,
+        switches=switches,
+        is_calm=is_calm,
+    )
     lines: list[str] = []
     variables: list[str] = []
     _unpack(spec.parts[0], "arguments", names, lines, variables)
@@ -74,6 +83,7 @@ def make_entry(
         else:
             lines.append(_miss(f"{variable} is not {names.of(leaf)}"))
     given = list(arrays.values())
+    by_name = dict(zip(variables, leaves, strict=True))
     reading: list[str] = []
     fetched: list[str] = []
     for position, row in enumerate(specialization.arrays_read):
@@ -99,6 +109,9 @@ def make_entry(
     for row in scalars.inputs:
         lines += numbers.lines(row.expression)
         inputs.append(f"{names.of(numpy.array)}({numbers.text(row.expression)}, {names.of(row.dtype)})")
+    for position in specialization.contiguous:
+        text = given[position] if isinstance(by_name[given[position]], numpy.ndarray) else f"{given[position]}._data"
+        lines.append(f"if not {text}.flags.c_contiguous: return AS_WRITTEN")
     modes = ", ".join(map(repr, (switches.array, switches.shape, switches.dtype)))
     lines.append(_miss(f"TRACES or (switches.array, switches.shape, switches.dtype) != ({modes}) or not is_calm()"))
     called = names.of(run or (specialization.call if ours else specialization.run))

@@ -16,7 +16,7 @@ from minpy.capture.scalars import is_dynamic
 from minpy.core.array import FRONT_ENDS, Array
 from minpy.jit.budget import budget_of
 from minpy.jit.capturing import capture_call
-from minpy.jit.entry import MISS, Entry, make_entry
+from minpy.jit.entry import AS_WRITTEN, MISS, Entry, make_entry
 from minpy.jit.guards import GONE
 from minpy.jit.history import History, argument_paths, changed_numbers, described, miss_reason
 from minpy.jit.pytrees import Nest, flatten
@@ -108,6 +108,8 @@ class Specialized:
             key, rows = None, ()
         for entry, specialization in reversed(rows):
             answer = entry(arguments, keywords)
+            if answer is AS_WRITTEN:
+                return self.eager(arguments, keywords)
             if answer is not MISS:
                 self.latest, self._last = entry, specialization
                 self._known.move_to_end(key)
@@ -147,7 +149,7 @@ class Specialized:
             )
         dynamic = self._dynamic.get(spec, frozenset())
         try:
-            captured = capture_call(self.function, self.name, leaves, spec, dynamic, self._dynamic_reads)
+            captured = capture_call(self.function, self.name, arguments, keywords, dynamic, self._dynamic_reads)
         except CaptureRefused as error:
             answer = self.eager(arguments, keywords)  # an error of its own says more
             self.refuse(str(error))
@@ -173,7 +175,7 @@ class Specialized:
             while len(self._known) > _MOST:
                 self._known.popitem(last=False)
             self.latest, self._last = entry, specialization
-        return answer
+        return self.eager(arguments, keywords) if answer is AS_WRITTEN else answer
 
     def refuse(self, reason: str) -> None:
         """Run the function as it is written from now on."""

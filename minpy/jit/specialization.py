@@ -7,18 +7,21 @@ from typing import Any
 
 import numpy
 
+from minpy.backends.protocol import ArgumentMismatch
 from minpy.core.array import FRONT_ENDS, Array, new_array
 from minpy.core.state import state
 from minpy.graph.compiled import Compiled, Known
-from minpy.graph.frame import start
 from minpy.graph.ir import CONSTANT, Value, topological
-from minpy.graph.native.enabling import is_enabled
+from minpy.graph.program import Program
 from minpy.graph.recording import GraphOperator
-from minpy.graph.straight import Straight
 from minpy.jit.capturing import Captured
 from minpy.jit.pytrees import LEAF, unflatten
+from minpy.jit.writes import are_exclusive, store
 
-__all__ = ["Specialization"]
+__all__ = ["AS_WRITTEN", "Specialization"]
+
+# What a specialization returns for a call that is to run as written, and is none that needs another capture.
+AS_WRITTEN = object()
 
 
 class Specialization:
@@ -49,7 +52,9 @@ class Specialization:
         self.count = len(captured.inputs)
         self.scalars = captured.scalars
         nodes = [*captured.inputs, *captured.reads.nodes, *(row.node for row in captured.scalars.inputs)]
+        self.contiguous = captured.contiguous
         self.stores = {head: position for position, head in captured.writes.items()}
+        self._written = sorted(captured.writes)
         self.compiled = Compiled(
             captured.heads, stores={head: nodes[position] for head, position in self.stores.items()}
         )
@@ -61,44 +66,53 @@ class Specialization:
         self._asks_for_training = any(
             node.operator is not None and node.operator.uses_training for node in self.compiled.order
         )
-        self._executable: Straight | None = None
-        self._single = self.outputs[0] if self.spec is LEAF and self.outputs[0].kind == "head" else None
+        self._program: Program | None = None
+        is_single = self.spec is LEAF and self.outputs[0].kind == "head" and not self._written
+        self._single = self.outputs[0] if is_single else None
 
     # -- calls -------------------------------------------------------------------------------------------------------
 
     def run(self, arrays: Sequence[numpy.ndarray]) -> Any:
         """Return what the function returns for NumPy's arrays: of the arguments, then those that were read."""
+        if self._written and not are_exclusive(arrays, self._written):
+            return AS_WRITTEN
+        if not self.compiled.heads:
+            return self._assembled((), arrays)
         raws = arrays if self._in_order else [arrays[source] for source in self.sources]
-        heads: Sequence[Any] | None = None
-        if self._executable is not None and is_enabled():
-            heads = self._executable.forward(raws)
-        if heads is None:
-            heads = self._started(raws)
+        program = self._program or self._found_program(raws)
+        try:
+            heads = program.run(raws)
+        except ArgumentMismatch:
+            heads = program.run([array.copy() for array in raws])
         single = self._single
         if single is not None:
             head = heads[0]
             return head[()] if single.scalar else head
-        return self._assembled(heads, arrays)
+        answer = self._assembled(heads, arrays)
+        if self._written:
+            store(heads, arrays, self.stores)  # last: what fails before runs as written
+        return answer
 
-    def _started(self, raws: Sequence[numpy.ndarray]) -> Sequence[Any]:
-        if not self.compiled.heads:
-            return ()
+    def _found_program(self, raws: Sequence[numpy.ndarray]) -> Program:
         program = self.compiled.program(raws, bool(state.training))
-        heads, _ = start(program, raws)
-        steps = program.steps
-        if program.native is not None and not (self._asks_for_training or steps.refers or steps.states):
-            self._executable = Straight(program)
-        return heads
+        if not (self._asks_for_training or program.steps.refers):
+            self._program = program
+        return program
 
     def call(self, arrays: Sequence[Any]) -> Any:
         """Return what it returns for arrays some of which are ours: recorded on the tape, where they are."""
+        if self._written and not are_exclusive(arrays, self._written):
+            return AS_WRITTEN
         heads: Sequence[Any] = ()
         if self.compiled.heads:
             inputs = [arrays[source] for source in self.sources]
             inputs = [new_array(FRONT_ENDS["numpy"], one) if isinstance(one, numpy.ndarray) else one for one in inputs]
             ours = [array for array in arrays if isinstance(array, Array)]
             heads = self.operator.call(inputs, ours[0])
-        return self._assembled(heads, arrays)
+        answer = self._assembled(heads, arrays)
+        if self._written:
+            store(heads, arrays, self.stores)
+        return answer
 
     def _assembled(self, heads: Sequence[Any], arrays: Sequence[Any], raw: bool = False) -> Any:
         values: list[Any] = []
@@ -140,20 +154,22 @@ class Specialization:
             return None
         raws = [arrays[source] for source in self.sources]
         needed = tuple([place in places for place in range(len(self.compiled.arguments))])
-        program = self.operator.plan(raws, needed).program
-        native = program.native
-        if native is None or program.steps.states or program.steps.refers or self._asks_for_training:
+        program = self.operator.program(raws, needed)
+        if program.steps.states or program.steps.refers or self._asks_for_training or program.executable() is None:
             return None
-        if not all(argument.dtype.kind == "f" for argument in native.arguments[1]):
+        facts = program.facts or {}
+        if not all(facts[value.node].dtype.kind == "f" for value in program.steps.head_gradients):
             return None
-        straight = Straight(program, [(self.compiled.variables[place], raws[place]) for place in places])
+        variables = [self.compiled.variables[place] for place in places]
+        order = [[*program.steps.requests].index(node) for node in variables]
         sources, assembled = self.sources, self._assembled
 
         def run(arrays: Sequence[numpy.ndarray]) -> Any:
-            if not is_enabled():
+            answer = program.run_with_gradients([arrays[source] for source in sources])
+            if answer is None:
                 return NotImplemented
-            answer = straight.gradients([arrays[source] for source in sources])
-            return NotImplemented if answer is None else (assembled(answer[0], arrays, True), answer[1])
+            heads, gradients = answer
+            return assembled(heads, arrays, True), [gradients[place] for place in order]
 
         return run
 

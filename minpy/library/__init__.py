@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from minpy.core.configured import ConfiguredOperator
+from minpy.core.extensions import add_module
 from minpy.library.building import compile, include_dir  # noqa: A004
 from minpy.library.loading import Library, load, loaded
 from minpy.namespaces import listing, missing
 
 __all__ = ["Library", "compile", "include_dir", "load", "loaded"]
 
-ConfiguredOperator.modes_in.append("minpy.library.checking")
+add_module("Operator.check", "minpy.library.checking")
 __dir__ = listing(__all__)
 __getattr__ = missing("minpy.library", "name", __all__)

@@ -5,14 +5,11 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from minpy.custom.calling import Custom
-from minpy.graph.native import updating as _updating
+from minpy.late import late_names
 from minpy.namespaces import listing, missing
-from minpy.ndarray import _internal as _internal
-from minpy.ndarray import contrib, image, linalg, op, random, sparse
 from minpy.ndarray import methods as methods  # installs them
+from minpy.ndarray import random as random
 from minpy.ndarray.creation import arange, array, empty, eye, from_numpy, full, full_like, linspace, ones, zeros
-from minpy.ndarray.decoding import imdecode
 from minpy.ndarray.dlpack import from_dlpack, to_dlpack_for_read, to_dlpack_for_write
 from minpy.ndarray.functions import concatenate, histogram, moveaxis, onehot_encode, reset_arrays, split_v2, waitall
 from minpy.ndarray.ndarray import NDArray
@@ -20,9 +17,6 @@ from minpy.ndarray.saving import load, load_frombuffer, save
 from minpy.ops.registry import OPERATORS as _OPERATORS
 
 globals().update(random.FUNCTIONS)
-globals().update({name: operator for name, operator in _OPERATORS.items() if name not in globals()})
-
-_updating.install()
 
 __all__ = [
     "Custom",
@@ -66,12 +60,27 @@ __all__ = [
 ]
 
 __dir__ = listing(__all__)
-_missing = missing("minpy.nd", "operator", __all__)
+
 # What layers find as `F.np` and `F.npx`: they stand above this module.
-_LATE = {"np": "numpy", "npx": "numpy_extension", "numpy": "numpy", "numpy_extension": "numpy_extension"}
+_ABOVE = {"np": "numpy", "npx": "numpy_extension", "numpy": "numpy", "numpy_extension": "numpy_extension"}
+_INSIDE = ("_internal", "contrib", "image", "linalg", "op", "sparse")
 
 
-def __getattr__(name: str) -> Any:
-    if name in _LATE:
-        return globals().setdefault(name, import_module(f"minpy.{_LATE[name]}"))
-    return _missing(name)
+def _made(name: str) -> Any:
+    if name in _ABOVE:
+        return import_module(f"minpy.{_ABOVE[name]}")
+    if name in _INSIDE:
+        return import_module(f"minpy.ndarray.{name}")
+    if name == "Custom":
+        return import_module("minpy.custom.calling").Custom
+    if name == "imdecode":
+        return import_module("minpy.ndarray.decoding").imdecode
+    return _OPERATORS[name]
+
+
+__getattr__ = late_names(
+    __name__,
+    ["Custom", "imdecode", *_ABOVE, *_INSIDE, *_OPERATORS],
+    _made,
+    missing("minpy.nd", "operator", __all__),
+)

@@ -10,11 +10,13 @@ import numpy as _numpy
 
 from minpy.context import resolve_context as _resolve_context
 from minpy.core.operator import Operator as _Operator
+from minpy.late import late_names
 from minpy.namespaces import listing, missing
 from minpy.ndarray.decoding import _cvcopyMakeBorder, _cvimdecode, _cvimread, _cvimresize
 from minpy.ndarray.ndarray import NDArray as _NDArray
 from minpy.ndarray.placement import place as _place
-from minpy.ops.registry import inner_operators as _inner_operators
+from minpy.ops.registry import OPERATORS as _OPERATORS
+from minpy.ops.registry import inner_names as _inner_names
 
 
 def _making(made: _Operator) -> _Callable[..., _Any]:
@@ -31,12 +33,13 @@ def _making(made: _Operator) -> _Callable[..., _Any]:
     return make
 
 
-_FOUND: dict[str, _Any] = {
-    name: made if made.signature.inputs or made.signature.variadic else _making(made)
-    for name, made in _inner_operators().items()
-}
-globals().update(_FOUND)
+def _made(name: str) -> _Any:
+    made = _OPERATORS[name]
+    return made if made.signature.inputs or made.signature.variadic else _making(made)
 
-__all__ = ["_cvcopyMakeBorder", "_cvimdecode", "_cvimread", "_cvimresize", *_FOUND]
+
+_NAMES = _inner_names()
+
+__all__ = ["_cvcopyMakeBorder", "_cvimdecode", "_cvimread", "_cvimresize", *_NAMES]
 __dir__ = listing(__all__)
-__getattr__ = missing("minpy.nd._internal", "operator", __all__)
+__getattr__ = late_names(__name__, _NAMES, _made, missing("minpy.nd._internal", "operator", __all__))

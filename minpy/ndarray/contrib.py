@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import Any
+
+from minpy.late import late_names
 from minpy.namespaces import listing, missing
-from minpy.ndarray import weight_updates as _weight_updates
 from minpy.ndarray.control_flow import cond, foreach, while_loop
 from minpy.ndarray.finite import isfinite, isinf, isnan
 from minpy.ndarray.random import uniform
 from minpy.ndarray.zipfian import rand_zipfian
-from minpy.ops.registry import operators_under as _operators_under
+from minpy.ops.registry import find_operator as _find_operator
+from minpy.ops.registry import names_under as _names_under
 
-_FOUND = _operators_under("_contrib_")
-_FUNCTIONS = {name: getattr(_weight_updates, name) for name in _weight_updates.__all__}
-globals().update(_FOUND, **_FUNCTIONS)
+_NAMES = _names_under("_contrib_")
+_UPDATES = (
+    "adamw_update",
+    "mp_adamw_update",
+    "multi_adamw_update",
+    "multi_lamb_update",
+    "multi_mp_adamw_update",
+    "multi_mp_lamb_update",
+)
 
 __all__ = [
     "cond",
@@ -23,8 +33,16 @@ __all__ = [
     "rand_zipfian",
     "uniform",
     "while_loop",
-    *_FOUND,
-    *_FUNCTIONS,
+    *_NAMES,
+    *_UPDATES,
 ]
 __dir__ = listing(__all__)
-__getattr__ = missing("minpy.nd.contrib", "operator", __all__)
+
+
+def _made(name: str) -> Any:
+    if name in _UPDATES:
+        return getattr(import_module("minpy.ndarray.weight_updates"), name)
+    return _find_operator(_NAMES[name])
+
+
+__getattr__ = late_names(__name__, __all__, _made, missing("minpy.nd.contrib", "operator", __all__))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from minpy.late import late_names
 from minpy.namespaces import listing, missing
-from minpy.ops.registry import operators_under as _operators_under
+from minpy.ops.registry import find_operator as _find_operator
+from minpy.ops.registry import names_under as _names_under
 
-_FOUND = _operators_under("_image_")
-globals().update(_FOUND)
+_NAMES = _names_under("_image_")
 
-__all__ = [*_FOUND]
+__all__ = [*_NAMES]
 __dir__ = listing(__all__)
-__getattr__ = missing("minpy.nd.image", "operator", __all__)
+__getattr__ = late_names(
+    __name__, _NAMES, lambda name: _find_operator(_NAMES[name]), missing("minpy.nd.image", "operator", __all__)
+)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import MethodType
 from typing import Any
 
 import numpy
@@ -96,6 +97,18 @@ def _comparison(operator: Any, general: Callable[..., Any]) -> Callable[[Any, An
     return lambda self, other: general(operator, self, other)
 
 
+class _LateMethod:
+    """A method that is an operator: it takes its place, as a function, when it is looked up for the first time."""
+
+    def __init__(self, cls: Any, name: str) -> None:
+        self.cls, self.name = cls, name
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        method = _method(OPERATORS[self.name])
+        _set(self.cls, self.name, method)
+        return method if instance is None else MethodType(method, instance)
+
+
 def _method(operator: Operator) -> Callable[..., Any]:
     def method(self: Any, *arguments: Any, **attributes: Any) -> Any:
         return operator(self, *arguments, **attributes)
@@ -115,6 +128,6 @@ install_arithmetic(NDArray, ARITHMETIC)
 install_comparisons(NDArray, COMPARISONS)
 install_floor_division(NDArray)
 for _name in _OPERATORS:
-    _set(NDArray, _name, _method(OPERATORS[_name]))
+    setattr(NDArray, _name, _LateMethod(NDArray, _name))
 for _name, _function in shape_methods.METHODS.items():
     _set(NDArray, _name, _function)

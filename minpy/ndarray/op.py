@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+from minpy.late import late_names
 from minpy.namespaces import listing, missing
 from minpy.ndarray.functions import reset_arrays
 from minpy.ops.registry import OPERATORS as _OPERATORS
 
-_FOUND = {name: made for name, made in _OPERATORS.items() if not name.startswith("_")}
-globals().update(_FOUND)
-
-__all__ = ["reset_arrays", *_FOUND]
+__all__ = ["reset_arrays", *(name for name in _OPERATORS if not name.startswith("_"))]
 __dir__ = listing(__all__)
-__getattr__ = missing("minpy.nd.op", "operator", __all__)
+__getattr__ = late_names(__name__, __all__, _OPERATORS.__getitem__, missing("minpy.nd.op", "operator", __all__))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from minpy.late import late_names
 from minpy.namespaces import listing, missing
 from minpy.ndarray import op
 from minpy.ndarray.sparse_arrays import (
@@ -27,7 +28,6 @@ NAMES = [
     "round", "rsqrt", "sgd_mom_update", "sgd_update", "sigmoid", "sign", "sin", "sinh", "slice", "sqrt", "square",
     "stop_gradient", "subtract", "sum", "tan", "tanh", "trunc", "where", "zeros_like",
 ]  # fmt: skip
-globals().update({name: _OPERATORS[name] for name in NAMES if name in _OPERATORS})
 
 __all__ = [
     "BaseSparseNDArray",
@@ -42,4 +42,4 @@ __all__ = [
     *(name for name in NAMES if name in _OPERATORS),
 ]
 __dir__ = listing(__all__)
-__getattr__ = missing("minpy.nd.sparse", "operator", __all__)
+__getattr__ = late_names(__name__, __all__, _OPERATORS.__getitem__, missing("minpy.nd.sparse", "operator", __all__))

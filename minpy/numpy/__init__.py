@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as _numpy
 
+from minpy.core.extensions import extension as _extension
+from minpy.core.extensions import is_provided as _is_provided
 from minpy.namespaces import listing as _listing
 from minpy.namespaces import missing as _missing
 from minpy.numpy import arguments as _arguments
@@ -67,10 +69,6 @@ __all__ = sorted({*_OWN, *_generated})
 __dir__ = _listing(__all__)
 
 
-# What MinPy's programs call here: its policies, see `minpy.numpy.mocking`.
-_OF_POLICIES = ("generate_attrs", "policy", "record_op_stat", "set_policy", "show_op_stat")
-
-
 def __getattr__(name: str) -> Any:
     if name in _restored.TYPES:
         return _restored.TYPES[name]
@@ -78,8 +76,6 @@ def __getattr__(name: str) -> Any:
         from minpy.numpy import of_minpy
 
         return getattr(of_minpy, name)
-    if name in _OF_POLICIES:
-        from minpy.numpy import mocking
-
-        return getattr(mocking.NUMPY, name)
+    if _is_provided(f"minpy.numpy.{name}"):  # what MinPy's programs call here: its policies
+        return _extension(f"minpy.numpy.{name}")
     return _missing("minpy.numpy", "function", __all__)(name)

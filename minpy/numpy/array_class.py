@@ -17,6 +17,7 @@ from minpy.core.operator import Operator
 from minpy.ndarray.methods import ARITHMETIC, install_arithmetic, install_comparisons
 from minpy.ndarray.ndarray import NDArray
 from minpy.ndarray.placement import place
+from minpy.numpy_table.table import METHODS
 
 __all__ = ["ndarray"]
 
@@ -204,40 +205,6 @@ for _name, _ufunc in SIGNS.items():
     _set(f"__{_name}__", _sign(_ufunc))
     if _ufunc.nin == 2:
         _set(f"__r{_name}__", _sign(_ufunc, reflected=True))
-
-METHODS = {
-    name: getattr(numpy, name)
-    for name in [
-        "all",
-        "any",
-        "argmax",
-        "argmin",
-        "argsort",
-        "clip",
-        "conj",
-        "cumprod",
-        "cumsum",
-        "diagonal",
-        "dot",
-        "max",
-        "mean",
-        "min",
-        "nonzero",
-        "prod",
-        "ravel",
-        "repeat",
-        "round",
-        "searchsorted",
-        "sort",
-        "squeeze",
-        "std",
-        "sum",
-        "swapaxes",
-        "take",
-        "trace",
-        "var",
-    ]
-}
 
 for _name, _function in METHODS.items():
     _set(_name, _method(_function))

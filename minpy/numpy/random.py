@@ -13,6 +13,7 @@ import numpy
 from minpy.context import Context
 from minpy.core.array import raw_of
 from minpy.core.errors import ArgumentError
+from minpy.core.extensions import extension, is_provided
 from minpy.core.followed import holds_followed
 from minpy.core.state import TRACES, tracing
 from minpy.core.switches import default_float
@@ -115,10 +116,8 @@ if TYPE_CHECKING:  # those
 else:
 
     def __getattr__(name):
-        if name in ("generate_attrs", "policy", "record_op_stat", "set_policy", "show_op_stat"):
-            from minpy.numpy import mocking
-
-            return getattr(mocking.RANDOM, name)
+        if is_provided(f"minpy.numpy.random.{name}"):  # MinPy's policies
+            return extension(f"minpy.numpy.random.{name}")
         return missing("minpy.numpy.random", "function", __all__)(name)
 
 

@@ -13,6 +13,8 @@ from minpy.bridge.lists import has_lists, with_arrays
 from minpy.bridge.protocols import autograd_version
 from minpy.core.array import Array, new_array
 from minpy.numpy.array_class import ndarray
+from minpy.numpy_table.refused import SETTINGS
+from minpy.numpy_table.table import row_of
 
 __all__ = ["wrap_function", "wrap_result", "wrapped_namespace"]
 
@@ -60,10 +62,6 @@ def wrap_function(function: Callable[..., Any], name: str, module: str = "numpy"
     return wrapper
 
 
-# They open files, inspect NumPy itself, or make sense on NumPy's own arrays only: offered as they are.
-_AS_THEY_ARE = {"errstate", "geterr", "seterr", "printoptions", "set_printoptions", "get_printoptions", "broadcast"}
-
-
 def wrapped_namespace(source: Any, module: str, skip: Iterable[str] = ()) -> dict[str, Any]:
     """Return the public names of a NumPy module: functions wrapped; classes, dtypes and constants as they are.
 
@@ -79,7 +77,10 @@ def wrapped_namespace(source: Any, module: str, skip: Iterable[str] = ()) -> dic
         value = known.get(name)
         if name not in known or inspect.ismodule(value):
             continue
-        wrappable = callable(value) and not inspect.isclass(value) and name not in _AS_THEY_ARE
+        wrappable = callable(value) and not inspect.isclass(value)
+        if wrappable:
+            row = row_of(value)
+            wrappable = row is None or row.reason != SETTINGS  # those are offered as they are
         if wrappable and value not in wrapped:
             own = getattr(value, "__name__", name)
             wrapped[value] = wrap_function(value, own if own in names and known.get(own) is value else name, module)

@@ -6,11 +6,12 @@ The operators are those of `minpy.nd`, under MXNet's names for them here. Result
 from __future__ import annotations
 
 import os
-from importlib import import_module
 from typing import Any
 
 from minpy.context import Context, cpu, cpu_pinned, current_context, gpu, num_gpus
 from minpy.core.errors import ContextError
+from minpy.core.extensions import extension as _extension
+from minpy.core.extensions import is_provided as _is_provided
 from minpy.core.switches import (
     is_np_array,
     is_np_default_dtype,
@@ -24,6 +25,7 @@ from minpy.core.switches import (
     use_np_array,
     use_np_shape,
 )
+from minpy.late import late_names as _late_names
 from minpy.namespaces import listing as _listing
 from minpy.namespaces import missing as _missing
 from minpy.ndarray.functions import waitall
@@ -37,9 +39,6 @@ from minpy.numpy_extension.functions import function_of as _function_of
 from minpy.ops.numpy.extension_names import OPERATOR_NAMES as _OPERATOR_NAMES
 from minpy.ops.random.generator import seed
 from minpy.ops.registry import OPERATORS as _OPERATORS
-
-_FOUND = {name: _function_of(name, kind) for name, kind in _OPERATOR_NAMES.items() if kind in _OPERATORS}
-globals().update(_FOUND)
 
 
 def save(file: str | os.PathLike[str], arr: Any) -> None:
@@ -132,12 +131,15 @@ __all__ = [
     "use_np_array",
     "use_np_shape",
     "waitall",
-    *_FOUND,
+    *(name for name, kind in _OPERATOR_NAMES.items() if kind in _OPERATORS),
 ]
 __dir__ = _listing(__all__)
 
 
-def __getattr__(name: str) -> Any:
-    if name == "get_cuda_compute_capability":  # which MXNet has here, too
-        return import_module("minpy.util").get_cuda_compute_capability
+def _otherwise(name: str) -> Any:
+    if _is_provided(f"minpy.numpy_extension.{name}"):
+        return _extension(f"minpy.numpy_extension.{name}")
     return _missing("minpy.npx", "function", __all__)(name)
+
+
+__getattr__ = _late_names(__name__, __all__, lambda name: _function_of(name, _OPERATOR_NAMES[name]), _otherwise)

@@ -12,6 +12,8 @@ import numpy
 from minpy.core.attributes import Signature
 from minpy.core.errors import ArgumentError, nearest
 from minpy.core.operator import Operator
+from minpy.late import LateTable
+from minpy.ops.index import DEFINED_IN, IMPLEMENTED_IN
 from minpy.ops.inference.partial_shapes import broadcasting, same_shape
 from minpy.ops.inference.rules import computed
 from minpy.ops.ufunc import UnaryUfunc
@@ -22,21 +24,44 @@ __all__ = [
     "OPERATORS",
     "PREFIXES",
     "find_operator",
-    "inner_operators",
+    "inner_names",
     "known_operator",
+    "names_under",
     "operator",
-    "operators_under",
 ]
 
-# By MXNet's name, aliases included: what `nd.X` and `sym.X` offer.
-OPERATORS: dict[str, Operator] = {}
+
+def _defined(name: str) -> Operator:
+    """Import the module that defines an operator, and return the operator, which has entered itself."""
+    import_module(f"minpy.ops.{DEFINED_IN[name]}")
+    return vars(dict)["__getitem__"](OPERATORS, name)
+
+
+class _Functions(dict[Any, Any]):
+    """By NumPy function, the operator that it is, whose module is imported when it is asked for; None if it is none."""
+
+    def __missing__(self, function: Any) -> Any:
+        module = IMPLEMENTED_IN.get(getattr(function, "__name__", ""))
+        if module is None:
+            return None
+        import_module(f"minpy.ops.{module}")
+        return super().get(function)
+
+    def get(self, function: Any, default: Any = None) -> Any:
+        """Return the operator that a function is, or the default."""
+        known = self[function]
+        return default if known is None else known
+
+
+# By MXNet's name, aliases included: what `nd.X` and `sym.X` offer. The module of each is imported at the first look-up.
+OPERATORS: LateTable[Operator] = LateTable(DEFINED_IN, _defined)
 # What the names of operators begin with that stand in modules of their own: `_linalg_det` is `nd.linalg.det`.
 PREFIXES = ("_contrib_", "_image_", "_linalg_")
 # By name, what only graphs of NumPy's functions have: made when the first of them is looked for.
 LATE_OPERATORS: dict[str, Operator] = {}
 _LATE_PREFIXES = ("_np_", "_npi_", "_npx_", "minpy:np.")
 # By NumPy function: what `np.f(x)` means for an array that NumPy's protocols hand to us.
-FUNCTIONS: dict[Any, Any] = {}
+FUNCTIONS: dict[Any, Any] = _Functions()
 
 
 def operator(
@@ -170,11 +195,11 @@ def known_operator(name: str) -> Operator | None:
     return found
 
 
-def operators_under(prefix: str) -> dict[str, Operator]:
-    """Return the operators whose names begin with a prefix, by the rest of their names."""
-    return {name.removeprefix(prefix): made for name, made in OPERATORS.items() if name.startswith(prefix)}
+def names_under(prefix: str) -> dict[str, str]:
+    """Return the names of operators that begin with a prefix, by the rest of them."""
+    return {name.removeprefix(prefix): name for name in OPERATORS if name.startswith(prefix)}
 
 
-def inner_operators() -> dict[str, Operator]:
-    """Return the operators that MXNet keeps to itself, by name: those of `nd._internal`."""
-    return {name: made for name, made in OPERATORS.items() if name.startswith("_") and not name.startswith(PREFIXES)}
+def inner_names() -> list[str]:
+    """Return the names of the operators that MXNet keeps to itself: those of `nd._internal`."""
+    return [name for name in OPERATORS if name.startswith("_") and not name.startswith(PREFIXES)]

@@ -21,10 +21,10 @@ from minpy.core.base import BaseOperator
 from minpy.core.configured import OperatorFamily
 from minpy.core.exchanging import Exchange
 from minpy.custom.operator import PropOperator
-from minpy.graph.frame import Frame
+from minpy.graph.frame import Frame, start
 from minpy.graph.gradient import PullBack
 from minpy.graph.ir import CONSTANT, Node
-from minpy.graph.straight import Straight
+from minpy.graph.program import Program
 from minpy.ndarray import NDArray, methods
 from minpy.numpy.array_class import ndarray as numpy_ndarray
 from minpy.ops.optimizer.updates import Update
@@ -78,8 +78,9 @@ def install(eager: bool, programs: bool) -> None:
     if eager or programs:
         _exchange.put(PropOperator, "_run", _timed_method)
     if programs:
-        _exchange.put(Straight, "native_of", lambda _: lambda straight, runner: None)  # calls go through frames
-        _exchange.put(Frame, "_forward", _timed_forward)
+        _exchange.put(Program, "run", lambda _: _run_by_frame)
+        _exchange.put(Program, "run_with_gradients", lambda _: lambda program, arrays: None)  # callers take frames
+        _exchange.put(Frame, "forward", _timed_forward)
         _exchange.put(Frame, "backward", _timed_backward)
 
 
@@ -211,8 +212,12 @@ class _Steps:
         self._start = perf_counter_ns()
 
 
+def _run_by_frame(program: Program, arrays: Any, out: Any = ()) -> Any:
+    return start(program, arrays)[0]
+
+
 def _timed_forward(function: Any) -> Any:
-    def forward(frame: Frame, observer: Any) -> Any:
+    def forward(frame: Frame, observer: Any = None) -> Any:
         start = perf_counter_ns()
         heads = function(frame, _Steps(observer))
         if LOG.running:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from minpy.core.operator import Operator
+from minpy.late import late_names
 from minpy.namespaces import listing, missing
 from minpy.ndarray.methods import METHODS
 from minpy.ops.registry import OPERATORS
@@ -67,16 +67,15 @@ __all__ = [
 ]
 
 install(METHODS)
-Operator.modes_in.extend(["minpy.ndarray.checking", "minpy.symbol.checking"])
 
-globals().update({kind: function for kind, function in _FUNCTIONS.items() if kind not in globals()})
 __dir__ = listing(__all__)
-_missing = missing("minpy.sym", "operator", __all__)
+
 # NumPy's functions on symbols: most programs have none.
-_LATE = {"np": "numpy", "npx": "numpy_extension", "numpy": "numpy", "numpy_extension": "numpy_extension"}
+_OF_NUMPY = {"np": "numpy", "npx": "numpy_extension", "numpy": "numpy", "numpy_extension": "numpy_extension"}
 
 
-def __getattr__(name: str) -> Any:
-    if name in _LATE:
-        return globals().setdefault(name, import_module(f"minpy.symbol.{_LATE[name]}"))
-    return _missing(name)
+def _made(name: str) -> Any:
+    return import_module(f"minpy.symbol.{_OF_NUMPY[name]}") if name in _OF_NUMPY else _FUNCTIONS[name]
+
+
+__getattr__ = late_names(__name__, [*_OF_NUMPY, *_FUNCTIONS], _made, missing("minpy.sym", "operator", __all__))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from minpy.late import late_names
 from minpy.namespaces import listing, missing
-from minpy.ops.registry import inner_operators as _inner_operators
+from minpy.ops.registry import inner_names as _inner_names
 from minpy.symbol.functions import FUNCTIONS as _FUNCTIONS
 
-__all__ = [*_inner_operators()]
-globals().update({name: _FUNCTIONS[name] for name in __all__})
+__all__ = _inner_names()
 __dir__ = listing(__all__)
-__getattr__ = missing("minpy.sym._internal", "operator", __all__)
+__getattr__ = late_names(__name__, __all__, _FUNCTIONS.__getitem__, missing("minpy.sym._internal", "operator", __all__))

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy
 
+from minpy.backends.native.machine import llvm
+from minpy.backends.switches import disabled, is_enabled
 from minpy.checking.case import Arrays, Case
 from minpy.checking.modes import Unsupported, register_mode
 from minpy.context import CPU
 from minpy.core.array import new_array
 from minpy.core.errors import DTypeError, ShapeError
 from minpy.core.state import state
-from minpy.graph.native.enabling import disabled, is_enabled
-from minpy.graph.native.machine import llvm
 from minpy.ndarray.ndarray import NDArray
 from minpy.ops.registry import OPERATORS
 from minpy.symbol.composing import compose, var

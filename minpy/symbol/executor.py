@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
+from minpy.backends.switches import is_enabled
 from minpy.context import Context
 from minpy.core.array import Memory, as_raw, memory_of, note_write, note_written
 from minpy.core.errors import ArgumentError, ArgumentValueError, DTypeError, MXNetError, ShapeError, describe, nearest
@@ -16,7 +17,6 @@ from minpy.graph.frame import Frame, start
 from minpy.graph.interpreting import ObservedName, Observer
 from minpy.graph.ir import CONSTANT, Node, Value
 from minpy.graph.lowering import merged
-from minpy.graph.native.enabling import is_enabled
 from minpy.graph.parameters import layer_parameters
 from minpy.graph.program import Program
 from minpy.graph.timing import profile
@@ -30,7 +30,7 @@ from minpy.symbol.sharing import Shared
 from minpy.symbol.symbol import Symbol
 
 if TYPE_CHECKING:
-    from minpy.graph.native.explaining import Explanations
+    from minpy.backends.explanation import Explanations
 
 __all__ = ["Executor", "missing_text"]
 
@@ -354,8 +354,8 @@ class Executor:
             if array is not None
         }
         runs: Any
-        if program.native is not None and is_enabled():
-            from minpy.graph.native.timing import profile_native  # it compiles every kernel alone
+        if is_enabled() and program.executable("native") is not None:
+            from minpy.backends.native.timing import profile_native  # it compiles every kernel alone
 
             runs = profile_native(program, self._raws(), heads, spare, repeat)
         else:

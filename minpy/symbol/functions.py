@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from minpy.ops.registry import OPERATORS, operators_under
+from minpy.late import LateTable, late_names
+from minpy.namespaces import missing
+from minpy.ops.registry import OPERATORS, names_under
 from minpy.symbol.composing import compose, shown_signature
 from minpy.symbol.creation import with_numbers
 from minpy.symbol.symbol import Symbol
 
-__all__ = ["FUNCTIONS", "function_of", "functions_under"]
+__all__ = ["FUNCTIONS", "function_of", "late_functions"]
 
 
 # What nodes without a name are called after, where that is not the function's name: MXNet's makes another operator.
@@ -44,9 +46,26 @@ def function_of(kind: str, name: str | None = None, module: str = "minpy.symbol"
 
 
 # By the operators' names.
-FUNCTIONS: dict[str, Callable[..., Symbol]] = {kind: with_numbers(kind, function_of(kind)) for kind in OPERATORS}
+FUNCTIONS: LateTable[Callable[..., Symbol]] = LateTable(OPERATORS, lambda kind: with_numbers(kind, function_of(kind)))
 
 
-def functions_under(prefix: str, module: str) -> dict[str, Callable[..., Symbol]]:
-    """Return the functions of a module for the operators whose names begin with a prefix, by the rest of the names."""
-    return {name: function_of(f"{prefix}{name}", name, module) for name in operators_under(prefix)}
+def late_functions(module: str, called: str, prefix: str, names: Iterable[str]) -> Callable[[str], Any]:
+    """Let a module have functions for operators whose names begin with a prefix; return its `__getattr__`.
+
+    Parameters
+    ----------
+    module : str
+        Its full name.
+    called : str
+        What messages call it: `minpy.sym.linalg`.
+    prefix : str
+    names : iterable of str
+        All names of the module, without the prefix.
+    """
+    functions = names_under(prefix)
+    return late_names(
+        module,
+        functions,
+        lambda name: function_of(functions[name], name, module),
+        missing(called, "operator", names),
+    )

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from minpy.namespaces import listing, missing
-from minpy.symbol.functions import functions_under as _functions_under
+from minpy.namespaces import listing
+from minpy.ops.registry import names_under as _names_under
+from minpy.symbol.functions import late_functions as _late_functions
 
-_FOUND = _functions_under("_image_", __name__)
-globals().update(_FOUND)
-
-__all__ = [*_FOUND]
+__all__ = [*_names_under("_image_")]
 __dir__ = listing(__all__)
-__getattr__ = missing("minpy.sym.image", "operator", __all__)
+__getattr__ = _late_functions(__name__, "minpy.sym.image", "_image_", __all__)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from minpy.late import late_names
 from minpy.namespaces import listing, missing
 from minpy.ndarray.sparse import NAMES as _NAMES
 from minpy.symbol.functions import FUNCTIONS as _FUNCTIONS
 
 __all__ = [name for name in _NAMES if name in _FUNCTIONS]
-globals().update({name: _FUNCTIONS[name] for name in __all__})
 __dir__ = listing(__all__)
-__getattr__ = missing("minpy.sym.sparse", "operator", __all__)
+__getattr__ = late_names(__name__, __all__, _FUNCTIONS.__getitem__, missing("minpy.sym.sparse", "operator", __all__))

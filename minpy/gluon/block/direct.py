@@ -11,6 +11,9 @@ from typing import Any
 
 import numpy
 
+from minpy.backends.native.arguments import is_singular
+from minpy.backends.protocol import ArgumentMismatch
+from minpy.backends.switches import is_enabled
 from minpy.core.array import FRONT_ENDS, Array, new_array
 from minpy.core.state import TRACES, state, tracing
 from minpy.core.switches import is_np_array
@@ -18,10 +21,7 @@ from minpy.gluon.block.cached_graph import CachedGraph
 from minpy.gluon.block.changes import forbidden, of_numpy
 from minpy.gluon.block.graphs import Graphs
 from minpy.gluon.block.guards import Guards
-from minpy.graph.native.arguments import is_singular
-from minpy.graph.native.enabling import is_enabled
 from minpy.graph.program import Program
-from minpy.graph.straight import Straight
 
 __all__ = ["NOT_GONE", "Direct", "Directs"]
 
@@ -48,8 +48,8 @@ class Direct:
     """
 
     __slots__ = (
-        "_captured", "_changes", "_graph", "_guards", "_kinds", "_modes", "_places", "_rebuild", "_sources", "_steps",
-        "_stored", "_straight", "_types", "_unread",
+        "_captured", "_changes", "_graph", "_guards", "_kinds", "_modes", "_order", "_places", "_program", "_rebuild",
+        "_sources", "_steps", "_stored", "_types", "_unread",
     )  # fmt: skip
 
     def __init__(
@@ -83,9 +83,10 @@ class Direct:
         self._sources = tuple(graph.sources)
         self._captured = any(type(source) is not int for source in graph.sources)
         self._kinds = [(array.shape, array.dtype) for array in arrays]
-        positions = _positions(graph)
-        places = [positions.index(position) for position in wanted]
-        self._straight = Straight(program, [(graph.compiled.variables[place], arrays[place]) for place in places])
+        self._program = program
+        # Gradients are computed in the order of the variables.
+        order = [position for position in _positions(graph) if position in wanted]
+        self._order = [order.index(position) for position in wanted]
 
     def arrays_of(self, arguments: Sequence[Any], guards: Guards | None) -> list[numpy.ndarray] | None:
         """Return the arrays of all variables; None where a call has to go the long way.
@@ -119,12 +120,13 @@ class Direct:
                 return None
         if not guards.hold() or not steps.is_current():
             return None
-        return [*steps.with_captured(raws)] if steps.refers else raws
+        return raws
 
     def forward(self, arrays: Sequence[numpy.ndarray]) -> Any:
         """Return what the function returns, raw; `NOT_GONE` if there is no native code."""
-        heads = self._straight.forward(arrays)
-        if heads is None:
+        try:
+            heads = self._program.run(arrays)
+        except ArgumentMismatch:
             return NOT_GONE
         if self._changes is None:
             return self._answer(heads)
@@ -138,8 +140,8 @@ class Direct:
 
     def gradients(self, arrays: Sequence[numpy.ndarray]) -> tuple[Any, list[numpy.ndarray]] | None:
         """Return (what the function returns, the gradients of its sum); None if there is no native code."""
-        found = self._straight.gradients(arrays)
-        return None if found is None else (self._answer(found[0]), found[1])
+        found = self._program.run_with_gradients(arrays)
+        return None if found is None else (self._answer(found[0]), [found[1][place] for place in self._order])
 
     def _answer(self, heads: Sequence[Any]) -> Any:
         """Return heads as the function returns them: arrays, and scalars for those without axes."""
@@ -239,12 +241,13 @@ class Directs:
             needed = tuple([position in wanted for position in positions[: len(graph.compiled.arguments)]])
             if sum(needed) != len(wanted):
                 return None
-        program = graph.operator.plan(raws, needed).program
+        program = graph.operator.program(raws, needed)
         if program.steps.states:  # which calls move, and that is noted
             return None
-        if program.native is None:
-            return NotImplemented if program.compiles else None
-        if wanted and not all(argument.dtype.kind == "f" for argument in program.native.arguments[1]):
+        if program.executable() is None:
+            return NotImplemented if program.may_improve else None
+        facts = program.facts or {}
+        if wanted and not all(facts[value.node].dtype.kind == "f" for value in program.steps.head_gradients):
             return None
         return Direct(graph, guards, program, raws, arguments, wanted)
 

@@ -41,7 +41,7 @@ from minpy.ops.nn.data_axes import wrong_axes
 from minpy.symbol import Symbol
 
 if TYPE_CHECKING:
-    from minpy.graph.native.explaining import Explanations
+    from minpy.backends.explanation import Explanations
 
 __all__ = ["HybridBlock"]
 
@@ -377,7 +377,7 @@ class HybridBlock(Block):
         >>> print(net.explain())  # doctest: +ELLIPSIS
         dense_fwd (prediction, without gradients): Python, because it has not run often enough: ...
         """
-        from minpy.graph.native.explaining import Explanations  # nobody who only runs blocks needs it
+        from minpy.backends.explanation import Explanations  # nobody who only runs blocks needs it
 
         if not self._graphs:
             raise ArgumentError(

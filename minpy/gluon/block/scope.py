@@ -4,16 +4,29 @@ from __future__ import annotations
 
 from functools import partial
 from operator import methodcaller
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from minpy.core.state import ThreadValues, leaving
 from minpy.gluon.parameter import ParameterDict
 from minpy.symbol.naming import Prefix, current_names, naming
 
-if TYPE_CHECKING:
-    from minpy.gluon.block.block import Block
-
 __all__ = ["_BlockScope"]
+
+
+class Named(Protocol):
+    """A block, as far as a scope knows it."""
+
+    _empty_prefix: bool
+
+    @property
+    def prefix(self) -> str:
+        """What the names of its parameters begin with."""
+        ...
+
+    @property
+    def params(self) -> ParameterDict:
+        """Its own parameters."""
+        ...
 
 
 class _Current(ThreadValues):
@@ -31,7 +44,7 @@ class _BlockScope:
     block : Block
     """
 
-    def __init__(self, block: Block) -> None:
+    def __init__(self, block: Named) -> None:
         self._block = block
         self._counts: dict[str, int] = {}
 

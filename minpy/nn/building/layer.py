@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy
 
 from minpy.core.array import Array
 from minpy.core.errors import ArgumentError, nearest
 from minpy.nn import init as init_rules
-from minpy.nn.building.module import Module
+from minpy.nn.building.module import Module, Owner
 from minpy.nn.building.named import function_named
-
-if TYPE_CHECKING:
-    from minpy.nn.building.model import Model
 
 __all__ = ["Config", "Layer", "Shape"]
 
@@ -82,7 +79,7 @@ class Layer(Module):
         for local, known in (*self._global.items(), *((f"_{local}", known) for local, known in aux.items())):
             setattr(self, local, known)
         self._global |= aux
-        self._model: Model | None = None
+        self._model: Owner | None = None
         self._mode = "training"
         self._init_configs = {known: self._get_default_init_config(local) for local, known in self._global.items()}
         self._update_configs: dict[str, Config] = {known: {} for known in self._param_names}
@@ -171,7 +168,7 @@ class Layer(Module):
     def _get_aux_params(self, *aux_param_names: str) -> tuple[Any, ...]:
         return tuple(map(self._get_aux_param, aux_param_names))
 
-    def _parts(self) -> Model:
+    def _parts(self) -> Owner:
         if self._model is None:
             raise ArgumentError(f"{self._name} is no part of a model, which has its parameters.")
         return self._model
@@ -202,6 +199,6 @@ class Layer(Module):
         """Behave as in prediction from now on."""
         self._mode = "inference"
 
-    def _affiliate_to(self, model: Model) -> None:
+    def _affiliate_to(self, model: Owner) -> None:
         self._model = model
         model.update_configs.update(self._update_configs)

@@ -5,16 +5,25 @@ from __future__ import annotations
 import itertools
 import operator
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 from minpy.core.errors import ArgumentError
 
-if TYPE_CHECKING:
-    from minpy.nn.building.model import Model
-
-__all__ = ["Add", "Binary", "Container", "Module", "Mul", "Parallel", "Sequential", "Sub"]
+__all__ = ["Add", "Binary", "Container", "Module", "Mul", "Owner", "Parallel", "Sequential", "Sub"]
 
 _counters: dict[str, Iterator[int]] = {}
+
+
+class Owner(Protocol):
+    """A model, as its modules know it: what holds their parameters and what says how these are updated."""
+
+    params: dict[str, Any]
+    aux_params: dict[str, Any]
+    update_configs: dict[str, dict[str, Any]]
+
+    def _adopt(self, module: Module) -> None: ...
+
+    def _made(self, name: str) -> None: ...
 
 
 class Module:
@@ -83,7 +92,7 @@ class Module:
         """Return the modules directly inside."""
         return []
 
-    def _affiliate_to(self, model: Model) -> None:
+    def _affiliate_to(self, model: Owner) -> None:
         """Become a part of a model."""
         for module in self._inner():
             module._affiliate_to(model)
@@ -134,7 +143,7 @@ class Sequential(Container):
     def __init__(self, *args: Module, name: str | None = None) -> None:
         super().__init__(name)
         self._modules: list[Module] = []
-        self._model: Model | None = None
+        self._model: Owner | None = None
         for module in args:
             self.append(module)
 
@@ -182,7 +191,7 @@ class Sequential(Container):
     def _inner(self) -> list[Module]:
         return self._modules
 
-    def _affiliate_to(self, model: Model) -> None:
+    def _affiliate_to(self, model: Owner) -> None:
         self._model = model
         super()._affiliate_to(model)
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from minpy.core.errors import ArgumentError, describe
+from minpy.numpy_table.table import row_of
 from minpy.ops.inference.rules import numbered
 from minpy.ops.numpy.named import named
 
@@ -28,34 +29,16 @@ _TYPED = {
     for kind in "? i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 c8 c16".split()  # noqa: SIM905
 }
 
-# They read or write files, look at types and settings, take or return what is no array, or make arrays of numbers only.
-_NO_OPERATORS = frozenset(
-    """
-    add_docstring add_newdoc add_newdoc_ufunc alen apply_along_axis apply_over_axes arange array array2string
-    array_repr array_str asanyarray asarray asarray_chkfinite ascontiguousarray asfortranarray asmatrix asscalar
-    bartlett base_repr binary_repr blackman block bmat broadcast_shapes busday_count busday_offset busdaycalendar
-    byte_bounds can_cast cast common_type compare_chararrays copyto datetime_as_string datetime_data deprecate
-    deprecate_with_doc diag_indices disp einsum_path empty errstate eye fastCopyAndTranspose fftfreq fill_diagonal
-    find_common_type format_float_positional format_float_scientific from_dlpack frombuffer fromfile fromfunction
-    fromiter frompyfunc fromregex fromstring full genfromtxt geomspace get_array_wrap get_include get_printoptions
-    getbufsize geterr geterrcall hamming hanning identity indices info is_busday iscomplexobj isdtype isfortran
-    isrealobj isscalar issctype issubclass_ issubdtype issubsctype iterable ix_ kaiser linspace load loadtxt
-    logspace lookfor mask_indices matmul_impl maximum_sctype may_share_memory min_scalar_type mintypecode ndim
-    nested_iters obj2sctype ones piecewise place printoptions promote_types put put_along_axis putmask
-    ravel_multi_index recfromcsv recfromtxt require result_type rfftfreq safe_eval save savetxt savez
-    savez_compressed sctype2char set_numeric_ops set_printoptions set_string_function setbufsize seterr seterrcall
-    shape shares_memory show_config show_runtime size source test tracemalloc_domain tri tril_indices triu_indices
-    typename vectorize who zeros
-    """.split()  # noqa: SIM905
-)
-
 
 def functions_of(module: Any, prefix: str = "") -> dict[str, Callable[..., Any]]:
     """Return the functions of one of NumPy's modules that are functions of arrays, by their names in `minpy.np`."""
     found = {}
     for name in [*getattr(module, "__all__", dir(module)), *(("abs", "max", "min", "round") if module is np else ())]:
         value = vars(module).get(name)
-        if name.startswith("_") or name in _NO_OPERATORS or not callable(value) or inspect.isclass(value):
+        if name.startswith("_") or not callable(value) or inspect.isclass(value):
+            continue
+        row = row_of(value)
+        if row is not None and not row.has_operator:
             continue
         found[f"{prefix}{name}"] = value
     return found

@@ -7,24 +7,20 @@ from typing import Any
 
 import numpy as np
 
+from minpy.numpy_table.table import functions
 from minpy.ops.inference.partial_shapes import broadcasting, same_shape
 from minpy.ops.numpy.named import elementwise, named
 
 __all__ = ["REFLECTED", "WITH_NUMBERS", "number_of"]
 
-_UNARY = (
-    "absolute arccos arccosh arcsin arcsinh arctan arctanh cbrt ceil cos cosh degrees exp expm1 floor isfinite isinf "
-    "isnan log log10 log1p log2 logical_not negative radians reciprocal rint sign sin sinh sqrt square tan tanh trunc"
-)
-_ZERO = {"ceil", "floor", "isfinite", "isinf", "isnan", "logical_not", "rint", "sign", "trunc"}
-
-for _name in _UNARY.split():
-    elementwise(
-        f"_npi_{_name}",
-        getattr(np, _name),
-        zero=_name in _ZERO,
-        dtype="bool" if _name.startswith(("is", "logical")) else "computed",
-    )
+for _ufunc, _row in functions("ufunc"):
+    if _row.mxnet == f"_npi_{_row.name}":
+        elementwise(
+            _row.mxnet,
+            _ufunc,
+            zero=_row.gradient == "zero",
+            dtype="bool" if _row.name.startswith(("is", "logical")) else "computed",
+        )
 elementwise("_npi_bitwise_not", np.bitwise_not, zero=True)
 
 

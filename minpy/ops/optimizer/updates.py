@@ -24,6 +24,7 @@ from minpy.core.errors import (
     in_place_of,
     operator_error,
 )
+from minpy.core.extensions import extension
 from minpy.core.nodes import Leaf
 from minpy.core.operator import Operator
 from minpy.core.state import state
@@ -97,6 +98,13 @@ def rescaled(
         out += work
 
 
+def _found_natively(update: Update, *arguments: Any) -> bool:
+    """Find what makes steps natively, in the layer above, for the first of them and for all that follow."""
+    natively: Callable[..., bool] = extension("Update.natively")
+    Update.natively = staticmethod(natively)
+    return natively(update, *arguments)
+
+
 class Update(Operator):
     """An operator that changes its states in place, and writes the new weight into `out`, without a copy in between.
 
@@ -127,7 +135,7 @@ class Update(Operator):
 
     # `natively(update, raws, attributes)` makes a step of a large weight in place, and tells whether it could. With the
     # rates of several weights, `raws` are what is given for one after the other.
-    natively: ClassVar[Callable[..., bool] | None] = None
+    natively: ClassVar[Callable[..., bool]] = staticmethod(_found_natively)
 
     def __init__(
         self,
@@ -269,7 +277,7 @@ class Update(Operator):
     ) -> bool:
         """Change weights by native code, and tell whether that was done; if not, nothing has been."""
         natively = Update.natively
-        if natively is None or not self.is_one_step:
+        if not self.is_one_step:
             return False
         try:
             raws = [one._data for row in rows for one in row]
@@ -345,7 +353,7 @@ class Update(Operator):
     def apply(self, out: np.ndarray, raws: Sequence[Any], attributes: dict[str, Any]) -> None:
         """Run `step` on the arrays, with what it needs in one dtype, block by block where they are large."""
         natively = Update.natively
-        if natively is not None and out.size >= _LARGE and out is raws[0] and natively(self, raws, attributes):
+        if out.size >= _LARGE and out is raws[0] and natively(self, raws, attributes):
             return
         for name, place in self.places.items():
             attributes[name] = raws[place].item()

@@ -8,62 +8,15 @@ from typing import Any
 import numpy
 
 from minpy.core.errors import ArgumentError, describe
+from minpy.numpy_table.table import ROWS
 from minpy.ops.numpy.named_elementwise import REFLECTED, WITH_NUMBERS
 from minpy.symbol.numpy.arrays import call, generic, is_symbol
 
 __all__ = ["BINARY", "FUNCTIONS", "UNARY", "around", "clip", "nan_to_num", "where"]
 
 # By name in NumPy, what MXNet calls the operator; nodes are named after the function.
-UNARY = {
-    name: f"_npi_{name}"
-    for name in [
-        "absolute",
-        "arccos",
-        "arccosh",
-        "arcsin",
-        "arcsinh",
-        "arctan",
-        "arctanh",
-        "bitwise_not",
-        "cbrt",
-        "ceil",
-        "cos",
-        "cosh",
-        "degrees",
-        "exp",
-        "expm1",
-        "fix",
-        "floor",
-        "isfinite",
-        "isinf",
-        "isnan",
-        "isneginf",
-        "isposinf",
-        "log",
-        "log10",
-        "log1p",
-        "log2",
-        "logical_not",
-        "negative",
-        "radians",
-        "reciprocal",
-        "rint",
-        "sign",
-        "sin",
-        "sinh",
-        "sqrt",
-        "square",
-        "tan",
-        "tanh",
-        "trunc",
-    ]
-} | {
-    "abs": "_npi_absolute",
-    "deg2rad": "_npi_radians",
-    "fabs": "_npi_absolute",
-    "invert": "_npi_bitwise_not",
-    "rad2deg": "_npi_degrees",
-}
+UNARY = {name: row.mxnet for name, row in ROWS.items() if row.mxnet}
+UNARY |= {"abs": UNARY["absolute"], "bitwise_not": UNARY["invert"]}
 _HINTS = {"fabs": "abs", "invert": "bitwise_not"}
 
 BINARY = {name: name for name in WITH_NUMBERS} | {

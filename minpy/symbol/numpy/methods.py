@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from minpy.core.errors import ArgumentError
+from minpy.numpy_table.table import METHODS as NUMPY_METHODS
 from minpy.symbol.numpy.arrays import _Symbol, as_np, call, set_method
 from minpy.symbol.numpy.elementwise import with_number
 from minpy.symbol.numpy.shapes import require_order
@@ -34,35 +35,6 @@ COMPARISONS = {
     "lt": "less",
     "le": "less_equal",
 }
-_METHODS = [
-    "all",
-    "any",
-    "argmax",
-    "argmin",
-    "argsort",
-    "clip",
-    "copy",
-    "cumprod",
-    "cumsum",
-    "diagonal",
-    "dot",
-    "max",
-    "mean",
-    "min",
-    "nonzero",
-    "prod",
-    "ravel",
-    "repeat",
-    "round",
-    "sort",
-    "squeeze",
-    "std",
-    "sum",
-    "swapaxes",
-    "take",
-    "trace",
-    "var",
-]
 
 
 def _both(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -148,7 +120,7 @@ def install(functions: Mapping[str, Callable[..., Any]]) -> None:
         set_method(f"__r{sign}__", _reflected(functions[name]))
     for sign, name in COMPARISONS.items():
         set_method(f"__{sign}__", _both(functions[name]))
-    for name in _METHODS:
+    for name in ("copy", *NUMPY_METHODS):
         set_method(name, _first(functions[name]))
     for method in (_reshape, _transpose, _flatten, _astype):
         set_method(method.__name__.removeprefix("_"), method)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from minpy.late import late_names as _late_names
 from minpy.namespaces import listing as _listing
 from minpy.namespaces import missing as _missing
 from minpy.ops.numpy.extension_names import OPERATOR_NAMES as _OPERATOR_NAMES
@@ -33,10 +34,6 @@ def _function_of(name: str, kind: str) -> Callable[..., Any]:
     return function
 
 
-_FOUND = {name: _function_of(name, kind) for name, kind in _OPERATOR_NAMES.items() if kind in _OPERATORS}
-globals().update(_FOUND)
-
-
 def reshape(a: Any, newshape: Any, reverse: bool = False, order: str = "C", **kwargs: Any) -> Any:
     """Return the symbol of an array in another shape, which codes may stand for: see `minpy.npx.reshape`."""
     target = newshape if isinstance(newshape, int) else tuple(newshape)
@@ -53,9 +50,15 @@ def constraint_check(input: Any, msg: str = "Constraint violated.", **kwargs: An
     return _call("_npx_constraint_check", [input], "constraint_check", msg=msg, **kwargs)
 
 
-__all__ = ["constraint_check", "image", "nonzero", "random", "reshape", *_FOUND]
+_NAMES = [name for name, kind in _OPERATOR_NAMES.items() if kind in _OPERATORS]
+
+__all__ = ["constraint_check", "image", "nonzero", "random", "reshape", *_NAMES]
 __dir__ = _listing(__all__)
 
 
-def __getattr__(name: str) -> Any:
-    return _missing("minpy.sym.npx", "function", __all__)(name)
+__getattr__ = _late_names(
+    __name__,
+    _NAMES,
+    lambda name: _function_of(name, _OPERATOR_NAMES[name]),
+    _missing("minpy.sym.npx", "function", __all__),
+)

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from minpy.late import late_names as _late_names
 from minpy.namespaces import listing as _listing
 from minpy.namespaces import missing as _missing
-from minpy.ops.registry import operators_under as _operators_under
+from minpy.ops.registry import find_operator as _find_operator
+from minpy.ops.registry import names_under as _names_under
 from minpy.symbol.composing import shown_signature as _shown_signature
 from minpy.symbol.numpy.arrays import call as _call
 
 
-def _function_of(name: str, operator: Any) -> Callable[..., Any]:
+def _function_of(name: str) -> Callable[..., Any]:
+    operator = _find_operator(f"_image_{name}")
+
     def function(*arguments: Any, **keywords: Any) -> Any:
         return _call(f"_image_{name}", arguments, name, **keywords)
 
@@ -23,12 +27,6 @@ def _function_of(name: str, operator: Any) -> Callable[..., Any]:
     return function
 
 
-_FOUND = {name: _function_of(name, made) for name, made in _operators_under("_image_").items()}
-globals().update(_FOUND)
-
-__all__ = [*_FOUND]
+__all__ = [*_names_under("_image_")]
 __dir__ = _listing(__all__)
-
-
-def __getattr__(name: str) -> Any:
-    return _missing("minpy.sym.npx.image", "function", __all__)(name)
+__getattr__ = _late_names(__name__, __all__, _function_of, _missing("minpy.sym.npx.image", "function", __all__))

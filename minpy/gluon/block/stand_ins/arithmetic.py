@@ -12,9 +12,6 @@ from minpy.core.array import Array
 from minpy.gluon.block.stand_ins.numbers import METHODS
 from minpy.ops.registry import OPERATORS
 
-if TYPE_CHECKING:
-    from minpy.gluon.block.stand_ins.trace import Trace
-
 __all__ = ["Arithmetic"]
 
 
@@ -24,7 +21,7 @@ class Arithmetic:
     __slots__ = ()
 
     if TYPE_CHECKING:
-        _trace: Trace
+        _trace: Any
         _in_numpy: bool
         _is_scalar: bool
 

@@ -13,19 +13,13 @@ from typing import Any
 import numpy
 
 from minpy.core.errors import NotTraceableError
+from minpy.numpy_table.table import function_named, named
 from minpy.symbol.numpy.methods import COMPARISONS, SIGNS
 
 __all__ = ["METHODS", "differs", "differs_for_complex", "need_numpy"]
 
 # The functions that operators of Python are.
 METHODS = SIGNS | COMPARISONS
-# Their answer has the dtype of these arguments together, by position and by keyword.
-_CHOOSING: dict[str, tuple[slice, tuple[str, ...]]] = {
-    "where": (slice(1, 3), ("x", "y")),
-    "clip": (slice(0, 3), ("a", "a_min", "a_max", "min", "max")),
-}
-
-
 # Integers between these are floats, too.
 _EXACT = 2**53
 
@@ -48,9 +42,11 @@ def need_numpy(name: str, operands: Sequence[Any], keywords: Mapping[str, Any]) 
     >>> [need_numpy('multiply', [array, number], {}) for number in (0.5, numpy.float64(0.5))]
     [False, True]
     """
-    positions, names = _CHOOSING.get(name, (slice(None), ()))
-    if not names and not isinstance(vars(numpy).get(name), numpy.ufunc):
+    row = named(name)
+    names = row.mixes.split() if row is not None else []
+    if not names and not isinstance(function_named(name), numpy.ufunc):
         return False
+    positions = slice(name == "where", 3) if names else slice(None)
     given = [*operands[positions], *(keywords[key] for key in names if key in keywords)]
     numbers = [one for one in given if isinstance(one, (bool, int, float, complex, numpy.generic))]
     if any(isinstance(one, (int, numpy.integer)) and abs(int(one)) > _EXACT for one in numbers):
@@ -75,13 +71,6 @@ def need_numpy(name: str, operands: Sequence[Any], keywords: Mapping[str, Any]) 
         return True
 
 
-# MXNet's operators of these names keep the dtype of integers, or make float32 of bools and numbers.
-_OF_FLOATS = frozenset("cumsum fabs hypot ldexp trace".split())  # noqa: SIM905
-_OF_NUMBERS = frozenset("clip fmax fmin maximum minimum power".split())  # noqa: SIM905
-# MXNet has no complex numbers, of which NumPy's functions of these names are not what they are of real ones.
-_OF_COMPLEX = frozenset("linalg.norm nan_to_num std var vdot".split())  # noqa: SIM905
-
-
 def differs(name: str, operands: Sequence[Any], keywords: Mapping[str, Any]) -> bool:
     """Tell whether MXNet's operator gives another dtype than NumPy's function for arrays of integers or bools.
 
@@ -90,10 +79,9 @@ def differs(name: str, operands: Sequence[Any], keywords: Mapping[str, Any]) -> 
     >>> [differs('cumsum', [numpy.ones(3, dtype)], {}) for dtype in ('float32', 'int32')]
     [False, True]
     """
-    if name not in _OF_FLOATS and name not in _OF_NUMBERS:
-        return False
-    kinds = _kinds(operands, keywords)
-    return "b" in kinds if name in _OF_NUMBERS else bool(kinds & {"b", "i", "u"})
+    row = named(name)
+    kinds = set(row.differs) & set("biu") if row is not None and row.differs != "any" else set()
+    return bool(kinds) and not kinds.isdisjoint(_kinds(operands, keywords))
 
 
 def differs_for_complex(name: str, operands: Sequence[Any], keywords: Mapping[str, Any]) -> bool:
@@ -104,7 +92,8 @@ def differs_for_complex(name: str, operands: Sequence[Any], keywords: Mapping[st
     >>> [differs_for_complex('var', [numpy.ones(3, dtype)], {}) for dtype in ('float32', 'complex64')]
     [False, True]
     """
-    return name in _OF_COMPLEX and "c" in _kinds(operands, keywords)
+    row = named(name)
+    return row is not None and row.differs == "c" and "c" in _kinds(operands, keywords)
 
 
 def _kinds(operands: Sequence[Any], keywords: Mapping[str, Any]) -> set[str]:

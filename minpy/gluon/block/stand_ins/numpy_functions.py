@@ -9,21 +9,11 @@ from typing import Any
 
 import numpy
 
+from minpy.numpy_table.table import function_named, named
+
 __all__ = ["ROUNDING", "gives_scalars", "in_its_class", "may_give_view", "with_out_named"]
 
-# What gives a view in NumPy's semantics, or may.
-_VIEWS = frozenset(
-    """
-    T around array_split asfarray astype atleast_1d atleast_2d atleast_3d broadcast_arrays broadcast_to conj
-    conjugate diag diagonal diff dsplit einsum expand_dims flatten flip fliplr flipud getitem hsplit imag
-    linalg.diagonal linalg.matrix_power linalg.matrix_transpose matrix_transpose meshgrid moveaxis nan_to_num
-    permute_dims ravel real real_if_close reshape rollaxis rot90 round round_ split squeeze swapaxes transpose
-    trim_zeros unstack vsplit
-    """.split()  # noqa: SIM905
-)
-# Those that copy unless they are told not to; and those that give whole numbers as they are.
-_COPYING = frozenset(["astype", "diff", "meshgrid", "nan_to_num"])
-ROUNDING = frozenset(["around", "round", "round_"])
+ROUNDING = frozenset(["around", "round", "round_"])  # they give whole numbers as they are
 _VIEWS_OF_MXNET = frozenset(["getitem", "reshape"])
 
 
@@ -43,9 +33,11 @@ def may_give_view(name: str, arguments: Sequence[Any], keywords: Mapping[str, An
     >>> may_give_view("transpose", (), {}), may_give_view("exp", (), {}), may_give_view("astype", (), {"copy": False})
     (True, False, True)
     """
-    if name not in (_VIEWS if in_numpy else _VIEWS_OF_MXNET):
+    row = named(name)
+    view = "" if row is None else row.view
+    if not view or not (in_numpy or name in _VIEWS_OF_MXNET):
         return False
-    return name not in _COPYING or bool(keywords.keys() & {"copy", "n"}) or len(arguments) >= 2 + (name == "astype")
+    return view == "always" or view in keywords or len(arguments) >= 2 + (name == "astype")
 
 
 def in_its_class(name: str, answer: Any) -> Any:
@@ -68,13 +60,11 @@ def with_out_named(
 
 @functools.cache
 def _class_of(name: str) -> Any:
-    if name.endswith("split"):
-        return list
-    if name in ("meshgrid", "broadcast_arrays"):  # lists before NumPy 2
-        return type(getattr(numpy, name)([0.0], [0.0]))
-    if name in ("linalg.eig", "linalg.eigh", "linalg.qr", "linalg.svd", "linalg.slogdet"):
-        return type(getattr(numpy.linalg, name.removeprefix("linalg."))(numpy.eye(1)))
-    return tuple
+    row = named(name)
+    if row is not None and row.results == "numpy":  # lists before NumPy 2, or named tuples
+        samples = (numpy.eye(1),) if row.sample else ([0.0], [0.0])
+        return type(function_named(name)(*samples))
+    return list if row is not None and row.results == "list" else tuple
 
 
 @functools.cache
@@ -84,23 +74,18 @@ def _place_of_out(name: str) -> int | None:
     >>> _place_of_out("sum"), _place_of_out("dot"), _place_of_out("where")
     (3, 2, None)
     """
-    if name in _WITHOUT_SIGNATURE:
-        return 2
-    found: Any = numpy
-    for part in name.split("."):
-        found = getattr(found, part, None)
-    if not callable(found) or isinstance(found, numpy.ufunc):
+    row = named(name)
+    if row is not None and row.parameters:
+        return row.parameters.split().index("out") if "out" in row.parameters.split() else None
+    function = function_named(name)
+    if not callable(function) or isinstance(function, numpy.ufunc):
         return None  # NumPy itself makes a keyword of those of ufuncs
     try:
-        parameters = inspect.signature(found).parameters
+        parameters = inspect.signature(function).parameters
     except (TypeError, ValueError):
         return None
-    places = {one: place for place, (one, what) in enumerate(parameters.items()) if what.kind != what.KEYWORD_ONLY}
+    places = {each: place for place, (each, what) in enumerate(parameters.items()) if what.kind != what.KEYWORD_ONLY}
     return places.get("out")
-
-
-# Which older versions of NumPy do not tell the parameters of.
-_WITHOUT_SIGNATURE = frozenset(["concatenate", "dot"])
 
 
 def gives_scalars(name: str) -> bool:
@@ -109,13 +94,5 @@ def gives_scalars(name: str) -> bool:
     >>> gives_scalars("exp"), gives_scalars("sum"), gives_scalars("copy")
     (True, True, False)
     """
-    return name in _SCALARS or isinstance(vars(numpy).get(name), numpy.ufunc)
-
-
-_SCALARS = frozenset(
-    [
-        *("all", "amax", "amin", "any", "argmax", "argmin", "average", "count_nonzero", "dot", "inner", "linalg.det"),
-        *("linalg.norm", "max", "mean", "median", "min", "nanmax", "nanmean", "nanmin", "nanprod", "nanstd", "nansum"),
-        *("nanvar", "prod", "ptp", "std", "sum", "trace", "var", "vdot"),
-    ]
-)
+    row = named(name)
+    return row is not None and (row.scalar or isinstance(function_named(name), numpy.ufunc))

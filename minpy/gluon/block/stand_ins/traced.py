@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy
 
@@ -30,9 +30,6 @@ from minpy.gluon.block.stand_ins.numpy_functions import (
 from minpy.ops.inference.reshaping import resolve_shape
 from minpy.ops.registry import OPERATORS
 from minpy.symbol import Symbol
-
-if TYPE_CHECKING:
-    from minpy.gluon.block.stand_ins.trace import Trace
 
 __all__ = ["Traced"]
 
@@ -75,7 +72,7 @@ class Traced(Changing):
     __hash__ = None  # type: ignore[assignment]
     __array_priority__ = 1e6
 
-    def __init__(self, trace: Trace, one: Symbol, in_numpy: bool, role: str = "") -> None:
+    def __init__(self, trace: Any, one: Symbol, in_numpy: bool, role: str = "") -> None:
         self._trace = trace
         self.symbol = one
         self._in_numpy = in_numpy

@@ -1,0 +1,14 @@
+"""What runs programs: backends behind one protocol.
+
+`native` makes machine code of a program, `python` Python's source; `docs/guide/backends.md` shows how to write another.
+`protocol` says what a backend is, `registry` which there are, `switches` which of them run in a thread. `planning` says
+where arrays lie in memory, and `parts` makes functions of Python's source, for any of them.
+"""
+
+from minpy.backends.registry import names, register
+from minpy.backends.switches import using
+
+__all__ = ["names", "register", "using"]
+
+register("native", "minpy.backends.native.backend:NativeBackend")
+register("python", "minpy.backends.python.backend:PythonBackend")

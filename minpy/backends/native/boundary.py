@@ -1,0 +1,186 @@
+"""What callers of a program give and get: the arrays at the boundary of a routine.
+
+Heads are new arrays at every call, but those that are to become the values of variables, which are computed there, as
+gradients are in the arrays that they are asked into, if nothing is in the way; what is in neither is copied at the end.
+Gradients that are added to what is there become steps of the routine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from minpy.backends.native.arguments import Argument
+from minpy.backends.native.functions import is_supported
+from minpy.backends.native.fusing.nest import Nest, Place
+from minpy.backends.native.language import Array, Elementwise, Part, Routine
+from minpy.backends.native.memory import owner_of
+
+if TYPE_CHECKING:
+    from minpy.backends.native.works import Work
+
+__all__ = ["Boundary", "adding", "is_whole"]
+
+
+@dataclass(slots=True)
+class Boundary:
+    """The arrays of a routine that callers know.
+
+    Attributes
+    ----------
+    arguments : dict of Array to Argument
+        What is given: the inputs of both parts, and the arrays into which gradients are asked.
+    targets : list of Array
+        The arrays into which gradients are asked, in the order of the backward part's outputs.
+    requests : list of str
+        What is to be done with each: 'write', 'add', or 'sum', if it has been added to what the target holds.
+    fresh : dict of Array to tuple of int
+        Owners of heads that are computed in new arrays, and the shapes of those: a head may be its owner, reshaped.
+    direct : dict of Array to Array
+        Owners of gradients that are computed in the targets, and these.
+    wanted : dict of Array to Array
+        Owners of sums that are best computed in the targets, one of the two that are added; and of heads that are best
+        computed where the old value of their variable lies.
+    stored : dict of int to Array
+        The positions of heads that are computed in variables, which are the heads then.
+    apart : list of Array
+        Variables that are changed, which may share memory with no other one.
+    """
+
+    arguments: dict[Array, Argument] = field(default_factory=dict)
+    targets: list[Array] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+    fresh: dict[Array, tuple[int, ...]] = field(default_factory=dict)
+    direct: dict[Array, Array] = field(default_factory=dict)
+    wanted: dict[Array, Array] = field(default_factory=dict)
+    stored: dict[int, Array] = field(default_factory=dict)
+    apart: list[Array] = field(default_factory=list)
+
+    def settle_stores(
+        self, part: Part, stored: Mapping[int, int], places: Mapping[Array, Place], works: Sequence[Work]
+    ) -> None:
+        """Find the heads that can be computed in the variables whose values they are to become.
+
+        Nothing may read the old value when the new one is being written, but what computes that, each element before it
+        is written. Where Python is called in between, there may be an error after the store: then there is none.
+
+        Parameters
+        ----------
+        part : Part
+            The forward part.
+        stored : mapping of int to int
+            Positions of heads and variables.
+        places : mapping of Array to Place
+            Arrays that lie in the memory of others.
+        works : sequence of Work
+            Of the forward part.
+        """
+        for position in stored.values():
+            array = part.inputs[position]
+            self.arguments[array] = replace(self.arguments[array], written=True)
+            self.apart.append(array)
+        if not all(work.is_native for work in works):
+            return
+        writers: dict[Array, list[int]] = {}
+        readers: dict[Array, list[int]] = {}
+        for number, work in enumerate(works):
+            for array in work.uses.writes:
+                writers.setdefault(owner_of(array, places), []).append(number)
+            for array in work.uses.reads:
+                readers.setdefault(owner_of(array, places), []).append(number)
+        updated = {target for target, _ in part.updates}
+        for index, position in stored.items():
+            head, variable = part.outputs[index], part.inputs[position]
+            owner = owner_of(head, places)
+            others = [owner_of(one, places) for number, one in enumerate(part.outputs) if number != index]
+            if (
+                owner not in writers
+                or owner in self.direct
+                or owner in self.wanted
+                or not is_whole(head, owner)
+                or (head.shape, head.dtype) != (variable.shape, variable.dtype)
+                or variable in others
+                or variable in updated
+                or variable in writers
+            ):
+                continue
+            first = min(writers[owner])
+            late = {number for number in readers.get(variable, ()) if number >= first}
+            if not late:
+                self.direct[owner] = variable
+            elif (
+                late == {first} == set(writers[owner])
+                and isinstance(works[first].item, Nest)  # which reads each element before it writes there
+                and (owner, variable) in works[first].uses.in_place
+            ):
+                self.wanted[owner] = variable
+            else:
+                continue
+            self.stored[index] = variable
+
+    def settle_heads(self, heads: Iterable[Array], places: Mapping[Array, Place], native: Collection[Array]) -> None:
+        """Find the heads that can be computed in arrays of their own.
+
+        Parameters
+        ----------
+        heads : iterable of Array
+        places : mapping of Array to Place
+            Arrays that lie in the memory of others.
+        native : collection of Array
+            The owners that native code of the forward part writes to.
+        """
+        for head in heads:
+            owner = owner_of(head, places)
+            if owner in native and is_whole(head, owner) and owner not in self.direct and owner not in self.wanted:
+                self.fresh.setdefault(owner, head.shape)
+
+    def settle_gradients(
+        self, gradients: Sequence[Array], places: Mapping[Array, Place], native: Collection[Array]
+    ) -> None:
+        """Find the gradients that can be computed in the arrays that they are asked into; see `settle_heads`."""
+        for gradient, target, request in zip(gradients, self.targets, self.requests, strict=True):
+            owner = owner_of(gradient, places)
+            fits = gradient.dtype == target.dtype and gradient.shape == target.shape and is_whole(gradient, owner)
+            if owner in native and fits and owner not in self.direct and owner not in self.wanted:
+                if request == "write":
+                    self.direct[owner] = target
+                elif request == "sum":
+                    self.wanted[owner] = target
+
+
+def is_whole(array: Array, owner: Array) -> bool:
+    """Tell whether an array is all the memory of its owner in the same order: the owner itself, or reshaped."""
+    return array.root is owner and array.is_contiguous and array.size == owner.size
+
+
+def adding(routine: Routine, requests: Sequence[str], targets: Sequence[Array]) -> tuple[Routine, list[str]]:
+    """Return a routine whose backward part adds to what is in the targets, where that is asked for.
+
+    Parameters
+    ----------
+    routine : Routine
+    requests : sequence of str
+        'write' or 'add', for each output of the backward part.
+    targets : sequence of Array
+        They become inputs of the backward part where something is added.
+
+    Returns
+    -------
+    Routine
+    list of str
+        What is to be done with each output of its backward part: 'sum' where it is the sum.
+    """
+    forward, backward = routine.parts
+    inputs, steps, outputs = list(backward.inputs), list(backward.steps), list(backward.outputs)
+    remaining = list(requests)
+    for position, (output, request, target) in enumerate(zip(backward.outputs, requests, targets, strict=True)):
+        fits = (output.shape, output.dtype) == (target.shape, target.dtype) and is_supported(output.dtype)
+        if request == "add" and fits and target.size:
+            total = Elementwise.of("add", target, output)
+            assert total.step is not None
+            inputs.append(target)
+            steps.append(total.step)
+            outputs[position] = total
+            remaining[position] = "sum"
+    return Routine([forward, Part(backward.name, inputs, steps, outputs, backward.updates)]), remaining

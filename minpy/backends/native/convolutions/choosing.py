@@ -1,0 +1,184 @@
+"""Which way a convolution is done: a model of the cycles that each way takes, which can be printed with its reasons.
+
+A cycle is what one product of two vectors takes; loads and stores that do not hide behind products are counted in the
+same unit. What the model says was held against measurements on processors with AVX-512, where it is right to about a
+quarter; what matters is which way it says is quicker.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from minpy.backends.native.convolutions.channels_last import block_of_positions, filter_vectors, flat
+from minpy.backends.native.convolutions.channels_winograd import channels_winograd_cycles, covers_channels_winograd
+from minpy.backends.native.convolutions.problem import Problem, forward_axes
+from minpy.backends.native.convolutions.registers import Processor, batch_lanes, block_of
+from minpy.backends.native.convolutions.winograd import covers_winograd, winograd_cycles
+
+__all__ = ["Plan", "choose"]
+
+# A product of matrices by a BLAS takes so much longer than its products of vectors alone.
+PRODUCT = 1.15
+
+# Cycles to make a vector of columns, or to add one to where it came from.
+COLUMN = 2.5
+
+# Examples below which the channels are last in inference.
+FEW = 16
+
+# A call of Python, and the segment of native code that ends there; and how much longer all takes, as nothing is fused
+# with it.
+CALL, PYTHON = 40000, 1.3
+
+# What is not a product in the generated kernels: copies, borders, the ends of loops.
+DIRECT = 1.05
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a convolution, or a gradient of one, is done.
+
+    Attributes
+    ----------
+    kind : {'direct', 'depthwise', 'winograd', 'product', 'channels', 'channels depthwise', 'columns'}
+        'product' is one product of matrices; 'channels' a direct kernel with the channels last, the others have the
+        batch last; 'columns' are the Python kernels, which make columns and multiply them.
+    what : {'result', 'data', 'weight'}
+    problem : Problem
+    cycles : tuple of (str, float)
+        What the model says of each way that there is.
+
+    Examples
+    --------
+    >>> print(choose(Problem(32, 64, 64, (32, 32), (5, 5), pad=(2, 2)), "result", Processor(64, 32)))
+    result of 32 x 64 x 32 x 32 by 64 x 5 x 5: direct
+        direct: 215 million cycles
+        columns: 383 million cycles
+    """
+
+    kind: str
+    what: str
+    problem: Problem
+    cycles: tuple[tuple[str, float], ...]
+
+    def __str__(self) -> str:
+        """Return the choice, and what the model says of each way."""
+        one = self.problem
+        shape = " x ".join(map(str, (one.batch, one.channels, *one.lengths)))
+        kernel = " x ".join(map(str, (one.filters, *one.kernel)))
+        lines = [f"{self.what} of {shape} by {kernel}: {self.kind}"]
+        lines += [f"    {kind}: {cycles / 1e6:.3g} million cycles" for kind, cycles in self.cycles]
+        return "\n".join(lines)
+
+
+@lru_cache(maxsize=4096)
+def choose(problem: Problem, what: str, processor: Processor, inference: bool = False) -> Plan:
+    """Return how a convolution, or a gradient of one, is done.
+
+    Parameters
+    ----------
+    problem : Problem
+    what : {'result', 'data', 'weight'}
+        Which of the three: the convolution, the gradient of its data, or that of its weight.
+    processor : Processor
+    inference : bool
+        Whether there are no gradients: few examples have the channels last then.
+    """
+    ways: dict[str, float] = {}
+    depthwise = problem.is_depthwise and problem.groups > 1
+    if (
+        inference
+        and what == "result"
+        and problem.batch < FEW
+        and not (depthwise and problem.filters != problem.channels)
+    ):
+        # All of a network lies the same way: products and ways with the batch last would have it turned.
+        if depthwise:
+            turned = replace(problem, batch=problem.channels, channels=problem.batch, filters=problem.batch)
+            ways["channels depthwise"] = _depthwise(turned, processor)
+        else:
+            ways["channels"] = _channels(problem, processor)
+            if covers_channels_winograd(problem):
+                for results in (2, 4):
+                    cycles = channels_winograd_cycles(problem, results, processor)
+                    ways[f"channels winograd {results}"] = cycles
+    else:
+        if depthwise:
+            ways["depthwise"] = _depthwise(problem, processor)
+        else:
+            ways["direct"] = _direct(problem, what, processor)
+        if is_product(problem):
+            ways["product"] = PRODUCT * _products(problem, processor)
+        if covers_winograd(problem, what):
+            ways["winograd"] = winograd_cycles(problem, what, processor)
+        ways["columns"] = _columns(problem, what, processor)
+    found = tuple(sorted(ways.items(), key=lambda way: way[1]))
+    return Plan(found[0][0], what, problem, found)
+
+
+def is_product(problem: Problem) -> bool:
+    """Tell whether a convolution is one product of matrices: of a kernel of one element."""
+    return problem.kernel == problem.stride == (1, 1) and problem.pad == (0, 0) and problem.groups == 1
+
+
+def _taps(problem: Problem) -> float:
+    """Return the number of taps that find data, on average over the positions, for each channel."""
+    total = 1.0
+    for k, s, d, p, length, count in zip(
+        problem.kernel, problem.stride, problem.dilate, problem.pad, problem.lengths, problem.positions, strict=True
+    ):
+        found = sum(1 for t in range(count) for i in range(k) if 0 <= t * s + i * d - p < length)
+        total *= found / count
+    return total
+
+
+def _products(problem: Problem, processor: Processor) -> float:
+    """Return the products of vectors that a product of matrices takes, padding included."""
+    return problem.flops / 2 / processor.lanes(problem.itemsize)
+
+
+def _direct(problem: Problem, what: str, processor: Processor) -> float:
+    """Return the cycles of the direct kernels."""
+    channels, filters = problem.channels // problem.groups, problem.filters // problem.groups
+    lanes = processor.lanes(problem.itemsize)
+    sums = problem.groups * channels * filters * math.prod(problem.positions) * _taps(problem)
+    if what == "weight":
+        width = batch_lanes(problem.batch, lanes, 1).width
+        vectors = -(-problem.batch // width)
+        # Lanes are added up in the end, two or three instructions for a number.
+        ends = 4 * problem.weight_size
+        return DIRECT * 1.2 * sums * vectors + ends
+    results = filters if what == "result" else channels
+    block = block_of(results, problem.batch, lanes, processor)
+    return DIRECT * sums * problem.batch / batch_lanes(problem.batch, lanes, block.columns).width * block.cycles
+
+
+def _channels(problem: Problem, processor: Processor) -> float:
+    """Return the cycles of the kernels with the channels last; weights are packed once."""
+    one = flat(problem, processor)
+    rows, columns = forward_axes(one)
+    channels = one.channels // one.groups
+    vectors = filter_vectors(one, processor)
+    apart = one.channels * one.itemsize
+    *_, cycles = block_of_positions(columns, vectors.count, processor, apart)
+    taps = sum(rows.ends(t) - rows.begins(t) for t in range(rows.count))
+    return DIRECT * one.batch * one.groups * channels * taps * cycles
+
+
+def _depthwise(problem: Problem, processor: Processor) -> float:
+    """Return the cycles of the depthwise kernels: a load for each product."""
+    width = batch_lanes(problem.batch, processor.lanes(problem.itemsize), 1).width
+    sums = problem.filters * math.prod(problem.positions) * _taps(problem)
+    return 2 * sums * -(-problem.batch // width)
+
+
+def _columns(problem: Problem, what: str, processor: Processor) -> float:
+    """Return the cycles of the Python kernels: columns, and their product."""
+    lanes = processor.lanes(problem.itemsize)
+    columns = problem.channels * math.prod(problem.kernel) * math.prod(problem.positions) * problem.batch / lanes
+    if is_product(problem):
+        columns = 0
+    small = 1 + 8 * problem.groups / problem.filters + 4 * problem.groups / problem.channels
+    return PYTHON * (PRODUCT * small * _products(problem, processor) + COLUMN * columns) + CALL

@@ -1,0 +1,247 @@
+"""Rewrite rules that bring convolutions into the layouts of generated kernels, and what follows them into registers.
+
+A convolution becomes a call on arrays with the batch last, or the channels where examples are few, between views that
+turn the axes. What is computed of turned arrays is computed as it lies, so that in a network of convolutions nothing is
+turned but its inputs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy
+
+from minpy.backends.native.convolutions.calls import Convolution, ConvolutionForm, Packing, convolution_call, packed
+from minpy.backends.native.convolutions.channels_last import operands_of
+from minpy.backends.native.convolutions.choosing import choose
+from minpy.backends.native.convolutions.problem import Problem
+from minpy.backends.native.convolutions.registers import Processor
+from minpy.backends.native.language import Array, Call, Elementwise, Origin, Product, Step, View, viewed
+from minpy.backends.native.layouts import order_of, permuted
+from minpy.backends.native.machine import llvm
+from minpy.backends.native.translating.lowerings.convolving import Convolving
+
+if TYPE_CHECKING:
+    from minpy.backends.native.passes.rewriting import Rewriter
+
+__all__ = ["fused_into_registers", "generated"]
+
+
+def generated(step: Step, rewriter: Rewriter) -> Array | None:
+    """Return what a convolution gives, computed by a generated kernel; None, where that is not quicker."""
+    if not isinstance(step, Call) or not isinstance(step.function, Convolving) or not llvm.available():
+        return None
+    problem = _problem(step.function, step)
+    if problem is None:
+        return None
+    processor = Processor.of(llvm.features())
+    what = step.function.what
+    plan = choose(problem, what, processor, _is_inference(rewriter))
+    if plan.kind == "columns":
+        return None
+    rewriter.notes.add(f"generated convolutions: {plan.kind}")
+    if plan.kind.startswith("channels"):
+        return _with_channels_last(step, Convolution(what, problem, plan.kind, processor))
+    return _with_batch_last(step, Convolution(what, problem, plan.kind, processor))
+
+
+def _is_inference(rewriter: Rewriter) -> bool:
+    """Tell whether there are no gradients of convolutions."""
+    functions = (step.function for step in rewriter.routine.steps if isinstance(step, Call))
+    return all(not isinstance(one, Convolving | Convolution) or one.what == "result" for one in functions)
+
+
+def _problem(function: Convolving, step: Call) -> Problem | None:
+    """Return what is convolved; None, if no kernels are generated for it."""
+    first, second = step.operands
+    dims = len(function.kernel)
+    if dims > 2 or first.dtype != second.dtype or first.dtype.name not in ("float32", "float64"):
+        return None
+    if not (first.size and second.size and step.output.size):
+        return None
+
+    def pair(numbers: tuple[int, ...], missing: int) -> tuple[int, int]:
+        return (missing, numbers[0]) if dims == 1 else (numbers[0], numbers[1])
+
+    channels = {"result": first, "data": step.output, "weight": first}[function.what].shape[1]
+    filters = {"result": second.shape[0], "data": first.shape[1], "weight": second.shape[1]}[function.what]
+    window = (pair(function.stride, 1), pair(function.dilate, 1), pair(function.pad, 0))
+    lengths, kernel = pair(function.lengths, 1), pair(function.kernel, 1)
+    return Problem(first.shape[0], channels, filters, lengths, kernel, *window, function.groups, first.dtype.name)
+
+
+def _turned(array: Array, order: tuple[int, ...], origin: Origin) -> Array:
+    """Return (N, C, *lengths) as a contiguous array of four axes in another order."""
+    if len(array.shape) == 3:
+        array = viewed(array, lambda values: values[:, :, None, :])
+    return _contiguous(viewed(array, lambda values: values.transpose(order)), origin)
+
+
+def _contiguous(array: Array, origin: Origin) -> Array:
+    return array if array.is_contiguous else Elementwise.of("copy", array, origin=origin)
+
+
+def _weight(array: Array, origin: Origin) -> Array:
+    """Return (F, C, *kernel) as a contiguous array of four axes."""
+    array = _contiguous(array, origin)
+    return viewed(array, lambda values: values[:, :, None, :]) if len(array.shape) == 3 else array
+
+
+def _back(array: Array, order: tuple[int, ...], shape: tuple[int, ...]) -> Array:
+    return viewed(array, lambda values: values.transpose(order).reshape(shape))
+
+
+def _with_batch_last(step: Call, function: Convolution) -> Array:
+    problem, shape = function.problem, step.output.shape
+    first, second = step.operands
+    first = _turned(first, (1, 2, 3, 0), step.origin)
+    second = _turned(second, (1, 2, 3, 0), step.origin) if function.what == "weight" else _weight(second, step.origin)
+    if function.kind == "product":
+        found = _product(problem, function.what, first, second, step.origin)
+    else:
+        found = convolution_call(function, (first, second), step.origin)
+    if function.what == "weight":
+        return viewed(found, lambda values: values.reshape(shape))
+    return _back(found, (3, 0, 1, 2), shape)
+
+
+def _product(problem: Problem, what: str, first: Array, second: Array, origin: Origin) -> Array:
+    """Return the convolution with a kernel of one element as a product of matrices."""
+
+    def matrix(array: Array) -> Array:
+        return viewed(array, lambda values: values.reshape(len(values), -1))
+
+    one = matrix(first)
+    if what == "weight":
+        return Product.of(matrix(second), viewed(one, numpy.transpose), origin=origin)
+    two = viewed(second, lambda values: values.reshape(problem.filters, problem.channels))
+    found = Product.of(two if what == "result" else viewed(two, numpy.transpose), one, origin=origin)
+    return viewed(found, lambda values: values.reshape(-1, *problem.lengths, problem.batch))
+
+
+def _with_channels_last(step: Call, function: Convolution) -> Array:
+    problem = function.problem
+    first, second = step.operands
+    first, second = _turned(first, (0, 2, 3, 1), step.origin), _weight(second, step.origin)
+    if problem.kernel == (1, 1) != problem.stride and problem.pad == (0, 0):
+        # Positions that lie side by side are quicker than those some way apart, which meet in the sets of a cache.
+        down, right = problem.stride
+        first = _contiguous(viewed(first, lambda values: values[:, ::down, ::right]), step.origin)
+        problem = replace(problem, lengths=problem.positions, stride=(1, 1))
+        function = replace(function, problem=problem)
+    if function.kind == "channels depthwise":
+        shape = (problem.channels, *problem.kernel)
+        turned = viewed(second, lambda values: values.reshape(shape).transpose(1, 2, 0))
+        weight = _contiguous(turned, step.origin)
+    else:
+        weight = packed(Packing(problem, function.kind, function.processor), second, step.origin)
+    found = convolution_call(function, (first, weight), step.origin)
+    return _back(found, (0, 3, 1, 2), step.output.shape)
+
+
+# -- what follows ------------------------------------------------------------------------------------------------------
+
+
+def fused_into_registers(step: Step, rewriter: Rewriter) -> Array | None:
+    """Return what a function makes of a convolution that nobody else reads, done while its sums are in registers."""
+    if not isinstance(step, Elementwise) or step.function not in ("add", "subtract", "multiply", "maximum"):
+        return None
+    pairs = [step.operands] if step.function == "subtract" else [step.operands, step.operands[::-1]]
+    for found, other in pairs:
+        call = found.root.step
+        if not isinstance(call, Call) or not isinstance(call.form, ConvolutionForm) or found.shape != step.output.shape:
+            continue
+        if call.form.function.what != "result" or other.dtype != found.dtype or not _read_once(found, rewriter):
+            continue
+        channel = _channel_axis(found, call)
+        if channel is not None:
+            fused = _fused(step, call, found, other, channel)
+            if fused is not None:
+                rewriter.notes.add(f"{step.function} after a convolution: in registers")
+                return View.of(fused, found.shape, found.layout) if found.is_view else fused
+    return None
+
+
+def _fused(step: Elementwise, call: Call, found: Array, other: Array, channel: int) -> Array | None:
+    """Return what a convolution with one function more gives; None, if it cannot be done in registers."""
+    form = call.form
+    assert isinstance(form, ConvolutionForm)
+    problem = form.function.problem
+    if problem.relu:
+        return None
+    given = dict(zip(operands_of(problem), call.operands, strict=True))
+    if step.function == "maximum":
+        return _remade(call, given, relu=True) if _is_zero(other) else None
+    if problem.residual:
+        return None
+    numbers = _numbers(other, found.shape, channel)
+    if numbers is None:
+        if step.function != "add" or other.shape != found.shape:
+            return None
+        residual = _as_it_lies(other, found, call.output)
+        return None if residual is None else _remade(call, {**given, "residual": residual})
+    bias = given.get("bias")
+    if step.function != "multiply":
+        first = Elementwise.of("negative", numbers) if bias is None and step.function == "subtract" else numbers
+        return _remade(call, {**given, "bias": first if bias is None else Elementwise.of(step.function, bias, numbers)})
+    if not form.function.has_channels_last:
+        return None
+    scale = given.get("scale")
+    given["scale"] = numbers if scale is None else Elementwise.of("multiply", scale, numbers)
+    if bias is not None:
+        given["bias"] = Elementwise.of("multiply", bias, numbers)
+    return _remade(call, given)
+
+
+def _remade(call: Call, given: dict[str, Array], relu: bool = False) -> Array:
+    """Return what a convolution of these operands gives."""
+    form = call.form
+    assert isinstance(form, ConvolutionForm)
+    scale, bias, residual = (name in given for name in ("scale", "bias", "residual"))
+    problem = replace(form.function.problem, scale=scale, bias=bias, residual=residual, relu=relu)
+    operands = [given[name] for name in operands_of(problem)]
+    return convolution_call(replace(form.function, problem=problem), operands, call.origin)
+
+
+def _read_once(found: Array, rewriter: Rewriter) -> bool:
+    """Tell whether nobody reads a call's result but one step, through one view."""
+    return rewriter.is_read_once(found) and (not found.is_view or rewriter.is_read_once(found.root))
+
+
+def _channel_axis(found: Array, call: Call) -> int | None:
+    """Return the axis of a view of a whole result along which the channels are; None, if it shows something else."""
+    result, form = call.output, call.form
+    assert isinstance(form, ConvolutionForm)
+    if found.size != result.size or found.layout.offset or order_of(found, found.shape) is None:
+        return None
+    axis = form.function.channel_axis
+    length, apart = result.shape[axis], result.layout.strides[axis]
+    layout = zip(found.shape, found.layout.strides, strict=True)
+    places = [place for place, one in enumerate(layout) if one == (length, apart)]
+    return places[0] if len(places) == 1 and length > 1 else None
+
+
+def _is_zero(array: Array) -> bool:
+    value = array.root.value
+    return value is not None and array.root.size > 0 and not value.any()
+
+
+def _numbers(array: Array, shape: tuple[int, ...], channel: int) -> Array | None:
+    """Return an array of one number a channel that broadcasts to a shape, as a contiguous one of one axis."""
+    lead = len(shape) - len(array.shape)
+    if channel < lead or array.size != array.shape[channel - lead] or array.size != shape[channel]:
+        return None
+    layout = array.layout._replace(strides=(array.layout.strides[channel - lead],))
+    return _contiguous(View.of(array.root, (array.size,), layout), Origin())
+
+
+def _as_it_lies(array: Array, found: Array, result: Array) -> Array | None:
+    """Return an array that is added to a view of a result as it is to be added to the result itself; if it lies so."""
+    order = order_of(found, found.shape)
+    if order is None:
+        return None
+    lying = permuted(array, array.shape, order, Origin())
+    if not lying.is_contiguous or lying.size != result.size:
+        return None
+    return View.of(lying.root, result.shape, lying.layout._replace(strides=result.layout.strides))

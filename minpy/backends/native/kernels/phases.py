@@ -1,0 +1,129 @@
+"""What each run of a nest's inner loops computes: what for the first time, what again, and what it reads back."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Set
+from dataclasses import dataclass, field
+
+from minpy.backends.native.fusing.nest import Level, Nest
+from minpy.backends.native.kernels.elementwise import flops
+from minpy.backends.native.kernels.geometry import Geometry, is_of_rows
+from minpy.backends.native.language import Array, Elementwise, Reduce, Step
+
+__all__ = ["Phase", "phases_of", "weight"]
+
+# A value with an expression no larger than this is computed again in later phases: that takes less time than to write
+# and to read it.
+_CHEAP_FLOPS = 8
+_CHEAP_READS = 3
+# What is written anyway is only read, unless rows are so short that all of it stays in registers.
+_LONG = 256
+_CHEAP_BESIDE_LOAD = 1
+
+
+@dataclass(slots=True)
+class Phase:
+    """One run of the inner loops.
+
+    Attributes
+    ----------
+    number : int
+    steps : list of Elementwise or Reduce
+        What is computed at each point, in order; reductions along axes of length 1 are among it.
+    loads : dict of Array to bool
+        Values of earlier phases that are read back: from where they are stored (False), or kept (True).
+    keeps : list of Array
+        What is written to scratch memory for later phases.
+    stores : list of Array
+        What is written to memory.
+    rows : list of Reduce
+        The reductions along the inner axes.
+    columns : list of Reduce
+        The reductions that take in every point in memory.
+    reads : dict of Array to None
+        What is read from memory, views as they are.
+    """
+
+    number: int
+    steps: list[Elementwise | Reduce] = field(default_factory=list)
+    loads: dict[Array, bool] = field(default_factory=dict)
+    keeps: list[Array] = field(default_factory=list)
+    stores: list[Array] = field(default_factory=list)
+    rows: list[Reduce] = field(default_factory=list)
+    columns: list[Reduce] = field(default_factory=list)
+    reads: dict[Array, None] = field(default_factory=dict)
+
+
+def phases_of(nest: Nest, geometry: Geometry) -> list[Phase]:
+    """Return the phases of a nest that have something to do, in order."""
+    levels = nest.levels
+    phases: dict[int, Phase] = {}
+
+    def phase(number: int) -> Phase:
+        return phases.setdefault(number, Phase(number))
+
+    for step in nest.steps:
+        array, number = step.output, nest.phases[step.output]
+        if isinstance(step, Reduce) and levels[array] is not Level.FULL:
+            if array in geometry.rows:
+                phase(number).rows.append(step)
+            elif not is_of_rows(nest, step):
+                phase(number).columns.append(step)
+        elif levels[array] is Level.FULL and array in geometry.stores:
+            phase(number).stores.append(array)
+
+    long = math.prod(dim.length for dim in geometry.inner) >= _LONG
+    found = [phases[number] for number in sorted(phases)]
+    first: dict[Array, Phase] = {}
+    kept: dict[Array, None] = {}
+    for current in found:
+        needed = dict.fromkeys(current.stores)
+        for reduction in (*current.rows, *current.columns):
+            needed[reduction.operands[0]] = None
+        needed = {one.root if one.root in levels else one: None for one in needed}
+        for step in reversed(nest.steps):
+            array = step.output
+            if array not in needed or levels[array] is not Level.FULL:
+                continue
+            written = {one for one in geometry.stores if long and nest.phases[one] < current.number}
+            limit = _CHEAP_BESIDE_LOAD if array in written else _CHEAP_FLOPS
+            if array in first and not _is_cheap(nest, array, written | kept.keys(), limit):
+                if array not in written and array not in kept:
+                    kept[array] = None
+                    first[array].keeps.append(array)
+                current.loads[array] = array not in written
+                continue
+            first.setdefault(array, current)
+            current.steps.insert(0, step)
+            for operand in step.operands:
+                needed[operand.root if operand.root in levels else operand] = None
+        current.reads = {one: None for one in needed if one in geometry.reads}
+    return found
+
+
+def weight(step: Step) -> int:
+    """Return about how many instructions a step is."""
+    return max(1, flops(step.function, step.operands[-1].dtype)) if isinstance(step, Elementwise) else 1
+
+
+def _is_cheap(nest: Nest, array: Array, there: Set[Array], limit: int) -> bool:
+    """Tell whether a value is computed faster than read back: from what is in memory, and what is `there`, too."""
+    cost, reads, todo, seen = 0, set(), [array], {array}
+    while todo:
+        step = todo.pop().step
+        assert step is not None
+        cost += weight(step)
+        for operand in step.operands:
+            root = operand.root
+            if nest.levels.get(root) is Level.FULL:
+                if root in there:
+                    reads.add(root)
+                elif root not in seen:
+                    seen.add(root)
+                    todo.append(root)
+            elif root not in nest.levels and not operand.is_number:
+                reads.add(operand)
+        if cost > limit or len(reads) > _CHEAP_READS:
+            return False
+    return True

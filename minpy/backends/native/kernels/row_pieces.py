@@ -1,0 +1,81 @@
+"""`RowPieces`: reductions along inner loops of which the outermost is cut in pieces.
+
+Each piece leaves what it knows of its elements: a total and its error, or the best element and its index; of an outer
+lane, so for each element of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from minpy.backends.native.kernels.accumulators import Lanes
+from minpy.backends.native.kernels.cursor import Cursor
+from minpy.backends.native.kernels.geometry import Access, Geometry
+from minpy.backends.native.kernels.pieces import Partials, Pieces
+from minpy.backends.native.kernels.strips import Strips
+from minpy.backends.native.kernels.writing import Writer, memory_type
+from minpy.backends.native.language import Array
+
+__all__ = ["RowPieces"]
+
+
+class RowPieces:
+    """All of a nest, which has one phase and one outer point, or one tile of them.
+
+    Parameters
+    ----------
+    writer, cursor, strips, geometry, partials
+    pieces : Pieces
+    lanes : sequence of Lanes
+        The reductions.
+    tile : int
+        The length of the tile.
+    """
+
+    def __init__(
+        self,
+        writer: Writer,
+        cursor: Cursor,
+        strips: Strips,
+        geometry: Geometry,
+        partials: Partials,
+        pieces: Pieces,
+        lanes: Sequence[Lanes],
+        tile: int,
+    ) -> None:
+        self.writer = writer
+        self.cursor = cursor
+        self.strips = strips
+        self.lane = geometry.lane if geometry.across else None
+        self.partials = partials
+        self.pieces = pieces
+        self.lanes = list(lanes)
+        self.tile = tile
+        strides, count = ({}, 1) if self.lane is None else ({self.lane.axis: 1}, tile)
+        self._places = [
+            [partials.place(pieces, dtype, strides, count, self.lane is not None) for dtype in one.dtypes]
+            for one in lanes
+        ]
+
+    def leave(self) -> None:
+        """Write what a piece leaves."""
+        if self.lane is None:
+            for one, places in zip(self.lanes, self._places, strict=True):
+                self._put(one.together(), places)
+            return
+        with self.strips.strip(self.lane, self.tile) as lane:
+            known = [one.alone(lane.number) for one in self.lanes]
+            with self.writer.when(lane.filled):
+                for values, places in zip(known, self._places, strict=True):
+                    self._put(values, places)
+
+    def _put(self, values: Sequence[str], places: Sequence[Access]) -> None:
+        w = self.writer
+        for value, place in zip(values, places, strict=True):
+            w.do(f"store {memory_type(place.dtype)} {value}, ptr {self.cursor.at(place)}{w.mark()}")
+
+    def results(self) -> Iterator[tuple[Array, str]]:
+        """Write what all pieces give, of an outer lane in the loop over it: arrays, and their values."""
+        for one, places in zip(self.lanes, self._places, strict=True):
+            columns = [self.partials.read(self.pieces, place, memory_type(place.dtype)) for place in places]
+            yield one.step.output, one.result(one.joined(list(zip(*columns, strict=True))))

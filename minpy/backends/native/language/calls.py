@@ -1,0 +1,118 @@
+"""`Call`, a step that calls a Python function, and `NativeForm`, how native code does it in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+import numpy
+
+from minpy.backends.native.language.arrays import Array, Origin, Step
+
+if TYPE_CHECKING:
+    from minpy.backends.native.kernels.kernel import Kernel
+    from minpy.graph.ir import Node
+
+__all__ = ["Call", "NativeForm", "arrays_of", "filled"]
+
+
+class NativeForm(Protocol):
+    """How a call is done by native code: for operators that have generated kernels of their own."""
+
+    def kernels(self, call: Call) -> Sequence[Kernel]:
+        """Return the kernels that do it, one after the other.
+
+        Their pointers are to operands and outputs of the call, or to arrays that it makes itself for what lies between.
+        """
+        ...
+
+    def flops(self, call: Call) -> int:
+        """Return how many operations on floats it takes."""
+        ...
+
+    def label(self) -> str:
+        """Return what it is, for reports."""
+        ...
+
+
+@dataclass(eq=False, slots=True)
+class Call(Step):
+    """A call of a Python function of arrays, which gives an array, or a tuple of them.
+
+    Attributes
+    ----------
+    function : callable or None
+        Called with `arguments`, arrays in the operands' places. None: what `node` runs, in the frame that runs it.
+    arguments : tuple
+        Arrays, tuples of them, or any other object. The operands are the arrays in it, in order.
+    facts : tuple of (shape, dtype)
+        Of the outputs.
+    reason : str
+        Why it is a call: for reports.
+    node : Node or None
+        The node of the graph that it is a call of.
+    form : NativeForm or None
+    """
+
+    kind: ClassVar[str] = "call"
+
+    function: Callable[..., Any] | None
+    arguments: tuple[Any, ...]
+    facts: tuple[tuple[tuple[int, ...], Any], ...]
+    reason: str
+    node: Node | None = None
+    form: NativeForm | None = None
+
+    def __post_init__(self) -> None:
+        self._give(*self.facts)
+
+    @classmethod
+    def of(
+        cls,
+        function: Callable[..., Any] | None,
+        arguments: Sequence[Any],
+        facts: Sequence[tuple[Sequence[int], Any]],
+        reason: str,
+        node: Node | None = None,
+        form: NativeForm | None = None,
+        *,
+        origin: Origin = Origin(),  # noqa: B008
+    ) -> tuple[Array, ...]:
+        """Return the arrays that a new step gives."""
+        kept = tuple((tuple(shape), numpy.dtype(dtype)) for shape, dtype in facts)
+        operands = tuple(arrays_of(arguments))
+        return cls(operands, function, tuple(arguments), kept, reason, node, form, origin=origin).outputs
+
+    def evaluate(self, *operands: numpy.ndarray) -> tuple[Any, ...]:
+        """Return what the function gives, as a tuple of C-contiguous arrays."""
+        assert self.function is not None
+        given = iter(operands)
+        found = self.function(*(filled(argument, given) for argument in self.arguments))
+        return tuple(numpy.asarray(one, order="C") for one in (found if isinstance(found, tuple) else (found,)))
+
+    def label(self) -> str:
+        """Return the function's name."""
+        if self.form is not None:
+            return self.form.label()
+        if self.node is not None:
+            return f"call of {self.node.kind}"
+        return f"call of {getattr(self.function, '__name__', type(self.function).__name__)}"
+
+
+def arrays_of(arguments: Iterable[Any]) -> Iterator[Array]:
+    """Yield the arrays in the arguments of a call, in order."""
+    for argument in arguments:
+        if isinstance(argument, Array):
+            yield argument
+        elif isinstance(argument, tuple):
+            yield from arrays_of(argument)
+
+
+def filled(argument: Any, operands: Iterator[Any]) -> Any:
+    """Return an argument of a call with the next operands in the places of its arrays."""
+    if isinstance(argument, Array):
+        return next(operands)
+    if isinstance(argument, tuple):
+        return tuple(filled(one, operands) for one in argument)
+    return argument

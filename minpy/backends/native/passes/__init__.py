@@ -1,0 +1,245 @@
+"""Passes: rewrite rules over routines, listed and printed.
+
+Each says what it matches. All change routines through one rewriter (`rewriting`), which notes what was done, does equal
+steps once, and leaves out those that nobody reads. Routines are well formed before and after each, see
+`verifying.verify`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from minpy.backends.native.convolutions import placing, pools
+from minpy.backends.native.language import Array, Routine, Step
+from minpy.backends.native.passes import (
+    algebra,
+    batching,
+    constants,
+    folding,
+    moving,
+    orienting,
+    products,
+    recomputing,
+    reductions,
+    slicing,
+)
+from minpy.backends.native.passes.patterns import Row
+from minpy.backends.native.passes.rewriting import Notes, Rewriter, Rule
+from minpy.backends.native.verifying import verify
+
+__all__ = ["PASSES", "Notes", "Pass", "describe", "optimized"]
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One rewriting of routines.
+
+    Attributes
+    ----------
+    name : str
+    matches : str
+        What it looks for, and what it does with it.
+    rule : callable or None
+        What it has in the place of single steps. Passes with rules, one after the other, run as one.
+    run : callable or None
+        What rewrites a routine as a whole.
+    rows : tuple of Row
+        The patterns that it is a table of, if it is one.
+    among : tuple of str
+        Functions and kinds of steps: where none of them is, there is nothing to do. Empty: of any.
+    """
+
+    name: str
+    matches: str
+    rule: Rule | None = None
+    run: Callable[[Routine, Notes], Routine] | None = None
+    rows: tuple[Row, ...] = ()
+    among: tuple[str, ...] = ()
+
+    def concerns(self, routine: Routine) -> bool:
+        """Tell whether a routine has steps that it looks at."""
+        return not self.among or any(
+            step.kind in self.among or getattr(step, "function", None) in self.among for step in routine.steps
+        )
+
+
+def _transposed(routine: Routine, notes: Notes) -> Routine:
+    """Return the routine with transposes moved, if less is read out of order then."""
+    now = moving.strided_bytes(routine)
+    if not now:
+        return routine
+    best = routine, Notes()
+    for preference in moving.PREFERENCES:
+        own = Notes()
+        rule = _either(moving.transposed_later(preference), algebra.rewrite)
+        found = Rewriter(routine, rule, own).rebuilt()
+        left = moving.strided_bytes(found)
+        if left < now:
+            now, best = left, (found, own)
+    notes.counts.update(best[1].counts)
+    # What is reduced now has its axes in another order, too: vectors take the shapes that fit there.
+    return best[0] if best[0] is routine else moving.reshaped_later(best[0], notes)
+
+
+PASSES: tuple[Pass, ...] = (
+    Pass(
+        "folded",
+        "convolutions whose channels are multiplied by parameters: in their weights",
+        run=folding.folded,
+        among=("call",),
+    ),
+    Pass("constants", "steps of constants; constants of one value, which are numbers", constants.rewrite),
+    Pass("algebra", "functions of elements that are the same", algebra.rewrite, rows=algebra.ROWS),
+    Pass("reductions", "along axes of length 1, of what is broadcast, of reductions", reductions.rewrite),
+    Pass(
+        "convolutions",
+        "convolutions: by generated kernels, in their layouts",
+        placing.generated,
+        among=("call",),
+    ),
+    Pass("broadcast later", "functions of what is broadcast: computed before", moving.broadcast_later, among=("view",)),
+    Pass(
+        "reshaped later",
+        "functions and reductions of reshaped arrays: reshaped after",
+        run=moving.reshaped_later,
+        among=("view",),
+    ),
+    Pass("transposed later", "functions and reductions of transposed arrays: transposed after", run=_transposed),
+    Pass(
+        "registers",
+        "what follows convolutions: while sums are in registers",
+        placing.fused_into_registers,
+        among=("call",),
+    ),
+    Pass(
+        "maxima",
+        "maxima of windows in inference, channels last: by a kernel, without padding",
+        run=pools.pooled,
+        among=("maximum",),
+    ),
+    Pass(
+        "copied once",
+        "copies of views of what is computed: computed as it is to lie",
+        slicing.copies_computed,
+        among=("copy",),
+    ),
+    Pass("slices first", "functions read through slices only: computed in slices", run=slicing.slices_computed),
+    Pass(
+        "batched",
+        "products by one matrix, and sums of products: one product of all rows",
+        run=batching.batched,
+        among=("product",),
+    ),
+    Pass("assemblies", "sums of padded slices: put together once", slicing.assembled_once, among=("view",)),
+    Pass("accumulation", "acc + a @ b: one product", products.accumulated, among=("product",)),
+    Pass(
+        "turned once",
+        "transposed matrices that many small products read: copied",
+        run=products.turned_once,
+        among=("product",),
+    ),
+    Pass(
+        "oriented",
+        "products of which BLAS does the transposed one faster: that, and what is between, features first",
+        run=orienting.oriented,
+        among=("product",),
+    ),
+    Pass("recomputed", "cheap values that only backward needs: computed there", run=recomputing.recomputed),
+)
+
+
+def optimized(routine: Routine, fast_math: bool = False, notes: Notes | None = None) -> Routine:
+    """Return a routine that computes the same with less work.
+
+    Parameters
+    ----------
+    routine : Routine
+        It stays as it is.
+    fast_math : bool
+        Whether to allow what is exact for real numbers only, such as products with reciprocals of constants.
+    notes : Notes, optional
+        Is told what was done.
+
+    Returns
+    -------
+    Routine
+        With the same inputs; what it gives is the same up to the order in which sums are taken.
+
+    Examples
+    --------
+    >>> import numpy
+    >>> from minpy.backends.native.language import Elementwise, Part, constant
+    >>> x = Array((2, 3), numpy.dtype("float32"), name="x")
+    >>> y = Elementwise.of("multiply", x, constant(1, "float32"))
+    >>> z = Elementwise.of("divide", Elementwise.of("exp", y), constant(4, "float32"))
+    >>> steps = [y.step, z.step.operands[0].step, z.step]
+    >>> notes = Notes()
+    >>> print(optimized(Routine([Part("forward", [x], steps, [z])]), notes=notes))
+    forward(x: float32 (2, 3)):
+        %0: float32 (2, 3) = exp(x)
+        %1: float32 (2, 3) = multiply(%0, 0.25)
+        return %1
+    >>> print(notes)
+         1 multiply(x, 1) -> x
+         1 x / 2**n -> x * 2**-n
+    """
+    notes = Notes() if notes is None else notes
+    checked = os.environ.get("MINPY_VERIFY") == "1"
+    rules: list[Pass] = []
+    if checked:
+        verify(routine)
+    for one in (*PASSES, None):
+        if one is not None and not one.concerns(routine):
+            continue
+        if one is not None and one.rule is not None:
+            rules.append(one)
+            continue
+        if rules:
+            given = [two.rule for two in rules if two.rule is not None]
+            if fast_math and rules[0].rule is constants.rewrite:
+                given.append(algebra.divided_fast)
+            routine = Rewriter(routine, _either(*given), notes).rebuilt()
+            if checked:
+                verify(routine, ", ".join(two.name for two in rules))
+            rules = []
+        if one is not None and one.run is not None:
+            routine = one.run(routine, notes)
+            if checked:
+                verify(routine, one.name)
+    return routine
+
+
+def _either(*rules: Rule) -> Rule:
+    """Return a rule that is the first that matches."""
+
+    def rule(step: Step, rewriter: Rewriter) -> Array | None:
+        for one in rules:
+            found = one(step, rewriter)
+            if found is not None and found is not step.outputs[0]:
+                return found
+        return None
+
+    return rule
+
+
+def describe() -> str:
+    """Return the passes as text, in the order in which they run.
+
+    Examples
+    --------
+    >>> print(describe())  # doctest: +ELLIPSIS
+    folded: convolutions whose channels are multiplied by parameters: in their weights
+    constants: steps of constants; constants of one value, which are numbers
+    algebra: functions of elements that are the same
+        multiply(x, 1) -> x  (biuf)  -0.0 * 1 is -0.0; true and true
+    ...
+    """
+    lines = []
+    for one in PASSES:
+        lines.append(f"{one.name}: {one.matches}")
+        for row in one.rows:
+            because = f"  {row.because}" if row.because else ""
+            lines.append(f"    {row}  ({row.kinds}){because}")
+    return "\n".join(lines)

@@ -1,0 +1,127 @@
+"""Rows of elementwise functions that are the same: what is found, and what stands in its place."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy
+
+from minpy.backends.native.functions import ELEMENTWISE
+from minpy.backends.native.language import Array, Elementwise, Step, broadcast, constant
+
+__all__ = ["Row", "applied", "uniform"]
+
+# A function and patterns of its operands; a name, which stands for the same array wherever it is; or a number.
+Pattern = Any
+
+COMMUTATIVE = frozenset(
+    """add multiply maximum minimum fmax fmin logical_and logical_or logical_xor bitwise_and bitwise_or bitwise_xor
+    equal not_equal""".split()  # noqa: SIM905
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """Two patterns that compute the same, but for what the row is in the table for.
+
+    Attributes
+    ----------
+    found, better : pattern
+    kinds : str
+        Of the dtypes for which they do.
+    because : str
+        Why they do, where it is not plain.
+    """
+
+    found: Pattern
+    better: Pattern
+    kinds: str = "biuf"
+    because: str = ""
+
+    def __str__(self) -> str:
+        """Return the row as text.
+
+        >>> str(Row(("multiply", "x", 1), "x"))
+        'multiply(x, 1) -> x'
+        """
+        return f"{_text(self.found)} -> {_text(self.better)}"
+
+
+def _text(pattern: Pattern) -> str:
+    if isinstance(pattern, tuple):
+        return f"{pattern[0]}({', '.join(map(_text, pattern[1:]))})"
+    return str(pattern)
+
+
+def uniform(array: Array) -> Any:
+    """Return the value that all elements of a constant have, as a scalar of NumPy; None if there is no such value.
+
+    >>> int(uniform(constant([2, 2], "int8")))
+    2
+    """
+    root = array.root
+    if root.value is None or not root.size:
+        return None
+    if root not in _uniform:
+        values = root.value.reshape(-1)
+        # Bits are compared: zeros have signs, and NaN is not itself.
+        bits = values.view(numpy.uint8).reshape(root.size, -1)
+        _uniform[root] = None if (bits != bits[0]).any() else values[0]
+    return _uniform[root]
+
+
+_uniform: weakref.WeakKeyDictionary[Array, Any] = weakref.WeakKeyDictionary()
+
+
+def applied(row: Row, step: Step) -> Array | None:
+    """Return what stands in a step's place by a row; None, if it is not what the row is about."""
+    if not isinstance(step, Elementwise) or step.function != row.found[0]:
+        return None
+    if step.operands[-1].dtype.kind not in row.kinds:
+        return None
+    for names in _matches(row.found, step):
+        found = _built(row.better, names, step)
+        if found.shape == step.output.shape:
+            return found
+        return broadcast(found, step.output.shape)
+    return None
+
+
+def _matches(pattern: Pattern, step: Elementwise) -> Iterator[dict[str, Array]]:
+    orders = [pattern[1:]]
+    if len(pattern) == 3 and pattern[0] in COMMUTATIVE and pattern[1] != pattern[2]:
+        orders.append((pattern[2], pattern[1]))
+    for order in orders:
+        names: dict[str, Array] = {}
+        if all(_fits(one, operand, names) for one, operand in zip(order, step.operands, strict=True)):
+            yield names
+
+
+def _fits(pattern: Pattern, array: Array, names: dict[str, Array]) -> bool:
+    if isinstance(pattern, str):
+        known = names.setdefault(pattern, array)
+        return known is array
+    if isinstance(pattern, tuple):
+        step = array.step
+        if not isinstance(step, Elementwise) or step.function != pattern[0]:
+            return False
+        for more in _matches(pattern, step):
+            if all(names.get(name, one) is one for name, one in more.items()):
+                names.update(more)
+                return True
+        return False
+    value = uniform(array)
+    return value is not None and value == pattern and bool(numpy.signbit(float(value)) == numpy.signbit(float(pattern)))
+
+
+def _built(pattern: Pattern, names: dict[str, Array], step: Elementwise) -> Array:
+    if isinstance(pattern, str):
+        return names[pattern]
+    if isinstance(pattern, tuple):
+        operands = [_built(one, names, step) for one in pattern[1:]]
+        assert len(operands) == ELEMENTWISE[pattern[0]].arity
+        return Elementwise.of(pattern[0], *operands, origin=step.origin)
+    return constant(pattern, step.operands[-1].dtype)

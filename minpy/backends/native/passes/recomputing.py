@@ -1,0 +1,219 @@
+"""Cheap values are computed again by a later part, rather than kept for it.
+
+That moves fewer bytes, where the earlier part need not store them at all. Where it stores them for itself, as what a
+convolution reads, it takes less memory: a batch norm's result is computed again of what the norm reads, which is kept
+anyway. Loops of the later part that use such a value are there already, often: those of the norm's gradient. So
+gradients that read it, and that nothing else reads, wait until these loops have run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from minpy.backends.native.fusing.costs import DEAR_FUNCTIONS
+from minpy.backends.native.fusing.grouping import scheduled
+from minpy.backends.native.fusing.nest import Nest
+from minpy.backends.native.language import Array, Call, Elementwise, Part, Product, Reduce, Routine, Step, View
+from minpy.backends.native.passes.rewriting import Notes, key_of, remade, without_dead_steps
+
+__all__ = ["recomputed"]
+
+# Elements of an array that is worth the trouble: smaller ones stay in the cache.
+LEAST_KEPT = 4096
+
+# Bytes of an array that is not kept even though the first part stores it for itself: memory for little time.
+LEAST_FREED = 1 << 20
+
+# Steps that are done again for one array.
+MOST_STEPS = 6
+
+
+def recomputed(routine: Routine, notes: Notes) -> Routine:
+    """Return a routine whose last part computes again what only it needs of what the first part computed.
+
+    An array is computed again if all steps that takes are cheap and read nothing but inputs, small arrays, and arrays
+    that are kept anyway; and if storing and reading it would move more bytes than reading those, or if it is a large
+    one that is kept for the last part only.
+    """
+    if len(routine.parts) != 2:
+        return routine
+    again = _Recomputing(routine).again()
+    if not again:
+        return routine
+    notes.add("cheap values are computed again, not kept", len(again))
+    first, last = routine.parts
+    return without_dead_steps(Routine([first, _Rebuilt(last, again).part()]))
+
+
+class _Recomputing:
+    def __init__(self, routine: Routine) -> None:
+        self.routine = routine
+        first, last = routine.parts
+        self.own = {output for step in first.steps for output in step.outputs}
+        states = {target for part in routine.parts for target, _ in part.updates}
+        self.inputs = {array for array in first.inputs if array not in states}
+        self.read = {operand.root for step in last.steps if not isinstance(step, View) for operand in step.operands}
+        self.read |= {array.root for array in last.outputs} | {source.root for _, source in last.updates}
+        self.steps: dict[Array, tuple[frozenset[Step], frozenset[Array]] | None] = {}
+
+    def again(self) -> dict[Array, frozenset[Array]]:
+        """Return what is computed again, also what lies between; and the large arrays that are met on the way."""
+        candidates = [
+            step.output
+            for step in self.routine.parts[0].steps
+            if isinstance(step, Elementwise) and step.output in self.read and step.output.size >= LEAST_KEPT
+        ]
+        candidates = [array for array in candidates if self._cone(array) is not None]
+        if not candidates:
+            return {}
+        there = self._there_anyway()
+        returned = {array.root for array in self.routine.parts[0].outputs}
+        dropped: set[Array] = set()
+        found: dict[Array, frozenset[Array]] = {}
+        for array in candidates:
+            self.steps.clear()
+            kept = self.read - dropped - {array}
+            cone = self._cone(array, kept)
+            if cone is None or array in returned:
+                continue
+            steps, leaves = cone
+            if array in there:
+                is_better = array.nbytes >= LEAST_FREED and sum(leaf.nbytes for leaf in leaves) <= 2 * array.nbytes
+            else:
+                is_better = sum(leaf.nbytes for leaf in leaves if leaf not in kept) < 2 * array.nbytes
+            if is_better:
+                dropped.add(array)
+                between = {step.outputs[0] for step in steps}
+                met = frozenset(one for one in leaves | between if one.size >= LEAST_KEPT)
+                found.update(dict.fromkeys(between - found.keys(), frozenset()))
+                found[array] = met
+        return found
+
+    def _there_anyway(self) -> set[Array]:
+        """Return what is in memory after the first part even if no other part asks for it."""
+        (schedule,) = scheduled(Routine([self.routine.parts[0]]))
+        there = {array.root for array in self.routine.parts[0].outputs}
+        for item in schedule.items:
+            there.update(array.root for array in (item.reads() if isinstance(item, Nest) else item.operands))
+        return there
+
+    def _cone(self, array: Array, kept: set[Array] | None = None) -> tuple[frozenset[Step], frozenset[Array]] | None:
+        """Return the steps that compute an array, and what they read; None, if they are dear, or too many."""
+        if array in self.steps:
+            return self.steps[array]
+        self.steps[array] = found = self._found(array, self.read - {array} if kept is None else kept)
+        return found
+
+    def _found(self, array: Array, kept: set[Array]) -> tuple[frozenset[Step], frozenset[Array]] | None:
+        step = array.step
+        if not isinstance(step, Elementwise) or step.function in DEAR_FUNCTIONS or array not in self.own:
+            return None
+        steps: frozenset[Step] = frozenset([step])
+        leaves: frozenset[Array] = frozenset()
+        for operand in step.operands:
+            root = operand.root
+            if root.is_constant:
+                continue
+            if root in kept or root in self.inputs:
+                leaves |= {root}
+                continue
+            if root.size < LEAST_KEPT and root in self.own:  # keeping a small array costs nothing
+                leaves |= {root}
+                continue
+            cone = self._cone(root, kept)
+            if cone is None:
+                return None
+            steps, leaves = steps | cone[0], leaves | cone[1]
+            if len(steps) > MOST_STEPS:
+                return None
+        return steps, leaves
+
+
+def _is_native(step: Step) -> bool:
+    """Tell whether a step is native code that is not loops of its own."""
+    return isinstance(step, Product) or (isinstance(step, Call) and step.form is not None)
+
+
+class _Rebuilt:
+    """A part that computes some arrays of an earlier one again, where it first needs them.
+
+    Products and convolutions that nothing else reads, gradients that are asked for, wait for loops that compute what
+    they read, or are over the same arrays, so that these can compute it along the way.
+    """
+
+    def __init__(self, part: Part, again: Mapping[Array, frozenset[Array]]) -> None:
+        self.old = part
+        self.again = again
+        self.new: dict[Array, Array] = {}
+        self.steps: list[Step] = []
+        self.own = set(part.steps)
+        self.known: dict[Any, Elementwise] = {}
+
+    def part(self) -> Part:
+        steps = [step for step in self.old.steps if not isinstance(step, View)]
+        read = {operand.root for step in steps for operand in step.operands}
+        loops: dict[Array, list[int]] = {}
+        for number, step in enumerate(steps):
+            if isinstance(step, Elementwise | Reduce):
+                for operand in step.operands:
+                    loops.setdefault(operand.root, []).append(number)
+        waiting: list[tuple[int, Step]] = []
+        for number, step in enumerate(steps):
+            if _is_native(step):
+                if read.isdisjoint(step.outputs) and (last := self._waits_for(step, number, loops)) is not None:
+                    waiting.append((last, step))
+                    continue
+                for last, one in waiting:
+                    if last < number:
+                        self._redo(one)
+                waiting = [row for row in waiting if row[0] > number]
+            self._redo(step)
+        for _, step in waiting:
+            self._redo(step)
+        outputs = [self._current(array) for array in self.old.outputs]
+        updates = [(target, self._current(source)) for target, source in self.old.updates]
+        return Part(self.old.name, self.old.inputs, self.steps, outputs, updates)
+
+    def _waits_for(self, step: Step, number: int, loops: Mapping[Array, Sequence[int]]) -> int | None:
+        """Return the number of the step after which one is done; None, if it is not to wait.
+
+        It is not, if what it keeps in memory meanwhile is more than what would be computed before the loops are there.
+        """
+        roots = {operand.root for operand in step.operands}
+        again = [root for root in roots if self.again.get(root)]
+        if not again or sum(root.nbytes for root in roots) > 2 * sum(root.nbytes for root in again):
+            return None
+        found = [one for root in again for met in self.again[root] for one in loops.get(met, ()) if one > number]
+        return min(found, default=None)
+
+    def _redo(self, step: Step) -> None:
+        operands = tuple(map(self._current, step.operands))
+        new = step if operands == step.operands and step in self.own else remade(step, operands)
+        if isinstance(new, Elementwise):  # what the part has computed already is not computed again for it
+            known = self.known.setdefault(key_of(new), new)
+            if known is not new:
+                self.new[step.outputs[0]] = known.output
+                return
+        self.steps.append(new)
+        self.new.update(zip(step.outputs, new.outputs, strict=True))
+
+    def _current(self, array: Array) -> Array:
+        if array in self.new:
+            return self.new[array]
+        if isinstance(array.step, View):
+            root = self._current(array.root)
+            if root is array.root and array.step not in self.own:
+                return array
+            found = array
+            if root is not array.root:
+                found = View.of(root, array.shape, array.step.layout, origin=array.step.origin)
+            if found.step is not None and found is not root:
+                self.steps.append(found.step)
+            self.new[array] = found
+            return found
+        if array in self.again:
+            assert array.step is not None
+            self._redo(array.step)
+            return self.new[array]
+        return array

@@ -1,0 +1,200 @@
+"""Blocks of what was made of parameters: filled once, and again when one of these is another array or has changed.
+
+A block belongs to the arrays of which it was made, and is read by any number of calls at a time. It is only filled
+again while nobody reads it. The log of writes tells whether an array has changed; memory that others than arrays of
+ours may write to is never taken for unchanged.
+"""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections.abc import Callable, Sequence
+from operator import is_
+from typing import Any
+
+import numpy
+
+from minpy.backends.native.arguments import Argument, coerced_groups
+from minpy.backends.native.running import aligned
+from minpy.backends.native.source import ARGUMENT_MISMATCH
+from minpy.backends.protocol import ArgumentMismatch
+from minpy.core.array import last_write, may_have_changed, now
+from minpy.graph.locking import lock
+
+__all__ = ["MOST_BLOCKS", "Preparation", "PreparedForward"]
+
+# So many sets of parameters are told apart, such as those of several devices.
+MOST_BLOCKS = 4
+
+
+class _Sources:
+    """The arrays that something was made of, to which there are weak references, and the time when it was."""
+
+    __slots__ = ("_references", "_seen", "_time")
+
+    def __init__(self, arrays: Sequence[numpy.ndarray], time: int) -> None:
+        self._references = [weakref.ref(array) for array in arrays]
+        self._time = time
+        self._seen = time  # what has been written until then, were other arrays
+
+    def are(self, arrays: Sequence[numpy.ndarray | None]) -> bool:
+        """Tell whether they are these, and have not changed."""
+        if not all(map(is_, [reference() for reference in self._references], arrays)):
+            return False
+        latest = last_write()
+        if latest > self._seen:
+            time = self._time
+            for array in arrays:
+                if may_have_changed(array, time):
+                    return False
+            self._seen = latest
+        return True
+
+    def are_there(self) -> bool:
+        """Tell whether they all exist, and have not changed."""
+        arrays = [reference() for reference in self._references]
+        return all(array is not None for array in arrays) and self.are(arrays)
+
+
+class _Held:
+    """A block, and what it was made of: None, while that is not known, or cannot be told from what it may become."""
+
+    __slots__ = ("block", "sources")
+
+    def __init__(self, size: int) -> None:
+        self.block = aligned(size)
+        self.sources: _Sources | None = None
+
+    def holds(self, arrays: Sequence[numpy.ndarray]) -> bool:
+        """Tell whether it was made of these arrays as they are now."""
+        sources = self.sources
+        return sources is not None and sources.are(arrays)
+
+    def is_spent(self) -> bool:
+        """Tell whether it will never hold again, unless it is filled anew."""
+        sources = self.sources
+        return sources is None or not sources.are_there()
+
+
+class Preparation:
+    """The blocks of one program.
+
+    Parameters
+    ----------
+    positions : sequence of int
+        Which arrays of a call something is made of.
+    size : int
+        The bytes of a block.
+    """
+
+    def __init__(self, positions: Sequence[int], size: int) -> None:
+        self.positions = tuple(positions)
+        self.size = size
+        self._held: list[_Held] = []
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def block(self, arrays: Sequence[numpy.ndarray], prepare: Callable[..., Any]) -> Any:
+        """Return the block for the arrays of a call, filled by `prepare(arrays, block)` if need be.
+
+        It is `ARGUMENT_MISMATCH` where they do not fit.
+        """
+        given = [arrays[position] for position in self.positions]
+        block = self._found(given)
+        if block is not None:
+            return block
+        with lock():
+            held = self._taken()
+        time = now()
+        if prepare(arrays, held.block) is ARGUMENT_MISMATCH:
+            return ARGUMENT_MISMATCH
+        block = held.block
+        if all(map(_is_watched, given)):
+            held.sources = _Sources(given, time)
+        with lock():  # another thread may have made one of the same arrays
+            self._held = [*(one for one in self._held if not one.holds(given)), held]
+        return block
+
+    def _found(self, given: Sequence[numpy.ndarray]) -> numpy.ndarray | None:
+        """Return the block that was made of some arrays as they are now, if there is one."""
+        for held in self._held:
+            block = held.block  # taken before it is known to be right: nobody fills it again from here on
+            if held.holds(given):
+                return block
+        return None
+
+    def _taken(self) -> _Held:
+        """Return a block that nobody reads or knows, of those there are if they are spent or too many."""
+        spent = next((held for held in self._held if held.is_spent()), None)
+        if spent is None and len(self._held) >= MOST_BLOCKS:
+            spent = self._held[0]
+        if spent is None:
+            return _Held(self.size)
+        self._held = [held for held in self._held if held is not spent]
+        spent.sources = None  # before it is asked who reads it: who begins to now finds that it does not hold
+        if sys.getrefcount(spent.block) > _SOLE:
+            return _Held(self.size)
+        return spent
+
+
+class PreparedForward:
+    """A forward part that is given the block of what was made of parameters.
+
+    Parameters
+    ----------
+    preparation : Preparation
+    prepare, forward : callable
+        Of the arrays and the block: what fills it, and what reads it.
+    arguments : sequence of Argument
+        What the arrays have to be.
+    in_place : bool
+        Whether heads may be computed in them: then those that do not fit are refused, and not copied.
+    """
+
+    __slots__ = ("_arguments", "_forward", "_in_place", "_preparation", "_prepare")
+
+    def __init__(
+        self,
+        preparation: Preparation,
+        prepare: Callable[..., Any],
+        forward: Callable[..., Any],
+        arguments: Sequence[Argument],
+        in_place: bool,
+    ) -> None:
+        self._preparation = preparation
+        self._prepare = prepare
+        self._forward = forward
+        self._arguments = arguments
+        self._in_place = in_place
+
+    def __call__(self, arrays: Sequence[numpy.ndarray], out: Sequence[Any] = ()) -> Any:
+        """Return what the forward part does, which computes all heads in new arrays."""
+        block = self._preparation.block(arrays, self._prepare)
+        result = block if block is ARGUMENT_MISMATCH else self._forward(arrays, block)
+        if result is not ARGUMENT_MISMATCH:
+            return result
+        if self._in_place:
+            raise ArgumentMismatch
+        (arrays,), finish = coerced_groups([arrays], [self._arguments])
+        result = self(arrays)
+        finish()
+        return result
+
+
+def _is_watched(array: numpy.ndarray) -> bool:
+    """Tell whether all writes to the memory of an array are noted: nobody but arrays of ours knows it."""
+    owner = array
+    while isinstance(owner.base, numpy.ndarray):
+        owner = owner.base
+    return owner.flags.owndata and not may_have_changed(array, now())
+
+
+def _sole_reference() -> int:
+    """Measure what `sys.getrefcount` says of a block that only its slot refers to."""
+    held = _Held(1)
+    return sys.getrefcount(held.block)
+
+
+_SOLE = _sole_reference()

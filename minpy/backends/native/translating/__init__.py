@@ -1,0 +1,10 @@
+"""Graphs translated to the step language.
+
+`translator` goes through the nodes of a program; `operators` lowers each: by what `lowerings` say of operators and of
+NumPy's functions, or by running its definition on stand-ins (`traces`); what has no form in the language is called.
+"""
+
+from minpy.backends.native.translating.refusals import Untranslatable
+from minpy.backends.native.translating.translator import Translated, Translation, translate
+
+__all__ = ["Translated", "Translation", "Untranslatable", "translate"]

@@ -1,0 +1,201 @@
+"""Functions of every element that are no ufuncs: choices, rounding, casts, parts of complex numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+
+from minpy.backends.native.language import Array, constant
+from minpy.backends.native.translating.dtypes import Operand, common_dtype
+from minpy.backends.native.translating.emitter import Emitter
+from minpy.backends.native.translating.lowerings.tables import lowers
+from minpy.backends.native.translating.lowerings.ufuncs import apply
+from minpy.backends.native.translating.refusals import NotLowered
+from minpy.capture.steps import power, power_of_array
+from minpy.capture.storage import as_dtype
+from minpy.capture.ufuncs import computed_where
+
+__all__ = ["where"]
+
+
+@lowers("where")
+def where(emitter: Emitter, condition: Operand, x: Operand = None, y: Operand = None) -> Array:
+    """Return the elements of one array where a condition holds, those of another where it does not."""
+    if x is None or y is None:
+        raise NotLowered("the shape of the answer depends on values")
+    dtype = common_dtype(x, y)
+    return emitter.elementwise("where", emitter.cast(condition, bool), emitter.cast(x, dtype), emitter.cast(y, dtype))
+
+
+@lowers("clip")
+def _clip(
+    emitter: Emitter,
+    a: Array,
+    a_min: Operand = None,
+    a_max: Operand = None,
+    *,
+    min: Operand = None,
+    max: Operand = None,
+) -> Array:
+    low, high = (a_min if min is None else min), (a_max if max is None else max)
+    low, high = _within(a, low), _within(a, high)
+    if low is None or high is None:  # NumPy calls another ufunc then
+        found: Array = a
+        if low is not None:
+            found = apply(emitter, numpy.maximum, found, low)
+        if high is not None:
+            found = apply(emitter, numpy.minimum, found, high)
+        return found
+    dtype = common_dtype(a, low, high)
+    array = emitter.elementwise("maximum", emitter.cast(a, dtype), emitter.cast(low, dtype))
+    return emitter.elementwise("minimum", array, emitter.cast(high, dtype))
+
+
+def _within(array: Array, bound: Operand) -> Operand:
+    """Return a bound of integers that they can have: NumPy takes any number of Python's."""
+    if array.dtype.kind not in "iu" or not isinstance(bound, int):
+        return bound
+    limits = numpy.iinfo(array.dtype)
+    return min(max(bound, limits.min), limits.max)
+
+
+@lowers("select")
+def _select(emitter: Emitter, condlist: Sequence[Array], choicelist: Sequence[Operand], default: Operand = 0) -> Array:
+    dtype = common_dtype(*choicelist, default)
+    operands = [*condlist, *choicelist, default]
+    shape = numpy.broadcast_shapes(*(one.shape for one in operands if isinstance(one, Array)))
+    found = emitter.cast(default, dtype)
+    for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
+        if condition.dtype != bool:
+            raise NotLowered("a condition is no boolean")
+        found = emitter.elementwise("where", condition, emitter.cast(choice, dtype), found)
+    return emitter.broadcast(found, shape)
+
+
+@lowers("nan_to_num")
+def _nan_to_num(
+    emitter: Emitter, x: Array, copy: bool = True, nan: float = 0.0, posinf: Any = None, neginf: Any = None
+) -> Array:
+    if x.dtype.kind != "f":
+        return x
+    limits = numpy.finfo(x.dtype)
+    zero = constant(0, x.dtype)
+    found = emitter.elementwise("where", emitter.elementwise("isnan", x), emitter.cast(nan, x.dtype), x)
+    for name, value, limit in (("greater", posinf, limits.max), ("less", neginf, limits.min)):
+        is_it = emitter.elementwise("logical_and", emitter.elementwise("isinf", x), emitter.elementwise(name, x, zero))
+        found = emitter.elementwise("where", is_it, emitter.cast(limit if value is None else value, x.dtype), found)
+    return found
+
+
+@lowers("round", "around", "ndarray.round")
+def _round(emitter: Emitter, a: Array, decimals: int = 0) -> Array:
+    if a.dtype.kind in "iu" and decimals >= 0:
+        return a
+    if a.dtype.kind != "f":
+        raise NotLowered(f"rounding of {a.dtype.name} to tens is not compiled")
+    if not decimals:
+        return emitter.elementwise("rint", a)
+    power_of_ten = emitter.cast(10.0 ** abs(decimals), a.dtype)
+    there, back = ("multiply", "divide") if decimals > 0 else ("divide", "multiply")
+    return emitter.elementwise(
+        back, emitter.elementwise("rint", emitter.elementwise(there, a, power_of_ten)), power_of_ten
+    )
+
+
+@lowers("fix")
+def _fix(emitter: Emitter, x: Array) -> Array:
+    if x.dtype.kind in "biu":
+        if numpy.fix(numpy.zeros(1, x.dtype)).dtype != x.dtype:
+            x = emitter.cast(x, numpy.fix(numpy.zeros(1, x.dtype)).dtype)
+        return x
+    return emitter.elementwise("trunc", x)
+
+
+@lowers("real")
+def _real(emitter: Emitter, val: Array) -> Array:
+    return val
+
+
+@lowers("imag")
+def _imag(emitter: Emitter, val: Array) -> Array:
+    return emitter.broadcast(constant(0, val.dtype), val.shape)
+
+
+@lowers("angle")
+def _angle(emitter: Emitter, z: Array, deg: bool = False) -> Array:
+    found = apply(emitter, numpy.arctan2, _imag(emitter, z), z)
+    return apply(emitter, numpy.multiply, found, 180 / math.pi) if deg else found
+
+
+@lowers("isposinf")
+def _isposinf(emitter: Emitter, x: Array) -> Array:
+    return _infinite(emitter, x, "greater")
+
+
+@lowers("isneginf")
+def _isneginf(emitter: Emitter, x: Array) -> Array:
+    return _infinite(emitter, x, "less")
+
+
+def _infinite(emitter: Emitter, x: Array, name: str) -> Array:
+    if x.dtype.kind != "f":
+        return emitter.broadcast(constant(False), x.shape)
+    is_inf = emitter.elementwise("isinf", x)
+    return emitter.elementwise("logical_and", is_inf, emitter.elementwise(name, x, constant(0, x.dtype)))
+
+
+@lowers("sinc")
+def _sinc(emitter: Emitter, x: Array) -> Array:
+    y = apply(emitter, numpy.multiply, math.pi, where(emitter, apply(emitter, numpy.equal, x, 0), 1.0e-20, x))
+    return apply(emitter, numpy.divide, apply(emitter, numpy.sin, y), y)
+
+
+@lowers("isclose")
+def _isclose(
+    emitter: Emitter, a: Operand, b: Operand, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+) -> Array:
+    a, b = (emitter.cast(one, common_dtype(one)) for one in (a, b))
+    if b.dtype.kind != "f":
+        b = emitter.cast(b, common_dtype(b, numpy.float64(1)))
+    gap = apply(emitter, numpy.absolute, apply(emitter, numpy.subtract, a, b))
+    bound = apply(emitter, numpy.add, atol, apply(emitter, numpy.multiply, rtol, apply(emitter, numpy.absolute, b)))
+    near = apply(emitter, numpy.less_equal, gap, bound)
+    near = apply(emitter, numpy.logical_and, near, apply(emitter, numpy.isfinite, b))
+    near = apply(emitter, numpy.logical_or, near, apply(emitter, numpy.equal, a, b))
+    if equal_nan:
+        both = apply(emitter, numpy.logical_and, apply(emitter, numpy.isnan, a), apply(emitter, numpy.isnan, b))
+        near = apply(emitter, numpy.logical_or, near, both)
+    return near
+
+
+@lowers("array", "copy", "asarray", "ascontiguousarray", "ndarray.copy")
+def _copied(emitter: Emitter, a: Array, dtype: Any = None, **options: Any) -> Array:
+    """A copy needs no step: arrays never change."""
+    if not isinstance(a, Array):
+        raise NotLowered("an array is made of a list")
+    return a if dtype is None else emitter.cast(a, dtype)
+
+
+@lowers(as_dtype)
+def _cast(emitter: Emitter, array: Array, dtype: Any) -> Array:
+    return emitter.cast(array, dtype)
+
+
+@lowers(power, power_of_array)
+def _operator_power(emitter: Emitter, base: Array, exponent: Any) -> Any:
+    return apply(emitter, numpy.power, base, exponent)
+
+
+@lowers(computed_where)
+def _masked(emitter: Emitter, ufunc: Any, target: Array, values: Sequence[Any], options: dict[str, Any]) -> Array:
+    *operands, mask = values
+    if options:
+        raise NotLowered(f"{ufunc.__name__} with where= and {', '.join(options)}= is not compiled")
+    found = apply(emitter, ufunc, *operands)
+    if isinstance(found, tuple):
+        raise NotLowered("a ufunc of several answers with where= is not compiled")
+    chosen = emitter.elementwise("where", emitter.cast(mask, bool), emitter.cast(found, target.dtype), target)
+    return emitter.broadcast(chosen, target.shape)

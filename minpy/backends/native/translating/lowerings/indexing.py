@@ -1,0 +1,49 @@
+"""Operators that take and place parts of arrays by keys."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from minpy.backends.native.language import Array, constant
+from minpy.backends.native.translating.lowerings.assembling import stored
+from minpy.backends.native.translating.lowerings.keys import placed_by_arrays
+from minpy.backends.native.translating.lowerings.tables import lowers_operator
+from minpy.backends.native.translating.lowerings.views import at
+from minpy.ops.tensor.indexing import is_basic
+
+__all__: list[str] = []
+
+
+def _basic(key: Any) -> Any:
+    """Return a key that takes an array, and no scalar."""
+    parts = key if type(key) is tuple else (key,)
+    return parts if any(part is Ellipsis for part in parts) else (*parts, Ellipsis)
+
+
+@lowers_operator("_index")
+def _index(operators: Any, data: Array, *, key: Any) -> Array:
+    return at(operators.emitter, data, _basic(key) if is_basic(key) else key)
+
+
+@lowers_operator("_unindex")
+def _unindex(operators: Any, data: Array, *, key: Any, shape: tuple[int, ...]) -> Array:
+    if not is_basic(key):
+        return placed_by_arrays(operators.emitter, constant(numpy.zeros(shape, data.dtype)), key, data, True)
+    known = _basic(key)
+    return operators.emitter.assembly([data], shape, [lambda values: values[known]], fill=0)
+
+
+@lowers_operator("_assign")
+def _assign(operators: Any, data: Array, value: Any, *, key: Any) -> Array:
+    if not is_basic(key):
+        return placed_by_arrays(operators.emitter, data, key, value, False)
+    known = _basic(key)
+    return stored(operators.emitter, data, value, lambda values: values[known])
+
+
+@lowers_operator("_undiag")
+def _undiag(operators: Any, data: Array, *, shape: tuple[int, ...], k: int, axis1: int, axis2: int) -> Array:
+    place = lambda values: numpy.diagonal(values, k, axis1, axis2)
+    return operators.emitter.assembly([data], shape, [place], fill=0)

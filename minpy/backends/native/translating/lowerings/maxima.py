@@ -1,0 +1,191 @@
+"""Gradients of the maxima of windows: to the first of the largest elements, or to all of them.
+
+Where windows overlap, an element's is the sum over the windows in which it is such a one, of which there are the same
+number for all elements a stride apart.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy
+
+from minpy.backends.native.language import Array, constant
+from minpy.backends.native.translating.emitter import Emitter
+from minpy.backends.native.translating.lowerings.tables import lowers_operator
+from minpy.backends.native.translating.lowerings.windows import Ints, padded, padded_window, taking
+from minpy.backends.native.translating.refusals import NotLowered
+from minpy.ops.nn.pooling import covers, overlaps
+
+__all__: list[str] = []
+
+# They take a few steps for each element of a window: of larger windows that overlap they are calls.
+_MOST = 49
+# In place of the number of an element in a window.
+_NOWHERE = 255
+
+
+@lowers_operator("_window_place")
+def _place(
+    operators: Any, gradient: Array, data: Array, largest: Array, *, kernel: Ints, stride: Ints, pad: Ints
+) -> Array:
+    emitter: Emitter = operators.emitter
+    if covers(data.shape[2:], kernel, pad, largest.shape[2:]):
+        rows = emitter.reshape(data, (*data.shape[:2], -1))
+        where = emitter.reduce("argmax", rows, (2,))
+        numbers = constant(numpy.arange(rows.shape[2]).reshape(1, 1, -1))
+        is_it = emitter.elementwise("equal", where, numbers)
+        each = emitter.reshape(gradient, (*gradient.shape[:2], 1))
+        return emitter.reshape(emitter.elementwise("where", is_it, each, constant(0, gradient.dtype)), data.shape)
+    counts = largest.shape[2:]
+    window = (kernel, stride, pad, counts)
+    offsets = list(overlaps(data.shape[2:], *window))
+    apart = all(s >= k for s, k in zip(stride, kernel, strict=True))
+    if apart:
+        whole = tuple(slice(0, count) for count in counts)
+        if all(positions[2:] == whole for positions, _ in offsets):
+            return _placed_apart(emitter, gradient, data, largest, [elements for _, elements in offsets])
+    if len(offsets) > _MOST:
+        raise NotLowered("its windows overlap, and are large")
+    if data.dtype.kind != "f":
+        raise NotLowered("maxima of whole numbers have no gradient")
+
+    def chosen(part: Array, number: int, elements: tuple[slice, ...]) -> Array:
+        return emitter.elementwise("equal", part, constant(number, numpy.uint8))
+
+    first = _first_largest(emitter, data, largest, window)
+    return _placed_among(emitter, gradient, (first, _NOWHERE), data.shape[2:], window, chosen, None if apart else 0.0)
+
+
+def _placed_apart(
+    emitter: Emitter, gradient: Array, data: Array, largest: Array, offsets: Sequence[tuple[slice, ...]]
+) -> Array:
+    """Return the gradient of maxima of windows that do not overlap, nor reach into the padding."""
+    free: Array | None = None
+    parts, places = [], []
+    for elements in offsets:
+        part = emitter.view(data, taking(elements))
+        found = emitter.elementwise("equal", part, largest)
+        if free is not None:
+            found = emitter.elementwise("logical_and", found, free)
+        rest = emitter.elementwise("logical_not", found)
+        free = rest if free is None else emitter.elementwise("logical_and", free, rest)
+        parts.append(emitter.elementwise("multiply", gradient, emitter.cast(found, gradient.dtype)))
+        places.append(taking(elements))
+    covered = sum(part.size for part in parts) == data.size
+    return emitter.assembly(parts, data.shape, places, fill=None if covered else 0)
+
+
+class _Residue(NamedTuple):
+    """Elements a stride apart along an axis: the first one, their number, and what lies where in which window.
+
+    `windows` has for each offset that they have in windows the number of the window in which the first of them has it:
+    those of the others follow. It may be that of no window.
+    """
+
+    first: int
+    length: int
+    windows: list[tuple[int, int]]
+
+
+def _residues(length: int, kernel: int, stride: int, pad: int) -> list[_Residue]:
+    found = []
+    for residue in range(stride):
+        first = (residue - pad) % stride
+        count = len(range(first, length, stride))
+        windows = [(offset, (first + pad - offset) // stride) for offset in range(residue, kernel, stride)]
+        if count and windows:
+            found.append(_Residue(first, count, windows))
+    return found
+
+
+def _placed_among(
+    emitter: Emitter,
+    gradient: Array,
+    compared: tuple[Array, Any],
+    lengths: Ints,
+    window: tuple[Ints, Ints, Ints, Ints],
+    chosen: Callable[[Array, int, tuple[slice, ...]], Array],
+    zero: float | None = 0.0,
+) -> Array:
+    """Return the gradient of maxima of windows that overlap.
+
+    Parameters
+    ----------
+    compared : (Array, number)
+        What tells of a window which elements are its maxima, and what is there in the place of windows that are none.
+    lengths : tuple of int
+        Of the data, along the axes of windows.
+    window : tuple
+        (kernel, stride, padding, number of windows).
+    chosen : callable
+        `chosen(part, number, elements)` returns which elements are maxima of the windows of `part`, in each of which
+        they have a number; `elements` is their key.
+    zero : float or None
+        What sums begin with, which tells -0.0 from 0.0; None: with the first gradient.
+    """
+    kernel, stride, pad, _ = window
+    marks, mark = compared
+    along = [_residues(*one) for one in zip(lengths, kernel, stride, pad, strict=True)]
+    for axis, residues in enumerate(along, 2):
+        # All windows that are asked for, of which some are none: nothing comes from there.
+        start = min(number for one in residues for _, number in one.windows)
+        end = max(number + one.length for one in residues for _, number in one.windows)
+        gradient = padded_window(emitter, gradient, axis, start, end - start)
+        marks = padded_window(emitter, marks, axis, start, end - start, mark)
+        for one in residues:
+            one.windows[:] = [(offset, number - start) for offset, number in one.windows]
+    shape = (*gradient.shape[:2], *lengths)
+    whole = (slice(None), slice(None))
+    parts, places = [], []
+    for ones in itertools.product(*along):
+        elements = (*whole, *(slice(one.first, None, s) for one, s in zip(ones, stride, strict=True)))
+        total = None if zero is None else constant(zero, gradient.dtype)
+        for met in itertools.product(*(one.windows for one in ones)):
+            taken = (slice(number, number + one.length) for (_, number), one in zip(met, ones, strict=True))
+            key = taking((*whole, *taken))
+            number = int(numpy.ravel_multi_index([offset for offset, _ in met], kernel))
+            is_it = emitter.cast(chosen(emitter.view(marks, key), number, elements), gradient.dtype)
+            part = emitter.elementwise("multiply", emitter.view(gradient, key), is_it)
+            total = part if total is None else emitter.elementwise("add", total, part)
+        assert total is not None
+        parts.append(total)
+        places.append(taking(elements))
+    covered = sum(part.size for part in parts) == int(numpy.prod(shape))
+    return emitter.assembly(parts, shape, places, fill=None if covered else 0)
+
+
+@lowers_operator("_tied_place")
+def _tied(
+    operators: Any, gradient: Array, data: Array, largest: Array, *, kernel: Ints, stride: Ints, pad: Ints
+) -> Array:
+    emitter: Emitter = operators.emitter
+    if data.dtype.kind != "f":
+        raise NotLowered("maxima of whole numbers have no gradient")
+    if covers(data.shape[2:], kernel, pad, largest.shape[2:]):
+        is_it = emitter.cast(emitter.elementwise("equal", data, largest), gradient.dtype)
+        found = emitter.elementwise("multiply", gradient, is_it)
+        return emitter.elementwise("add", constant(0, gradient.dtype), found)
+    if int(numpy.prod(kernel)) > _MOST:
+        raise NotLowered("its windows overlap, and are large")
+
+    def chosen(part: Array, number: int, elements: tuple[slice, ...]) -> Array:
+        return emitter.elementwise("equal", emitter.view(data, taking(elements)), part)
+
+    window = (kernel, stride, pad, largest.shape[2:])
+    return _placed_among(emitter, gradient, (largest, numpy.nan), data.shape[2:], window, chosen)
+
+
+def _first_largest(emitter: Emitter, data: Array, largest: Array, window: tuple[Ints, Ints, Ints, Ints]) -> Array:
+    """Return for each window the number of the first element that is the largest; `_NOWHERE`, if there is NaN."""
+    kernel, stride, pad, counts = window
+    for axis, (k, s, p, count) in enumerate(zip(kernel, stride, pad, counts, strict=True), 2):
+        data = padded(emitter, data, axis, p, (count - 1) * s + k, numpy.nan)  # equal to nothing
+    found = constant(_NOWHERE, numpy.uint8)
+    offsets = list(overlaps(data.shape[2:], kernel, stride, (0,) * len(kernel), counts))
+    for number, (_, elements) in reversed(list(enumerate(offsets))):
+        is_it = emitter.elementwise("equal", emitter.view(data, taking(elements)), largest)
+        found = emitter.elementwise("where", is_it, constant(number, numpy.uint8), found)
+    return found

@@ -1,0 +1,346 @@
+"""Reductions, in the dtypes in which NumPy adds up."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy
+
+from minpy.backends.native.language import Array, constant
+from minpy.backends.native.translating.dtypes import Operand
+from minpy.backends.native.translating.emitter import Emitter
+from minpy.backends.native.translating.lowerings.elementwise import where
+from minpy.backends.native.translating.lowerings.tables import lowers
+from minpy.backends.native.translating.lowerings.ufuncs import apply
+from minpy.backends.native.translating.refusals import NotLowered
+from minpy.core.sums import mean_over, sum_over, sum_to
+
+__all__ = ["accumulator", "axes_of", "finished", "mean", "reduced", "total"]
+
+
+def axes_of(array: Array, axis: Any) -> tuple[int, ...]:
+    """Return the axes that a reduction runs over, in order and not negative."""
+    ndim = len(array.shape)
+    if axis is None:
+        return tuple(range(ndim))
+    given = axis if isinstance(axis, (tuple, list)) else (axis,)
+    if not ndim and axis in (0, -1):  # NumPy lets it pass
+        return ()
+    found = sorted({int(one) % ndim if -ndim <= one < ndim else ndim for one in given})
+    if len(found) != len(given) or ndim in found:
+        raise NotLowered(f"axis {axis} of an array of shape {array.shape}")
+    return tuple(found)
+
+
+def finished(emitter: Emitter, kept: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
+    """Return a reduction whose axes have length 1 without them, unless they are to stay."""
+    if keepdims:
+        return kept
+    return emitter.reshape(kept, [length for axis, length in enumerate(kept.shape) if axis not in axes])
+
+
+def accumulator(array: Array, dtype: Any) -> numpy.dtype:
+    """Return the dtype in which sums and products are computed."""
+    return numpy.dtype(dtype) if dtype is not None else numpy.add.reduce(numpy.zeros(1, array.dtype)).dtype
+
+
+def reduced(
+    emitter: Emitter,
+    function: str,
+    array: Array,
+    axis: Any = None,
+    keepdims: Any = False,
+    where_: Operand = None,
+    initial: Any = None,
+    neutral: Any = None,
+) -> Array:
+    """Return a reduction in the array's own dtype, of the elements where a mask holds, and of an initial value."""
+    axes = axes_of(array, axis)
+    if where_ is not None:
+        if neutral is None:
+            raise NotLowered(f"{function} with where= is not compiled")
+        array = where(emitter, where_, array, constant(neutral, array.dtype))
+    if initial is not None and any(array.shape[one] == 0 for one in axes):
+        shape = [1 if one in axes else length for one, length in enumerate(array.shape)]
+        found = emitter.broadcast(emitter.cast(initial, array.dtype), shape)
+    else:
+        found = emitter.reduce(function, array, axes)
+        if initial is not None and not _is_neutral(function, initial):
+            name = {"sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum"}[function]
+            found = emitter.elementwise(name, emitter.cast(initial, array.dtype), found)
+    return finished(emitter, found, axes, bool(keepdims))
+
+
+def _is_neutral(function: str, initial: Any) -> bool:
+    if isinstance(initial, Array):
+        return False
+    return bool(initial == {"sum": 0, "prod": 1, "max": -math.inf, "min": math.inf}[function])
+
+
+@lowers("sum", numpy.add.reduce)
+def total(
+    emitter: Emitter,
+    a: Array,
+    axis: Any = None,
+    dtype: Any = None,
+    keepdims: Any = False,
+    initial: Any = None,
+    where: Operand = None,
+) -> Array:
+    """Return `numpy.sum`."""
+    array = emitter.cast(a, accumulator(a, dtype))
+    if array.dtype == bool:
+        raise NotLowered("a sum of booleans as booleans is not compiled")
+    return reduced(emitter, "sum", array, axis, keepdims, where, initial, 0)
+
+
+@lowers(sum_over)
+def _sum_over(emitter: Emitter, data: Array, axis: Any = None, keepdims: bool = False) -> Array:
+    return total(emitter, data, axis, data.dtype, keepdims)
+
+
+@lowers(sum_to)
+def _sum_to(emitter: Emitter, data: Array, shape: tuple[int, ...]) -> Array:
+    lead = len(data.shape) - len(shape)
+    axes = tuple(axis for axis in range(len(data.shape)) if axis < lead or shape[axis - lead] == 1 != data.shape[axis])
+    return emitter.reshape(reduced(emitter, "sum", data, axes, True), shape)
+
+
+@lowers("prod", numpy.multiply.reduce)
+def _prod(
+    emitter: Emitter,
+    a: Array,
+    axis: Any = None,
+    dtype: Any = None,
+    keepdims: Any = False,
+    initial: Any = None,
+    where: Operand = None,
+) -> Array:
+    array = emitter.cast(a, accumulator(a, dtype))
+    return reduced(emitter, "prod", array, axis, keepdims, where, initial, 1)
+
+
+@lowers("max", "amax", numpy.maximum.reduce)
+def _max(
+    emitter: Emitter, a: Array, axis: Any = None, keepdims: Any = False, initial: Any = None, where: Operand = None
+) -> Array:
+    return reduced(emitter, "max", a, axis, keepdims, where, initial, _lowest(a.dtype) if initial is not None else None)
+
+
+@lowers("min", "amin", numpy.minimum.reduce)
+def _min(
+    emitter: Emitter, a: Array, axis: Any = None, keepdims: Any = False, initial: Any = None, where: Operand = None
+) -> Array:
+    return reduced(
+        emitter, "min", a, axis, keepdims, where, initial, _highest(a.dtype) if initial is not None else None
+    )
+
+
+def _lowest(dtype: numpy.dtype) -> Any:
+    return -math.inf if dtype.kind == "f" else False if dtype.kind == "b" else numpy.iinfo(dtype).min
+
+
+def _highest(dtype: numpy.dtype) -> Any:
+    return math.inf if dtype.kind == "f" else True if dtype.kind == "b" else numpy.iinfo(dtype).max
+
+
+@lowers("any", numpy.logical_or.reduce)
+def _any(emitter: Emitter, a: Array, axis: Any = None, keepdims: Any = False, where: Operand = None) -> Array:
+    return reduced(emitter, "any", emitter.cast(a, bool), axis, keepdims, where, None, False)
+
+
+@lowers("all", numpy.logical_and.reduce)
+def _all(emitter: Emitter, a: Array, axis: Any = None, keepdims: Any = False, where: Operand = None) -> Array:
+    return reduced(emitter, "all", emitter.cast(a, bool), axis, keepdims, where, None, True)
+
+
+@lowers("count_nonzero")
+def _count_nonzero(emitter: Emitter, a: Array, axis: Any = None, *, keepdims: bool = False) -> Array:
+    return reduced(emitter, "sum", emitter.cast(emitter.cast(a, bool), numpy.intp), axis, keepdims)
+
+
+@lowers("argmax")
+def _argmax(emitter: Emitter, a: Array, axis: Any = None, keepdims: Any = False) -> Array:
+    return _position(emitter, "argmax", a, axis, keepdims)
+
+
+@lowers("argmin")
+def _argmin(emitter: Emitter, a: Array, axis: Any = None, keepdims: Any = False) -> Array:
+    return _position(emitter, "argmin", a, axis, keepdims)
+
+
+def _position(emitter: Emitter, function: str, array: Array, axis: Any, keepdims: Any) -> Array:
+    if array.dtype == bool:
+        array = emitter.cast(array, numpy.uint8)
+    if axis is None and not array.shape:
+        return constant(0, numpy.intp)
+    return emitter.cast(reduced(emitter, function, array, axis, keepdims), numpy.intp)
+
+
+@lowers("ptp")
+def _ptp(emitter: Emitter, a: Array, axis: Any = None, keepdims: Any = False) -> Array:
+    return apply(emitter, numpy.subtract, _max(emitter, a, axis, keepdims), _min(emitter, a, axis, keepdims))
+
+
+@lowers("mean")
+def mean(
+    emitter: Emitter, a: Array, axis: Any = None, dtype: Any = None, keepdims: Any = False, where: Operand = None
+) -> Array:
+    """Return `numpy.mean`."""
+    wide = numpy.dtype(dtype) if dtype is not None else a.dtype if a.dtype.kind == "f" else numpy.dtype("float64")
+    array = emitter.cast(a, wide)
+    if wide.kind != "f":
+        raise NotLowered(f"a mean in {wide.name} is not compiled")
+    count = _count(emitter, array, axis, where)
+    kept = reduced(emitter, "sum", array, axis, True, where, None, 0)
+    return finished(emitter, emitter.elementwise("divide", kept, count), axes_of(array, axis), bool(keepdims))
+
+
+@lowers(mean_over)
+def _mean_over(emitter: Emitter, data: Array, axis: Any = None, keepdims: bool = False) -> Array:
+    return mean(emitter, data, axis, None, keepdims)
+
+
+def _count(emitter: Emitter, array: Array, axis: Any, mask: Operand) -> Array:
+    """Return how many elements are added up, as an array of the same dtype."""
+    axes = axes_of(array, axis)
+    if mask is None:
+        return constant(math.prod(array.shape[one] for one in axes), array.dtype)
+    ones = where(emitter, mask, constant(1, array.dtype), constant(0, array.dtype))
+    return emitter.reduce("sum", emitter.broadcast(ones, array.shape), axes)
+
+
+@lowers("var")
+def _var(
+    emitter: Emitter,
+    a: Array,
+    axis: Any = None,
+    dtype: Any = None,
+    ddof: Any = 0,
+    keepdims: Any = False,
+    *,
+    where: Operand = None,
+    mean: Any = None,
+    correction: Any = None,
+) -> Array:
+    wide = numpy.dtype(dtype) if dtype is not None else a.dtype if a.dtype.kind == "f" else numpy.dtype("float64")
+    if wide.kind != "f" or where is not None or isinstance(ddof, Array):
+        raise NotLowered("a variance in whole numbers, or with where=, is not compiled")
+    array = emitter.cast(a, wide)
+    axes = axes_of(array, axis)
+    count = math.prod(array.shape[one] for one in axes)
+    if mean is None:
+        mean = emitter.elementwise("divide", emitter.reduce("sum", array, axes), constant(count, wide))
+    centred = emitter.elementwise("subtract", array, emitter.cast(mean, wide))
+    kept = emitter.reduce("sum", emitter.elementwise("square", centred), axes)
+    freedom = max(count - (ddof if correction is None else correction), 0)
+    found = emitter.elementwise("divide", kept, constant(freedom, wide))
+    return finished(emitter, found, axes, bool(keepdims))
+
+
+@lowers("std")
+def _std(emitter: Emitter, a: Array, axis: Any = None, dtype: Any = None, *arguments: Any, **keywords: Any) -> Array:
+    return emitter.elementwise("sqrt", _var(emitter, a, axis, dtype, *arguments, **keywords))
+
+
+@lowers("average")
+def _average(
+    emitter: Emitter, a: Array, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = False
+) -> Any:
+    if weights is None:
+        if returned:
+            raise NotLowered("an average with its weights is not compiled")
+        return mean(emitter, a, axis, None, keepdims)
+    if returned:
+        raise NotLowered("an average with its weights is not compiled")
+    weights = emitter.cast(weights, weights.dtype)
+    whole = a.dtype.kind in "biu"
+    dtype = numpy.result_type(a.dtype, weights.dtype, *(["float64"] if whole else []))
+    if weights.shape != a.shape:
+        axes = axes_of(a, axis)
+        if len(axes) != 1 or len(weights.shape) != 1:
+            raise NotLowered("an average with weights of another shape is not compiled")
+        weights = emitter.reshape(weights, [-1 if one in axes else 1 for one in range(len(a.shape))])
+        weights = emitter.broadcast(weights, a.shape)
+    scale = reduced(emitter, "sum", emitter.cast(weights, dtype), axis, keepdims)
+    product = apply(emitter, numpy.multiply, emitter.cast(a, dtype), emitter.cast(weights, dtype))
+    return apply(emitter, numpy.divide, reduced(emitter, "sum", product, axis, keepdims), scale)
+
+
+@lowers("trace")
+def _trace(emitter: Emitter, a: Array, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Array:
+    diagonal = emitter.view(a, lambda values: numpy.diagonal(values, offset, axis1, axis2))
+    return total(emitter, diagonal, -1, dtype)
+
+
+@lowers("linalg.norm")
+def _norm(emitter: Emitter, x: Array, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Array:
+    if x.dtype.kind != "f":
+        x = emitter.cast(x, "float64")
+    axes = axes_of(x, axis)
+    if ord is None or (ord == 2 and len(axes) == 1) or (ord in ("f", "fro") and len(axes) == 2):
+        return emitter.elementwise("sqrt", reduced(emitter, "sum", emitter.elementwise("square", x), axes, keepdims))
+    if len(axes) != 1 or isinstance(ord, str):
+        raise NotLowered(f"the norm {ord!r} of matrices is not compiled")
+    size = emitter.elementwise("absolute", x)
+    if ord == math.inf:
+        return reduced(emitter, "max", size, axes, keepdims)
+    if ord == -math.inf:
+        return reduced(emitter, "min", size, axes, keepdims)
+    if ord == 1:
+        return reduced(emitter, "sum", size, axes, keepdims)
+    if ord == 0:
+        counted = emitter.cast(apply(emitter, numpy.not_equal, x, 0), x.dtype)
+        return reduced(emitter, "sum", counted, axes, keepdims)
+    raise NotLowered(f"the norm {ord!r} is not compiled")
+
+
+# -- with what is no number left out -----------------------------------------------------------------------------------
+
+
+def _without_nans(emitter: Emitter, array: Array, instead: Any) -> Array:
+    if array.dtype.kind != "f":
+        return array
+    return where(emitter, emitter.elementwise("isnan", array), constant(instead, array.dtype), array)
+
+
+@lowers("nansum")
+def _nansum(emitter: Emitter, a: Array, axis: Any = None, dtype: Any = None, **options: Any) -> Array:
+    return total(emitter, _without_nans(emitter, a, 0), axis, dtype, **options)
+
+
+@lowers("nanprod")
+def _nanprod(emitter: Emitter, a: Array, axis: Any = None, dtype: Any = None, **options: Any) -> Array:
+    return _prod(emitter, _without_nans(emitter, a, 1), axis, dtype, **options)
+
+
+@lowers("nanmax")
+def _nanmax(emitter: Emitter, a: Array, axis: Any = None, keepdims: Any = False) -> Array:
+    return _extreme_without_nans(emitter, "max", -math.inf, a, axis, keepdims)
+
+
+@lowers("nanmin")
+def _nanmin(emitter: Emitter, a: Array, axis: Any = None, keepdims: Any = False) -> Array:
+    return _extreme_without_nans(emitter, "min", math.inf, a, axis, keepdims)
+
+
+def _extreme_without_nans(
+    emitter: Emitter, function: str, instead: float, array: Array, axis: Any, keepdims: Any
+) -> Array:
+    if array.dtype.kind != "f":
+        return reduced(emitter, function, array, axis, keepdims)
+    found = reduced(emitter, function, _without_nans(emitter, array, instead), axis, keepdims)
+    nothing = reduced(emitter, "all", emitter.elementwise("isnan", array), axis, keepdims)
+    return emitter.elementwise("where", nothing, constant(math.nan, array.dtype), found)
+
+
+@lowers("nanmean")
+def _nanmean(emitter: Emitter, a: Array, axis: Any = None, dtype: Any = None, keepdims: Any = False) -> Array:
+    if a.dtype.kind != "f":
+        return mean(emitter, a, axis, dtype, keepdims)
+    array = emitter.cast(a, a.dtype if dtype is None else dtype)
+    known = emitter.elementwise("logical_not", emitter.elementwise("isnan", array))
+    added = reduced(emitter, "sum", _without_nans(emitter, array, 0), axis, keepdims)
+    count = reduced(emitter, "sum", emitter.cast(known, array.dtype), axis, keepdims)
+    return emitter.elementwise("divide", added, count)

@@ -1,0 +1,39 @@
+"""Running sums and products along an axis."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from minpy.backends.native.language import Array
+from minpy.backends.native.scanning.calls import Scan
+from minpy.backends.native.translating.emitter import Emitter
+from minpy.backends.native.translating.lowerings.reductions import accumulator, axes_of
+from minpy.backends.native.translating.lowerings.tables import lowers
+from minpy.backends.native.translating.refusals import NotLowered
+
+__all__: list[str] = []
+
+
+def _scanning(function: str) -> Any:
+    def lower(emitter: Emitter, a: Array, axis: int | None = None, dtype: Any = None) -> Array:
+        array = emitter.cast(a, accumulator(a, dtype))
+        if array.dtype.kind == "b":
+            raise NotLowered(f"a running {function} of bool is not compiled")
+        if axis is None or not array.shape:
+            array, axis = emitter.reshape(array, (-1,)), 0
+        (axis,) = axes_of(array, axis)
+        shape = array.shape
+        if not array.size or shape[axis] == 1:
+            return array
+        folded = (math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :]))
+        values = emitter.reshape(array, folded)
+        values = values if values.is_contiguous else emitter.copy(values)
+        (found,) = emitter.call(Scan(function), (values,), [(folded, array.dtype)], "a generated kernel")
+        return emitter.reshape(found, shape)
+
+    return lower
+
+
+lowers("cumsum")(_scanning("add"))
+lowers("cumprod")(_scanning("multiply"))

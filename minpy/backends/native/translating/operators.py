@@ -1,0 +1,309 @@
+"""Calls of operators lowered: by a lowering of their own, by NumPy's function that they are, or by their definition."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy
+
+from minpy.backends.native.functions import is_supported
+from minpy.backends.native.language import Array, constant
+from minpy.backends.native.translating.answers import LOWERED, TRACED, Answer
+from minpy.backends.native.translating.dtypes import converted
+from minpy.backends.native.translating.emitter import Emitter
+from minpy.backends.native.translating.lowerings import filling
+from minpy.backends.native.translating.lowerings.called import CALLED
+from minpy.backends.native.translating.lowerings.tables import DEFINITIONS, FUNCTIONS, GRADIENTS, OPERATORS
+from minpy.backends.native.translating.lowerings.ufuncs import apply
+from minpy.backends.native.translating.lowerings.updates import update_several
+from minpy.backends.native.translating.refusals import NotLowered
+from minpy.backends.native.translating.traces import Trace, Traces
+from minpy.capture.steps import Step, fill
+from minpy.core.attributes import REQUIRED
+from minpy.core.operator import Operator
+from minpy.graph.gradient import PullBack
+from minpy.graph.ir import ANSWER, CONSTANT, Node, Value
+from minpy.ops import registry
+from minpy.ops.optimizer.multi_updates import MultiUpdate
+
+__all__ = ["Operators", "given"]
+
+FILLED = filling.FILES  # imported for what they enter into the tables
+_DEEPEST = 12
+
+
+class Operators:
+    """Lowers calls of operators, into the steps of an emitter."""
+
+    def __init__(self, emitter: Emitter) -> None:
+        self.emitter = emitter
+        self._traces = Traces()
+        self._functions = {id(operator): function for function, operator in registry.FUNCTIONS.items()}
+        self._open: list[Any] = []
+
+    def lower(self, operator: Any, operands: Sequence[Any], attributes: dict[str, Any]) -> Answer:
+        """Return what a call of an operator comes to.
+
+        Parameters
+        ----------
+        operator : Operator
+        operands : sequence
+            Arrays; numbers of Python's, None and whatever else is constant; tuples of arrays for whole answers.
+        attributes : dict
+
+        Raises
+        ------
+        NotLowered
+            If it has to be called. Steps may have been made on the way, which are to be forgotten.
+        """
+        if isinstance(operator, PullBack):
+            return self._pull_back(operator, operands)
+        if not isinstance(operator, Operator):
+            raise NotLowered(f"it is a {type(operator).__name__}, which is called as it is")
+        if not operator.builtin:
+            raise NotLowered("it is an operator of a user that is not traced")
+        for operand in arrays_in(operands):
+            if not is_supported(operand.dtype):
+                raise NotLowered(f"{operand.dtype.name} is not computed natively")
+        if operator.keeps_dtype and _all_whole(operands):
+            return self._keeping_dtype(operator, operands, attributes)
+        with self._opened(operator):
+            return self._lowered(operator, operands, attributes)
+
+    @contextmanager
+    def _opened(self, operator: Any) -> Iterator[None]:
+        if len(self._open) > _DEEPEST:
+            raise NotLowered(f"its definition calls {operator.__name__}, many operators deep")
+        self._open.append(operator)
+        try:
+            yield
+        finally:
+            self._open.pop()
+
+    def _lowered(self, operator: Any, operands: Sequence[Any], attributes: dict[str, Any]) -> Answer:
+        emitter = self.emitter
+        name = operator.__name__
+        _require_not_called(operator)
+        if name in OPERATORS and _is_ours(operator):
+            found = OPERATORS[name](self, *operands, **_filled(operator, attributes))
+            if found is not NotImplemented:
+                return found if isinstance(found, Answer) else Answer(found, LOWERED)
+        if isinstance(operator, MultiUpdate):
+            return update_several(self, operator, operands, attributes)
+        if isinstance(operator, Step):
+            lowering = _known(operator.function)
+            if lowering is not None:
+                arguments, keywords = fill(operator.arguments, operands), fill(operator.keywords, operands)
+                return Answer(lowering(emitter, *arguments, **keywords), LOWERED)
+            if isinstance(operator.function, numpy.ufunc) and operator.function.signature is None:
+                arguments, keywords = fill(operator.arguments, operands), fill(operator.keywords, operands)
+                return Answer(apply(emitter, operator.function, *arguments, **keywords), LOWERED)
+            raise NotLowered(f"{_name(operator.function)} is not compiled")
+        definition = operator.definition
+        lowering = _known(definition)
+        if lowering is None and isinstance(definition, numpy.ufunc) and definition.signature is None:
+            return Answer(apply(emitter, definition, *operands), LOWERED)
+        if lowering is None:
+            lowering = _known(self._functions.get(id(operator)))
+        if lowering is not None:
+            return Answer(lowering(emitter, *operands, **attributes), LOWERED)
+        if operator.random:
+            raise NotLowered("it draws random numbers")
+        own = DEFINITIONS.get(name) if _is_ours(operator) else None
+        given = attributes if own is None else _filled(operator, attributes)
+        return self._by_trace(self._traces.definition(operator, operands, given, own), operands)
+
+    def defined(self, function: Any, *operands: Any, **attributes: Any) -> Any:
+        """Return what a function of NumPy's computes: for lowerings that are best written as one.
+
+        Parameters
+        ----------
+        function : callable
+            It is run on stand-ins.
+        *operands : Array, or anything else
+        **attributes
+        """
+        operator = _operator_of(function)
+        return self._by_trace(self._traces.definition(operator, operands, attributes, function), operands).value
+
+    @staticmethod
+    def definition_of(name: str) -> Any:
+        """Return the definition of a built-in operator."""
+        return registry.OPERATORS[name].definition
+
+    def _pull_back(self, operator: PullBack, operands: Sequence[Any]) -> Answer:
+        """Lower a gradient: by a lowering of its own, or by the definition of the rule."""
+        node = operator.node
+        if not node.operator.builtin:
+            raise NotLowered("it is a rule of a user that is not traced")
+        for operand in arrays_in(operands):
+            if not is_supported(operand.dtype):
+                raise NotLowered(f"{operand.dtype.name} is not computed natively")
+        _require_not_called(node.operator)
+        own = GRADIENTS.get(node.operator.__name__)
+        if own is not None and _is_ours(node.operator):
+            found = own(self, operator, *operands)
+            if found is not NotImplemented:
+                return Answer(found, LOWERED)
+        with self._opened(operator):
+            return self._by_trace(self._traces.rules(operator, operands), operands)
+
+    # -- traces --------------------------------------------------------------------------------------------------------
+
+    def _by_trace(self, trace: Trace, operands: Sequence[Any]) -> Answer:
+        """Lower what a definition computes."""
+        env: dict[Node, Any] = {}
+        for value, operand in zip(trace.given, operands, strict=True):
+            _bind(env, value, operand)
+        for node in trace.nodes:
+            if node in env or node.operator is None:
+                continue
+            env[node] = self._step(trace, node, env)
+        answers = [_array(read(env, one)) if isinstance(one, Value) else constant(one) for one in trace.answers]
+        updates = [(position, _array(read(env, value))) for position, value in trace.updates]
+        return Answer(answers[0] if trace.is_single else answers, TRACED, updates)
+
+    def _step(self, trace: Trace, node: Node, env: dict[Node, Any]) -> Any:
+        if node.operator is CONSTANT:
+            return given(node.attributes["value"])
+        operands = [read(env, value) for value in node.inputs]
+        try:
+            found = self.lower(node.operator, operands, node.attributes).value
+        except NotLowered as refusal:
+            within = _name_of(node.operator)
+            reason = (
+                refusal.reason
+                if refusal.reason.startswith("its definition")
+                else (f"its definition takes {within}: {refusal.reason}")
+            )
+            raise NotLowered(reason, refusal.place) from None
+        for index, one in enumerate(found if isinstance(found, (list, tuple)) else [found]):
+            fact = trace.facts.get(Value(node, index))
+            if fact is not None and fact != (one.shape, one.dtype):
+                raise NotLowered(f"{_name_of(node.operator)} gave {one.dtype} {one.shape} in place of {fact}")
+        return found
+
+    # -- integers ------------------------------------------------------------------------------------------------------
+
+    def _keeping_dtype(self, operator: Any, operands: Sequence[Any], attributes: dict[str, Any]) -> Answer:
+        """Lower a call of arrays of integers or booleans, whose answer has their dtype: see `minpy.core.integers`."""
+
+        def compute(given: Sequence[Any]) -> Answer:
+            with self._opened(operator):
+                return self._lowered(operator, given, attributes)
+
+        dtype = numpy.result_type(*(operand.dtype for operand in operands if isinstance(operand, Array)))
+        mark = self.emitter.mark()
+        try:
+            plain: Answer | None = compute(operands)
+        except NotLowered:
+            if operator.elementwise and dtype.kind != "b" and _kind_of_plain(operator, operands) != "f":
+                raise
+            plain = None
+        if plain is not None and (isinstance(plain.value, list) or plain.value.dtype.kind != "f"):
+            return plain
+        self.emitter.forget(mark)
+        wide: Any = dtype if dtype.itemsize >= 4 and dtype.kind != "b" else numpy.dtype("float32")
+        if dtype.kind != "b":
+            operands = [one if isinstance(one, Array) or one is None else converted(one, dtype) for one in operands]
+        answer = compute([self.emitter.cast(one, wide) if isinstance(one, Array) else one for one in operands])
+        to = numpy.dtype("float32") if dtype.kind == "b" else dtype
+        return Answer(self.emitter.cast(answer.value, to), answer.how)
+
+
+@functools.lru_cache(None)
+def _operator_of(function: Any) -> Operator:
+    """Return what stands for a function where traces are remembered."""
+    return Operator(function, builtin=True)
+
+
+def _is_ours(operator: Any) -> bool:
+    """Tell whether it is an operator of this package, and none of that name which a library has registered."""
+    return str(operator.__module__).startswith("minpy.ops")
+
+
+def _require_not_called(operator: Any) -> None:
+    """Refuse an operator that is called in any case."""
+    reason = CALLED.get(operator.__name__) if _is_ours(operator) else None
+    if reason is not None:
+        raise NotLowered(reason)
+
+
+def arrays_in(operands: Sequence[Any]) -> Iterator[Array]:
+    """Yield the arrays among operands, and in tuples of them."""
+    for operand in operands:
+        if isinstance(operand, Array):
+            yield operand
+        elif isinstance(operand, tuple):
+            yield from arrays_in(operand)
+
+
+def _all_whole(operands: Sequence[Any]) -> bool:
+    dtypes = [operand.dtype for operand in operands if isinstance(operand, Array)]
+    return bool(dtypes) and all(dtype.kind in "iub" for dtype in dtypes)
+
+
+def _kind_of_plain(operator: Any, operands: Sequence[Any]) -> str:
+    """Return the kind of the dtype that NumPy's answer has; '' if it refuses."""
+    samples = [numpy.ones((1,), one.dtype) if isinstance(one, Array) else one for one in operands]
+    try:
+        with numpy.errstate(all="ignore"):
+            return str(numpy.asarray(operator.definition(*samples)).dtype.kind)
+    except Exception:  # whatever it refuses them for
+        return ""
+
+
+def given(value: Any) -> Any:
+    """Return a constant of a graph as an operand: arrays and NumPy's scalars become constants."""
+    if isinstance(value, (numpy.ndarray, numpy.generic)):
+        return constant(value) if value.dtype.kind in "biufc" else value
+    return value
+
+
+def read(env: dict[Node, Any], value: Value) -> Any:
+    """Return a value from the answers by node."""
+    if value.node not in env:
+        raise NotLowered("it reads what is not kept for it")
+    answer = env[value.node]
+    if isinstance(answer, (list, tuple)):
+        return tuple(answer) if value.index == ANSWER else answer[value.index]
+    return answer
+
+
+def _bind(env: dict[Node, Any], value: Any, operand: Any) -> None:
+    if type(value) is tuple:
+        for one, part in zip(value, operand, strict=True):
+            _bind(env, one, part)
+    elif value is not None:
+        env[value.node] = operand
+
+
+def _array(value: Any) -> Array:
+    return value if isinstance(value, Array) else constant(value)
+
+
+def _filled(operator: Any, attributes: dict[str, Any]) -> dict[str, Any]:
+    """Return the attributes of a call with the defaults of those that are not given."""
+    known = operator.signature.attributes.items()
+    return {**{name: one.default for name, one in known if one.default is not REQUIRED}, **attributes}
+
+
+def _known(function: Any) -> Callable[..., Any] | None:
+    try:
+        return FUNCTIONS.get(function)
+    except TypeError:  # it has no hash
+        return None
+
+
+def _name(function: Any) -> str:
+    module = str(getattr(function, "__module__", "") or "")
+    return (
+        f"{module}.{function.__name__}" if module.startswith("numpy") else str(getattr(function, "__name__", function))
+    )
+
+
+def _name_of(operator: Any) -> str:
+    return _name(operator.function) if isinstance(operator, Step) else str(operator.__name__)

@@ -1,0 +1,251 @@
+"""Definitions and gradient rules of operators run on stand-ins: what they compute, as further calls of operators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy
+
+from minpy.backends.native.language import Array
+from minpy.backends.native.translating.refusals import NotLowered
+from minpy.capture.facts import VALUE_BASED, Fact
+from minpy.capture.forwards import definition_of
+from minpy.capture.noting import constant
+from minpy.capture.places import CaptureRefused
+from minpy.capture.proxy import ArrayProxy
+from minpy.capture.recorder import Recorder
+from minpy.capture.rules import RuleCall, trace_rule
+from minpy.capture.steps import frozen
+from minpy.capture.tracer import run_traced
+from minpy.core.array import Shaped
+from minpy.graph.builder import GraphBuilder
+from minpy.graph.gradient import PullBack
+from minpy.graph.ir import ANSWER, CONSTANT, Node, Value, variable
+from minpy.graph.lowering import used
+
+__all__ = ["Trace", "Traces"]
+
+# An operator whose definition takes more steps than this is called: loops that are unrolled.
+_LIMIT = 400
+
+
+class Trace(NamedTuple):
+    """What a function computes of its arguments.
+
+    Attributes
+    ----------
+    given : list
+        For each argument the value that stands for it; None where it is no array.
+    nodes : list of Node
+        In an order in which they can be run.
+    answers : list
+        Values, or arrays and numbers that depend on no argument.
+    is_single : bool
+        Whether the answer is one array, and no tuple.
+    facts : dict of Value
+        Shape and dtype of what nodes give.
+    updates : list of (int, Value)
+        The arguments that the function has changed, and what they are then.
+    """
+
+    given: list[Any]
+    nodes: list[Node]
+    answers: list[Any]
+    is_single: bool
+    facts: Mapping[Value, tuple[tuple[int, ...], Any]]
+    updates: list[tuple[int, Value]]
+
+
+class Traces:
+    """Makes traces, one for all calls that are alike."""
+
+    def __init__(self) -> None:
+        self._made: dict[Any, Trace | NotLowered] = {}
+
+    def definition(
+        self, operator: Any, operands: Sequence[Any], attributes: dict[str, Any], function: Any = None
+    ) -> Trace:
+        """Return what the definition of an operator computes, or a function that is one, too.
+
+        Raises
+        ------
+        NotLowered
+            If it is not traced.
+        """
+        return self._remembered(
+            lambda: (operator, tuple(map(_key, operands)), frozen(attributes)),
+            lambda: _definition(operator, operands, attributes, function or definition_of(operator)),
+        )
+
+    def rules(self, pull_back: PullBack, operands: Sequence[Any]) -> Trace:
+        """Return what the gradient rules of an operator compute; `operands` are the inputs of the node.
+
+        Raises
+        ------
+        NotLowered
+            If one is not traced.
+        """
+        node = pull_back.node
+        constants = [value.node.attributes["value"] for value in node.inputs if value.node.operator is CONSTANT]
+        return self._remembered(
+            lambda: (
+                node.operator,
+                pull_back.needed,
+                pull_back.upstream,
+                tuple((one.shape, one.dtype) for one in pull_back.stand_ins),
+                tuple(map(_key, operands)),
+                frozen(constants),
+                frozen(node.attributes),
+            ),
+            lambda: _rules(pull_back, operands),
+        )
+
+    def _remembered(self, key_of: Callable[[], Any], make: Callable[[], Trace]) -> Trace:
+        try:
+            key = key_of()
+            hash(key)
+        except TypeError:  # an attribute that is an array
+            return make()
+        if key not in self._made:
+            try:
+                self._made[key] = make()
+            except NotLowered as refusal:
+                self._made[key] = refusal
+        found = self._made[key]
+        if isinstance(found, NotLowered):
+            raise NotLowered(found.reason, found.place)
+        return found
+
+
+def _key(operand: Any) -> Any:
+    if isinstance(operand, Array):
+        value = operand.value.item() if _decides(operand) else None  # type: ignore[union-attr]
+        return (operand.shape, operand.dtype, frozen(value))
+    if isinstance(operand, tuple):
+        return tuple(map(_key, operand))
+    return frozen(operand)
+
+
+def _decides(operand: Array) -> bool:
+    """Tell whether the value of an operand is known, and may decide about dtypes."""
+    return VALUE_BASED and operand.is_number
+
+
+def _stand_in(recorder: Recorder, operand: Any, is_state: bool = False) -> Any:
+    """Return what stands for an operand; a state may be changed."""
+    if isinstance(operand, Array) and _decides(operand):
+        return constant(recorder, operand.value)
+    value = variable("given")
+    if is_state:
+        return ArrayProxy(recorder, value, Fact(operand.shape, operand.dtype, False))
+    return ArrayProxy.given(recorder, value, operand.shape, operand.dtype)
+
+
+def _traced(recorder: Recorder, run: Callable[[], Any]) -> Any:
+    try:
+        return run()
+    except CaptureRefused as refusal:
+        if isinstance(refusal.__cause__, NotLowered):
+            raise refusal.__cause__ from None
+        raise NotLowered(refusal.reason, refusal.place) from None
+
+
+def _definition(operator: Any, operands: Sequence[Any], attributes: dict[str, Any], function: Any) -> Trace:
+    recorder = Recorder(GraphBuilder(), operator.__name__, ArrayProxy, _LIMIT)
+    names = operator.argument_names(len(operands))
+    if operator.auxiliary:
+        names = operator.input_names(attributes, len(operands))
+    stand_ins = [
+        _stand_in(recorder, operand, name in operator.auxiliary) if isinstance(operand, Array) else operand
+        for name, operand in zip(names, operands, strict=True)
+    ]
+    given = [one.value if isinstance(one, ArrayProxy) else None for one in stand_ins]
+    answer = _traced(recorder, lambda: run_traced(recorder, function, *stand_ins, **attributes))
+    is_single = not isinstance(answer, (tuple, list))
+    updates = [
+        (position, stand_in.value)
+        for position, stand_in in enumerate(stand_ins)
+        if isinstance(stand_in, ArrayProxy) and stand_in.value != given[position]
+    ]
+    return _trace(recorder, given, [answer] if is_single else list(answer), is_single, updates)
+
+
+def _trace(
+    recorder: Recorder, given: list[Any], answers: Sequence[Any], is_single: bool, updates: list[tuple[int, Value]]
+) -> Trace:
+    values = [answer.value if isinstance(answer, ArrayProxy) else numpy.asarray(answer) for answer in answers]
+    needed = used([value for value in (*values, *(one for _, one in updates)) if isinstance(value, Value)])
+    nodes = [node for node in recorder.builder.created if node in needed]
+    return Trace(given, nodes, values, is_single, recorder.outputs, updates)
+
+
+def _rules(pull_back: PullBack, operands: Sequence[Any]) -> Trace:
+    recorder = Recorder(GraphBuilder(), pull_back.__name__, ArrayProxy, _LIMIT)
+    stand_ins = [_stands_for(recorder, operand) for operand in operands]
+    first, second = len(pull_back.upstream), len(pull_back.upstream) + len(pull_back.answers)
+    node = pull_back.node
+    arguments: list[Any] = []
+    for value, like in zip(node.inputs, pull_back.stand_ins, strict=True):
+        known = value.node.attributes["value"] if value.node.operator is CONSTANT else None
+        is_array = value.node.operator is not CONSTANT or isinstance(known, numpy.ndarray)
+        arguments.append(_stand_in(recorder, _with_dtype(like)) if is_array else known)
+    for index, stand_in in zip(pull_back.reads, stand_ins[second:], strict=True):
+        arguments[index] = stand_in
+    answer, gradient = _answer(recorder, pull_back, stand_ins[:first], stand_ins[first:second])
+    call = RuleCall(node.operator, answer, arguments, node.attributes, gradient)
+    found: dict[int, ArrayProxy] = {}
+
+    def run() -> None:
+        for index in pull_back.needed:
+            if index not in found:
+                found.update(trace_rule(recorder, None, call, index, pull_back.needed))
+
+    _traced(recorder, run)
+    answers = [found[index] for index in pull_back.needed]
+    return _trace(recorder, list(map(_values_of, stand_ins)), answers, len(answers) == 1, [])
+
+
+def _stands_for(recorder: Recorder, operand: Any) -> Any:
+    if isinstance(operand, tuple):
+        return tuple(_stands_for(recorder, one) for one in operand)
+    return _stand_in(recorder, operand) if isinstance(operand, Array) else operand
+
+
+def _values_of(stand_in: Any) -> Any:
+    if isinstance(stand_in, tuple):
+        return tuple(map(_values_of, stand_in))
+    return stand_in.value if isinstance(stand_in, ArrayProxy) else None
+
+
+def _with_dtype(like: Any) -> Any:
+    if like.dtype is None:
+        raise NotLowered("the dtype of an argument is not known")
+    return like
+
+
+def _answer(
+    recorder: Recorder, pull_back: PullBack, upstream: Sequence[Any], answers: Sequence[Any]
+) -> tuple[Any, Any]:
+    """Return (answer, upstream gradient) as rules take them."""
+    if not pull_back.several:
+        answer = answers[0] if answers else _stand_in(recorder, _with_dtype(pull_back.like))
+        return answer, upstream[0]
+    if pull_back.answers == (ANSWER,):
+        known = list(answers[0])
+    else:
+        known = [_stand_in(recorder, Shaped(shape, dtype)) for shape, dtype in pull_back.output_shapes]
+        for index, stand_in in zip(pull_back.answers, answers, strict=True):
+            while len(known) <= index:
+                known.append(None)
+            known[index] = stand_in
+    given = dict(zip(pull_back.upstream, upstream, strict=True))
+    gradient = []
+    for index, one in enumerate(known):
+        if index in given:
+            gradient.append(given[index])
+        elif one is None:
+            raise NotLowered("the shape of an output is not known")
+        else:
+            gradient.append(constant(recorder, numpy.zeros(one.shape, one.dtype)))
+    return tuple(known), tuple(gradient)

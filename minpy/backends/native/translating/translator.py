@@ -1,0 +1,304 @@
+"""`translate`: from the steps of a program, which are calls of operators, to a routine of the step language."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy
+
+from minpy.backends.native.language import Array, Call, Origin, Part, Routine, Step
+from minpy.backends.native.translating.answers import CALLED, Answer
+from minpy.backends.native.translating.dtypes import converted
+from minpy.backends.native.translating.emitter import Emitter
+from minpy.backends.native.translating.operators import Operators, given
+from minpy.backends.native.translating.refusals import NotLowered, Untranslatable
+from minpy.backends.protocol import ArrayFact
+from minpy.capture.places import SourceLocation
+from minpy.graph.gradient import PullBack
+from minpy.graph.interpreting import step_call
+from minpy.graph.ir import ANSWER, CONSTANT, Node, Value
+from minpy.graph.steps import Steps
+
+__all__ = ["FAILED", "Translated", "Translation", "translate"]
+
+# How the reason for a call begins that should not be one.
+FAILED = "it could not be lowered"
+
+
+class Translated(NamedTuple):
+    """What became of one node.
+
+    Attributes
+    ----------
+    node : Node
+    how : str
+        'lowered' by what is written for it; 'traced', its definition; or 'called' as it is.
+    reason : str
+        Why it is called; empty if it is not.
+    place : SourceLocation or None
+        The line of a user's code that it comes from, or that says why it is called.
+    """
+
+    node: Node
+    how: str
+    reason: str
+    place: SourceLocation | None
+
+    def __str__(self) -> str:
+        where = "" if self.place is None else f" ({self.place})"
+        why = f", because {self.reason}" if self.reason else ""
+        return f"{self.node.name or self.node.kind}: {self.how}{why}{where}"
+
+
+@dataclass(eq=False)
+class Translation:
+    """A program in the step language.
+
+    Attributes
+    ----------
+    routine : Routine
+        Its parts are 'forward', whose inputs are the arrays of all variables and whose outputs are the heads and then
+        the answers of `steps.lasting`; and 'backward', if there is one, whose inputs are the gradients of the heads and
+        whose outputs those of `steps.gradients`, in their order.
+    arrays : dict of Value
+        The array that each value of the graph became; those of constants that are no arrays are absent.
+    lasting : list of (Node, int)
+        The steps whose answers last, each with the number of its outputs among those of 'forward': 0 for one answer
+        that is no tuple.
+    report : list of Translated
+        What became of each node, in the order in which they run.
+    """
+
+    routine: Routine
+    arrays: dict[Value, Array]
+    lasting: list[tuple[Node, int]]
+    report: list[Translated]
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.report))
+
+
+def translate(steps: Steps, facts: Mapping[Node, ArrayFact]) -> Translation:
+    """Translate a program.
+
+    Parameters
+    ----------
+    steps : Steps
+    facts : mapping of Node
+        What running the program once has told about its steps: `Program.facts`.
+
+    Returns
+    -------
+    Translation
+
+    Raises
+    ------
+    Untranslatable
+        If a step that is called changes a state which others read.
+    """
+    return _Translator(steps, facts).translation()
+
+
+class _State(NamedTuple):
+    """An array of a variable that operators change, and what it is after those so far."""
+
+    input: Array
+    now: Array
+
+
+class _Translator:
+    def __init__(self, steps: Steps, facts: Mapping[Node, ArrayFact]) -> None:
+        self.steps = steps
+        self.facts = facts
+        self.emitter = Emitter()
+        self.operators = Operators(self.emitter)
+        self.env: dict[Node, Any] = {}
+        self.states: dict[Node, _State] = {}
+        self.report: list[Translated] = []
+
+    def translation(self) -> Translation:
+        """Return what the program comes to."""
+        steps = self.steps
+        inputs = [self._variable(node) for node in steps.variables]
+        forward = self._part(steps.forward)
+        lasting = [(node, self._width(node)) for node in steps.lasting]
+        outputs = [self._array(head) for head in steps.heads]
+        for node, width in lasting:
+            outputs += [self._array(Value(node, index)) for index in range(width or 1)]
+        updates = [(state.input, state.now) for state in self.states.values() if state.now is not state.input]
+        parts = [Part("forward", inputs, forward, outputs, updates)]
+        for node, state in self.states.items():  # its memory holds what it is now
+            self.env[node] = state.input
+        if steps.requests:
+            given_gradients = [self._variable(value.node) for value in steps.head_gradients]
+            backward = self._part(steps.backward)
+            parts.append(
+                Part("backward", given_gradients, backward, [self._array(one) for one in steps.gradients.values()])
+            )
+        _drop_dead(parts)
+        return Translation(Routine(parts), self._arrays(), lasting, self.report)
+
+    def _variable(self, node: Node) -> Array:
+        fact = self.facts[node]
+        assert fact.shape is not None
+        array = self.env[node] = Array(fact.shape, numpy.dtype(fact.dtype), name=node.name)
+        return array
+
+    def _part(self, nodes: Iterable[Node]) -> list[Step]:
+        start = self.emitter.mark()
+        for node in nodes:
+            self._node(node)
+        return self.emitter.steps[start:]
+
+    def _width(self, node: Node) -> int:
+        answer = self.env[node]
+        return len(answer) if isinstance(answer, (tuple, list)) else 0
+
+    def _array(self, value: Value) -> Array:
+        found = self._read(value)
+        if isinstance(found, Array):
+            return found
+        if isinstance(found, (bool, int, float)):
+            return converted(found, numpy.asarray(found).dtype)
+        raise Untranslatable(f"{value.node.described()} gives a {type(found).__name__}, which is no array")
+
+    def _arrays(self) -> dict[Value, Array]:
+        found = {}
+        for node, answer in self.env.items():
+            several = answer if isinstance(answer, (tuple, list)) else [answer]
+            for index, one in enumerate(several):
+                if isinstance(one, Array):
+                    found[Value(node, index)] = one
+        return found
+
+    def _read(self, value: Value) -> Any:
+        answer = self.env[value.node]
+        if not isinstance(answer, (tuple, list)):
+            return answer
+        return tuple(answer) if value.index == ANSWER else answer[value.index]
+
+    # -- nodes ---------------------------------------------------------------------------------------------------------
+
+    def _node(self, node: Node) -> None:
+        if node.operator is None:
+            return
+        if node.operator is CONSTANT:
+            self.env[node] = given(node.attributes["value"])
+            return
+        emitter, notes = self.emitter, self.steps.notes
+        named = node.operator.node if isinstance(node.operator, PullBack) else node
+        place = notes.places.get(node)
+        emitter.origin = Origin((named.name,), place)
+        operands = [self._read(value) for value in node.inputs]
+        mark = emitter.mark()
+        try:
+            found = self._lowered(node, operands)
+        except NotLowered as refusal:
+            emitter.forget(mark)
+            known = None if named.operator.builtin else notes.refusals.get(node)
+            reason, where = (refusal.reason, refusal.place) if known is None else (known.reason, known.place)
+            self.report.append(Translated(node, CALLED, reason, where or place))
+            self._call(node, operands, reason)
+            return
+        self.env[node] = found.value
+        self.report.append(Translated(node, found.how, "", place))
+        for position, array in found.updates:
+            self._update(node.inputs[position], array)
+
+    def _lowered(self, node: Node, operands: Sequence[Any]) -> Answer:
+        """Return what a node comes to.
+
+        Raises
+        ------
+        NotLowered
+        """
+        try:
+            found = self.operators.lower(node.operator, operands, node.attributes)
+        except (NotLowered, Untranslatable):
+            raise
+        except Exception as error:  # it runs as it is, whatever the matter is
+            raise NotLowered(f"{FAILED}: {type(error).__name__}: {error}") from error
+        self._require_facts(node, found.value)
+        return found
+
+    def _require_facts(self, node: Node, found: Any) -> None:
+        """Refuse an answer that is not what running the step gave."""
+        fact = self.facts.get(node)
+        if fact is None:
+            return
+        expected = [(fact.shape, fact.dtype)] if fact.shape is not None else list(fact.parts)
+        several = isinstance(found, (tuple, list))
+        answers = [(one.shape, one.dtype) for one in (found if several else [found])]
+        if answers != expected or several != (fact.shape is None):
+            raise NotLowered(f"it would give {answers}, and not {expected}")
+
+    def _update(self, value: Value, array: Array) -> None:
+        """Note what a state is after an operator that changes it."""
+        node = value.node
+        if node.operator is not None:
+            raise Untranslatable(f"{node.described()} is computed, and changed in place as a state of an operator.")
+        before = self.states[node].input if node in self.states else self.env[node]
+        self.states[node] = _State(before, array)
+        self.env[node] = array
+
+    # -- calls ---------------------------------------------------------------------------------------------------------
+
+    def _call(self, node: Node, operands: Sequence[Any], reason: str) -> None:
+        """Let a node run as it is."""
+        fact = self.facts.get(node)
+        if fact is None:
+            raise Untranslatable(f"{node.described()} has to be called, and nothing is known of its answer.")
+        facts = [(fact.shape, fact.dtype)] if fact.shape is not None else list(fact.parts)
+        if any(dtype is None for _, dtype in facts):
+            raise Untranslatable(f"{node.described()} gives something that is no array.")
+        arguments = [
+            value.node.attributes["value"]
+            if value.node.operator is CONSTANT and not isinstance(operand, Array)
+            else operand
+            for value, operand in zip(node.inputs, operands, strict=True)
+        ]
+        function = None if _is_the_frames(node) else step_call(node)
+        answers = self.emitter.call(function, arguments, facts, reason, node)
+        self.env[node] = answers[0] if fact.shape is not None else list(answers)
+        for value in node.auxiliary_inputs():
+            if value.node.operator is not None:
+                raise Untranslatable(
+                    f"{value.node.described()} is computed, and changed in place by {node.described()}."
+                )
+            if value.node in self.states:
+                raise Untranslatable(f"{value.node.described()} is a state of several operators, one of them called.")
+            for other in self.steps.forward:
+                if other is not node and any(one.node is value.node for one in other.inputs):
+                    raise Untranslatable(
+                        f"{value.node.described()} is read by {other.described()}, too, and changed in place by "
+                        f"{node.described()}, which is called."
+                    )
+            if any(head.node is value.node for head in self.steps.heads):
+                raise Untranslatable(f"{value.node.described()} is returned, and changed in place by a call.")
+
+
+def _is_the_frames(node: Node) -> bool:
+    """Tell whether each frame has a function of its own for a node, or one that is to run in it."""
+    operator = node.operator
+    return (
+        isinstance(operator, PullBack)
+        or not operator.builtin
+        or bool(operator.random or operator.auxiliary)
+        or hasattr(operator, "fresh")
+    )
+
+
+def _drop_dead(parts: Sequence[Part]) -> None:
+    """Drop the steps on which nothing depends; calls may do something else beside what they give."""
+    needed: set[Array] = set()
+    for part in reversed(parts):
+        needed.update(part.outputs)
+        needed.update(source for _, source in part.updates)
+        alive = []
+        for step in reversed(part.steps):
+            if isinstance(step, Call) or any(output in needed for output in step.outputs):
+                needed.update(step.operands)
+                alive.append(step)
+        part.steps[:] = reversed(alive)

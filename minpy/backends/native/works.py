@@ -1,0 +1,237 @@
+"""`Work`: an item of a schedule as what runs: kernels and products of matrices, one after the other, or a call.
+
+A kernel, or a product, takes memory of arrays at offsets; where that is, the plan of the memory says. What a kernel
+cannot read as it lies is copied before: rows in the wrong order for BLAS, pieces of an assembly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from minpy.backends.native.blocked.kernels import blocked_kernel, covers_blocked
+from minpy.backends.native.fusing.nest import Item, Level, Nest, Place
+from minpy.backends.native.kernels.kernel import Kernel, is_long
+from minpy.backends.native.kernels.kernel import seconds as seconds_of
+from minpy.backends.native.language import Array, Assembly, Call, Elementwise, Layout, Product, constant, contiguous
+from minpy.backends.native.memory import ALIGNMENT, Uses, Whereabouts, owner_of, whereabouts
+from minpy.backends.native.products import Gemm, blas_matrix, gemm_of, is_row_major, is_small, small_kernel
+from minpy.backends.native.row_products import covers_row, row_kernel
+
+__all__ = ["CopyRun", "GemmRun", "Run", "Work", "copied", "is_long", "is_shared", "scratch_step", "seconds", "work_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class GemmRun:
+    """A product by BLAS: where its operands and its result lie. With `adds`, to what is there already."""
+
+    gemm: Gemm
+    first: Whereabouts
+    second: Whereabouts
+    result: Whereabouts
+    adds: bool
+
+    @property
+    def flops(self) -> int:
+        """The operations on numbers that it takes."""
+        return 2 * self.gemm.count * self.gemm.rows * self.gemm.columns * self.gemm.depth
+
+    @property
+    def bytes_moved(self) -> int:
+        """The bytes that it reads and writes at least."""
+        one = self.gemm
+        sizes = one.rows * one.depth + one.depth * one.columns + one.rows * one.columns
+        return one.count * sizes * (8 if one.double else 4)
+
+
+@dataclass(frozen=True, slots=True)
+class CopyRun:
+    """A copy from one place to another; where the plan makes them the same place, there is nothing to do."""
+
+    kernel: Kernel
+    source: Whereabouts
+    target: Whereabouts
+
+    @property
+    def flops(self) -> int:
+        """The operations on numbers that it takes."""
+        return 0
+
+    @property
+    def bytes_moved(self) -> int:
+        """The bytes that it reads and writes."""
+        return self.kernel.bytes_moved
+
+
+Run = Kernel | GemmRun | CopyRun
+
+
+def seconds(run: Run) -> float:
+    """Return about how long something takes in one thread."""
+    return seconds_of(run.flops, run.bytes_moved)
+
+
+def is_shared(kernel: Kernel) -> bool:
+    """Tell whether a kernel takes long enough to be cut in two for the helper thread, and can be."""
+    return kernel.splits > 1 and is_long(seconds(kernel))
+
+
+def scratch_step(kernel: Kernel) -> int:
+    """Return how far apart the scratch memories of two threads lie, in bytes."""
+    return -(-kernel.scratch // ALIGNMENT) * ALIGNMENT
+
+
+def _scratch(runs: Iterable[Run]) -> int:
+    """Return the bytes of scratch memory that runs need, one after the other."""
+    kernels = [run.kernel if isinstance(run, CopyRun) else run for run in runs if not isinstance(run, GemmRun)]
+    return max((scratch_step(kernel) * (2 if is_shared(kernel) else 1) for kernel in kernels), default=0)
+
+
+@dataclass(eq=False, slots=True)
+class Work:
+    """An item of a schedule.
+
+    Attributes
+    ----------
+    item : Nest, Product, Assembly or Call
+    runs : tuple of Kernel, GemmRun or CopyRun
+        What native code does it.
+    is_native : bool
+        Whether native code does it; else Python calls it.
+    uses : Uses
+    """
+
+    item: Item
+    runs: tuple[Run, ...]
+    uses: Uses
+    is_native: bool = True
+
+    @property
+    def seconds(self) -> float:
+        """About how long it takes in one thread."""
+        return sum(map(seconds, self.runs))
+
+
+_Print = Callable[[Nest], Kernel]
+
+
+def work_of(item: Item, places: Mapping[Array, Place], kernel_of: _Print, has_blas: bool) -> Work:
+    """Return the work that an item is.
+
+    Parameters
+    ----------
+    item : Nest, Product, Assembly or Call
+    places : mapping of Array to Place
+        Arrays that lie in the memory of others.
+    kernel_of : callable
+        Gives the kernel of a nest.
+    has_blas : bool
+        Whether there is a BLAS; else Python does products that are not small.
+    """
+    if isinstance(item, Nest):
+        kernel = kernel_of(item)
+        uses = _uses([kernel])
+        pairs = [
+            (kernel.pointers[written].array, kernel.pointers[read].array)
+            for written, read in sorted(kernel.in_place)
+            if kernel.pointers[written].offset == kernel.pointers[read].offset == 0
+        ]
+        return Work(item, (kernel,), uses._replace(in_place=pairs))
+    if isinstance(item, Assembly):
+        kernels = tuple(map(kernel_of, _assembled(item)))
+        return Work(item, kernels, _uses(kernels))
+    if isinstance(item, Call):
+        if item.form is None:
+            return Work(item, (), Uses(item.operands, item.outputs), is_native=False)
+        kernels = tuple(item.form.kernels(item))
+        outside = {owner_of(one, places) for one in (*item.operands, *item.outputs)}
+        met = dict.fromkeys(pointer.array for kernel in kernels for pointer in kernel.pointers)
+        spare = [array for array in met if owner_of(array, places) not in outside and not array.is_constant]
+        scratch = _scratch(kernels)
+        return Work(item, kernels, Uses(item.operands, item.outputs, spare, scratch))
+    return _product(item, places, kernel_of, has_blas)
+
+
+def _uses(kernels: Sequence[Kernel]) -> Uses:
+    pointers = [pointer for kernel in kernels for pointer in kernel.pointers]
+    partials = [kernel.partials for kernel in kernels if kernel.partials is not None]
+    reads = [pointer.array for pointer in pointers if not pointer.written]
+    writes = [pointer.array for pointer in pointers if pointer.written and pointer.array not in partials]
+    return Uses(reads, writes, partials, _scratch(kernels))
+
+
+# -- copies ----------------------------------------------------------------------------------------------------------
+
+
+def copied(source: Array, target: Array | None = None, layout: Layout | None = None) -> tuple[Nest, Array]:
+    """Return the nest that copies an array into new memory, or into that of another, and the array that it gives."""
+    output = Elementwise.of("copy", source)
+    place = None if target is None else Place(target, layout or Layout(0, contiguous(output.shape)))
+    step = output.step
+    assert isinstance(step, Elementwise)
+    return Nest(output.shape, frozenset(), [step], {output: Level.FULL}, {output: 0}, {output: place}), output
+
+
+def _assembled(assembly: Assembly) -> list[Nest]:
+    """Return the nests that fill the memory of an assembly and copy its pieces there, one after the other."""
+    nests = []
+    output = assembly.output
+    if assembly.fill is not None:
+        filling = Elementwise.of("copy", constant(assembly.fill, output.dtype))
+        filling.shape = output.shape
+        step = filling.step
+        assert isinstance(step, Elementwise)
+        stored: dict[Array, Place | None] = {filling: Place(output, Layout(0, contiguous(output.shape)))}
+        nests.append(Nest(output.shape, frozenset(), [step], {filling: Level.FULL}, {filling: 0}, stored))
+    for operand, piece in zip(assembly.operands, assembly.pieces, strict=True):
+        nests.append(copied(operand, output, piece.layout)[0])
+    return nests
+
+
+# -- products --------------------------------------------------------------------------------------------------------
+
+
+def _product(item: Product, places: Mapping[Array, Place], kernel_of: _Print, has_blas: bool) -> Work:
+    where = [whereabouts(operand, places) for operand in item.operands]
+    result = whereabouts(item.output, places)
+    # In one place only if they lie there alike: a transposed array would be read where the result is already.
+    alike = len(where) == 3 and where[2].layout == result.layout and not item.operands[2].is_view
+    alike = alike and all(one.owner is not where[2].owner for one in where[:2])
+    in_place = [(item.output, item.operands[2])] if alike else []
+    if not item.output.size:
+        return Work(item, (), Uses(item.operands, item.outputs))
+    if is_small(item) or not item.operands[0].shape[-1]:
+        kernel = small_kernel(item, where, result)
+        return Work(item, (kernel,), Uses(item.operands, item.outputs, (), _scratch([kernel]), in_place))
+    if covers_row(item, where, result):
+        kernel = row_kernel(item, where, result)
+        return Work(item, (kernel,), Uses(item.operands, item.outputs, (), _scratch([kernel])))
+    if covers_blocked(item, where, result):
+        kernel = blocked_kernel(item, where, result)
+        return Work(item, (kernel,), Uses(item.operands, item.outputs, (), _scratch([kernel]), in_place))
+    if not has_blas:
+        return Work(item, (), Uses(item.operands, item.outputs), is_native=False)
+    runs: list[Run] = []
+    spare: list[Array] = []
+    for position, operand in enumerate(item.operands[:2]):
+        rows, columns = operand.shape[-2:]
+        if blas_matrix(rows, columns, where[position].layout.strides) is None:
+            nest, made = copied(operand)
+            runs.append(kernel_of(nest))
+            spare.append(made)
+            where[position] = whereabouts(made, {})
+    target = result
+    rows, columns = item.output.shape[-2:]
+    if not is_row_major(rows, columns, result.layout.strides):
+        made = Product.of(*item.operands[:2])
+        spare.append(made)
+        target = whereabouts(made, {})
+        in_place = []
+    adds = len(where) == 3
+    if adds:
+        runs.append(CopyRun(kernel_of(copied(item.operands[2], target.owner, target.layout)[0]), where[2], target))
+    runs.append(GemmRun(gemm_of(item, where[0], where[1], target), where[0], where[1], target, adds))
+    if target != result:
+        runs.append(kernel_of(copied(target.owner, result.owner, result.layout)[0]))
+    scratch = _scratch(runs)
+    return Work(item, tuple(runs), Uses(item.operands, item.outputs, spare, scratch, in_place))

@@ -1,0 +1,291 @@
+"""The Python source of a program: one line a step, every operator and buffer a name of its own.
+
+A part of a program becomes one function inside `make`, which takes what the source names: operators, constants, and the
+blocks of a frame's buffers. So each frame has a function with memory of its own.
+"""
+
+from __future__ import annotations
+
+import keyword
+import traceback
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy
+
+from minpy.backends.protocol import ArrayFact
+from minpy.backends.python.planner import Block, Placement, Planner
+from minpy.core.filling import with_attributes
+from minpy.graph.facts import as_contiguous
+from minpy.graph.gradient import PullBack
+from minpy.graph.heads import apart, how_returned
+from minpy.graph.ir import ANSWER, CONSTANT, Node, Value
+from minpy.graph.steps import Steps, is_trusted
+
+__all__ = ["Emitter", "Part", "StepCall"]
+
+_TAKEN = ("make", "forward", "backward", "arrays", "out", "heads", "gradients", "kept", "copy")
+_KEYWORD_OUT = (numpy.maximum, numpy.minimum)  # NumPy wants their `out` by keyword; by position it costs less
+
+
+class StepCall:
+    """Stands for the function of a step, which may be another in each frame."""
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+
+
+class Part:
+    """The compiled forward or backward part of a program."""
+
+    def __init__(self, name: str, constants: Mapping[str, Any], body: list[tuple[str, Node | None]]) -> None:
+        self._file = f"<minpy program, {name}>"
+        self._constants = dict(constants)
+        lines = [(f"def make({', '.join(constants)}):", None), *body, (f"    return {name}", None)]
+        self.source = "\n".join(line for line, _ in lines) + "\n"
+        self._line_nodes = {number: node for number, (_, node) in enumerate(lines, 1) if node is not None}
+        scope: dict[str, Any] = {}
+        exec(compile(self.source, self._file, "exec"), scope)
+        self._make = scope.pop("make")
+
+    def made(self, call_of: Callable[[Node], Any], buffers: Sequence[numpy.ndarray]) -> Callable[..., Any]:
+        """Return the function for one frame, with the functions of its steps and its buffers."""
+        given = []
+        for value in self._constants.values():
+            if isinstance(value, StepCall):
+                value = call_of(value.node)
+            elif isinstance(value, Block):
+                value = value.laid(buffers)
+            given.append(value)
+        function: Callable[..., Any] = self._make(*given)
+        return function
+
+    def step_of(self, error: BaseException) -> Node | None:
+        """Return the node at whose line an error was raised; None if it was raised elsewhere."""
+        for frame, line in traceback.walk_tb(error.__traceback__):
+            if frame.f_code.co_filename == self._file and line in self._line_nodes:
+                return self._line_nodes[line]
+        return None
+
+    def described(self) -> str:
+        """Return the source with the name of each step's node."""
+        lines = self.source.splitlines()
+        for number, node in self._line_nodes.items():
+            lines[number - 1] = f"{lines[number - 1]:<60} # {node.name}"
+        return "\n".join(lines)
+
+
+class Emitter:
+    """Writes the source of both parts, each as soon as its steps are planned."""
+
+    def __init__(self, steps: Steps, planner: Planner) -> None:
+        self.steps = steps
+        self.plan = planner.plan
+        self.facts: dict[Node, ArrayFact] = planner.facts
+        self.number = {node: number for number, node in enumerate(steps.all)}
+        self.names: dict[Node, str] = {node: f"a{index}" for index, node in enumerate(steps.variables)}
+        self.names |= {value.node: f"h{index}" for index, value in enumerate(steps.head_gradients)}
+        self.gradient_names = {node: f"g{index}" for index, node in enumerate(steps.gradients)}
+        self.constants: dict[str, Any] = {}
+        # What the forward part hands to the backward part: names of fresh answers.
+        self.kept: list[str] = []
+        self.into_gradient: Mapping[Node, Node] = {}
+
+    def forward(self) -> Part:
+        """Return the forward part: a function of the arrays that returns heads and `Residuals`."""
+        body: list[tuple[str, Node | None]] = self._lines(self.steps.forward)
+        heads = ""
+        for head, how in zip(self.steps.heads, how_returned(self.steps, self.facts), strict=True):
+            name = self._expression(head)
+            if how == "copy":
+                name = f"{name}.copy()"
+            elif how == "apart":
+                name = f"{self._constant('apart', apart)}({name}, arrays)"
+            heads += f"{name}, "
+        self.kept = list(dict.fromkeys(self._kept_names()))
+        lasting = "".join(f"{self._expression(Value(node, ANSWER))}, " for node in self.steps.lasting)
+        body.append((f"return ({heads}), (arrays, [{', '.join(self.kept)}], ({lasting}))", None))
+        contiguous = self._constant("contiguous", as_contiguous)
+        states = self._constant("states", self.steps.states)
+        return self._part("forward", ["arrays", "out=()"], body, f"arrays = {contiguous}(arrays, {states})")
+
+    def backward(self, into_gradient: Mapping[Node, Node]) -> Part:
+        """Return the backward part: a function of the arrays, the heads' gradients, where gradients are asked, and
+        what the forward part kept, which it uses up.
+        """
+        self.into_gradient = into_gradient
+        body: list[tuple[str, Node | None]] = []
+        finals: dict[Node, list[Node]] = {}
+        forward_end = len(self.steps.forward)
+        if self.kept:
+            body += [(f"{', '.join(self.kept)}, = kept", None), ("kept.clear()", None)]
+        for variable, value in self.steps.gradients.items():
+            finals.setdefault(value.node, []).append(variable)
+            if self.number.get(value.node, -1) < forward_end:
+                body.append((self._store(variable, value), None))
+        body += self._lines(self.steps.backward, finals)
+        return self._part("backward", ["arrays", "heads", "gradients", "kept"], body or [("pass", None)])
+
+    def environment(self, kept: Sequence[Any], buffers: Sequence[numpy.ndarray]) -> dict[Node, Any]:
+        """Return the answers of the forward part that the backward part reads, by node."""
+        fresh = dict(zip(self.kept, kept, strict=True))
+
+        def named(name: str) -> Any:
+            value = self.constants.get(name)
+            return fresh.get(name) if value is None else value.laid(buffers) if isinstance(value, Block) else value
+
+        found: dict[Node, Any] = {}
+        for node in dict.fromkeys(value.node for value in self.steps.read_by_backward() if value.node in self.number):
+            if node.operator is CONSTANT:
+                found[node] = node.attributes["value"]
+            elif self.facts[node].shape is None:
+                found[node] = tuple(fresh.get(name) for name in self._parts(node))
+            else:
+                found[node] = named(self.names[node])
+        return found
+
+    # -- parts -------------------------------------------------------------------------------------------------------
+
+    def _part(self, name: str, parameters: list[str], body: list[tuple[str, Node | None]], first: str = "") -> Part:
+        lines: list[tuple[str, Node | None]] = [(f"    def {name}({', '.join(parameters)}):", None)]
+        read = {word for line in (first, *(line for line, _ in body)) for word in _words(line)}
+        if first:
+            lines.append((f"        {first}", None))
+        for parameter, names in (
+            ("arrays", [self.names[node] for node in self.steps.variables]),
+            ("heads", [f"h{index}" for index in range(len(self.steps.head_gradients))]),
+            ("gradients", list(self.gradient_names.values())),
+        ):
+            if parameter in parameters:
+                lines += [
+                    (f"        {one} = {parameter}[{index}]", None) for index, one in enumerate(names) if one in read
+                ]
+        constants = {one: value for one, value in self.constants.items() if one in read}
+        return Part(name, constants, lines + [(f"        {line}", node) for line, node in body])
+
+    def _lines(self, steps: Sequence[Node], finals: Mapping[Node, list[Node]] | None = None) -> list[Any]:
+        lines: list[tuple[str, Node | None]] = []
+        for node in steps:
+            if node.operator is CONSTANT:
+                self.names[node] = self._constant(f"c{self.number[node]}", node.attributes["value"])
+                for variable in (finals or {}).get(node, ()):  # a gradient that depends on nothing
+                    lines.append((self._store(variable, self.steps.gradients[variable]), node))
+                continue
+            lines.append((self._statement(node), node))
+            for variable in (finals or {}).get(node, ()):
+                if self.into_gradient.get(node) is not variable or self.plan.placements[node].kind != "gradient":
+                    lines.append((self._store(variable, self.steps.gradients[variable]), node))
+            lines += [(f"{name} = None", None) for name in self._dying(node)]
+        return lines
+
+    def _kept_names(self) -> Iterable[str]:
+        for value in self.steps.read_by_backward():
+            node = value.node
+            if node not in self.number or node.operator is CONSTANT:
+                continue
+            if self.facts[node].shape is None:
+                parts = self._parts(node)
+                yield from parts if value.index == ANSWER else (parts[value.index],)
+            elif self.plan.placements[self.plan.roots[node]].kind == "fresh":
+                yield self.names[node]
+
+    def _dying(self, node: Node) -> list[str]:
+        """Return the names of fresh answers that nobody reads after this step."""
+        number = self.number[node]
+        names: list[str] = []
+        for one in dict.fromkeys([*(value.node for value in node.inputs), node]):
+            root = self.plan.roots.get(one)
+            if root is None or root.operator is CONSTANT or self.plan.placements[root].kind != "fresh":
+                continue
+            if self.facts[one].shape is None:
+                if one not in self.steps.lasting or number >= len(self.steps.forward):
+                    ends = [self.steps.part_end(one, index, self.number[one]) for index in range(self.facts[one].count)]
+                    names += [name for name, end in zip(self._parts(one), ends, strict=True) if end == number]
+            elif self.plan.root_end[root] == number and self.names[root] not in names:
+                names.append(self.names[root])
+        return names
+
+    def _parts(self, node: Node) -> list[str]:
+        """Return the names of the outputs of a node that has several."""
+        return [f"{self.names[node]}_{index}" for index in range(self.facts[node].count)]
+
+    def _store(self, variable: Node, value: Value) -> str:
+        target, gradient = self.gradient_names[variable], self._expression(value)
+        if self.steps.requests[variable] == "add":
+            return f"{self._constant('add', numpy.add)}({target}, {gradient}, {target})"
+        return f"{self._constant('copyto', numpy.copyto)}({target}, {gradient})"
+
+    # -- steps -------------------------------------------------------------------------------------------------------
+
+    def _statement(self, node: Node) -> str:
+        placement: Placement = self.plan.placements[node]
+        number = self.number[node]
+        direct = self._direct_rule(node)
+        arguments = [] if direct is not None else [self._argument(node, value) for value in node.inputs]
+        if placement.kind == "gradient":
+            self.names[node] = self.gradient_names[self.into_gradient[node]]
+        elif placement.kind == "reuse":
+            assert placement.source is not None
+            self.names[node] = self.names[placement.source]
+        elif placement.kind == "arena":
+            self.names[node] = self._constant(f"b{number}", placement.block)
+        else:
+            self.names[node] = f"v{number}"
+        out = self.names[node]
+        if self.facts[node].shape is None:
+            out = ", ".join([*self._parts(node), ""]).rstrip()
+        if placement.kind != "fresh":
+            if direct is not None:
+                first, last = direct
+                return f"{self._constant(f'i{number}', node.operator.rule_into())}({first})({last}, {out})"
+            into = node.operator.into
+            if isinstance(into, numpy.ufunc):
+                target = f"out={out}" if into in _KEYWORD_OUT else out
+                return f"{self._constant(into.__name__, into)}({', '.join([*arguments, target])})"
+            function = with_attributes(into, node.attributes)
+            return f"{self._constant(f'k{number}', function)}({', '.join([out, *arguments])})"
+        return f"{out} = {self._constant(f'f{number}', StepCall(node))}({', '.join(arguments)})"
+
+    def _argument(self, node: Node, value: Value) -> str:
+        """Return an input as source; users' operators, which may keep what they see, get no part of the buffers."""
+        expression = self._expression(value)
+        if not is_trusted(node) and value.index != ANSWER:
+            owners = self.facts[value.node].shares
+            if any(owner in self.plan.placements and self.plan.placements[owner].kind == "arena" for owner in owners):
+                return f"{expression}.copy()"
+        return expression
+
+    def _direct_rule(self, node: Node) -> tuple[str, str] | None:
+        """Return (the rule's arguments, the upstream gradient) as source, if a rule computes in given memory."""
+        operator = node.operator
+        if self.plan.placements[node].kind == "fresh" or not isinstance(operator, PullBack):
+            return None
+        names = [self._expression(value) for value in node.inputs]
+        first = len(operator.upstream)
+        rest = names[first:]
+        answer = rest.pop(0) if operator.answers else "None"
+        arguments = [
+            rest.pop(0) if index in operator.reads else self._constant(f"s{self.number[node]}_{index}", stand_in)
+            for index, stand_in in enumerate(operator.stand_ins)
+        ]
+        return ", ".join([answer, *arguments]), names[0]
+
+    def _expression(self, value: Value) -> str:
+        name = self.names[value.node]
+        fact = self.facts[value.node]
+        if fact.shape is not None:
+            return name
+        parts = self._parts(value.node)
+        return f"({', '.join(parts)},)" if value.index == ANSWER else parts[value.index]
+
+    def _constant(self, name: str, value: Any) -> str:
+        """Return a name by which the source may call an object."""
+        if not name.isidentifier() or keyword.iskeyword(name) or name in _TAKEN:
+            name = f"{''.join(_words(name))}_"
+        while self.constants.setdefault(name, value) is not value:
+            name += "_"
+        return name
+
+
+def _words(line: str) -> list[str]:
+    return "".join(character if character.isalnum() or character == "_" else " " for character in line).split()

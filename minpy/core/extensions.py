@@ -1,0 +1,75 @@
+"""What modules above the core add to it, by name: a module says where it is, and it is imported at its first use.
+
+The core imports nothing from above. What completes it there (`op.check`, graphs for operators that are compiled) is
+entered here as text, `"module:name"`, as entry points are; `minpy.wiring` holds the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from operator import attrgetter
+from typing import Any
+
+__all__ = ["add_module", "extension", "import_modules", "is_provided", "provide"]
+
+_TARGETS: dict[str, str] = {}
+_MODULES: dict[str, list[str]] = {}
+
+
+def provide(targets: Mapping[str, str]) -> None:
+    """Say where extensions are.
+
+    Parameters
+    ----------
+    targets : mapping of str to str
+        By the extension's name, `"module:name"`; the name may have dots.
+
+    Examples
+    --------
+    >>> provide({'square root': 'math:sqrt'})
+    >>> extension('square root')(4.0)
+    2.0
+    """
+    _TARGETS.update(targets)
+
+
+def is_provided(name: str) -> bool:
+    """Tell whether there is an extension of that name; nothing is imported."""
+    return name in _TARGETS
+
+
+def extension(name: str) -> Any:
+    """Return what is provided under a name; its module is imported if that was not done yet.
+
+    Raises
+    ------
+    LookupError
+        If nothing is provided under that name.
+    """
+    target = _TARGETS.get(name)
+    if target is None:
+        raise LookupError(f"no extension {name!r} is provided; there are {', '.join(sorted(_TARGETS)) or 'none'}.")
+    module, _, path = target.partition(":")
+    return attrgetter(path)(import_module(module))
+
+
+def add_module(point: str, module: str) -> None:
+    """Add a module to those that `import_modules` imports: what it registers is not needed before.
+
+    Parameters
+    ----------
+    point : str
+        What asks for it: `"Operator.check"`.
+    module : str
+        The module's full name.
+    """
+    modules = _MODULES.setdefault(point, [])
+    if module not in modules:
+        modules.append(module)
+
+
+def import_modules(point: str) -> None:
+    """Import the modules that were added for something, in the order in which they were added."""
+    for module in tuple(_MODULES.get(point, ())):
+        import_module(module)

@@ -1,0 +1,72 @@
+"""The rows of functions whose answer is as long as only a run of them tells: joined, sorted, taken, transformed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from minpy.numpy_table.rows import Row, alike
+
+__all__ = ["ROWS"]
+
+
+def _axes_given(given: Mapping[str, Any]) -> int:
+    axis = given.get("axis")
+    return len(axis) if isinstance(axis, (tuple, list)) else 1
+
+
+def _lengths_given(given: Mapping[str, Any]) -> int:
+    return len(given["shape"]) if isinstance(given["shape"], (tuple, list)) else 1
+
+
+ROWS = [
+    # Joined, and repeated.
+    Row("concatenate", "call", parameters="arrays axis out dtype casting", out=2, nests="several", gradient="joining"),
+    *alike("call", "column_stack dstack hstack stack vstack", nests="several", gradient="joining"),
+    Row("row_stack", "call", nests="several"),
+    Row("block", "call", nests="any", in_files=False),
+    Row("append", "call", 2, gradient="joining"),
+    *alike("call", "resize tile"),
+    Row("repeat", "call", method=True),
+    Row("pad", "call", gradient="moving"),
+    Row("insert", "call", (0, 2)),
+    Row("delete", "call"),
+    Row("ediff1d", "call", 3),
+    # Moved, and taken.
+    *alike("call", "diagflat roll vander"),
+    *alike("call", "tril triu", gradient="moving"),
+    Row("diff", "call", view="n", gradient="moving"),
+    Row("take", "call", 2, gradient="moving", method=True),
+    Row("take_along_axis", "call", 2, gradient="moving"),
+    *alike("call", "packbits unpackbits"),
+    # Sorted, and searched.
+    Row("sort", "call", method=True),
+    *alike("call", "msort partition sort_complex"),
+    Row("argpartition", "call", gradient="zero"),
+    Row("argsort", "call", method=True, gradient="zero"),
+    Row("lexsort", "call", parameters="keys axis", nests="several", gradient="zero"),
+    Row("digitize", "call", 2, gradient="zero"),
+    Row("searchsorted", "call", 2, method=True, gradient="zero"),
+    *alike("call", "in1d isin", traced=2, gradient="zero"),
+    Row("ravel_multi_index", "call", parameters="multi_index dims mode order", in_files=False),
+    Row("unravel_index", "call", parameters="indices shape order", outputs=_lengths_given),
+    # Of samples, signals and polynomials.
+    *alike("call", "percentile quantile", scalar=True, differs="any"),
+    *alike("call", "nanpercentile nanquantile", scalar=True),
+    Row("average", "call", 3, scalar=True),
+    *alike("call", "corrcoef cov"),
+    *alike("call", "convolve correlate", traced=2),
+    Row("gradient", "call", outputs=_axes_given),
+    Row("interp", "call", 3),
+    *alike("call", "trapezoid trapz", traced=2),
+    Row("unwrap", "call"),
+    *alike("call", "polyadd polysub polyval", traced=2),
+    *alike("call", "polyder polyint"),
+    Row("polyfit", "call", 3),
+    Row("histogram", "bins", 2, outputs=2),
+    Row("histogram_bin_edges", "bins", 2),
+    Row("histogram2d", "bins", 2, outputs=3),
+    *alike("call", "fft.fft fft.fft2 fft.fftn fft.fftshift fft.hfft fft.ifft fft.ifft2 fft.ifftn fft.ifftshift "
+           "fft.ihfft fft.irfft fft.irfft2 fft.irfftn fft.rfft fft.rfft2 fft.rfftn"),
+    Row("piecewise", "pieces", 2, nests="several", in_files=False),
+]  # fmt: skip

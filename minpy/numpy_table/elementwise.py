@@ -1,0 +1,53 @@
+"""The rows of functions that compute each element by itself: ufuncs, and functions like them."""
+
+from __future__ import annotations
+
+from minpy.numpy_table.rows import Row, alike
+
+__all__ = ["ROWS"]
+
+
+def _as_mxnet(kind: str, names: str, gradient: str = "") -> list[Row]:
+    """Return the rows of functions that MXNet has under the same name."""
+    return [Row(name, kind, gradient=gradient, mxnet=f"_npi_{name}") for name in names.split()]
+
+
+ROWS = [
+    *_as_mxnet(
+        "ufunc",
+        "absolute arccos arccosh arcsin arcsinh arctan arctanh cbrt cos cosh degrees exp expm1 log log10 log1p log2 "
+        "negative radians reciprocal sin sinh sqrt square tan tanh",
+    ),
+    *_as_mxnet("ufunc", "ceil floor isfinite isinf isnan logical_not rint sign trunc", gradient="zero"),
+    Row("deg2rad", "ufunc", mxnet="_npi_radians"),
+    Row("fabs", "ufunc", mxnet="_npi_absolute", differs="biu"),
+    Row("invert", "ufunc", mxnet="_npi_bitwise_not"),
+    Row("rad2deg", "ufunc", mxnet="_npi_degrees"),
+    *alike(
+        "ufunc",
+        "add arctan2 bitwise_and bitwise_count bitwise_or bitwise_xor copysign divide equal exp2 float_power "
+        "floor_divide fmod gcd greater greater_equal heaviside isnat lcm left_shift less less_equal logaddexp "
+        "logaddexp2 logical_and logical_or logical_xor multiply nextafter not_equal positive remainder right_shift "
+        "signbit spacing subtract",
+    ),
+    Row("conjugate", "ufunc", view="always"),  # the method gives the array itself, if it is not complex
+    *alike("ufunc", "fmax fmin maximum minimum power", differs="b"),
+    *alike("ufunc", "hypot ldexp", differs="biu"),
+    *alike("ufunc", "divmod frexp modf", outputs=2),
+    *_as_mxnet("elementwise", "fix isneginf isposinf"),
+    *alike("elementwise", "angle i0 iscomplex isreal sinc"),
+    *alike("elementwise", "imag", view="always"),
+    Row("real", "elementwise", view="always"),
+    Row("around", "elementwise", view="always"),
+    Row("round", "elementwise", view="always", method=True),
+    Row("round_", "elementwise", view="always"),
+    Row("nan_to_num", "elementwise", view="copy", differs="c"),
+    Row("isclose", "elementwise", 2, gradient="zero"),
+    Row("clip", "elementwise", 3, differs="b", mixes="a a_min a_max min max", method=True),
+    Row("select", "elementwise", 3, gradient="choosing", nests="several"),
+    Row("where", "choose", 3, parameters="condition x y", mixes="x y"),
+    Row("choose", "call", 2, gradient="choosing", nests="several"),
+    Row("copy", "copy"),
+    Row("astype", "cast", view="copy"),
+    Row("real_if_close", "real", view="always"),
+]

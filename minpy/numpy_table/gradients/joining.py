@@ -1,0 +1,98 @@
+"""Gradients of functions that join arrays, and of those that cut them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+__all__ = ["RULES"]
+
+
+def _cut(gradient: Any, arrays: Sequence[Any], axis: int, lengths: Sequence[int]) -> list[Any]:
+    """Return the parts of a gradient that so long pieces along an axis have, in the shapes of the arrays."""
+    ends = [0, *itertools.accumulate(lengths)]
+    lead = (slice(None),) * (axis % gradient.ndim)
+    return [
+        np.reshape(gradient[(*lead, slice(start, stop))], np.shape(array))
+        for start, stop, array in zip(ends, ends[1:], arrays, strict=False)
+    ]
+
+
+def _concatenate(answer: Any, g: Any, arrays: Any, axis: int | None = 0, **unused: Any) -> Any:
+    if not isinstance(arrays, (list, tuple)):
+        return None
+    lengths = [np.size(one) if axis is None else np.shape(one)[axis] for one in arrays]
+    return _cut(g, arrays, axis or 0, lengths)
+
+
+def _stack(answer: Any, g: Any, arrays: Any, axis: int = 0, **unused: Any) -> Any:
+    return _cut(g, arrays, axis, [1] * len(arrays)) if isinstance(arrays, (list, tuple)) else None
+
+
+def _vstack(answer: Any, g: Any, tup: Any, **unused: Any) -> Any:
+    if not isinstance(tup, (list, tuple)):
+        return None
+    return _cut(g, tup, 0, [np.shape(one)[0] if np.ndim(one) > 1 else 1 for one in tup])
+
+
+def _hstack(answer: Any, g: Any, tup: Any, **unused: Any) -> Any:
+    if not isinstance(tup, (list, tuple)):
+        return None
+    axis = 1 if g.ndim > 1 else 0
+    return _cut(g, tup, axis, [np.shape(one)[axis] if np.ndim(one) else 1 for one in tup])
+
+
+def _dstack(answer: Any, g: Any, tup: Any) -> Any:
+    if not isinstance(tup, (list, tuple)):
+        return None
+    return _cut(g, tup, 2, [np.shape(one)[2] if np.ndim(one) > 2 else 1 for one in tup])
+
+
+def _column_stack(answer: Any, g: Any, tup: Any) -> Any:
+    if not isinstance(tup, (list, tuple)):
+        return None
+    return _cut(g, tup, 1, [np.shape(one)[1] if np.ndim(one) > 1 else 1 for one in tup])
+
+
+def _append(answer: Any, g: Any, arr: Any, values: Any, axis: int | None = None) -> Any:
+    arrays = (arr, values)
+    if axis is not None:
+        return _cut(g, arrays, axis, [np.shape(one)[axis] for one in arrays])
+    return _cut(g, arrays, 0, [np.size(one) for one in arrays])
+
+
+def _split(answer: Any, g: Any, ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+    return [np.concatenate(g, axis)]
+
+
+def _hsplit(answer: Any, g: Any, ary: Any, indices_or_sections: Any) -> Any:
+    return [np.concatenate(g, 1 if np.ndim(ary) > 1 else 0)]
+
+
+def _dsplit(answer: Any, g: Any, ary: Any, indices_or_sections: Any) -> Any:
+    return [np.concatenate(g, 2)]
+
+
+def _unstack(answer: Any, g: Any, x: Any, axis: int = 0) -> Any:
+    return [np.stack(g, axis)]
+
+
+# By name: see `minpy.numpy_table.gradients`.
+RULES: dict[str, Callable[..., Any]] = {
+    "concatenate": _concatenate,
+    "stack": _stack,
+    "vstack": _vstack,
+    "hstack": _hstack,
+    "dstack": _dstack,
+    "column_stack": _column_stack,
+    "append": _append,
+    "array_split": _split,
+    "dsplit": _dsplit,
+    "hsplit": _hsplit,
+    "split": _split,
+    "unstack": _unstack,
+    "vsplit": _split,
+}

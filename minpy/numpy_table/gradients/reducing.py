@@ -1,0 +1,47 @@
+"""Gradients of functions that sum up along axes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+__all__ = ["RULES"]
+
+
+def _sum(answer: Any, g: Any, a: Any, axis: Any = None, keepdims: bool = False, **options: Any) -> Any:
+    return None if options.keys() - {"dtype"} else [np.broadcast_to(_spread(g, a, axis, keepdims), np.shape(a))]
+
+
+def _nansum(answer: Any, g: Any, a: Any, axis: Any = None, keepdims: bool = False, **options: Any) -> Any:
+    if options:
+        return None
+    return [np.where(np.isnan(a), g.dtype.type(0), _spread(g, a, axis, keepdims))]
+
+
+def _spread(g: Any, a: Any, axis: Any, keepdims: bool) -> Any:
+    """Return the gradient of a reduction with its axes back, of length 1."""
+    if keepdims or axis is None:
+        return g
+    axes = {one % np.ndim(a) for one in (axis if isinstance(axis, tuple) else (axis,))}
+    return np.reshape(g, [1 if one in axes else length for one, length in enumerate(np.shape(a))])
+
+
+def _norm(answer: Any, g: Any, x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+    is_vector = isinstance(axis, (int, np.integer)) or (axis is None and np.ndim(x) == 1)
+    answer = np.where(answer == 0, g.dtype.type(1), answer)  # where all is 0, the gradient is 0
+    if ord is None or (ord == "fro" and not is_vector) or (ord == 2 and is_vector):
+        return [_spread(g / answer, x, axis, keepdims) * (np.conj(x) if np.result_type(x).kind == "c" else x)]
+    if not is_vector or isinstance(ord, str) or not np.isfinite(ord) or ord == 0 or np.result_type(x).kind == "c":
+        return None
+    # The p-norm: https://en.wikipedia.org/wiki/Norm_(mathematics)#p-norm
+    return [_spread(g / answer ** (ord - 1), x, axis, keepdims) * np.sign(x) * np.abs(x) ** (ord - 1)]
+
+
+# By name: see `minpy.numpy_table.gradients`.
+RULES: dict[str, Callable[..., Any]] = {
+    "sum": _sum,
+    "nansum": _nansum,
+    "linalg.norm": _norm,
+}

@@ -1,0 +1,41 @@
+"""The rows of sums of products, and of linear algebra."""
+
+from __future__ import annotations
+
+from minpy.numpy_table.rows import Row, alike
+
+__all__ = ["ROWS"]
+
+ROWS = [
+    *alike("product", "matmul matvec vecdot vecmat"),
+    Row("dot", "product", 2, parameters="a b out", out=2, scalar=True, method=True),
+    Row("inner", "product", 2, parameters="a b", scalar=True, gradient="multiplying"),
+    Row("tensordot", "product", 2, gradient="multiplying"),
+    Row("vdot", "product", 2, parameters="a b", scalar=True, differs="c"),
+    *alike("product", "linalg.matmul linalg.vecdot", traced=2),
+    Row("linalg.tensordot", "product", 2),
+    Row("einsum", "subscripts", view="always", nests="any", gradient="multiplying"),
+    Row("outer", "call", 2, gradient="multiplying"),
+    *alike("call", "kron linalg.outer", traced=2),
+    *alike("call", "cross linalg.cross", traced=2),
+    Row("trace", "call", scalar=True, differs="biu", gradient="moving", method=True),
+    Row("linalg.trace", "call"),
+    # Of matrices; the samples of their answers have inverses.
+    Row("linalg.norm", "call", scalar=True, differs="c", sample="regular", gradient="reducing"),
+    *alike("call", "linalg.matrix_norm linalg.vector_norm", sample="regular"),
+    *alike("call", "linalg.cholesky linalg.eigvalsh linalg.inv linalg.pinv linalg.svdvals", sample="regular"),
+    *alike("call", "linalg.cond linalg.matrix_rank", sample="regular"),
+    Row("linalg.det", "call", scalar=True, sample="regular"),
+    Row("linalg.matrix_power", "call", view="always", sample="regular"),
+    Row("linalg.multi_dot", "call", sample="regular", nests="several"),
+    Row("linalg.solve", "call", 2, sample="regular"),
+    Row("linalg.tensorinv", "call", sample="solve"),
+    Row("linalg.tensorsolve", "call", 2, sample="solve"),
+    *alike("call", "linalg.eigh linalg.slogdet", sample="regular", results="numpy", outputs=2),
+    Row("linalg.qr", "call", sample="regular", results="numpy",
+        outputs=lambda given: 1 if given.get("mode") == "r" else 2),
+    Row("linalg.svd", "call", sample="regular", results="numpy",
+        outputs=lambda given: 3 if given.get("compute_uv", True) else 1),
+    Row("linalg.eig", "spectrum", sample="regular", results="numpy"),
+    Row("linalg.eigvals", "spectrum", sample="regular"),
+]  # fmt: skip

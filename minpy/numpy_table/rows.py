@@ -1,0 +1,137 @@
+"""`Row`: all that is known of one function of NumPy's. `KINDS` says what captures make of each kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+__all__ = ["KINDS", "NOT_CAPTURED", "Row", "alike"]
+
+# By kind: what a capture does with a call.
+KINDS = {
+    # One step of the same kind.
+    "elementwise": "each element of the answer is computed of the same element of each array",
+    "reduce": "a reduction along axes",
+    "view": "its answer may lie in the memory of its first array",
+    "product": "each length of the answer is one of its arrays'",
+    "call": "it is run on a sample of the same shape, which says what its answer is",
+    # One step, of which the shape is told in another way.
+    "ufunc": "elementwise, as NumPy's protocol for ufuncs says",
+    "accumulate": "as long as the array along an axis; all of it flat by default",
+    "choose": "elementwise with three arguments; with one the shape of its answer depends on values",
+    "copy": "no step, if the array is no view",
+    "cast": "the elements in another dtype",
+    "subscripts": "a product, or of one array a view",
+    "range": "made of two ends, which may be traced",
+    "each": "of several arrays each is answered by itself, as a view",
+    "mesh": "vectors as they index the axes of one array, each a view",
+    "real": "a view of what is not complex; of what is, the dtype depends on values",
+    "spectrum": "a call for complex arrays; of others the dtype depends on values",
+    "bins": "a call, if a number or an array says which bins there are",
+    "pieces": "a call, if no functions are among its arguments",
+    "write": "it changes its first argument: which has another value from then on",
+    # No step: nothing that depends on inputs.
+    "like": "an array of the shape of another, with values that are known; or one that is filled",
+    "fact": "it looks at shapes and dtypes only",
+    "seen": "it looks at its argument as Python does: NumPy asks no array",
+    "index": "arrays that depend on a shape only",
+    "made": "an array made of numbers",
+    "full": "an array filled with a value, which may be traced",
+    "array": "its argument as an array",
+    "plain": "it takes and returns no arrays",
+    # None: the call is run as it is written.
+    "sized": "not captured: the shape of its answer depends on values",
+    "refused": "not captured, because of what `reason` says",
+    "method": "a method of arrays beside the function of that name, if there is one",
+}
+NOT_CAPTURED = frozenset(("sized", "refused"))
+# They make no array of arrays: a file that holds a graph has no operator for them.
+_WITHOUT_OPERATOR = frozenset(("array", "fact", "full", "made", "method", "plain", "range", "seen", "write"))
+
+
+class Row(NamedTuple):
+    """What is known of a function of NumPy's.
+
+    Attributes
+    ----------
+    name : str
+        With its module: 'rot90', 'linalg.norm'.
+    kind : str
+        One of `KINDS`.
+    traced : int or tuple of int
+        How many of its first parameters may be traced, or the positions of those that may.
+    gradient : str
+        The module of `minpy.numpy_table.gradients` that has the gradient of a step which is no operator; 'zero' where
+        there is none, as nothing follows what the function answers; '' where the tape takes the gradient of the call.
+    view : str
+        'always' where the answer may lie in an array's memory; or the arguments with which it may.
+    scalar : bool
+        Whether it gives a scalar where the answer has no axes, never an array.
+    results : str
+        The class of several answers: 'tuple', 'list', or 'numpy' for that which this NumPy gives.
+    outputs : int or callable
+        How many arrays it gives, also as a function of the arguments by name.
+    parameters : str
+        The names of the parameters, of functions that some NumPy does not tell them of.
+    out : int or None
+        Where `out` stands, of the same functions.
+    nests : str
+        'several' where arguments are lists of arrays; 'any' where it looks into nests of any depth itself.
+    moves : bool
+        Whether its gradient depends on shapes only, as of functions that move elements.
+    writes : str
+        The parameter that it changes.
+    in_files : bool or None
+        Whether files may hold it, as `minpy:np.name`; None for what the kind says.
+    mxnet : str
+        MXNet's elementwise operator that it is; other functions are translated argument by argument.
+    differs : str
+        The kinds of dtypes for which MXNet's operator answers otherwise than NumPy, or 'any' where it has no gradient.
+    mixes : str
+        The parameters whose dtypes decide about that of the answer, of elementwise functions that are no ufuncs.
+    sample : str
+        What samples are made of matrices: 'regular' ones, or those that 'solve' takes.
+    method : bool
+        Whether arrays have it as a method, which means what the function does.
+    reason : str
+        Why it is not captured.
+    """
+
+    name: str
+    kind: str
+    traced: int | tuple[int, ...] = 1
+    gradient: str = ""
+    view: str = ""
+    scalar: bool = False
+    results: str = "tuple"
+    outputs: int | Callable[[Mapping[str, Any]], int] = 1
+    parameters: str = ""
+    out: int | None = None
+    nests: str = ""
+    moves: bool = False
+    writes: str = ""
+    in_files: bool | None = None
+    mxnet: str = ""
+    differs: str = ""
+    mixes: str = ""
+    sample: str = ""
+    method: bool = False
+    reason: str = ""
+
+    @property
+    def has_operator(self) -> bool:
+        """Whether files may hold it as an operator."""
+        return self.kind not in _WITHOUT_OPERATOR if self.in_files is None else self.in_files
+
+    def may_trace(self, position: int) -> bool:
+        """Tell whether the parameter at a position may hold what is traced."""
+        return position < self.traced if isinstance(self.traced, int) else position in self.traced
+
+
+def alike(kind: str, names: str, /, **facts: Any) -> list[Row]:
+    """Return the rows of functions of which the same is known; the names are separated by spaces.
+
+    >>> [row.name for row in alike("view", "ravel flip", moves=True)]
+    ['ravel', 'flip']
+    """
+    return [Row(name, kind, **facts) for name in names.split()]

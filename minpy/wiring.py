@@ -1,0 +1,48 @@
+"""Which modules complete those below them: imported when what they complete is used for the first time.
+
+The modules below know the names on the left (`minpy.core.extensions`), and nothing of those on the right.
+"""
+
+from __future__ import annotations
+
+from minpy.core.extensions import add_module, provide
+
+__all__ = ["install"]
+
+_EXTENSIONS = {
+    "Operator.check": "minpy.checking:check_operator",
+    "Operator.compile": "minpy.graph.standalone:install",
+    "Operator.trace_report": "minpy.capture.report:trace_report",
+    # Updates of large weights run natively, once they have been called often enough.
+    "Update.natively": "minpy.backends.native.updating:run",
+    # What MinPy's programs import from `minpy.core`.
+    "minpy.core.Function": "minpy.legacy:Function",
+    "minpy.core.MXNetSymbolError": "minpy.legacy:MXNetSymbolError",
+    "minpy.core.convert_args": "minpy.legacy:convert_args",
+    "minpy.core.function": "minpy.legacy:function",
+    "minpy.core.grad": "minpy.legacy:grad",
+    "minpy.core.grad_and_loss": "minpy.legacy:grad_and_loss",
+    "minpy.core.minpy_to_numpy": "minpy.legacy:minpy_to_numpy",
+    "minpy.core.numpy_to_minpy": "minpy.legacy:numpy_to_minpy",
+    "minpy.core.return_numpy": "minpy.legacy:return_numpy",
+    # What MXNet has in `npx`, too.
+    "minpy.numpy_extension.get_cuda_compute_capability": "minpy.util:get_cuda_compute_capability",
+    # What MinPy's programs call in its NumPy: what chooses, and counts, functions by a policy.
+    "minpy.numpy.generate_attrs": "minpy.numpy.mocking:NUMPY.generate_attrs",
+    "minpy.numpy.policy": "minpy.numpy.mocking:NUMPY.policy",
+    "minpy.numpy.record_op_stat": "minpy.numpy.mocking:NUMPY.record_op_stat",
+    "minpy.numpy.set_policy": "minpy.numpy.mocking:NUMPY.set_policy",
+    "minpy.numpy.show_op_stat": "minpy.numpy.mocking:NUMPY.show_op_stat",
+    "minpy.numpy.random.generate_attrs": "minpy.numpy.mocking:RANDOM.generate_attrs",
+    "minpy.numpy.random.policy": "minpy.numpy.mocking:RANDOM.policy",
+    "minpy.numpy.random.record_op_stat": "minpy.numpy.mocking:RANDOM.record_op_stat",
+    "minpy.numpy.random.set_policy": "minpy.numpy.mocking:RANDOM.set_policy",
+    "minpy.numpy.random.show_op_stat": "minpy.numpy.mocking:RANDOM.show_op_stat",
+}
+
+
+def install() -> None:
+    """Enter everything; nothing is imported."""
+    provide(_EXTENSIONS)
+    add_module("Operator.check", "minpy.ndarray.checking")
+    add_module("Operator.check", "minpy.symbol.checking")
