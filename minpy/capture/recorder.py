@@ -69,6 +69,8 @@ class Recorder:
         Whether arguments may be written to; whether operators may draw numbers, have states and act as in training.
     written : list of Storage
         What was written to.
+    front : type or None
+        The class of ours that arrays with NumPy's semantics have; None: they may be NumPy's own.
     ended : bool
         Whether the capture is over: nothing can be noted any more.
     """
@@ -88,6 +90,7 @@ class Recorder:
         self.codes: set[types.CodeType] = set()
         self.writes = self.draws = self.ended = False
         self.written: list[Any] = []
+        self.front: Any = None
 
     def require_going_on(self) -> None:
         """Raise an error where something is done to a proxy after its capture.
@@ -119,11 +122,17 @@ class Recorder:
         return None
 
     def node(
-        self, operator: Any, inputs: Sequence[Value], attributes: Mapping[str, Any] | None = None, kind: str = "call"
+        self,
+        operator: Any,
+        inputs: Sequence[Value],
+        attributes: Mapping[str, Any] | None = None,
+        kind: str = "call",
+        name: str | None = None,
+        called: str | None = None,
     ) -> Node:
         """Return a node of the graph, the one that is there already if it computes the same."""
         self.require_going_on()
-        made = self.builder.node(operator, inputs, attributes or {}, self.title)
+        made = self.builder.node(operator, inputs, attributes or {}, name or self.title, called)
         if made not in self.places:
             self.nodes.append(made)
             self.places[made] = self.place()

@@ -17,6 +17,7 @@ from typing import Any
 import numpy
 
 from minpy.capture.creation import CREATION
+from minpy.capture import library
 from minpy.capture.foreign import DictProxy, ListProxy, ModuleProxy, ObjectProxy
 from minpy.capture.noting import FUNCTION_HANDLERS
 from minpy.capture.places import CaptureRefused, SourceLocation
@@ -27,6 +28,7 @@ from minpy.capture.scalars import MATH, ScalarProxy, Scalars, call_math, is_dyna
 from minpy.capture.values import Traced
 from minpy.core.array import FRONT_ENDS, Array, raw_of
 from minpy.core.operator import Operator
+from minpy.core.switches import SwitchScope
 from minpy.differentiation.trees import leaves_of
 
 __all__ = ["ShadowFunctions"]
@@ -64,6 +66,8 @@ class ShadowFunctions:
         self.captures = captures
         self.part = part
         self.array = array
+        self.surroundings: Any = None  # what values with a `__capture__` share
+        self.like: Any = None  # an array of ours among the arguments
         self.scalars = Scalars(recorder)
         self.dynamic: frozenset[Any] = frozenset()
         self._functions: dict[int, tuple[Any, Any]] = {}
@@ -93,6 +97,8 @@ class ShadowFunctions:
             return self._method(function)
         if type(function) is not types.FunctionType:
             return self.value(function, None, None, None, getattr(function, "__name__", "the function"))
+        if "_switches" in vars(function):
+            return self._in_switches(function)
         code = function.__code__
         found = forbidden(code)
         if found is not None:
@@ -150,6 +156,17 @@ class ShadowFunctions:
                 )
         self._place = before
 
+    def _in_switches(self, function: Any) -> Any:
+        """Return the shadow of a function that runs with NumPy's semantics: see `use_np`."""
+        inner = self.function(function.__wrapped__)
+        self._note(attribute, function, "__wrapped__", function.__wrapped__, function.__name__)
+
+        def run(*arguments: Any, **keywords: Any) -> Any:
+            with SwitchScope(**vars(function)["_switches"]):
+                return inner(*arguments, **keywords)
+
+        return run
+
     def _method(self, method: Any) -> Any:
         return functools.partial(self.function(method.__func__), self.object(method.__self__))
 
@@ -174,12 +191,16 @@ class ShadowFunctions:
             return value
         if self.dynamic and (fetch, id(container), key) in self.dynamic and is_dynamic(value):
             return self.scalars.read(fetch, container, key, value, name, self.recorder.place() or self._place)
-        if fetch is not None and type(value) in (numpy.ndarray, FRONT_ENDS["mxnet"]):
+        if fetch is not None and (type(value) in (numpy.ndarray, FRONT_ENDS["mxnet"]) or self._is_ours(value)):
             return self._array(value, fetch, container, key, name)
         shadow = self._shadow_of(value, name)
         if fetch is not None:
             self._note(fetch, container, key, value, name)
         return shadow
+
+    def _is_ours(self, value: Any) -> bool:
+        """Tell whether a value is an array of NumPy's semantics, in a capture in which arrays have these."""
+        return self.recorder.front is not None and isinstance(value, FRONT_ENDS["numpy"])
 
     def argument(self, value: Any, stand_in: Callable[[Any, str], Any], name: str) -> Any:
         """Return what stands for an argument that is no array; `stand_in` gives that of values in it."""
@@ -207,10 +228,13 @@ class ShadowFunctions:
         place = self.recorder.place() or self._place
         found = self.captures.array(fetch, container, key, value, self.part, name, place)
         array = self.recorder.stand_in.given(self.recorder, found, raw.shape, raw.dtype)
-        return array if raw is value else self.array(array)
+        return array if raw is value or isinstance(value, FRONT_ENDS["numpy"]) else self.array(array)
 
     def _shadow_of(self, value: Any, name: str) -> Any:
         kind = type(value)
+        capture = getattr(kind, "__capture__", None)
+        if capture is not None:
+            return capture(value, self, name)
         if isinstance(value, PLAIN) or (kind is frozenset and all(isinstance(one, PLAIN) for one in value)):
             return value
         if kind is types.ModuleType:
@@ -259,6 +283,9 @@ class ShadowFunctions:
             return self._builtin(value, name)
         module = str(getattr(value, "__module__", None))
         if module.split(".")[0] in _LIBRARIES:
+            found = library.stand_in(self, value, name)
+            if found is not None:
+                return found
             raise self._refuse(f"{name} is not known to be free of effects ({module}.{value.__name__})")
         return self.function(value)
 
@@ -266,6 +293,9 @@ class ShadowFunctions:
         if operator.builtin and not (operator.random or operator.auxiliary or operator.uses_training):
             return operator
         if operator.builtin:
+            found = library.stand_in(self, Operator, name)
+            if found is not None:
+                return functools.partial(found, operator)
             raise self._refuse(f"{name} draws numbers, has states, or acts as in training")
         if operator.kind != "numpy" or operator.is_method or operator.visible_outputs is not None:
             raise self._refuse(f"{name} is an operator of a user that is not followed")
@@ -344,7 +374,7 @@ class ShadowFunctions:
 def _is_known(module: types.ModuleType) -> bool:
     """Tell whether a module is of those that are known, or one of a user's: whose functions are read, too."""
     top = module.__name__.split(".")[0]
-    return module.__name__ in _MODULES or (top not in sys.stdlib_module_names and top not in _LIBRARIES)
+    return module.__name__ in _MODULES or module.__name__ in library.MODULES or (top not in sys.stdlib_module_names and top not in _LIBRARIES)
 
 
 def _is_filled(one: types.CellType) -> bool:
@@ -365,7 +395,10 @@ def _is_instance(value: Any, kinds: Any) -> bool:
     if isinstance(value, ScalarProxy):
         return isinstance(value.value, kinds)
     if isinstance(value, Traced):
-        return issubclass(value.dtype.type if value.scalar else numpy.ndarray, kinds)
+        front = value.front or value.recorder.front
+        return issubclass(front or (value.dtype.type if value.scalar else numpy.ndarray), kinds)
+    if hasattr(type(value), "inner"):  # in an NDArray's place
+        return issubclass(FRONT_ENDS["mxnet"], kinds)
     return isinstance(value, kinds)
 
 

@@ -1,0 +1,34 @@
+"""Functions of ours that captured functions may call, and what stands for each: entered by the rooms above."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from minpy.capture.shadow import ShadowFunctions
+
+__all__ = ["MODULES", "register", "stand_in"]
+
+# Modules of ours whose members may be read: what a member is decides.
+MODULES: set[str] = set()
+_known: dict[Any, Callable[[ShadowFunctions, Any, str], Any]] = {}
+
+
+def register(values: Any, handler: Callable[[ShadowFunctions, Any, str], Any]) -> None:
+    """Let `handler(shadow, value, name)` say what stands for some values: functions of ours, mostly."""
+    _known.update(dict.fromkeys(values, handler))
+
+
+def stand_in(shadow: ShadowFunctions, value: Any, name: str) -> Any:
+    """Return what stands for a function of ours in a captured function; None if it is not known.
+
+    Parameters
+    ----------
+    shadow : ShadowFunctions
+    value : callable
+    name : str
+        What the user's code calls it.
+    """
+    handler = _known.get(value)
+    return None if handler is None else handler(shadow, value, name)

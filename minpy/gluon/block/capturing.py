@@ -1,0 +1,276 @@
+"""Blocks in captured functions, and captured themselves: what stands for a block, and what a call of it becomes.
+
+A block that defines `forward` is captured through, as a function is. Of all others `hybrid_forward` runs on symbols: see
+`grafting`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NoReturn
+
+from minpy.capture.foreign import DictProxy, ObjectProxy
+from minpy.capture.nd_proxy import NDArrayProxy
+from minpy.capture.proxy import ArrayProxy
+from minpy.capture.reads import attribute, item, keys
+from minpy.capture.shadow import ShadowFunctions
+from minpy.capture.sources import class_of
+from minpy.context import current_context
+from minpy.core.state import state
+from minpy.core.switches import SwitchScope, is_np_array
+from minpy.gluon.block.attributes import INTERNAL, Attributes
+from minpy.gluon.block.grafting import Graft
+from minpy.gluon.block.guards import Guards
+from minpy.gluon.block.parameter_arrays import ParameterArrays
+from minpy.graph.ir import Value
+
+__all__ = ["BlockCapture", "BlockProxy", "ParameterProxy", "is_recording", "is_training"]
+
+
+def is_training(_: Any, __: Any) -> bool:
+    """Tell whether operators act as in training: what a captured function may have asked."""
+    return bool(state.training)
+
+
+def is_recording(_: Any, __: Any) -> bool:
+    """Tell whether operators are recorded."""
+    return state.recording == 1
+
+
+def _context(_: Any, __: Any) -> Any:
+    return current_context()
+
+
+def _hold(guards: Guards, _: Any) -> bool:
+    return guards.hold()
+
+
+class BlockCapture:
+    """What the blocks in one capture share.
+
+    Parameters
+    ----------
+    shadow : ShadowFunctions
+        Of the captured call.
+
+    Attributes
+    ----------
+    in_numpy : bool
+        Whether arrays have NumPy's semantics.
+    context : Context
+        Where the arguments are, and the parameters that are read.
+    arrays : ParameterArrays
+    name : str
+        What messages call what is captured.
+    """
+
+    def __init__(self, shadow: ShadowFunctions) -> None:
+        self.shadow = shadow
+        self.name = shadow.recorder.title
+        like = shadow.like
+        self.in_numpy = is_np_array() or like is None or not like._keeps_dtype
+        self.context = None if like is None else like.context
+        self.arrays = ParameterArrays()
+        self._guarded: set[int] = set()
+
+    @classmethod
+    def of(cls, shadow: ShadowFunctions) -> BlockCapture:
+        """Return what the blocks in a capture share."""
+        if shadow.surroundings is None:
+            shadow.surroundings = cls(shadow)
+        found: BlockCapture = shadow.surroundings
+        return found
+
+    def refuse(self, reason: str) -> NoReturn:
+        """End the capture."""
+        raise self.shadow.recorder.refuse(reason)
+
+    def note_modes(self, training: bool, recording: bool) -> None:
+        """Note that something depends on whether operators act as in training, or are recorded."""
+        if training:
+            self.shadow.captures.note("forward", is_training, state, None, bool(state.training), "is_training()")
+        if recording:
+            self.shadow.captures.note("forward", is_recording, state, None, state.recording == 1, "is_recording()")
+
+    # -- calls -------------------------------------------------------------------------------------------------------
+
+    def call(self, block: Any, arguments: Sequence[Any], keywords: Mapping[str, Any], is_outer: bool = False) -> Any:
+        """Return what a block gives for proxies.
+
+        Parameters
+        ----------
+        block : HybridBlock
+        arguments, keywords
+        is_outer : bool
+            Whether it is the block that is captured, which has been called already, with its hooks.
+
+        Raises
+        ------
+        CaptureRefused
+        """
+        function = None
+        if not is_outer:
+            self.require_no_effects(block)
+            function = type(block).__call__
+        self.arrays.add_block(block)
+        if not block._is_written_as_forward:
+            self._guard(block)
+            attributes = Attributes(_blocks_of(block))
+            try:
+                return Graft(self, block).compute(_Call(block), arguments, keywords)
+            finally:
+                attributes.restore(None)
+        proxy = self.shadow.value(block, None, None, None, block.name)
+
+        def called() -> Any:
+            return proxy.forward(*arguments, **keywords)
+
+        return _in_switches(function, called)
+
+    def require_no_effects(self, block: Any) -> None:
+        """Refuse a block inside whose calls do more than to compute."""
+        if block._forward_hooks or block._forward_pre_hooks:
+            self.refuse(f"{block.name} has hooks, which are called each time")
+        if getattr(block, "_memory", ()):
+            self.refuse(f"{block.name} remembers what it has computed")
+        function = type(block).__call__
+        while "_switches" in vars(function):
+            function = vars(function)["__wrapped__"]
+        if not function.__module__.startswith("minpy."):
+            self.refuse(f"{type(block).__name__} defines __call__")
+
+    def _guard(self, block: Any) -> None:
+        """Compare, at each call, the attributes of a block, and of those inside, that computes with symbols."""
+        found = [one for one in _blocks_of(block) if id(one) not in self._guarded]
+        self._guarded.update(map(id, found))
+        if found:
+            guards = Guards(found, INTERNAL)
+            path = f"{block.name}: an attribute, or what its functions refer to"
+            self.shadow.captures.note("forward", _hold, guards, None, True, path)
+
+    # -- parameters --------------------------------------------------------------------------------------------------
+
+    def parameter(self, parameter: Any, context: Any) -> Any:
+        """Return what stands for the array of a parameter."""
+        context = context if context is not None else self._own_context(parameter)
+        node, array = self.arrays.variable(parameter, context)
+        recorder = self.shadow.recorder
+        proxy = ArrayProxy.given(recorder, Value(node), array.shape, array._data.dtype)
+        is_numpy = is_np_array() or not array._keeps_dtype or self.in_numpy
+        return proxy if is_numpy else NDArrayProxy(proxy)
+
+    def _own_context(self, parameter: Any) -> Any:
+        if parameter._data is None or len(parameter._data) == 1:
+            return None
+        self.shadow.captures.note("forward", _context, state, None, current_context(), "current_context()")
+        return current_context()
+
+    # -- other functions ---------------------------------------------------------------------------------------------
+
+    def computed(self, function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:
+        """Return what a function of symbols gives for proxies."""
+        return Graft(self).compute(function, arguments, keywords)
+
+    def drawn(self, name: str, *arguments: Any, **keywords: Any) -> Any:
+        """Return what a function of `mx.np.random` draws: at every call of the graph anew."""
+        graft = Graft(self)
+        return graft.compute(lambda *given, **named: graft.draw(name, given, named), arguments, keywords)
+
+
+class _Call:
+    """Calls a block on symbols, as what stands around it would."""
+
+    def __init__(self, block: Any) -> None:
+        self._block = block
+
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+        return self._block._forward_of_symbols(arguments, keywords)
+
+
+def _in_switches(function: Any, called: Callable[[], Any]) -> Any:
+    """Return what a call gives in the scopes that a method was given by `use_np`."""
+    if function is None or "_switches" not in vars(function):
+        return called()
+    with SwitchScope(**vars(function)["_switches"]):
+        return _in_switches(vars(function)["__wrapped__"], called)
+
+
+def _blocks_of(block: Any) -> list[Any]:
+    found: dict[int, Any] = {}
+    block.apply(lambda one: found.setdefault(id(one), one))
+    return list(found.values())
+
+
+class BlockProxy(ObjectProxy):
+    """A block in a captured function: it can be called, and its attributes may be read."""
+
+    __slots__ = ("_is_outer",)
+
+    def __init__(self, shadow: ShadowFunctions, owner: Any, path: str, is_outer: bool = False) -> None:
+        super().__init__(shadow, owner, path)
+        object.__setattr__(self, "_is_outer", is_outer)
+
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+        shadow, owner = self._shadow, self._owner
+        return BlockCapture.of(shadow).call(owner, arguments, keywords, self._is_outer)
+
+    def __getattr__(self, name: str) -> Any:
+        shadow, owner = self._shadow, self._owner
+        if name == "_children":
+            return DictProxy(shadow, {key: self._child(key) for key in self._names()})
+        shadow.captures.note(shadow.part, class_of, owner, None, type(owner), f"the class of {self._path}")
+        return super().__getattr__(name)
+
+    def _names(self) -> tuple[str, ...]:
+        shadow, children = self._shadow, self._owner._children
+        shadow.captures.note(shadow.part, keys, children, None, tuple(children), f"{self._path}._children")
+        return tuple(children)
+
+    def _child(self, name: str) -> Any:
+        children = self._owner._children
+        return self._shadow.value(children[name], item, children, name, f"{self._path}[{name}]")
+
+    def _is_container(self) -> bool:
+        found = getattr(type(self._owner), "__getitem__", None)
+        return found is not None and str(getattr(found, "__module__", "")).startswith("minpy.gluon.")
+
+    def __len__(self) -> int:
+        if not self._is_container():
+            self._refuse()
+        return len(self._names())
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self._is_container():
+            self._refuse()
+        return iter([self._child(name) for name in self._names()])
+
+    def __getitem__(self, position: Any) -> Any:
+        if not self._is_container() or not isinstance(position, int):
+            self._refuse()
+        return self._child(self._names()[position])
+
+    def __bool__(self) -> bool:
+        return len(self) > 0 if self._is_container() else True
+
+
+class ParameterProxy(ObjectProxy):
+    """A parameter in a captured function: its array can be asked for."""
+
+    __slots__ = ()
+
+    def data(self, ctx: Any = None, *, device: Any = None) -> Any:
+        """Return what stands for its array."""
+        return BlockCapture.of(self._shadow).parameter(self._owner, ctx if device is None else device)
+
+    def list_data(self) -> Any:
+        """Return what stands for its arrays."""
+        if self._owner._data is None or len(self._owner._data) != 1:
+            self._refuse()
+        return [self.data()]
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in ("shape", "dtype", "name"):
+            self._refuse()
+        owner, shadow = self._owner, self._shadow
+        value = getattr(owner, name)
+        return shadow.value(value, attribute, owner, name, f"{self._path}.{name}")
