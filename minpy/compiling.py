@@ -169,7 +169,7 @@ class CompiledFunction:
         ArgumentError
             If it has not been called, or is called as it is written: then `reason` says why.
         """
-        from minpy.backends.native.explaining import Explanations
+        from minpy.backends.explanation import Explanations
 
         name = getattr(self._function, "__name__", "the function")
         if self.reason is not None:

@@ -62,6 +62,7 @@ _TABLE_OF_OPERATORS = "test_operator_table.py::test_op_check"
 QUICK: dict[str, tuple[str, ...]] = {
     "array_variants": ("test_minpy_gradients.py",),
     "bridge": ("test_numpy_protocols.py",),
+    "capture": ("test_tracing_reading.py",),
     "checking": ("test_check.py", "test_arguments.py"),
     "compiling": ("test_compile_function.py", "test_guards_of_gradients.py"),
     "contrib": ("test_contrib_text.py", "test_amp_training.py"),

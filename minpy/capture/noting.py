@@ -91,7 +91,7 @@ def elementwise(recorder: Recorder, function: Any, operands: Sequence[Any], dtyp
     keywords = {} if dtype is None else {"dtype": numpy.dtype(dtype)}
     if all(is_known(value) for value in values):
         with numpy.errstate(all="ignore"):
-            return _known_answer(recorder, function(*map(known_of, values), **keywords), (), ())
+            return _known_answer(recorder, function(*map(known_of, values), **keywords))
     arrays = [value for value in values if isinstance(value, Traced)]
     with numpy.errstate(all="ignore"):
         found = function(*map(_sample, values), **keywords)

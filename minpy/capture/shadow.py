@@ -30,6 +30,7 @@ from minpy.core.array import FRONT_ENDS, Array, raw_of
 from minpy.core.operator import Operator
 from minpy.core.switches import SwitchScope
 from minpy.differentiation.trees import leaves_of
+from minpy.late import LateNamespace
 
 __all__ = ["ShadowFunctions"]
 
@@ -237,7 +238,7 @@ class ShadowFunctions:
             return capture(value, self, name)
         if isinstance(value, PLAIN) or (kind is frozenset and all(isinstance(one, PLAIN) for one in value)):
             return value
-        if kind is types.ModuleType:
+        if kind in (types.ModuleType, LateNamespace):
             return ModuleProxy(self, value, name)
         if isinstance(value, type):
             return self._class(value, name)
@@ -359,7 +360,7 @@ class ShadowFunctions:
             value = getattr(module, name)
         except AttributeError:
             raise self._refuse(f"{path} is not there") from None
-        if type(value) is types.ModuleType and not _is_known(value):
+        if type(value) in (types.ModuleType, LateNamespace) and not _is_known(value):
             raise self._refuse(f"{path} is not known to be free of effects")
         return self.value(value, attribute, module, name, path)
 
