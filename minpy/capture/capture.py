@@ -148,7 +148,7 @@ class Capture:
     def _array(self, value: Any, name: str) -> Any:
         raw = raw_of(value)
         known = (numpy.ndarray, FRONT_ENDS["mxnet"], FRONT_ENDS["numpy"])
-        if type(value) not in known or raw.dtype.kind not in "biufc" or not raw.dtype.isnative:
+        if getattr(type(value), "_plain_class", type(value)) not in known or raw.dtype.kind not in "biufc" or not raw.dtype.isnative:
             raise self.recorder.refuse(f"{name} is an array of type {type(value).__name__} and dtype {raw.dtype}")
         position = len(self.inputs)
         variable_of = variable(f"argument{position}")
@@ -156,8 +156,8 @@ class Capture:
         fact = Fact(raw.shape, raw.dtype, False)
         contiguous = frozenset([position]) if raw.flags.c_contiguous else None
         storage = Storage(variable_of, None, fact, ARGUMENT, contiguous)
-        is_mxnet = type(value) is FRONT_ENDS["mxnet"]
-        front = FRONT_ENDS["numpy"] if type(value) is FRONT_ENDS["numpy"] else None
+        front = FRONT_ENDS["numpy"] if isinstance(value, FRONT_ENDS["numpy"]) else None
+        is_mxnet = front is None and isinstance(value, FRONT_ENDS["mxnet"])
         proxy = ArrayProxy(self.recorder, variable_of, fact, storage, front=front)
         return NDArrayProxy(proxy) if is_mxnet else proxy
 

@@ -68,6 +68,7 @@ class ShadowFunctions:
         self.part = part
         self.array = array
         self.surroundings: Any = None  # what values with a `__capture__` share
+        self.outermost: Any = None  # what is captured, if that is no function: it has been called already
         self.like: Any = None  # an array of ours among the arguments
         self.scalars = Scalars(recorder)
         self.dynamic: frozenset[Any] = frozenset()

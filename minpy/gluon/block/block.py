@@ -14,6 +14,7 @@ from minpy.gluon.block import saving
 from minpy.gluon.block.constructing import refusing_unknown
 from minpy.gluon.block.scope import _BlockScope
 from minpy.gluon.block.summary import print_summary, table_of_blocks
+from minpy.gluon.changes import CHANGES
 from minpy.gluon.hooks import HookHandle
 from minpy.gluon.parameter import Parameter, ParameterDict
 
@@ -432,12 +433,14 @@ class Block:
 
     def register_forward_hook(self, hook: Callable[..., Any]) -> HookHandle:
         """Call `hook(block, inputs, outputs)` after each `forward`; return what detaches it."""
+        CHANGES.note(self)
         handle = HookHandle()
         handle.attach(self._forward_hooks, hook)
         return handle
 
     def register_forward_pre_hook(self, hook: Callable[..., Any]) -> HookHandle:
         """Call `hook(block, inputs)` before each `forward`; return what detaches it."""
+        CHANGES.note(self)
         handle = HookHandle()
         handle.attach(self._forward_pre_hooks, hook)
         return handle

@@ -18,13 +18,13 @@ from minpy.capture.sources import class_of
 from minpy.context import current_context
 from minpy.core.state import state
 from minpy.core.switches import SwitchScope, is_np_array
-from minpy.gluon.block.attributes import INTERNAL, Attributes
+from minpy.gluon.block.attributes import INTERNAL
 from minpy.gluon.block.grafting import Graft
 from minpy.gluon.block.guards import Guards
 from minpy.gluon.block.parameter_arrays import ParameterArrays
 from minpy.graph.ir import Value
 
-__all__ = ["BlockCapture", "BlockProxy", "ParameterProxy", "is_recording", "is_training"]
+__all__ = ["BlockCapture", "BlockProxy", "ParameterProxy", "is_recording", "is_training", "stand_in_of"]
 
 
 def is_training(_: Any, __: Any) -> bool:
@@ -72,6 +72,7 @@ class BlockCapture:
         self.context = None if like is None else like.context
         self.arrays = ParameterArrays()
         self._guarded: set[int] = set()
+        self.proxies: dict[int, Any] = {}  # of each block and parameter there is one
 
     @classmethod
     def of(cls, shadow: ShadowFunctions) -> BlockCapture:
@@ -94,33 +95,29 @@ class BlockCapture:
 
     # -- calls -------------------------------------------------------------------------------------------------------
 
-    def call(self, block: Any, arguments: Sequence[Any], keywords: Mapping[str, Any], is_outer: bool = False) -> Any:
+    def call(self, block: Any, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
         """Return what a block gives for proxies.
 
         Parameters
         ----------
         block : HybridBlock
         arguments, keywords
-        is_outer : bool
-            Whether it is the block that is captured, which has been called already, with its hooks.
 
         Raises
         ------
         CaptureRefused
         """
         function = None
-        if not is_outer:
+        if self.shadow.outermost is block:  # it has been called already, with its hooks
+            self.shadow.outermost = None
+        else:
             self.require_no_effects(block)
             function = type(block).__call__
-        self.arrays.add_block(block)
+        self.arrays.add_block(block, function is not None)
         if not block._is_written_as_forward:
             self._guard(block)
-            attributes = Attributes(_blocks_of(block))
-            try:
-                return Graft(self, block).compute(_Call(block), arguments, keywords)
-            finally:
-                attributes.restore(None)
-        proxy = self.shadow.value(block, None, None, None, block.name)
+            return Graft(self, block).compute(_Call(block), arguments, keywords)
+        proxy = stand_in_of(self.shadow, block, block.name)
 
         def called() -> Any:
             return proxy.forward(*arguments, **keywords)
@@ -201,18 +198,23 @@ def _blocks_of(block: Any) -> list[Any]:
     return list(found.values())
 
 
+def stand_in_of(shadow: ShadowFunctions, owner: Any, path: str) -> Any:
+    """Return what stands for a block or a parameter in a capture."""
+    proxies = BlockCapture.of(shadow).proxies
+    proxy = proxies.get(id(owner))
+    if proxy is None:
+        kind = BlockProxy if hasattr(owner, "_children") else ParameterProxy
+        proxy = proxies[id(owner)] = kind(shadow, owner, path)
+    return proxy
+
+
 class BlockProxy(ObjectProxy):
     """A block in a captured function: it can be called, and its attributes may be read."""
 
-    __slots__ = ("_is_outer",)
-
-    def __init__(self, shadow: ShadowFunctions, owner: Any, path: str, is_outer: bool = False) -> None:
-        super().__init__(shadow, owner, path)
-        object.__setattr__(self, "_is_outer", is_outer)
+    __slots__ = ()
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
-        shadow, owner = self._shadow, self._owner
-        return BlockCapture.of(shadow).call(owner, arguments, keywords, self._is_outer)
+        return BlockCapture.of(self._shadow).call(self._owner, arguments, keywords)
 
     def __getattr__(self, name: str) -> Any:
         shadow, owner = self._shadow, self._owner

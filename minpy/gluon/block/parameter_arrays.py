@@ -22,6 +22,8 @@ class ParameterArrays:
         The variables of the graph, one a parameter and context.
     arrays : tuple of Array
         Theirs.
+    clock
+        What counts changes: `CHANGES`.
     count : int
         As of when they were compared last.
     """
@@ -29,12 +31,13 @@ class ParameterArrays:
     def __init__(self) -> None:
         self.nodes: list[Node] = []
         self.arrays: tuple[Any, ...] = ()
+        self.clock = CHANGES
         self.count = CHANGES.count
         self._meanings = CHANGES.meanings
         # (parameter, context, kind) of each; and the classes of blocks, the blocks inside them, and their hooks.
         self._rows: list[tuple[Any, Any, ArrayKind]] = []
         self._numbers: dict[Any, int] = {}
-        self._blocks: dict[int, tuple[Any, type, tuple[int, ...]]] = {}
+        self._blocks: dict[int, tuple[Any, type, tuple[int, ...], bool]] = {}
 
     @property
     def kinds(self) -> list[ArrayKind]:
@@ -48,30 +51,31 @@ class ParameterArrays:
 
     def variable(self, parameter: Any, context: Any) -> tuple[Node, Any]:
         """Return (the variable of a parameter, its array) on a context."""
-        key = id(parameter), context
+        array = parameter.data(context)
+        key = id(array)
         number = self._numbers.get(key)
         if number is None:
-            array = parameter.data(context)
             number = self._numbers[key] = len(self.nodes)
             self.nodes.append(variable(parameter.name).node)
             self.arrays += (array,)
-            self._rows.append((parameter, context, kind_of(array)))
+            place = None if len(parameter._data) == 1 else array.context
+            self._rows.append((parameter, place, kind_of(array)))
         return self.nodes[number], self.arrays[number]
 
-    def add_block(self, block: Any) -> None:
-        """Note a block: that it has the same class, the same blocks inside, and no hooks."""
-        self._blocks.setdefault(id(block), (block, type(block), _children(block)))
+    def add_block(self, block: Any, has_no_hooks: bool = True) -> None:
+        """Note a block: that it has the same class and the same blocks inside, and no hooks."""
+        self._blocks.setdefault(id(block), (block, type(block), _children(block), has_no_hooks))
 
     def failure(self) -> str | None:
         """Return in words what has changed; None if nothing has."""
         if self._meanings != CHANGES.meanings:
             return "operators compute otherwise than before (mixed precision)"
-        for block, cls, children in self._blocks.values():
+        for block, cls, children, has_no_hooks in self._blocks.values():
             if type(block) is not cls:
                 return f"the class of {block.name} was {cls.__name__}, is {type(block).__name__}"
             if _children(block) != children:
                 return f"the blocks inside {block.name} are others than before"
-            if block._forward_hooks or block._forward_pre_hooks:
+            if has_no_hooks and (block._forward_hooks or block._forward_pre_hooks):
                 return f"{block.name} has hooks now"
         for (parameter, context, kind), array in zip(self._rows, self._now(), strict=True):
             if array is None:
