@@ -148,7 +148,11 @@ class Capture:
     def _array(self, value: Any, name: str) -> Any:
         raw = raw_of(value)
         known = (numpy.ndarray, FRONT_ENDS["mxnet"], FRONT_ENDS["numpy"])
-        if getattr(type(value), "_plain_class", type(value)) not in known or raw.dtype.kind not in "biufc" or not raw.dtype.isnative:
+        if (
+            getattr(type(value), "_plain_class", type(value)) not in known
+            or raw.dtype.kind not in "biufc"
+            or not raw.dtype.isnative
+        ):
             raise self.recorder.refuse(f"{name} is an array of type {type(value).__name__} and dtype {raw.dtype}")
         position = len(self.inputs)
         variable_of = variable(f"argument{position}")

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from minpy.capture.shadow import ShadowFunctions
 
-__all__ = ["MODULES", "register", "stand_in"]
+__all__ = ["CONSTANT_CLASSES", "MODULES", "register", "stand_in"]
 
 # Modules of ours whose members may be read: what a member is decides.
 MODULES: set[str] = set()
+# Classes whose instances never change.
+CONSTANT_CLASSES: set[type] = set()
 _known: dict[Any, Callable[[ShadowFunctions, Any, str], Any]] = {}
 
 

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy
 
-from minpy.capture.creation import CREATION
 from minpy.capture import library
+from minpy.capture.creation import CREATION
 from minpy.capture.foreign import DictProxy, ListProxy, ModuleProxy, ObjectProxy
 from minpy.capture.noting import FUNCTION_HANDLERS
 from minpy.capture.places import CaptureRefused, SourceLocation
@@ -237,6 +237,8 @@ class ShadowFunctions:
         capture = getattr(kind, "__capture__", None)
         if capture is not None:
             return capture(value, self, name)
+        if kind in library.CONSTANT_CLASSES:
+            return value
         if isinstance(value, PLAIN) or (kind is frozenset and all(isinstance(one, PLAIN) for one in value)):
             return value
         if kind in (types.ModuleType, LateNamespace):
@@ -261,7 +263,7 @@ class ShadowFunctions:
         return self.object(value, name)
 
     def _class(self, value: type, name: str) -> Any:
-        if issubclass(value, (numpy.generic, Exception)) or value in _SAFE_NUMPY:
+        if issubclass(value, (numpy.generic, Exception, Array)) or value in _SAFE_NUMPY:
             return value
         return self._builtin(value, name)
 
@@ -272,7 +274,20 @@ class ShadowFunctions:
             return value
         raise self._refuse(f"{name} is not known to be free of effects")
 
+    def known_function(self, value: Any, name: str) -> Any:
+        """Return what stands for a function of NumPy's.
+
+        Raises
+        ------
+        CaptureRefused
+            If it is not known to be free of effects.
+        """
+        return value if isinstance(value, numpy.ufunc) else self._callable(value, name)
+
     def _callable(self, value: Any, name: str) -> Any:
+        found = library.stand_in(self, value, name) if type(value) is types.FunctionType else None
+        if found is not None:
+            return found
         try:
             handler = CREATION.get(value)
             if handler is not None:
@@ -285,9 +300,6 @@ class ShadowFunctions:
             return self._builtin(value, name)
         module = str(getattr(value, "__module__", None))
         if module.split(".")[0] in _LIBRARIES:
-            found = library.stand_in(self, value, name)
-            if found is not None:
-                return found
             raise self._refuse(f"{name} is not known to be free of effects ({module}.{value.__name__})")
         return self.function(value)
 
@@ -376,7 +388,11 @@ class ShadowFunctions:
 def _is_known(module: types.ModuleType) -> bool:
     """Tell whether a module is of those that are known, or one of a user's: whose functions are read, too."""
     top = module.__name__.split(".")[0]
-    return module.__name__ in _MODULES or module.__name__ in library.MODULES or (top not in sys.stdlib_module_names and top not in _LIBRARIES)
+    return (
+        module.__name__ in _MODULES
+        or module.__name__ in library.MODULES
+        or (top not in sys.stdlib_module_names and top not in _LIBRARIES)
+    )
 
 
 def _is_filled(one: types.CellType) -> bool:

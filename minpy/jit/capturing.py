@@ -196,7 +196,17 @@ class _Call(Capture):
             heads.append(value)
         nodes = [value.node for value in run.inputs]
         return Captured(
-            heads, writes, sorted(run.contiguous), outputs, spec, nodes, kinds, reads, group, self.shadow.scalars, recorder
+            heads,
+            writes,
+            sorted(run.contiguous),
+            outputs,
+            spec,
+            nodes,
+            kinds,
+            reads,
+            group,
+            self.shadow.scalars,
+            recorder,
         )
 
     def _apart(self, proxy: ArrayProxy, heads: Sequence[Value]) -> Value:

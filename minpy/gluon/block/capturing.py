@@ -22,6 +22,7 @@ from minpy.gluon.block.attributes import INTERNAL
 from minpy.gluon.block.grafting import Graft
 from minpy.gluon.block.guards import Guards
 from minpy.gluon.block.parameter_arrays import ParameterArrays
+from minpy.gluon.parameter import Parameter
 from minpy.graph.ir import Value
 
 __all__ = ["BlockCapture", "BlockProxy", "ParameterProxy", "is_recording", "is_training", "stand_in_of"]
@@ -72,7 +73,7 @@ class BlockCapture:
         self.context = None if like is None else like.context
         self.arrays = ParameterArrays()
         self._guarded: set[int] = set()
-        self.proxies: dict[int, Any] = {}  # of each block and parameter there is one
+        self._proxies: dict[int, Any] = {}  # of each block and parameter there is one
 
     @classmethod
     def of(cls, shadow: ShadowFunctions) -> BlockCapture:
@@ -81,6 +82,14 @@ class BlockCapture:
             shadow.surroundings = cls(shadow)
         found: BlockCapture = shadow.surroundings
         return found
+
+    def stand_in(self, owner: Any, path: str) -> Any:
+        """Return what stands for a block or a parameter."""
+        proxy = self._proxies.get(id(owner))
+        if proxy is None:
+            kind = ParameterProxy if isinstance(owner, Parameter) else BlockProxy
+            proxy = self._proxies[id(owner)] = kind(self.shadow, owner, path)
+        return proxy
 
     def refuse(self, reason: str) -> NoReturn:
         """End the capture."""
@@ -200,12 +209,7 @@ def _blocks_of(block: Any) -> list[Any]:
 
 def stand_in_of(shadow: ShadowFunctions, owner: Any, path: str) -> Any:
     """Return what stands for a block or a parameter in a capture."""
-    proxies = BlockCapture.of(shadow).proxies
-    proxy = proxies.get(id(owner))
-    if proxy is None:
-        kind = BlockProxy if hasattr(owner, "_children") else ParameterProxy
-        proxy = proxies[id(owner)] = kind(shadow, owner, path)
-    return proxy
+    return BlockCapture.of(shadow).stand_in(owner, path)
 
 
 class BlockProxy(ObjectProxy):

@@ -26,10 +26,11 @@ from minpy.gluon.block.block import Block
 from minpy.gluon.block.cached_graph import CachedGraph
 from minpy.gluon.block.capturing import stand_in_of
 from minpy.gluon.block.forward import graph_of_forward
-from minpy.gluon.block.graphs import Graphs
 from minpy.gluon.block.grafting import Graft
+from minpy.gluon.block.graphs import Graphs
 from minpy.gluon.block.hybrid_forward import first_of, graph_of_hybrid_forward, written_as_forward
 from minpy.gluon.block.inferring import infer, infer_deferred, initialize_waiting, require_rule
+from minpy.gluon.block.library import enter
 from minpy.gluon.block.modes import AsWritten
 from minpy.gluon.block.optimizing import Optimizations, optimized
 from minpy.gluon.block.specializing import BlockSpecialized
@@ -116,6 +117,7 @@ class HybridBlock(Block):
         self._clear_cached_op()
 
     def __capture__(self, shadow: Any, name: str) -> Any:
+        enter()
         return stand_in_of(shadow, self, name)
 
     def _clear_cached_op(self) -> None:

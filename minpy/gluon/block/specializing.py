@@ -9,6 +9,7 @@ import numpy
 
 from minpy.core.array import Array
 from minpy.core.places import warn_at_program
+from minpy.gluon.block.library import enter
 from minpy.jit.budget import Budget
 from minpy.jit.capturing import Captured
 from minpy.jit.function import Specialized
@@ -34,6 +35,7 @@ class BlockSpecialized(Specialized):
     """
 
     def __init__(self, block: Any, eager: Callable[[Any, Any], Any]) -> None:
+        enter()
         super().__init__(block, block.name, False, eager, self._warn)
         self.budget = Budget()
         self.signature = block.forward if block._is_written_as_forward else block.hybrid_forward
