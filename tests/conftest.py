@@ -22,6 +22,7 @@ from selecting import Selecting, Times
 import minpy as mx
 from minpy.backends.switches import disabled
 from minpy.jit import budget
+from minpy.jit.trial import trials
 
 # Every run draws the same examples, so that a failure is the change's own. `--hypothesis-profile=default` draws others.
 settings.register_profile("same-examples", derandomize=True)
@@ -153,6 +154,7 @@ def programs_of(item: pytest.Item) -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def _captures_are_free_again() -> None:
-    """Let the code of a test that has many cases be captured in each of them."""
+def _captures_are_free_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the code of a test that has many cases be captured in each of them, and run so, however small its arrays."""
     budget.forget()
+    monkeypatch.setattr(trials, "enabled", False)

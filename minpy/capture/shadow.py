@@ -24,7 +24,7 @@ from minpy.capture.places import CaptureRefused, SourceLocation
 from minpy.capture.reading import codes_of, forbidden, names_read
 from minpy.capture.reads import PLAIN, Reads, attribute, item, keys, length, missing
 from minpy.capture.recorder import Recorder
-from minpy.capture.scalars import MATH, ScalarProxy, Scalars, call_math, is_dynamic
+from minpy.capture.scalars import MATH, ScalarProxy, Scalars, call_math, is_dynamic, pinned
 from minpy.capture.values import Traced
 from minpy.core.array import FRONT_ENDS, Array, raw_of
 from minpy.core.operator import Operator
@@ -291,7 +291,7 @@ class ShadowFunctions:
         try:
             handler = CREATION.get(value)
             if handler is not None:
-                return functools.partial(handler, self.recorder, value)
+                return functools.partial(_create, handler, self.recorder, value)
             if value in FUNCTION_HANDLERS or value in _SAFE_NUMPY:
                 return value
         except TypeError:  # it has no hash
@@ -383,6 +383,11 @@ class ShadowFunctions:
             raise self._refuse(f"it imports {name}")
         module = builtins.__import__(name, fromlist=["__name__"] if fromlist else [])
         return ModuleProxy(self, module, module.__name__)
+
+
+def _create(handler: Any, recorder: Recorder, function: Any, *arguments: Any, **keywords: Any) -> Any:
+    """Call a function of NumPy that makes arrays: of numbers that change, of what they are."""
+    return handler(recorder, function, *pinned(arguments), **pinned(keywords))
 
 
 def _is_known(module: types.ModuleType) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy
 
 from minpy.capture.reads import PLAIN
-from minpy.capture.scalars import ScalarCall, ScalarRead
+from minpy.capture.scalars import ScalarCall, ScalarRead, is_dynamic
 from minpy.core.array import FRONT_ENDS, Array
 from minpy.core.state import TRACES, tracing
 from minpy.core.switches import switches
@@ -71,7 +71,7 @@ def make_entry(
     ours = any(isinstance(leaf, Array) for leaf in leaves)
     scalars = specialization.scalars
     for position, (variable, leaf) in enumerate(zip(variables, leaves, strict=True)):
-        if position in dynamic:
+        if position in dynamic and is_dynamic(leaf):
             lines.append(_miss(f"type({variable}) is not {type(leaf).__name__}"))
         elif isinstance(leaf, (numpy.ndarray, Array)):
             first = arrays.setdefault(id(leaf), variable)

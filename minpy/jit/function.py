@@ -14,6 +14,7 @@ from minpy.capture.places import CaptureRefused
 from minpy.capture.reads import PLAIN
 from minpy.capture.scalars import is_dynamic
 from minpy.core.array import FRONT_ENDS, Array
+from minpy.core.errors import is_quitting
 from minpy.jit.budget import budget_of
 from minpy.jit.capturing import Captured, capture_call
 from minpy.jit.entry import AS_WRITTEN, MISS, Entry, make_entry
@@ -21,6 +22,8 @@ from minpy.jit.guards import GONE
 from minpy.jit.history import History, argument_paths, changed_numbers, described, miss_reason
 from minpy.jit.pytrees import Nest, flatten
 from minpy.jit.specialization import Specialization
+from minpy.jit.trial import Candidate
+from minpy.jit.writes import MustRunEagerly
 
 __all__ = ["Specialized"]
 
@@ -81,7 +84,7 @@ class Specialized:
         self.signature: Callable[..., Any] = function
         self.budget = budget_of(function)
         # By the kind of call: those that differ in what the function read.
-        self._known: OrderedDict[Any, list[tuple[Entry, Specialization]]] = OrderedDict()
+        self._known: OrderedDict[Any, list[Candidate]] = OrderedDict()
         self._last: Specialization | None = None
         # Numbers that have changed between calls: by the spec of a call, the positions of its leaves; and places.
         self._dynamic: dict[Nest, frozenset[int]] = {}
@@ -92,7 +95,7 @@ class Specialized:
     def specializations(self) -> list[Specialization]:
         """All that there are, the latest first."""
         with _lock:
-            return [found for rows in reversed(self._known.values()) for _, found in reversed(rows)]
+            return [row.specialization for rows in reversed(self._known.values()) for row in reversed(rows)]
 
     def call(self, arguments: tuple[Any, ...], keywords: dict[str, Any], spec: Nest, leaves: Sequence[Any]) -> Any:
         """Return what the function returns, for a call for which `latest` does not hold."""
@@ -109,14 +112,22 @@ class Specialized:
             rows = self._known.get(key, ())
         except TypeError:  # there is something without a hash among them
             key, rows = None, ()
-        for entry, specialization in reversed(rows):
-            answer = entry(arguments, keywords)
+        for candidate in reversed(rows):
+            if candidate.runs_eagerly:
+                self.budget.rest()
+                return self._timed(arguments, keywords)
+            began = perf_counter()
+            answer = candidate.entry(arguments, keywords)
             if answer is AS_WRITTEN:
                 return self.eager(arguments, keywords)
             if answer is not MISS:
-                self.latest, self._last = entry, specialization
+                self._last = candidate.specialization
                 self._known.move_to_end(key)
                 self.budget.misses = 0
+                if not candidate.is_decided:
+                    candidate.note(perf_counter() - began, lambda: self.function(*arguments, **keywords))
+                if candidate.is_decided:
+                    self.latest = candidate.entry
                 return answer
         if key is None or not self.budget.allows((id(self), key)):
             self.budget.tire()
@@ -154,14 +165,16 @@ class Specialized:
         try:
             captured = capture_call(self.function, self.name, arguments, keywords, dynamic, self._dynamic_reads)
             specialization = self.specialized(captured)
-        except CaptureRefused as error:
+            specialization.call_spec, specialization.pattern = spec, _pattern(leaves)
+            specialization.kinds = [_kind(leaf) for leaf in leaves]
+            entry = make_entry(specialization, spec, leaves, dynamic)
+            answer = entry(arguments, keywords)
+        except (CaptureRefused, Exception) as error:
+            if is_quitting(error) or isinstance(error, MustRunEagerly):
+                raise
             answer = self.eager(arguments, keywords)  # an error of its own says more
-            self.refuse(str(error))
+            self.refuse(str(error) if isinstance(error, CaptureRefused) else f"{type(error).__name__}: {error}")
             return answer
-        specialization.call_spec, specialization.pattern = spec, _pattern(leaves)
-        specialization.kinds = [_kind(leaf) for leaf in leaves]
-        entry = make_entry(specialization, spec, leaves, dynamic)
-        answer = entry(arguments, keywords)
         seconds = perf_counter() - began
         self.budget.charge(seconds)
         if answer is MISS:
@@ -172,12 +185,13 @@ class Specialized:
             note = described(paths, leaves) if self._last is None else "→ dynamic" if changed is not None else ""
             self.history.note(reason, note, seconds)
             rows = self._known.setdefault(key, [])
-            rows.append((entry, specialization))
+            candidate = Candidate(entry, specialization)
+            rows.append(candidate)
             del rows[:-_MOST]
             self._known.move_to_end(key)
             while len(self._known) > _MOST:
                 self._known.popitem(last=False)
-            self.latest, self._last = entry, specialization
+            self.latest, self._last = entry if candidate.is_decided else _holds_never, specialization
         return self.eager(arguments, keywords) if answer is AS_WRITTEN else answer
 
     def specialized(self, captured: Captured) -> Specialization:
@@ -217,7 +231,8 @@ class Specialized:
         assert spec is not None
         if len({id(argument) for argument in arguments}) != len(arguments):
             return
-        for _, specialization in reversed(self._known.get((spec, *keys, *range(len(arguments))), ())):
+        for candidate in reversed(self._known.get((spec, *keys, *range(len(arguments))), ())):
+            specialization = candidate.specialization
             try:
                 reads = [row.fetch(row.container, row.key) for row in specialization.arrays_read]
             except GONE:

@@ -50,6 +50,7 @@ class Specialization:
         self.outputs, self.spec = captured.outputs, captured.spec
         self.arrays_read = captured.reads.array_rows
         self.count = len(captured.inputs)
+        self._kinds = captured.kinds
         self.scalars = captured.scalars
         self.group = captured.group
         grouped = [] if self.group is None else self.group.nodes
@@ -72,6 +73,20 @@ class Specialization:
         self._program: Program | None = None
         is_single = self.spec is LEAF and self.outputs[0].kind == "head" and not self._written
         self._single = self.outputs[0] if is_single else None
+
+    @property
+    def may_run_twice(self) -> bool:
+        """Whether nobody sees how often it runs: it changes no argument, and no tape records it."""
+        return not self._written and not any(
+            issubclass(kind.cls, Array) for kind in (*self._kinds, *(row.kind for row in self.arrays_read))
+        )
+
+    @property
+    def is_settled(self) -> bool | None:
+        """Whether it runs as what it will always run as; None: nobody can tell."""
+        if self._program is None:
+            return None
+        return not self._program.may_improve
 
     # -- calls -------------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,65 @@
+"""Which is faster, a specialization or the function as it is written: measured on calls, both ways.
+
+A function that was captured has no effects, so it may run twice. The one that loses is not run any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any
+
+__all__ = ["Candidate", "trials"]
+
+# Calls that are timed both ways; one is enough of those that take so many seconds.
+_CALLS, _LONG = 3, 0.005
+# As written is chosen only where it is faster by so much.
+_MIN_SPEEDUP = 1.1
+
+
+class _Trials:
+    """Whether there are trials in this process. Without them what can be captured runs captured."""
+
+    enabled = True
+
+
+trials = _Trials()
+
+
+class Candidate:
+    """A specialization with its entry, and what is known of how fast it is.
+
+    Attributes
+    ----------
+    entry : Entry
+    specialization : Specialization
+    is_decided : bool
+        Whether the trial is over, and the specialization has won, or there is none.
+    runs_eagerly : bool
+        Whether it has lost.
+    """
+
+    __slots__ = ("_calls", "_captured_time", "_eager_time", "entry", "is_decided", "runs_eagerly", "specialization")
+
+    def __init__(self, entry: Any, specialization: Any) -> None:
+        self.entry, self.specialization = entry, specialization
+        self.is_decided = not trials.enabled or not specialization.may_run_twice
+        self.runs_eagerly = False
+        self._calls = 0
+        self._captured_time = self._eager_time = float("inf")
+
+    def note(self, seconds: float, eager: Callable[[], Any]) -> None:
+        """Note what a call took, and compare: `eager` runs the function as it is written."""
+        settled = self.specialization.is_settled
+        if settled is None:
+            self.is_decided = True
+        if not settled:
+            return
+        self._captured_time = min(self._captured_time, seconds)
+        began = perf_counter()
+        eager()
+        self._eager_time = min(self._eager_time, perf_counter() - began)
+        self._calls += 1
+        if self._calls >= _CALLS or seconds > _LONG:
+            self.runs_eagerly = self._captured_time > _MIN_SPEEDUP * self._eager_time
+            self.is_decided = not self.runs_eagerly
