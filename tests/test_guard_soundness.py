@@ -93,7 +93,7 @@ _RARE_FORWARD = """
     the_time what_a_protocol_finds what_is_an_instance
 """
 STALE = {
-    "compiled": _FORWARD + _RARE_FORWARD,
+    "compiled": "",
     "hybridized": _FORWARD
     + _RARE_FORWARD
     + """
@@ -101,16 +101,8 @@ STALE = {
         the_state_of_minpys_generator
         the_state_of_a_generator the_state_of_numpys_generator the_state_of_pythons_generator
     """,
-    "alone": """
-        a_keyword_default a_number_of_a_users_class a_tuple_with_a_list special_format special_str
-        what_numpy_prints
-        lists_of_one_identity
-    """,
-    "executor": """
-        a_keyword_default a_number_of_a_users_class a_tuple_with_a_list special_format special_str
-        what_numpy_prints
-        lists_of_one_identity
-    """,
+    "alone": "",
+    "executor": "",
 }
 
 WAYS = {way.__name__: way for way in (compiled, hybridized, alone, executor)}

@@ -202,7 +202,7 @@ def stores_in_shape(x):
     return y
 
 
-VOCABULARY = {str(number): number for number in range(1000)}
+VOCABULARY = {str(number): number for number in range(2000)}
 
 
 def looks_into_a_large_table(x):
@@ -220,9 +220,8 @@ REFUSED: dict[Any, str] = {
     calls_what_sets_an_attribute: "it sets an attribute",
     appends: "it changes a list or a dict that it did not make",
     appends_to_an_attribute: "it changes a list or a dict that it did not make",
-    appends_by_the_class: "list.append is not known to be free of effects",
+    appends_by_the_class: "it changes a list or a dict that it did not make",
     fills_a_cache: "it changes a list or a dict that it did not make",
-    computed_attributes: "STATE is a State, which computes its attributes",
     generates: "it is a generator or a coroutine",
     with_class: "it defines a class",
     reads_dunder: "it reads __class__",
@@ -230,11 +229,11 @@ REFUSED: dict[Any, str] = {
     draws_by_import: "it imports random",
     draws_with_nd: "nd.random is not known to be free of effects",
     drops_out: "nd.Dropout draws numbers, has states, or acts as in training",
-    opens: "it has a with statement",
-    catches: "it has a try statement",
+    opens: "open is not known to be free of effects",
+    catches: "LinAlgError: 1-dimensional array given",
     asks_python: "eval is not known to be free of effects",
     calls_what_remembers: "what it does with remembered is not traced",
-    undefined: "not_there is not defined",
+    undefined: "NameError: name 'not_there' is not defined",
     makes_a_number: "it makes a Python number of an array",
     makes_a_list: "it makes a list of an array",
     length_by_values: "it makes a Python number of an array",
@@ -245,10 +244,10 @@ REFUSED: dict[Any, str] = {
     makes_text: "it makes text of an array",
     is_in: "it chooses by values: `in` an array",
     through_python: "np.apply_along_axis is not known to be free of effects",
-    with_objects: "object is not known to be free of effects",
-    stores_in_shape: "it sets an attribute",
+    with_objects: "an array of dtype object",
+    stores_in_shape: "it sets the attribute 'shape' of an array",
     uses_where_without_out: "add with where=",
-    looks_into_a_large_table: "VOCABULARY is a dict of 1000 values, too many to compare",
+    looks_into_a_large_table: "VOCABULARY is a dict of 2000 values, too many to compare",
 }
 
 

@@ -417,7 +417,11 @@ def talkative_gradient(ans, x):
     return lambda g: g * 2
 
 
-@case((6, 10), forward="time.perf_counter is not known to be free of effects", rules="it has a try statement")
+@case(
+    (6, 10),
+    forward="time.perf_counter is not known to be free of effects",
+    rules="it changes a list or a dict that it did not make",
+)
 def timed(x):
     start = time.perf_counter()
     y = x * 2
@@ -433,7 +437,7 @@ def timed_gradient(ans, x):
         LOG.append("done")
 
 
-@case((6, 10), forward="it has a with statement")
+@case((6, 10), forward="np.errstate is not known to be free of effects")
 def quiet(x):
     with np.errstate(divide="ignore"):
         return x / np.abs(x)

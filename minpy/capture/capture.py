@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy
 
 from minpy.capture.facts import Fact
-from minpy.capture.nd_proxy import NDArrayProxy
+from minpy.capture.nd_proxy import NDArrayProxy, wrapped
 from minpy.capture.proxy import ArrayProxy
 from minpy.capture.reads import Reads
 from minpy.capture.recorder import Recorder
@@ -111,11 +111,16 @@ class Capture:
         self.policy = policy
         self.reads = Reads()
         self.recorder = Recorder(GraphBuilder(), title, ArrayProxy)
-        self.recorder.draws, self.recorder.writes = draws, writes
-        self.shadow = ShadowFunctions(self.recorder, self.reads, "forward")
+        self.recorder.draws, self.recorder.writes, self.recorder.falls_back = draws, writes, True
+        self.shadow = ShadowFunctions(self.recorder, self.reads, "forward", wrapped)
+        self.shadow.capture = self
+        # What blocks and parameters in the capture share; what is captured, if that is a block, which has been called
+        # already; and an array of ours among the arguments, whose class and context others get.
+        self.surroundings: Any = None
+        self.outermost: Any = None
+        self.like: Any = None
         self.inputs: list[Value] = []
-        # The proxies that were given, by the id of what they stand for, with that.
-        self._given: dict[int, tuple[Any, Any]] = {}
+        self._storages: list[Storage] = []
 
     def argument(self, value: Any, name: str | None = None) -> Any:
         """Return what stands for an argument.
@@ -134,16 +139,13 @@ class Capture:
         CaptureRefused
             If nothing can stand for it.
         """
-        known = self._given.get(id(value))
-        if known is not None:
-            return known[1]
-        name = name or f"argument {len(self._given)}"
-        if isinstance(value, (numpy.ndarray, Array)):
-            proxy = self._array(value, name)
-        else:
+        name = name or f"argument {len(self._storages)}"
+        if not isinstance(value, (numpy.ndarray, Array)):
             return self.shadow.argument(value, self.argument, name)
-        self._given[id(value)] = value, proxy
-        return proxy
+        known = self.shadow.proxies.get(id(value))
+        if known is None:
+            known = self.shadow.proxies[id(value)] = value, self._array(value, name)
+        return known[1]
 
     def _array(self, value: Any, name: str) -> Any:
         raw = raw_of(value)
@@ -160,6 +162,7 @@ class Capture:
         fact = Fact(raw.shape, raw.dtype, False)
         contiguous = frozenset([position]) if raw.flags.c_contiguous else None
         storage = Storage(variable_of, None, fact, ARGUMENT, contiguous)
+        self._storages.append(storage)
         front = FRONT_ENDS["numpy"] if isinstance(value, FRONT_ENDS["numpy"]) else None
         is_mxnet = front is None and isinstance(value, FRONT_ENDS["mxnet"])
         proxy = ArrayProxy(self.recorder, variable_of, fact, storage, front=front)
@@ -180,19 +183,9 @@ class Capture:
         finally:
             self.shadow.close()
             self.recorder.ended = True
-            self._given.clear()
 
     def _captured(self, outputs: Any) -> Captured:
-        storages = {
-            id(_inner(proxy).storage): position
-            for position, (_, proxy) in enumerate(pair for pair in self._given.values())
-        }
         written = self.recorder.written
-        writes = [(storages[id(one)], one.value) for one in written if one.origin == ARGUMENT]
-        writes.sort(key=lambda write: write[0])
+        writes = [(position, one.value) for position, one in enumerate(self._storages) if one in written]
         contiguous = frozenset(position for one in written for position in one.assumed)
         return Captured(outputs, self.reads, self.inputs, writes, contiguous, self.recorder)
-
-
-def _inner(proxy: Any) -> ArrayProxy:
-    return proxy.inner if isinstance(proxy, NDArrayProxy) else proxy

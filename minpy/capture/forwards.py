@@ -88,7 +88,7 @@ def trace_forward(
         if operator.is_method:
             values[0] = shadow.object(values[0], "self")
         function = shadow.function(definition_of(operator))
-        result = run_traced(recorder, function, *values, **plain_attributes(recorder, attributes))
+        result = run_traced(recorder, shadow.run, function, values, plain_attributes(recorder, attributes))
     finally:
         shadow.close()
     result = unwrapped(result) if in_mxnet else result

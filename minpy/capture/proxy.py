@@ -16,7 +16,7 @@ from minpy.capture.noting import call_function, elementwise, require_order, step
 from minpy.capture.scalars import ScalarProxy, met, pinned
 from minpy.capture.storage import as_dtype, getitem, replayed, require_writable, setitem, store, store_all
 from minpy.capture.ufuncs import add_at, call_ufunc, is_default, masked
-from minpy.capture.values import Traced
+from minpy.capture.values import Traced, latched
 
 __all__ = ["ArrayProxy"]
 
@@ -79,11 +79,16 @@ class ArrayProxy(numpy.lib.mixins.NDArrayOperatorsMixin, Traced):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> numpy.ndarray:
         return numpy.array(self._asked("the values are asked for, by a function that makes an array of them"), dtype)
 
+    def _text(self) -> Any:
+        if self.recorder.shadowed:  # it depends on what numpy.set_printoptions was told, too
+            raise self.recorder.refuse("it makes text of an array")
+        return self._asked("it makes text of an array")
+
     def __str__(self) -> str:
-        return str(self._asked("it makes text of an array"))
+        return str(self._text())
 
     def __format__(self, specification: str) -> str:
-        return format(self._asked("it makes text of an array"), specification)
+        return format(self._text(), specification)
 
     def __contains__(self, value: Any) -> bool:
         return value in self._asked("it chooses by values: `in` an array")
@@ -98,6 +103,7 @@ class ArrayProxy(numpy.lib.mixins.NDArrayOperatorsMixin, Traced):
 
     # -- NumPy's protocols -----------------------------------------------------------------------------------------
 
+    @latched
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         if any(isinstance(value, ScalarProxy) for value in inputs):
             inputs = met(ufunc if method == "__call__" else None, inputs)
@@ -111,24 +117,29 @@ class ArrayProxy(numpy.lib.mixins.NDArrayOperatorsMixin, Traced):
         result = call_ufunc(self.recorder, ufunc, method, inputs, options)
         return result if out is None else store_all(self.recorder, out, result)
 
+    @latched
     def __array_function__(self, function: Any, types: Any, arguments: Any, keywords: Any) -> Any:
         if function is numpy.where and len(arguments) == 3 and not keywords:
             arguments = (arguments[0], *met(numpy.maximum, arguments[1:]))
         return call_function(self.recorder, function, pinned(arguments), pinned(keywords))
 
+    @latched
     def _call(self, function: Any, *arguments: Any, **keywords: Any) -> Any:
         return call_function(self.recorder, function, (self, *pinned(arguments)), pinned(keywords))
 
     # -- indexing --------------------------------------------------------------------------------------------------
 
+    @latched
     def __getitem__(self, index: Any) -> Any:
         return getitem(self, pinned(index))
 
+    @latched
     def __setitem__(self, index: Any, value: Any) -> None:
         setitem(self, pinned(index), value.met(self.dtype) if isinstance(value, ScalarProxy) else value)
 
     # -- methods ---------------------------------------------------------------------------------------------------
 
+    @latched
     def __pow__(self, exponent: Any) -> Any:
         if type(exponent) in (int, float):
             fast = _FAST_POWERS.get(exponent) if self.dtype.kind == "f" and not self.scalar and self.shape else None
@@ -150,6 +161,7 @@ class ArrayProxy(numpy.lib.mixins.NDArrayOperatorsMixin, Traced):
         """Return `numpy.transpose`."""
         return self._call(numpy.transpose, axes[0] if len(axes) == 1 else axes or None)
 
+    @latched
     def flatten(self, order: str = "C") -> Any:
         """Return a copy with one axis."""
         require_order(self.recorder, "flatten", order)
@@ -163,6 +175,7 @@ class ArrayProxy(numpy.lib.mixins.NDArrayOperatorsMixin, Traced):
             return self
         return self._call(numpy.copy, order=order)
 
+    @latched
     def astype(
         self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
     ) -> Any:
@@ -187,6 +200,7 @@ class ArrayProxy(numpy.lib.mixins.NDArrayOperatorsMixin, Traced):
         """Set all elements."""
         self[...] = value
 
+    @latched
     def sort(self, axis: int = -1, **keywords: Any) -> None:
         """Sort in place."""
         require_writable(self)

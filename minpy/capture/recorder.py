@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import sys
 import types
 from collections.abc import Mapping, Sequence
@@ -55,6 +56,8 @@ class Recorder:
         The steps, in the order of their first use.
     of_user : bool
         Whether a user's function is traced: its sums are NumPy's, to the last bit, and not those of our operators.
+    shadowed : bool
+        Whether what runs is a shadow of a user's function, and no definition of ours.
     refusal : CaptureRefused or None
         The first one: it holds, even if the traced function caught it.
     stand_in : type
@@ -71,6 +74,10 @@ class Recorder:
         What was written to.
     front : type or None
         The class of ours that arrays with NumPy's semantics have; None: they may be NumPy's own.
+    falls_back : bool
+        Whether the function runs as it is written where a step fails, so that it may catch the error.
+    failed : bool
+        Whether something was refused.
     ended : bool
         Whether the capture is over: nothing can be noted any more.
     """
@@ -86,9 +93,9 @@ class Recorder:
         self.facts: dict[Node, tuple[tuple[int, ...], Any]] = {}
         self.outputs: dict[Value, tuple[tuple[int, ...], Any]] = {}
         self.refusal: CaptureRefused | None = None
-        self.of_user = False
+        self.of_user = self.shadowed = False
         self.codes: set[types.CodeType] = set()
-        self.writes = self.draws = self.ended = False
+        self.writes = self.draws = self.ended = self.failed = self.falls_back = False
         self.written: list[Any] = []
         self.front: Any = None
 
@@ -107,6 +114,7 @@ class Recorder:
 
     def refuse(self, reason: str, place: SourceLocation | None = None) -> CaptureRefused:
         """Return the exception to raise where something cannot be noted."""
+        self.failed = True
         error = CaptureRefused(reason, place or self.place())
         if self.refusal is None:
             self.refusal = error
@@ -136,12 +144,29 @@ class Recorder:
         if made not in self.places:
             self.nodes.append(made)
             self.places[made] = self.place()
-            self.kinds[made] = "elementwise" if operator.elementwise else kind
+            self.kinds[made] = kind = "elementwise" if operator.elementwise else kind
+            if kind == "call" and not self.falls_back and self._may_be_caught():
+                raise self.refuse("it has a try or with statement around a step that may fail")
             if len(self.nodes) > self.limit:
                 raise self.refuse(f"it has more than {self.limit} steps: is there a loop over rows?")
         return made
+
+    def _may_be_caught(self) -> bool:
+        """Tell whether a function of the user's that runs may catch the error of a step."""
+        frame: types.FrameType | None = sys._getframe(2) if self.codes else None
+        while frame is not None:
+            if frame.f_code in self.codes and _has_handlers(frame.f_code):
+                return True
+            frame = frame.f_back
+        return False
 
     def constant(self, value: Any) -> Value:
         """Return the value of a number or an array that does not change."""
         self.require_going_on()
         return Value(self.builder.node(CONSTANT, (), {"value": value}, "constant"))
+
+
+def _has_handlers(code: types.CodeType) -> bool:
+    """Tell whether code has a `try` or `with` statement; a generator may look as if it had one."""
+    table = getattr(code, "co_exceptiontable", None)  # since Python 3.11
+    return bool(table) if table is not None else dis.opmap["SETUP_FINALLY"] in code.co_code[::2]

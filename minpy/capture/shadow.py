@@ -1,7 +1,8 @@
-"""Users' functions with everything that they look up outside replaced: by stand-ins, by what is free of effects.
+"""Users' functions with everything that they look up outside replaced: by proxies, by what is free of effects.
 
-A function keeps its code; its globals, its closure and its defaults become those of a shadow. What is not known to be
-free of effects has no shadow: such a function is not run at all.
+A function keeps its code; its globals, its closure and its defaults become those of a shadow. Globals are resolved when
+they are read: what is read, and that it has to stay what it is, is noted then. What it stores there reaches only the
+shadow's, and ends the capture when the function has run.
 """
 
 from __future__ import annotations
@@ -11,44 +12,80 @@ import functools
 import inspect
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy
 
-from minpy.capture import library
+from minpy.capture import containers, library
+from minpy.capture.allowed import (
+    EXCEPTIONS,
+    LIBRARIES,
+    MODULE_TYPES,
+    MODULES,
+    SAFE,
+    is_known,
+    is_numpy,
+    is_safe_exception,
+)
 from minpy.capture.creation import CREATION
-from minpy.capture.foreign import DictProxy, ListProxy, ModuleProxy, ObjectProxy
+from minpy.capture.foreign import (
+    BuiltinProxy,
+    ClassProxy,
+    DictProxy,
+    ForeignProxy,
+    FunctionProxy,
+    ListProxy,
+    ModuleProxy,
+    ObjectProxy,
+    OpaqueProxy,
+)
 from minpy.capture.noting import FUNCTION_HANDLERS
+from minpy.capture.objects import ObjectReads
 from minpy.capture.places import CaptureRefused, SourceLocation
-from minpy.capture.reading import codes_of, forbidden, names_read
-from minpy.capture.reads import PLAIN, Reads, attribute, item, keys, length, missing
+from minpy.capture.reads import Reads, attribute, item, keys, missing
 from minpy.capture.recorder import Recorder
-from minpy.capture.scalars import MATH, ScalarProxy, Scalars, call_math, is_dynamic, pinned
+from minpy.capture.scalars import MATH, ScalarProxy, Scalars, call_math, is_dynamic
+from minpy.capture.shadow_builtins import SHADOWED, may_be_read
+from minpy.capture.sources import ABSENT, contents, is_constant, module_member
 from minpy.capture.values import Traced
 from minpy.core.array import FRONT_ENDS, Array, raw_of
 from minpy.core.operator import Operator
 from minpy.core.switches import SwitchScope
-from minpy.differentiation.trees import leaves_of
-from minpy.late import LateNamespace
 
 __all__ = ["ShadowFunctions"]
 
-_MODULES = {"cmath", "math", "minpy", "minpy.ndarray", "numpy", "numpy.fft", "numpy.linalg", "scipy", "scipy.special"}
-_BUILTIN_NAMES = (
-    "abs all any bool complex dict divmod enumerate filter float frozenset int isinstance len list map max min pow "
-    "range reversed round set slice sorted str sum tuple zip"
-)
-_SAFE_BUILTINS = {getattr(builtins, name) for name in _BUILTIN_NAMES.split()}
-_NUMPY_NAMES = "broadcast_shapes can_cast dtype finfo iinfo issubdtype ndarray ndindex promote_types"
-_SAFE_NUMPY = {getattr(numpy, name) for name in _NUMPY_NAMES.split()}
-# How many values a list or dict may have that is compared at each call.
-_LARGE = 64
-_LIBRARIES = ("numpy", "scipy", "math", "minpy", "mxnet", "autograd")
+# The flag of classes that were made by a class statement.
+_OF_PYTHON = 1 << 9
+_COROUTINES = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+_REMEDY = "changes of which are not noticed: pass what it needs as an argument"
 
 
-class ShadowFunctions:
-    """Makes the shadows of one traced call.
+class _Globals(dict[str, Any]):
+    """The globals of shadows: those of the functions, each looked up and noted when it is read first."""
+
+    __slots__ = ("__scope__", "__shadow__", "resolved")
+
+    def __init__(self, shadow: ShadowFunctions, scope: dict[str, Any]) -> None:
+        super().__init__(__builtins__={"__import__": shadow.import_module, "__build_class__": shadow.refuse_class})
+        self.__scope__, self.__shadow__ = scope, shadow
+        self.resolved: dict[str, Any] = {}
+
+    def __missing__(self, name: str) -> Any:
+        value = self.resolved[name] = self.__shadow__.global_value(self.__scope__, name)
+        dict.__setitem__(self, name, value)
+        return value
+
+    def changed(self) -> str | None:
+        """Return a name that was set or deleted; None if none was."""
+        for name, value in self.items():
+            if name != "__builtins__" and self.resolved.get(name, ABSENT) is not value:
+                return name
+        return next((name for name in self.resolved if name not in self), None)
+
+
+class ShadowFunctions(ObjectReads):
+    """Makes the shadows of one capture.
 
     Parameters
     ----------
@@ -58,33 +95,102 @@ class ShadowFunctions:
     part : str
         The part of the program that runs it: a captured array is read once in each.
     array : callable, optional
-        Makes of a stand-in what stands for a captured NDArray; without, such a function is not traced.
+        Makes of a proxy what stands for a captured NDArray; without, such a function is not captured.
     """
 
     def __init__(self, recorder: Recorder, captures: Reads, part: str, array: Any = None) -> None:
         self.recorder = recorder
-        recorder.of_user = True
+        recorder.of_user = recorder.shadowed = True
         self.captures = captures
         self.part = part
         self.array = array
-        self.surroundings: Any = None  # what values with a `__capture__` share
-        self.outermost: Any = None  # what is captured, if that is no function: it has been called already
-        self.like: Any = None  # an array of ours among the arguments
+        self.capture: Any = None
         self.scalars = Scalars(recorder)
         self.dynamic: frozenset[Any] = frozenset()
-        self._functions: dict[int, tuple[Any, Any]] = {}
+        # By the id of what they stand for: that, and what stands for it, so that one object is one proxy.
+        self.proxies: dict[int, tuple[Any, Any]] = {}
+        self._globals: dict[int, _Globals] = {}
+        self._cells: dict[int, tuple[types.CellType, types.CellType, str, Any]] = {}
+        self._containers: list[tuple[Any, list[Any]]] = []
         self._place: SourceLocation | None = None
+        self._top: SourceLocation | None = None
 
     def close(self) -> None:
-        """Forget the functions, whose namespaces refer to this: nothing has to wait for the garbage collector."""
-        for _, shadow in self._functions.values():
-            if isinstance(shadow, types.FunctionType):
-                shadow.__globals__.clear()
-        self._functions.clear()
+        """End: see that nothing outside was stored to, and forget the functions, whose namespaces refer to this.
+
+        Raises
+        ------
+        CaptureRefused
+        """
+        try:
+            error = sys.exc_info()[1]
+            if not self.recorder.failed and (error is None or isinstance(error, Exception)):
+                self.require_no_stores()
+        finally:
+            for _, proxy in self.proxies.values():
+                if isinstance(proxy, (FunctionProxy, BuiltinProxy)):
+                    object.__setattr__(proxy, "__run__", self._ended)
+            for namespace in self._globals.values():
+                namespace.clear()
+                namespace.resolved.clear()
+            for _, shadow, _, _ in self._cells.values():
+                if contents(shadow, None) is not ABSENT:
+                    del shadow.cell_contents
+            self.proxies.clear()
+            self._globals.clear()
+            self._cells.clear()
+            self._containers.clear()
+
+    def _ended(self, *_: Any, **__: Any) -> Any:
+        self.recorder.ended = True
+        self.recorder.require_going_on()
+
+    def require_no_stores(self) -> None:
+        """Refuse what a function stored to names and containers that are not its own: that has not happened outside.
+
+        Raises
+        ------
+        CaptureRefused
+        """
+        for namespace in self._globals.values():
+            name = namespace.changed()
+            if name is not None:
+                raise self.refuse("it sets a global name", self._line_of("GLOBAL", name))
+        for _, shadow, name, value in self._cells.values():
+            if contents(shadow, None) is not value:
+                raise self.refuse(f"it sets {name!r} of an enclosing function", self._line_of("DEREF", name))
+        for proxy, before in self._containers:
+            now = containers.values_of(proxy)
+            if len(now) != len(before) or any(one is not other for one, other in zip(now, before, strict=True)):
+                raise self.refuse("it changes a list or a dict that it did not make")
+
+    def _line_of(self, instruction: str, name: str) -> SourceLocation | None:
+        """Return a line that stores to a name."""
+        import dis  # only where a capture has failed already
+
+        for code in sorted(self.recorder.codes, key=lambda code: code.co_firstlineno):
+            starts = {start: line for start, _, line in code.co_lines()}
+            line: int | None = code.co_firstlineno
+            for one in dis.get_instructions(code):
+                line = starts.get(one.offset, line)
+                if one.opname in (f"STORE_{instruction}", f"DELETE_{instruction}") and one.argval == name:
+                    return SourceLocation(code.co_filename, line or code.co_firstlineno)
+        return None
+
+    # -- what is noted ---------------------------------------------------------------------------------------------
+
+    def note(self, fetch: Any, container: Any, key: Any, value: Any, path: str = "") -> None:
+        """Note that a value was read, which must stay what it is."""
+        place = self.recorder.place() or self._place
+        self.captures.note(self.part, fetch, container, key, value, path, place)
+
+    def refuse(self, reason: str, place: SourceLocation | None = None) -> CaptureRefused:
+        """Return the exception to raise where something cannot be captured."""
+        return self.recorder.refuse(reason, place or self.recorder.place() or self._place or self._top)
 
     # -- functions -------------------------------------------------------------------------------------------------
 
-    def function(self, function: Any) -> Any:
+    def function(self, function: Any, name: str = "") -> Any:
         """Return the shadow of a function.
 
         Raises
@@ -92,337 +198,345 @@ class ShadowFunctions:
         CaptureRefused
             If its code is not free of effects, as far as that is known.
         """
-        known = self._functions.get(id(function))
+        known = self.proxies.get(id(function))
         if known is not None:
             return known[1]
-        if type(function) is types.MethodType:
-            return self._method(function)
+        name = name or getattr(function, "__name__", "the function")
         if type(function) is not types.FunctionType:
-            return self.value(function, None, None, None, getattr(function, "__name__", "the function"))
+            return self.value(function, None, None, None, name)
         if "_switches" in vars(function):
-            return self._in_switches(function)
+            return self._in_switches(function, name)
         code = function.__code__
-        found = forbidden(code)
-        if found is not None:
-            raise self.recorder.refuse(*found)
-        self._note(attribute, function, "__code__", code, function.__name__)
-        self._note(attribute, function, "__defaults__", function.__defaults__, function.__name__)
-        namespace: dict[str, Any] = {"__builtins__": {"__import__": self._import}, "__name__": function.__module__}
-        cells = tuple(types.CellType() for _ in function.__closure__ or ())
-        shadow = types.FunctionType(code, namespace, function.__name__, None, cells)
-        self._functions[id(function)] = (function, shadow)
-        self.recorder.codes.update(codes_of(code))
+        before, self._place = self._place, SourceLocation(code.co_filename, code.co_firstlineno)
+        self._top = self._top or self._place
+        self._require_harmless(code)
+        self.note(attribute, function, "__code__", code, name)
+        self.note(attribute, function, "__defaults__", function.__defaults__, name)
+        cells = function.__closure__ or ()
+        self.note(attribute, function, "__closure__", function.__closure__, name)
+        namespace = self._globals_of(function.__globals__)
+        fresh = [self._cell(cell, variable) for cell, variable in zip(cells, code.co_freevars, strict=True)]
+        shadow = types.FunctionType(code, namespace, function.__name__, None, tuple(cell for cell, _ in fresh))
+        proxy = FunctionProxy(self, function, name)
+        object.__setattr__(proxy, "__run__", shadow)
+        self.proxies[id(function)] = function, proxy
+        self.recorder.codes.update(_codes_of(code))
+        for (cell, is_new), real_cell, variable in zip(fresh, cells, code.co_freevars, strict=True):
+            if is_new:
+                self._fill(cell, real_cell, variable)
         defaults = function.__defaults__ or ()
         shadow.__defaults__ = tuple(
-            self.value(one, item, defaults, index, "a default") for index, one in enumerate(defaults)
+            self.value(one, item, defaults, index, f"a default of {name}") for index, one in enumerate(defaults)
         )
-        given = function.__kwdefaults__ or {}
-        shadow.__kwdefaults__ = {key: self.value(one, item, given, key, key) for key, one in given.items()}
-        self._names(function, code, namespace, dict(zip(code.co_freevars, cells, strict=True)))
-        return shadow
-
-    def _names(
-        self, function: Any, code: types.CodeType, namespace: dict[str, Any], cells: dict[str, types.CellType]
-    ) -> None:
-        """Fill in the names that a function reads."""
-        closure = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
-        scope = function.__globals__
-        before = self._place
-        for name, is_cell, attributes, place in names_read(code):
-            self._place = place
-            if is_cell:
-                try:
-                    contents = closure[name].cell_contents
-                except ValueError:
-                    raise self._refuse(f"{name} is not defined yet") from None
-                value = cells[name].cell_contents = self.value(
-                    contents, attribute, closure[name], "cell_contents", name
-                )
-            elif name in scope:
-                value = namespace[name] = self.value(scope[name], item, scope, name, name)
-            elif hasattr(builtins, name):
-                value = namespace[name] = self._builtin(getattr(builtins, name), name)
-                self._note(missing, scope, name, True)
-            else:
-                raise self._refuse(f"{name} is not defined")
-            if attributes and isinstance(value, type) and value in (list, dict, set):
-                raise self._refuse(f"{name}.{attributes[0]} is not known to be free of effects")
-            for one in attributes:  # read now, before anything runs
-                if not isinstance(value, ModuleProxy):
-                    break
-                value = getattr(value, one)
-        for name, new in cells.items():  # those that only pass through
-            if name in closure and not _is_filled(new):
-                new.cell_contents = self.value(
-                    closure[name].cell_contents, attribute, closure[name], "cell_contents", name
-                )
+        given = function.__kwdefaults__
+        self.note(attribute, function, "__kwdefaults__", given, name)
+        if given:
+            self.note(keys, given, None, tuple(given), name)
+            shadow.__kwdefaults__ = {key: self.value(one, item, given, key, key) for key, one in given.items()}
         self._place = before
+        return proxy
 
-    def _in_switches(self, function: Any) -> Any:
+    def _in_switches(self, function: Any, name: str) -> Any:
         """Return the shadow of a function that runs with NumPy's semantics: see `use_np`."""
-        inner = self.function(function.__wrapped__)
-        self._note(attribute, function, "__wrapped__", function.__wrapped__, function.__name__)
+        inner = self.function(function.__wrapped__, name)
+        self.note(attribute, function, "__wrapped__", function.__wrapped__, name)
 
         def run(*arguments: Any, **keywords: Any) -> Any:
             with SwitchScope(**vars(function)["_switches"]):
                 return inner(*arguments, **keywords)
 
-        return run
+        proxy = FunctionProxy(self, function, name)
+        object.__setattr__(proxy, "__run__", run)
+        self.proxies[id(function)] = function, proxy
+        return proxy
 
-    def _method(self, method: Any) -> Any:
-        return functools.partial(self.function(method.__func__), self.object(method.__self__))
+    def _globals_of(self, scope: dict[str, Any]) -> _Globals:
+        known = self._globals.get(id(scope))
+        if known is None:
+            known = self._globals[id(scope)] = _Globals(self, scope)
+        return known
 
-    def _note(self, fetch: Any, container: Any, key: Any, value: Any, path: str = "") -> None:
-        place = self.recorder.place() or self._place
-        self.captures.note(self.part, fetch, container, key, value, path, place)
+    def _require_harmless(self, code: types.CodeType) -> None:
+        for inner in _codes_of(code):
+            place = SourceLocation(inner.co_filename, inner.co_firstlineno)
+            is_first = not self.proxies and inner is code
+            if inner.co_flags & (_COROUTINES | (inspect.CO_GENERATOR if is_first else 0)):
+                raise self.refuse("it is a generator or a coroutine", place)
+            for name in inner.co_names if inner.co_flags & inspect.CO_OPTIMIZED else ():  # or the body of a class
+                if not may_be_read(name):
+                    raise self.refuse(f"it reads {name}", place)
 
-    def _refuse(self, reason: str) -> CaptureRefused:
-        return self.recorder.refuse(reason, None if self.recorder.place() else self._place)
+    def _cell(self, cell: types.CellType, name: str) -> tuple[types.CellType, bool]:
+        """Return (the shadow of the cell of a variable, whether it has to be filled)."""
+        known = self._cells.get(id(cell))
+        if known is not None:
+            return known[1], False
+        shadow = types.CellType()
+        self._cells[id(cell)] = cell, shadow, name, ABSENT
+        return shadow, True
+
+    def _fill(self, shadow: types.CellType, cell: types.CellType, name: str) -> None:
+        value = contents(cell, None)
+        if value is ABSENT:
+            self.note(contents, cell, None, ABSENT, name)
+            return
+        stands = shadow.cell_contents = self.value(value, contents, cell, None, name)
+        self._cells[id(cell)] = cell, shadow, name, stands
+
+    def called(self, function: Callable[..., Any], arguments: Any, keywords: Any) -> Any:
+        """Return what a shadow returns; see that all of it is the function's own.
+
+        Raises
+        ------
+        CaptureRefused
+        """
+        result = self.run(function, arguments, keywords)
+        containers.require_own(self, result)
+        return result
+
+    def run(self, function: Callable[..., Any], arguments: Any, keywords: Any) -> Any:
+        """Return what a shadow returns; see that it has stored nothing outside.
+
+        Raises
+        ------
+        CaptureRefused
+        """
+        result = function(*arguments, **keywords)
+        self.require_no_stores()
+        return result
+
+    # -- names -----------------------------------------------------------------------------------------------------
+
+    def global_value(self, scope: dict[str, Any], name: str) -> Any:
+        """Return what stands for a global name, or a built-in one; a KeyError if there is none."""
+        if name in scope:
+            return self.value(scope[name], item, scope, name, name)
+        self.note(missing, scope, name, True, name)
+        value = module_member(builtins, name)
+        self.note(module_member, builtins, name, value, name)
+        if value is ABSENT:
+            raise KeyError(name)
+        return self.shadow_of(value, name)
+
+    def import_module(
+        self, name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0
+    ) -> Any:
+        """Answer `import` inside a function: modules that are known, and there already."""
+        module = sys.modules.get(name)
+        if level or type(module) not in MODULE_TYPES or not is_known(module):
+            raise self.refuse(f"it imports {name}")
+        if not fromlist and name not in MODULES:
+            name = name.partition(".")[0]
+        elif not fromlist:
+            builtins.__import__(name)
+            name = name.partition(".")[0]
+        return self.value(sys.modules[name], item, sys.modules, name, name)
+
+    def refuse_class(self, *_: Any, **__: Any) -> Any:
+        """Refuse a class statement."""
+        raise self.refuse("it defines a class")
 
     # -- values ----------------------------------------------------------------------------------------------------
 
     def value(self, value: Any, fetch: Any, container: Any, key: Any, name: str) -> Any:
-        """Return what stands for a value that a function reads from some place.
+        """Return what stands for a value that a function reads from some place, which is noted.
 
         Raises
         ------
         CaptureRefused
-            If it is not known to be free of effects.
+            If it is an array that cannot be an input.
         """
-        if isinstance(value, (Traced, ObjectProxy, ModuleProxy, ScalarProxy)):
+        if isinstance(value, (Traced, ForeignProxy, ScalarProxy)):
             return value
         if self.dynamic and (fetch, id(container), key) in self.dynamic and is_dynamic(value):
             return self.scalars.read(fetch, container, key, value, name, self.recorder.place() or self._place)
-        if fetch is not None and (type(value) in (numpy.ndarray, FRONT_ENDS["mxnet"]) or self._is_ours(value)):
+        if fetch is not None and (type(value) is numpy.ndarray or isinstance(value, Array)):
             return self._array(value, fetch, container, key, name)
-        shadow = self._shadow_of(value, name)
         if fetch is not None:
-            self._note(fetch, container, key, value, name)
-        return shadow
-
-    def _is_ours(self, value: Any) -> bool:
-        """Tell whether a value is an array of NumPy's semantics, in a capture in which arrays have these."""
-        return self.recorder.front is not None and isinstance(value, FRONT_ENDS["numpy"])
+            self.note(fetch, container, key, value, name)
+        return self.shadow_of(value, name)
 
     def argument(self, value: Any, stand_in: Callable[[Any, str], Any], name: str) -> Any:
         """Return what stands for an argument that is no array; `stand_in` gives that of values in it."""
         kind = type(value)
-        if kind in (list, tuple):
-            parts = [stand_in(one, f"{name}[{index}]") for index, one in enumerate(value)]
-            return tuple(parts) if kind is tuple else ListProxy(self, parts)
+        if kind is tuple:
+            return tuple([stand_in(one, f"{name}[{index}]") for index, one in enumerate(value)])
+        if kind is list:
+            return self.watched(ListProxy(self, [stand_in(one, f"{name}[{at}]") for at, one in enumerate(value)]))
         if kind is dict:
-            return DictProxy(self, {key: stand_in(one, f"{name}[{key!r}]") for key, one in value.items()})
+            parts = {key: stand_in(one, f"{name}[{key!r}]") for key, one in value.items()}
+            return self.watched(DictProxy(self, parts))
         return self.value(value, None, None, None, name)
 
-    def called(self, function: Callable[..., Any], arguments: Any, keywords: Any) -> Any:
-        """Return what a shadow returns; see that nothing is returned that is not the function's own.
-
-        Raises
-        ------
-        CaptureRefused
-        """
-        return function(*arguments, **keywords)
+    def watched(self, proxy: Any) -> Any:
+        """Return the proxy of a container, of which is noted what is in it."""
+        self._containers.append((proxy, containers.values_of(proxy)))
+        return proxy
 
     def _array(self, value: Any, fetch: Any, container: Any, key: Any, name: str) -> Any:
         raw = raw_of(value)
-        if raw.dtype.kind not in "biufc" or (raw is not value and self.array is None):
-            raise self._refuse(f"{name} is an array of type {type(value).__name__} and dtype {raw.dtype}")
+        known = (numpy.ndarray, FRONT_ENDS["mxnet"], FRONT_ENDS["numpy"])
+        plain = getattr(type(value), "_plain_class", type(value))  # that of arrays on other devices is another
+        if raw.dtype.kind not in "biufc" or plain not in known or (raw is not value and self.array is None):
+            raise self.refuse(f"{name} is an array of type {type(value).__name__} and dtype {raw.dtype}")
         place = self.recorder.place() or self._place
         found = self.captures.array(fetch, container, key, value, self.part, name, place)
-        array = self.recorder.stand_in.given(self.recorder, found, raw.shape, raw.dtype)
-        return array if raw is value or isinstance(value, FRONT_ENDS["numpy"]) else self.array(array)
+        before = self.proxies.get(id(value))
+        if before is not None:
+            return before[1]
+        front = FRONT_ENDS["numpy"] if plain is FRONT_ENDS["numpy"] else None
+        array = self.recorder.stand_in.given(self.recorder, found, raw.shape, raw.dtype, front)
+        proxy = self.array(array) if plain is FRONT_ENDS["mxnet"] else array
+        self.proxies[id(value)] = value, proxy
+        return proxy
 
-    def _shadow_of(self, value: Any, name: str) -> Any:
+    def shadow_of(self, value: Any, name: str) -> Any:
+        """Return what stands for a value: always the same for the same object."""
+        if is_constant(value):
+            return value
+        known = self.proxies.get(id(value))
+        if known is not None:
+            return known[1]
+        proxy = self._made(value, name)
+        self.proxies.setdefault(id(value), (value, proxy))
+        return proxy
+
+    def _made(self, value: Any, name: str) -> Any:
         kind = type(value)
-        capture = getattr(kind, "__capture__", None)
-        if capture is not None:
-            return capture(value, self, name)
+        stands = getattr(kind, "__capture__", None)
+        if stands is not None and self.capture is not None and not isinstance(value, type):
+            return stands(value, self.capture)
         if kind in library.CONSTANT_CLASSES:
             return value
-        if isinstance(value, PLAIN) or (kind is frozenset and all(isinstance(one, PLAIN) for one in value)):
-            return value
-        if kind in (types.ModuleType, LateNamespace):
+        if kind in MODULE_TYPES:
             return ModuleProxy(self, value, name)
-        if isinstance(value, type):
-            return self._class(value, name)
-        if kind is types.BuiltinFunctionType and value in MATH:
-            return functools.partial(call_math, value)
-        if isinstance(value, numpy.ufunc) or getattr(value, "__module__", None) in ("math", "cmath"):
-            return value
         if isinstance(value, Operator):
             return self._operator(value, name)
-        if kind in (list, dict, tuple, slice):
-            return self._container(value, name)
-        if isinstance(value, (types.FunctionType, types.MethodType, types.BuiltinFunctionType)) or _is_numpy(value):
+        if containers.is_container(value):
+            return containers.made(self, value, name)
+        if kind in (types.FunctionType, types.MethodType):
             return self._callable(value, name)
         if kind is functools.partial:
-            function = self._shadow_of(value.func, name)
-            arguments = [self.value(one, item, value.args, index, name) for index, one in enumerate(value.args)]
-            named = {key: self.value(one, item, value.keywords, key, key) for key, one in value.keywords.items()}
-            return functools.partial(function, *arguments, **named)
-        return self.object(value, name)
+            return self._partial(value, name)
+        if isinstance(value, type):
+            return self._class(value, name)
+        if callable(value) and not kind.__flags__ & _OF_PYTHON:  # no code of a user's tells its hash
+            if value in SHADOWED:
+                return self._builtin(value, name)
+            if value in MATH:
+                return functools.partial(call_math, value)
+            if value in CREATION:
+                return functools.partial(CREATION[value], self.recorder, value)
+            if value in SAFE or value in FUNCTION_HANDLERS or containers.is_getter(value):
+                return value
+        if kind is numpy.ufunc:
+            known = is_numpy(value) or getattr(numpy, value.__name__, None) is value or containers.is_of_scipy(value)
+            return value if known else self._opaque(value, name)
+        if getattr(value, "__module__", None) == "cmath":
+            return value
+        if containers.is_plain_enum(value):
+            return value
+        return ObjectProxy(self, value, name) if self._is_readable(value) else self._opaque(value, name)
+
+    def _is_readable(self, value: Any) -> bool:
+        is_built_in = isinstance(
+            value, (Array, numpy.ndarray, int, float, str, bytes, tuple, list, dict, set, frozenset)
+        )
+        return not is_built_in and self.is_plain_object(value)
+
+    def _opaque(self, value: Any, name: str) -> OpaqueProxy:
+        """Return what stands for what nothing is known of."""
+        proxy = OpaqueProxy(self, value, name)
+        cls = type(value)
+        if is_numpy(value) or cls in (types.BuiltinFunctionType, type) or isinstance(value, (types.FunctionType, type)):
+            reason = f"{name} is not known to be free of effects"
+        else:
+            module = "" if cls.__module__ == "builtins" else f"{cls.__module__}."
+            reason = f"{name} is a {module}{cls.__qualname__}, {_REMEDY}"
+        object.__setattr__(proxy, "__reason__", reason)
+        return proxy
+
+    def _builtin(self, value: Any, name: str) -> BuiltinProxy:
+        proxy = BuiltinProxy(self, value, name)
+        object.__setattr__(proxy, "__run__", functools.partial(SHADOWED[value], self))
+        return proxy
 
     def _class(self, value: type, name: str) -> Any:
-        if issubclass(value, (numpy.generic, Exception, Array)) or value in _SAFE_NUMPY:
+        if value in SHADOWED:
+            return self._builtin(value, name)
+        if issubclass(value, numpy.generic) or value in SAFE or value.__module__ == "itertools":
             return value
-        return self._builtin(value, name)
-
-    def _builtin(self, value: Any, name: str) -> Any:
-        if value is isinstance:
-            return _is_instance
-        if value in _SAFE_BUILTINS or (isinstance(value, type) and issubclass(value, Exception)):
+        if issubclass(value, (FRONT_ENDS["mxnet"], FRONT_ENDS["numpy"])) and value in FRONT_ENDS.values():
             return value
-        raise self._refuse(f"{name} is not known to be free of effects")
+        if issubclass(value, EXCEPTIONS):
+            return value if is_safe_exception(value) else self._opaque(value, name)
+        if containers.is_plain_namedtuple(value):
+            return value
+        top = value.__module__.split(".")[0]
+        if top in LIBRARIES or not value.__flags__ & _OF_PYTHON:
+            return self._opaque(value, name)
+        return ClassProxy(self, value, name)
 
     def known_function(self, value: Any, name: str) -> Any:
-        """Return what stands for a function of NumPy's.
-
-        Raises
-        ------
-        CaptureRefused
-            If it is not known to be free of effects.
-        """
+        """Return what stands for a function of NumPy's."""
         return value if isinstance(value, numpy.ufunc) else self._callable(value, name)
 
     def _callable(self, value: Any, name: str) -> Any:
-        found = library.stand_in(self, value, name) if type(value) is types.FunctionType else None
+        found = library.stand_in(self, value, name)
         if found is not None:
             return found
-        try:
-            handler = CREATION.get(value)
-            if handler is not None:
-                return functools.partial(_create, handler, self.recorder, value)
-            if value in FUNCTION_HANDLERS or value in _SAFE_NUMPY:
-                return value
-        except TypeError:  # it has no hash
-            raise self._refuse(f"{name} is not known to be free of effects") from None
-        if not isinstance(value, (types.FunctionType, types.MethodType)):
-            return self._builtin(value, name)
+        if value in CREATION:
+            return functools.partial(CREATION[value], self.recorder, value)
+        if value in FUNCTION_HANDLERS or value in SAFE:
+            return value
+        if type(value) is types.MethodType:
+            if type(value.__func__) is not types.FunctionType:
+                return self._opaque(value, name)
+            self.note(attribute, value, "__func__", value.__func__, name)
+            return types.MethodType(self.function(value.__func__, name), self.shadow_of(value.__self__, name))
         module = str(getattr(value, "__module__", None))
-        if module.split(".")[0] in _LIBRARIES:
-            raise self._refuse(f"{name} is not known to be free of effects ({module}.{value.__name__})")
-        return self.function(value)
+        if module.split(".")[0] in LIBRARIES:
+            return self._opaque(value, f"{name} ({module}.{value.__name__})")
+        return self.function(value, name)
+
+    def _partial(self, value: Any, name: str) -> Any:
+        self.note(keys, value.keywords, None, tuple(value.keywords), name)
+        function = self.value(value.func, attribute, value, "func", name)
+        arguments = [self.value(one, item, value.args, index, name) for index, one in enumerate(value.args)]
+        named = {key: self.value(one, item, value.keywords, key, key) for key, one in value.keywords.items()}
+        return functools.partial(function, *arguments, **named)
 
     def _operator(self, operator: Operator, name: str) -> Any:
-        if operator.builtin and not (operator.random or operator.auxiliary or operator.uses_training):
+        is_plain = not (operator.random or operator.auxiliary or operator.uses_training)
+        if operator.builtin and (is_plain or self.recorder.draws):
             return operator
         if operator.builtin:
             found = library.stand_in(self, Operator, name)
             if found is not None:
                 return functools.partial(found, operator)
-            raise self._refuse(f"{name} draws numbers, has states, or acts as in training")
+            raise self.refuse(f"{name} draws numbers, has states, or acts as in training")
         if operator.kind != "numpy" or operator.is_method or operator.visible_outputs is not None:
-            raise self._refuse(f"{name} is an operator of a user that is not followed")
-        inner = self.function(operator.forward)
+            raise self.refuse(f"{name} is an operator of a user that is not followed")
+        inner = self.function(operator.forward, name)
         return functools.partial(_call_inner, operator, inner)
-
-    def _container(self, value: Any, name: str) -> Any:
-        if isinstance(value, slice):
-            parts = (value.start, value.stop, value.step)
-            return slice(*(self.value(one, None, None, None, name) for one in parts))
-        if type(value) is tuple and all(isinstance(one, PLAIN) for one in leaves_of(value)):
-            return value
-        if len(value) > _LARGE:
-            raise self._refuse(f"{name} is a {type(value).__name__} of {len(value)} values, too many to compare")
-        if isinstance(value, dict):
-            self._note(keys, value, None, tuple(value), name)
-            made = {key: self.value(one, item, value, key, f"{name}[{key!r}]") for key, one in value.items()}
-            return DictProxy(self, made)
-        self._note(length, value, None, len(value), name)
-        parts = tuple(self.value(one, item, value, index, f"{name}[{index}]") for index, one in enumerate(value))
-        return ListProxy(self, parts) if isinstance(value, list) else parts
 
     def object(self, value: Any, name: str = "self") -> Any:
         """Return the shadow of an instance, of which attributes may be read."""
-        cls = type(value)
-        if isinstance(value, (Array, numpy.ndarray)):
-            raise self._refuse(f"{name} is a {cls.__name__}")
-        heap = cls.__flags__ & (1 << 9) or cls is types.SimpleNamespace
-        if not heap or cls.__getattribute__ not in (object.__getattribute__, types.SimpleNamespace.__getattribute__):
-            raise self._refuse(f"{name} is a {cls.__name__}, which is not known to be free of effects")
-        if hasattr(cls, "__getattr__"):
-            raise self._refuse(f"{name} is a {cls.__name__}, which computes its attributes")
-        return ObjectProxy(self, value, name)
+        return self.shadow_of(value, name)
 
-    def attribute_of(self, owner: Any, shadow: ObjectProxy, name: str, path: str) -> Any:
-        """Return what stands for an attribute of an instance."""
-        found = inspect.getattr_static(owner, name, None)
-        if name not in getattr(owner, "__dict__", {}):
-            if isinstance(found, types.FunctionType):
-                self._note(attribute, type(owner), name, found)
-                return functools.partial(self.function(found), shadow)
-            if isinstance(found, staticmethod):
-                self._note(attribute, type(owner), name, found.__func__)
-                return self._callable(found.__func__, path)
-            if isinstance(found, property) and found.fget is not None:
-                self._note(attribute, type(owner), name, found)
-                return self.function(found.fget)(shadow)
-            if hasattr(type(found), "__get__") and not isinstance(found, types.MemberDescriptorType):
-                raise self._refuse(f"{path} is a {type(found).__name__}")
-        try:
-            value = getattr(owner, name)
-        except AttributeError:
-            raise self._refuse(f"{path} is not there") from None
-        return self.value(value, attribute, owner, name, path)
-
-    def member_of(self, module: types.ModuleType, name: str, path: str) -> Any:
-        """Return what stands for a member of a module."""
-        if not _is_known(module):
-            raise self._refuse(f"{path} is not known to be free of effects")
-        try:
-            value = getattr(module, name)
-        except AttributeError:
-            raise self._refuse(f"{path} is not there") from None
-        if type(value) in (types.ModuleType, LateNamespace) and not _is_known(value):
-            raise self._refuse(f"{path} is not known to be free of effects")
-        return self.value(value, attribute, module, name, path)
-
-    def _import(self, name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> Any:
-        """Answer `import` inside a function: modules that are known, and there already."""
-        if level or name not in _MODULES:
-            raise self._refuse(f"it imports {name}")
-        module = builtins.__import__(name, fromlist=["__name__"] if fromlist else [])
-        return ModuleProxy(self, module, module.__name__)
+    def class_of(self, value: Any) -> Any:
+        """Return the class of what a value stands for."""
+        if isinstance(value, ForeignProxy):
+            return type(value.__owner__)
+        return containers.KINDS.get(type(value), type(value))
 
 
-def _create(handler: Any, recorder: Recorder, function: Any, *arguments: Any, **keywords: Any) -> Any:
-    """Call a function of NumPy that makes arrays: of numbers that change, of what they are."""
-    return handler(recorder, function, *pinned(arguments), **pinned(keywords))
-
-
-def _is_known(module: types.ModuleType) -> bool:
-    """Tell whether a module is of those that are known, or one of a user's: whose functions are read, too."""
-    top = module.__name__.split(".")[0]
-    return (
-        module.__name__ in _MODULES
-        or module.__name__ in library.MODULES
-        or (top not in sys.stdlib_module_names and top not in _LIBRARIES)
-    )
-
-
-def _is_filled(one: types.CellType) -> bool:
-    try:
-        one.cell_contents  # noqa: B018
-    except ValueError:
-        return False
-    return True
-
-
-def _is_numpy(value: Any) -> bool:
-    return callable(value) and str(getattr(value, "__module__", "")).split(".")[0] in ("numpy", "scipy")
-
-
-def _is_instance(value: Any, kinds: Any) -> bool:
-    if isinstance(value, ObjectProxy):
-        return isinstance(object.__getattribute__(value, "_owner"), kinds)
-    if isinstance(value, ScalarProxy):
-        return isinstance(value.value, kinds)
-    if isinstance(value, Traced):
-        front = value.front or value.recorder.front
-        return issubclass(front or (value.dtype.type if value.scalar else numpy.ndarray), kinds)
-    if hasattr(type(value), "inner"):  # in an NDArray's place
-        return issubclass(FRONT_ENDS["mxnet"], kinds)
-    return isinstance(value, kinds)
+def _codes_of(code: types.CodeType) -> Iterator[types.CodeType]:
+    """Yield a function's code and that of the functions inside it."""
+    yield code
+    for one in code.co_consts:
+        if isinstance(one, types.CodeType):
+            yield from _codes_of(one)
 
 
 def _call_inner(operator: Operator, inner: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:

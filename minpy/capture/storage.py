@@ -49,7 +49,7 @@ def require_writable(target: Traced) -> None:
     recorder, storage = target.recorder, target.storage
     if storage.origin == OUTSIDE or (storage.origin == ARGUMENT and not recorder.writes):
         raise recorder.refuse("it stores into an array that it was given")
-    if target.chain and not recorder.of_user:  # what is built in and works piece by piece is better called
+    if target.chain and not recorder.shadowed:  # what is built in and works piece by piece is better called
         raise recorder.refuse("it stores through a view")
     if target.scalar:
         raise TypeError("'numpy.generic' object does not support item assignment")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
@@ -15,7 +16,7 @@ from minpy.graph.ir import Value
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["ARGUMENT", "NEW", "OUTSIDE", "Storage", "Traced", "ViewStep"]
+__all__ = ["ARGUMENT", "NEW", "OUTSIDE", "Storage", "Traced", "ViewStep", "latched"]
 
 # Who made an array: the captured function, its caller, or somebody else.
 NEW, ARGUMENT, OUTSIDE = "new", "argument", "outside"
@@ -204,3 +205,21 @@ class Traced:
     def nbytes(self) -> int:
         """The bytes of all elements."""
         return self.size * self.dtype.itemsize
+
+
+def latched(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Let errors of a method of a proxy end the capture, also where the user's function catches them.
+
+    They may come from the samples by which shapes are found, and say nothing of the arrays that will be there.
+    """
+
+    @functools.wraps(method)
+    def call(self: Any, *arguments: Any, **keywords: Any) -> Any:
+        try:
+            return method(self, *arguments, **keywords)
+        except Exception as error:
+            if not self.recorder.shadowed or self.recorder.ended:
+                raise
+            raise self.recorder.refuse(f"{type(error).__name__}: {error}") from None
+
+    return call

@@ -143,8 +143,8 @@ class _Call(Capture):
 
     def _note_class(self, array: Array) -> None:
         """Note an array of ours among the arguments: what is computed has its class and context."""
-        if self.shadow.like is None or array._precedence > self.shadow.like._precedence:
-            self.shadow.like = array
+        if self.like is None or array._precedence > self.like._precedence:
+            self.like = array
         if isinstance(array, FRONT_ENDS["numpy"]):
             self.recorder.front = FRONT_ENDS["numpy"]
 
@@ -163,7 +163,7 @@ class _Call(Capture):
         kinds = list(map(kind_of, self.arrays))
         classes = {value.node: kind.cls for value, kind in zip(run.inputs, kinds, strict=True)}
         classes.update((row.node, row.kind.cls) for row in reads.array_rows)
-        group = None if self.shadow.surroundings is None else self.shadow.surroundings.arrays
+        group = None if self.surroundings is None else self.surroundings.arrays
         if group is not None:
             classes.update((node, kind.cls) for node, kind in zip(group.nodes, group.kinds, strict=True))
             first = len(reads.nodes)
@@ -249,7 +249,7 @@ def capture_call(
         If it does what cannot be captured: nothing has happened then.
     """
     capture = _Call(title, dynamic, dynamic_reads)
-    capture.shadow.outermost = function
+    capture.outermost = function
     positional = [capture.argument(value, f"argument {position}") for position, value in enumerate(arguments)]
     named = {key: capture.argument(value, key) for key, value in keywords.items()}
     captured: Any = capture.run(function, *positional, **named)

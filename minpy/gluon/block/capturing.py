@@ -1,7 +1,7 @@
 """Blocks in captured functions, and captured themselves: what stands for a block, and what a call of it becomes.
 
-A block that defines `forward` is captured through, as a function is. Of all others `hybrid_forward` runs on symbols: see
-`grafting`.
+A block that defines `forward` is captured through, as a function is. Of all others `hybrid_forward` runs on symbols:
+see `grafting`.
 """
 
 from __future__ import annotations
@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
-from minpy.capture.foreign import DictProxy, ObjectProxy
+from minpy.capture.foreign import DictProxy, ForeignProxy, ObjectProxy
 from minpy.capture.nd_proxy import NDArrayProxy
 from minpy.capture.proxy import ArrayProxy
 from minpy.capture.reads import attribute, item, keys
 from minpy.capture.shadow import ShadowFunctions
-from minpy.capture.sources import class_of
 from minpy.context import current_context
 from minpy.core.state import state
 from minpy.core.switches import SwitchScope, is_np_array
@@ -68,7 +67,7 @@ class BlockCapture:
     def __init__(self, shadow: ShadowFunctions) -> None:
         self.shadow = shadow
         self.name = shadow.recorder.title
-        like = shadow.like
+        like = shadow.capture.like
         self.in_numpy = is_np_array() or like is None or not like._keeps_dtype
         self.context = None if like is None else like.context
         self.arrays = ParameterArrays()
@@ -78,9 +77,9 @@ class BlockCapture:
     @classmethod
     def of(cls, shadow: ShadowFunctions) -> BlockCapture:
         """Return what the blocks in a capture share."""
-        if shadow.surroundings is None:
-            shadow.surroundings = cls(shadow)
-        found: BlockCapture = shadow.surroundings
+        if shadow.capture.surroundings is None:
+            shadow.capture.surroundings = cls(shadow)
+        found: BlockCapture = shadow.capture.surroundings
         return found
 
     def stand_in(self, owner: Any, path: str) -> Any:
@@ -98,9 +97,9 @@ class BlockCapture:
     def note_modes(self, training: bool, recording: bool) -> None:
         """Note that something depends on whether operators act as in training, or are recorded."""
         if training:
-            self.shadow.captures.note("forward", is_training, state, None, bool(state.training), "is_training()")
+            self.shadow.note(is_training, state, None, bool(state.training), "is_training()")
         if recording:
-            self.shadow.captures.note("forward", is_recording, state, None, state.recording == 1, "is_recording()")
+            self.shadow.note(is_recording, state, None, state.recording == 1, "is_recording()")
 
     # -- calls -------------------------------------------------------------------------------------------------------
 
@@ -117,8 +116,8 @@ class BlockCapture:
         CaptureRefused
         """
         function = None
-        if self.shadow.outermost is block:  # it has been called already, with its hooks
-            self.shadow.outermost = None
+        if self.shadow.capture.outermost is block:  # it has been called already, with its hooks
+            self.shadow.capture.outermost = None
         else:
             self.require_no_effects(block)
             function = type(block).__call__
@@ -152,7 +151,7 @@ class BlockCapture:
         if found:
             guards = Guards(found, INTERNAL)
             path = f"{block.name}: an attribute, or what its functions refer to"
-            self.shadow.captures.note("forward", _hold, guards, None, True, path)
+            self.shadow.note(_hold, guards, None, True, path)
 
     # -- parameters --------------------------------------------------------------------------------------------------
 
@@ -168,7 +167,7 @@ class BlockCapture:
     def _own_context(self, parameter: Any) -> Any:
         if parameter._data is None or len(parameter._data) == 1:
             return None
-        self.shadow.captures.note("forward", _context, state, None, current_context(), "current_context()")
+        self.shadow.note(_context, state, None, current_context(), "current_context()")
         return current_context()
 
     # -- other functions ---------------------------------------------------------------------------------------------
@@ -218,65 +217,65 @@ class BlockProxy(ObjectProxy):
     __slots__ = ()
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
-        return BlockCapture.of(self._shadow).call(self._owner, arguments, keywords)
+        return BlockCapture.of(self.__shadow__).call(self.__owner__, arguments, keywords)
 
     def __getattr__(self, name: str) -> Any:
-        shadow, owner = self._shadow, self._owner
-        if name == "_children":
-            return DictProxy(shadow, {key: self._child(key) for key in self._names()})
-        shadow.captures.note(shadow.part, class_of, owner, None, type(owner), f"the class of {self._path}")
-        return super().__getattr__(name)
-
-    def _names(self) -> tuple[str, ...]:
-        shadow, children = self._shadow, self._owner._children
-        shadow.captures.note(shadow.part, keys, children, None, tuple(children), f"{self._path}._children")
-        return tuple(children)
-
-    def _child(self, name: str) -> Any:
-        children = self._owner._children
-        return self._shadow.value(children[name], item, children, name, f"{self._path}[{name}]")
-
-    def _is_container(self) -> bool:
-        found = getattr(type(self._owner), "__getitem__", None)
-        return found is not None and str(getattr(found, "__module__", "")).startswith("minpy.gluon.")
+        if name != "_children":
+            return super().__getattr__(name)
+        shadow = self.__shadow__
+        return shadow.watched(DictProxy(shadow, zip(_names(self), _inside(self), strict=True)))
 
     def __len__(self) -> int:
-        if not self._is_container():
-            self._refuse()
-        return len(self._names())
+        return len(_names(self)) if _is_container(self) else super().__len__()  # type: ignore[misc]
 
     def __iter__(self) -> Iterator[Any]:
-        if not self._is_container():
-            self._refuse()
-        return iter([self._child(name) for name in self._names()])
+        return iter(_inside(self)) if _is_container(self) else super().__iter__()  # type: ignore[misc]
 
     def __getitem__(self, position: Any) -> Any:
-        if not self._is_container() or not isinstance(position, int):
-            self._refuse()
-        return self._child(self._names()[position])
+        if _is_container(self) and type(position) is int:
+            return _inside(self)[position]
+        return super().__getitem__(position)  # type: ignore[misc]
 
     def __bool__(self) -> bool:
-        return len(self) > 0 if self._is_container() else True
+        return len(_names(self)) > 0 if _is_container(self) else super().__bool__()  # type: ignore[misc]
 
 
-class ParameterProxy(ObjectProxy):
+def _names(proxy: BlockProxy) -> tuple[str, ...]:
+    """Return the names of the blocks inside one, noted."""
+    children = proxy.__owner__._children
+    proxy.__shadow__.note(keys, children, None, tuple(children), f"{proxy.__path__}._children")
+    return tuple(children)
+
+
+def _inside(proxy: BlockProxy) -> list[Any]:
+    """Return what stands for the blocks inside one."""
+    shadow, children, path = proxy.__shadow__, proxy.__owner__._children, proxy.__path__
+    return [shadow.value(children[name], item, children, name, f"{path}[{name}]") for name in _names(proxy)]
+
+
+def _is_container(proxy: BlockProxy) -> bool:
+    """Tell whether it is a sequence of ours, of which what is inside may be asked for."""
+    found = getattr(type(proxy.__owner__), "__getitem__", None)
+    return str(getattr(found, "__module__", "")).startswith("minpy.gluon.")
+
+
+class ParameterProxy(ForeignProxy):
     """A parameter in a captured function: its array can be asked for."""
 
     __slots__ = ()
 
     def data(self, ctx: Any = None, *, device: Any = None) -> Any:
         """Return what stands for its array."""
-        return BlockCapture.of(self._shadow).parameter(self._owner, ctx if device is None else device)
+        return BlockCapture.of(self.__shadow__).parameter(self.__owner__, ctx if device is None else device)
 
     def list_data(self) -> Any:
         """Return what stands for its arrays."""
-        if self._owner._data is None or len(self._owner._data) != 1:
-            self._refuse()
+        if self.__owner__._data is None or len(self.__owner__._data) != 1:
+            raise self.__shadow__.refuse(f"it asks for the arrays of {self.__path__} on all contexts")
         return [self.data()]
 
     def __getattr__(self, name: str) -> Any:
+        owner, shadow = self.__owner__, self.__shadow__
         if name not in ("shape", "dtype", "name"):
-            self._refuse()
-        owner, shadow = self._owner, self._shadow
-        value = getattr(owner, name)
-        return shadow.value(value, attribute, owner, name, f"{self._path}.{name}")
+            raise shadow.refuse(f"it reads {self.__path__}.{name} of a parameter")
+        return shadow.value(getattr(owner, name), attribute, owner, name, f"{self.__path__}.{name}")

@@ -116,9 +116,9 @@ class HybridBlock(Block):
         self._graphs = Graphs(self._is_function)
         self._clear_cached_op()
 
-    def __capture__(self, shadow: Any, name: str) -> Any:
+    def __capture__(self, capture: Any) -> Any:
         enter()
-        return stand_in_of(shadow, self, name)
+        return stand_in_of(capture.shadow, self, self.name)
 
     def _clear_cached_op(self) -> None:
         """Forget what the block was traced to: the next call traces it again."""
@@ -582,7 +582,7 @@ class HybridBlock(Block):
         return out
 
     def _captures(self) -> bool:
-        """Tell whether calls are captured: of blocks that define `forward`, or hold such, and that nothing looks into."""
+        """Tell whether calls are captured: of blocks that define `forward`, or hold such, if nobody looks inside."""
         if self._callback is not None or self._optimizations.steps or not CAPTURES:
             return False
         if self._is_written_as_forward:

@@ -1,7 +1,7 @@
 """What stands for functions of ours in captured functions: of `mx.np`, `mx.npx`, `mx.nd` and `mx.autograd`.
 
-Those of NumPy are NumPy's own on proxies; operators that draw, have states or act as in training become nodes as they do
-of symbols; arrays that are made of numbers are made, and are constants.
+Those of NumPy are NumPy's own on proxies; operators that draw, have states or act as in training become nodes as they
+do of symbols; arrays that are made of numbers are made, and are constants.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def _constants(shadow: ShadowFunctions, answer: Any, name: str) -> Any:
     def made(leaf: Any, _: Any) -> Any:
         if not isinstance(leaf, Array):
             return leaf
-        like = shadow.like
+        like = shadow.capture.like
         if like is not None and leaf.context != like.context:
             raise shadow.recorder.refuse(f"{name} makes an array on {leaf.context}")
         proxy = constant(shadow.recorder, leaf._data)
@@ -128,7 +128,7 @@ def _followed(function: Any, shadow: ShadowFunctions, value: Any, name: str) -> 
         if not _holds_proxies(arguments, keywords):
             return plain(*arguments, **keywords)
         place = keywords.pop("ctx", None)
-        if place is not None and shadow.like is not None and place != shadow.like.context:
+        if place is not None and shadow.capture.like is not None and place != shadow.capture.like.context:
             raise shadow.recorder.refuse(f"{name} makes an array on {place}")
         source = arguments[-1 if function is numpy.full else 0] if arguments else None
         if function is not numpy.full and type(source) in (list, tuple) and keywords.get("dtype") is None:

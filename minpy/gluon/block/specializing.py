@@ -44,7 +44,7 @@ class BlockSpecialized(Specialized):
 
     def specialized(self, captured: Captured) -> Specialization:
         """Return the specialization of a captured call, with the options that the block was hybridized with."""
-        found = Specialization(captured, self.name, False)
+        found = _BlockSpecialization(captured, self.name, False)
         self._block._prepare(found)
         return found
 
@@ -78,6 +78,12 @@ class BlockSpecialized(Specialized):
             "inside keep graphs of their own. Give what changes as an argument, and return what is to be kept; or call "
             "hybridize(False) on the block that does it."
         )
+
+
+class _BlockSpecialization(Specialization):
+    """The graph of a captured call of a block."""
+
+    may_run_twice = False  # states move, and numbers are drawn
 
 
 def _described(leaf: Any) -> Any:

@@ -138,10 +138,10 @@ class Parameter:
     def __repr__(self) -> str:
         return f"{type(self).__name__} {self.name} (shape={self.shape}, dtype={self.dtype})"
 
-    def __capture__(self, shadow: Any, name: str) -> Any:
-        if shadow.surroundings is None:
-            raise shadow.recorder.refuse(f"{name} is a parameter, and no block of its is there")
-        return shadow.surroundings.stand_in(self, name)
+    def __capture__(self, capture: Any) -> Any:
+        if capture.surroundings is None:
+            raise capture.shadow.refuse(f"{self.name} is a parameter, and no block of its is there")
+        return capture.surroundings.stand_in(self, self.name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)

@@ -1,0 +1,86 @@
+"""What captured functions may call as it is: it has no effects, and what it gives depends on its arguments alone."""
+
+from __future__ import annotations
+
+import builtins
+import collections
+import functools
+import itertools
+import operator
+import sys
+import types
+from typing import Any
+
+import numpy
+
+from minpy.capture import library
+from minpy.late import LateNamespace
+
+__all__ = ["EXCEPTIONS", "LIBRARIES", "MODULES", "MODULE_TYPES", "SAFE", "is_known", "is_numpy", "is_safe_exception"]
+
+# Modules whose members may be read; each of them is looked at again.
+MODULES = {
+    "builtins",
+    "cmath",
+    "collections",
+    "functools",
+    "itertools",
+    "math",
+    "minpy",
+    "minpy.ndarray",
+    "minpy.numpy",
+    "minpy.numpy_extension",
+    "numpy",
+    "numpy.fft",
+    "numpy.linalg",
+    "operator",
+    "scipy",
+    "scipy.special",
+    "typing",
+}
+# Whose functions are not read, as users' are: they are known, or not.
+LIBRARIES = ("numpy", "scipy", "math", "minpy", "mxnet", "autograd")
+
+_BUILTINS = (
+    "abs all any bin bool bytes chr complex dict divmod enumerate filter float format frozenset hex int iter len list "
+    "map max min next object oct ord pow range repr reversed round set slice sorted str sum tuple zip"
+)
+_NUMPY = "broadcast_shapes can_cast dtype finfo iinfo issubdtype ndarray ndindex promote_types"
+_OPERATOR_NAMES = {name for name in operator.__all__ if name not in ("attrgetter", "methodcaller")}
+SAFE: set[Any] = {
+    *(getattr(builtins, name) for name in _BUILTINS.split()),
+    *(getattr(numpy, name) for name in _NUMPY.split()),
+    *(getattr(operator, name) for name in _OPERATOR_NAMES),
+    *(value for name, value in vars(itertools).items() if not name.startswith("_")),
+    functools.reduce,
+    functools.partial,
+    collections.OrderedDict,
+    collections.defaultdict,
+    collections.deque,
+    collections.Counter,
+}
+EXCEPTIONS = BaseException
+MODULE_TYPES = (types.ModuleType, LateNamespace)
+
+
+def is_known(module: types.ModuleType) -> bool:
+    """Tell whether a module is of those that are known, or one of a user's: whose functions are read, too."""
+    top = module.__name__.split(".")[0]
+    return (
+        module.__name__ in MODULES
+        or module.__name__ in library.MODULES
+        or (top not in sys.stdlib_module_names and top not in LIBRARIES)
+    )
+
+
+def is_numpy(value: Any) -> bool:
+    """Tell whether something that can be called is NumPy's, or SciPy's."""
+    return callable(value) and str(getattr(value, "__module__", "")).split(".")[0] in ("numpy", "scipy")
+
+
+def is_safe_exception(cls: Any) -> bool:
+    """Tell whether making an exception of a class runs no code of a user's."""
+    if not issubclass(cls, Exception):
+        return False
+    own = [base for base in cls.__mro__ if base.__module__ not in ("builtins", "numpy.exceptions", "numpy.linalg")]
+    return not any(isinstance(value, types.FunctionType) for base in own for value in vars(base).values())

@@ -1,0 +1,206 @@
+"""What a captured function reads of instances, classes, modules and functions: each read is noted as what it rests on.
+
+An attribute rests on the class of its owner, on what that class and its bases have under the name, and on what the
+owner itself has: also on that there is nothing.
+"""
+
+from __future__ import annotations
+
+import abc
+import enum
+import types
+from typing import TYPE_CHECKING, Any
+
+from minpy.capture.allowed import MODULE_TYPES, is_known
+from minpy.capture.foreign import BINARY, ClassProxy, ObjectProxy
+from minpy.capture.reads import attribute
+from minpy.capture.shadow_builtins import may_be_read
+from minpy.capture.sources import ABSENT, class_of, inherited, member, module_member, own_value, slot_value
+
+__all__ = ["ObjectReads"]
+
+_METACLASSES = (type, abc.ABCMeta, enum.EnumMeta)
+_IS_BINARY = {f"__{word}__" for word in BINARY.split()}
+_OF_ENUM = {"name": "_name_", "value": "_value_"}
+_GETTERS = (object.__getattribute__, types.SimpleNamespace.__getattribute__)
+
+
+class ObjectReads:
+    """The reads of attributes of `ShadowFunctions`."""
+
+    if TYPE_CHECKING:  # what `ShadowFunctions` has
+        function: Any
+        note: Any
+        refuse: Any
+        shadow_of: Any
+        value: Any
+
+    def is_plain_object(self, value: Any) -> bool:
+        """Tell whether the attributes of an instance are found as those of most are."""
+        cls = type(value)
+        is_of_python = bool(cls.__flags__ & (1 << 9)) or cls is types.SimpleNamespace
+        return is_of_python and cls.__getattribute__ in _GETTERS and type(cls) in _METACLASSES
+
+    def _member(self, cls: type, name: str, path: str) -> Any:
+        """Return what a class has under a name, noted."""
+        found = member(cls, name)
+        self.note(member, cls, name, found, path)
+        return found
+
+    def _bound(self, found: Any, instance: Any, cls: type, path: str) -> Any:
+        """Return what a class's attribute that is no function of an instance's own is when it is asked of that."""
+        if isinstance(found, types.FunctionType):
+            return types.MethodType(self.function(found, path), instance)
+        if isinstance(found, staticmethod):
+            return self.shadow_of(found.__func__, path)
+        if isinstance(found, classmethod):
+            function = found.__func__
+            if not isinstance(function, types.FunctionType):
+                raise self.refuse(f"{path} is a classmethod of a {type(function).__name__}")
+            return types.MethodType(self.function(function, path), self.shadow_of(cls, cls.__name__))
+        if isinstance(found, property) and type(found) is property and isinstance(found.fget, types.FunctionType):
+            self.note(attribute, found, "fget", found.fget, path)
+            return self.function(found.fget, path)(instance)
+        if member(type(found), "__get__") is not ABSENT and not isinstance(found, type):
+            raise self.refuse(f"{path} is a {type(found).__name__}, which computes it: pass it as an argument")
+        return ABSENT
+
+    # -- instances -------------------------------------------------------------------------------------------------
+
+    def attribute_of(self, owner: Any, shadow: ObjectProxy, name: str, path: str) -> Any:
+        """Return what stands for an attribute of an instance.
+
+        Raises
+        ------
+        AttributeError
+            If it has none, which is noted.
+        """
+        cls = type(owner)
+        self.note(class_of, owner, None, cls, f"type({shadow.__path__})")
+        if isinstance(owner, enum.Enum) and name in _OF_ENUM:
+            return self.value(getattr(owner, name), attribute, owner, name, path)
+        found = self._member(cls, name, path)
+        kind = type(found)
+        if kind is types.MemberDescriptorType:
+            value = slot_value(owner, name)
+            if value is not ABSENT:
+                return self.value(value, slot_value, owner, name, path)
+            self.note(slot_value, owner, name, ABSENT, path)
+            raise AttributeError(name)
+        if found is not ABSENT and member(kind, "__set__") is not ABSENT:
+            answer = self._bound(found, shadow, cls, path)
+            if answer is not ABSENT:
+                return answer
+        value = own_value(owner, name)
+        if value is not ABSENT:
+            return self.value(value, own_value, owner, name, path)
+        self.note(own_value, owner, name, ABSENT, path)
+        if found is ABSENT:
+            return self._computed(owner, shadow, name, path)
+        answer = self._bound(found, shadow, cls, path)
+        return answer if answer is not ABSENT else self.value(found, member, cls, name, path)
+
+    def _computed(self, owner: Any, shadow: ObjectProxy, name: str, path: str) -> Any:
+        """Return what a class's `__getattr__` gives for an attribute that is not there."""
+        cls = type(owner)
+        if not (name.startswith("__") and name.endswith("__")):
+            compute = self._member(cls, "__getattr__", path)
+            if isinstance(compute, types.FunctionType):
+                return self.function(compute, path)(shadow, name)
+            if compute is not ABSENT:
+                raise self.refuse(f"{path} is computed by a {type(compute).__name__}: pass it as an argument")
+        raise AttributeError(f"{cls.__name__!r} object has no attribute {name!r}")
+
+    def special(self, shadow: ObjectProxy, name: str, arguments: Any, keywords: Any) -> Any:
+        """Return what a special method of an instance gives: that of its class, which runs as a shadow."""
+        owner = shadow.__owner__
+        cls = type(owner)
+        path = f"{shadow.__path__}.{name}"
+        self.note(class_of, owner, None, cls, f"type({shadow.__path__})")
+        found = self._member(cls, name, path)
+        if isinstance(found, types.FunctionType):
+            return self.function(found, path)(shadow, *arguments, **keywords)
+        if name == "__eq__" and found is object.__eq__:
+            return NotImplemented  # two of them are equal if they are one
+        if name == "__ne__" and found is object.__ne__:
+            answer = self.special(shadow, "__eq__", arguments, {})
+            return answer if answer is NotImplemented else not answer
+        if name == "__hash__" and found in (object.__hash__, enum.Enum.__hash__):
+            return object.__hash__(shadow)
+        if found is ABSENT:
+            if name == "__bool__":
+                has_length = self._member(cls, "__len__", path) is not ABSENT
+                return len(shadow) != 0 if has_length else True
+            if name in _IS_BINARY:
+                return NotImplemented
+            if name == "__call__":
+                raise TypeError(f"{cls.__name__!r} object is not callable")
+        raise self.refuse(f"what it does with {shadow.__path__} is not traced ({cls.__name__}.{name})")
+
+    # -- classes and functions -------------------------------------------------------------------------------------
+
+    def attribute_of_class(self, cls: Any, shadow: ClassProxy, name: str, path: str) -> Any:
+        """Return what stands for an attribute of a class."""
+        if type(cls) not in _METACLASSES:
+            raise self.refuse(f"{path} may be computed by the class of {cls.__name__}: pass it as an argument")
+        self.note(class_of, cls, None, type(cls), f"type({shadow.__path__})")
+        if name in ("__name__", "__qualname__", "__doc__"):
+            return self.value(getattr(cls, name), attribute, cls, name, path)
+        if isinstance(cls, enum.EnumMeta) and name in cls.__members__:
+            return self.value(getattr(cls, name), attribute, cls, name, path)
+        found = self._member(cls, name, path)
+        if found is ABSENT:
+            if member(type(cls), name) is not ABSENT:
+                raise self.refuse(f"it reads {path}")
+            raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}")
+        if isinstance(found, types.FunctionType):
+            return self.function(found, path)
+        if isinstance(found, property):
+            raise self.refuse(f"it reads the property {path} of a class")
+        answer = self._bound(found, None, cls, path)
+        return answer if answer is not ABSENT else self.value(found, member, cls, name, path)
+
+    def attribute_of_super(self, start: type, shadow: Any, name: str, path: str) -> Any:
+        """Return what stands for `super().name`."""
+        if isinstance(shadow, ClassProxy):
+            cls, instance = shadow.__owner__, None
+        else:
+            cls, instance = type(shadow.__owner__), shadow
+            self.note(class_of, shadow.__owner__, None, cls, f"type({shadow.__path__})")
+        found = inherited(cls, (start, name))
+        self.note(inherited, cls, (start, name), found, path)
+        if found is ABSENT:
+            raise AttributeError(f"'super' object has no attribute {name!r}")
+        if instance is None and isinstance(found, types.FunctionType):
+            return self.function(found, path)
+        answer = self._bound(found, instance, cls, path)
+        return answer if answer is not ABSENT else self.value(found, inherited, cls, (start, name), path)
+
+    def attribute_of_function(self, function: Any, name: str, path: str) -> Any:
+        """Return what stands for an attribute of a user's function."""
+        if name in ("__name__", "__qualname__", "__doc__"):
+            return self.value(getattr(function, name), attribute, function, name, path)
+        if not may_be_read(name):
+            raise self.refuse(f"it reads {path}")
+        value = own_value(function, name)
+        if value is not ABSENT:
+            return self.value(value, own_value, function, name, path)
+        self.note(own_value, function, name, ABSENT, path)
+        raise AttributeError(f"'function' object has no attribute {name!r}")
+
+    # -- modules ---------------------------------------------------------------------------------------------------
+
+    def member_of(self, module: types.ModuleType, name: str, path: str) -> Any:
+        """Return what stands for a member of a module."""
+        if not is_known(module):
+            raise self.refuse(f"{path} is not known to be free of effects")
+        try:
+            value = getattr(module, name)
+        except AttributeError:
+            if module_member(module, "__getattr__") is not ABSENT:
+                raise self.refuse(f"{path} is not there") from None
+            self.note(module_member, module, name, ABSENT, path)
+            raise
+        if type(value) in MODULE_TYPES and not is_known(value):
+            raise self.refuse(f"{path} is not known to be free of effects")
+        return self.value(value, attribute, module, name, path)
