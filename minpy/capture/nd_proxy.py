@@ -130,6 +130,8 @@ def _call_on_arrays(operator: Any, inputs: list[Any], attributes: dict[str, Any]
 def _binary(name: str) -> Callable[[Any, Any], Any]:
     def method(self: NDArrayProxy, other: Any) -> Any:
         other = pinned(other)
+        if isinstance(other, ArrayProxy) and other.recorder.front is not None:  # NumPy's semantics win
+            return getattr(self.inner, name)(other)
         if self.inner.dtype.kind != "f" or isinstance(other, (bool, numpy.ndarray, Traced)):
             raise self.inner.recorder.refuse("arithmetic of NDArrays that are not floating point, or with other arrays")
         if isinstance(other, (int, float, numpy.generic)):  # numbers take the dtype of the array

@@ -74,6 +74,8 @@ class Recorder:
         What was written to.
     front : type or None
         The class of ours that arrays with NumPy's semantics have; None: they may be NumPy's own.
+    paused : bool
+        Whether what is computed now has no gradient.
     falls_back : bool
         Whether the function runs as it is written where a step fails, so that it may catch the error.
     failed : bool
@@ -98,6 +100,7 @@ class Recorder:
         self.writes = self.draws = self.ended = self.failed = self.falls_back = False
         self.written: list[Any] = []
         self.front: Any = None
+        self.paused = False
 
     def require_going_on(self) -> None:
         """Raise an error where something is done to a proxy after its capture.

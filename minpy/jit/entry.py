@@ -87,9 +87,11 @@ def make_entry(
     by_name = dict(zip(variables, leaves, strict=True))
     reading: list[str] = []
     fetched: list[str] = []
+    first_places = {id(by_name[name]): name for name in given}  # one array that is read at several places is so again
     for position, row in enumerate(specialization.arrays_read):
         fetch, condition = array_source(row, f"r{position}", names)
-        reading += [fetch, _miss(condition)]
+        first = first_places.setdefault(id(row.fetch(row.container, row.key)), f"r{position}")
+        reading += [fetch, _miss(condition if first == f"r{position}" else f"r{position} is not {first}")]
         fetched.append(f"r{position}")
         ours = ours or issubclass(row.kind.cls, Array)
     reading += [_miss(source(row, names)) for row in specialization.reads.rows]
@@ -104,7 +106,7 @@ def make_entry(
         numbers.reads[where] = f"n{position}"
         reading.append(f"n{position} = {expression(row, names)}")
         reading.append(_miss(f"type(n{position}) is not {row.expected.__name__}"))
-    distinct = _distinct(given, fetched)
+    distinct = _distinct(given, [name for name in fetched if name in first_places.values()])
     lines += [f"if {distinct}: return MISS"] if distinct and not fetched else []
     if reading:
         lines += ["try:", *(f"    {line}" for line in reading), "except GONE:", "    return MISS"]

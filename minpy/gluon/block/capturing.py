@@ -70,6 +70,9 @@ class BlockCapture:
         like = shadow.capture.like
         self.in_numpy = is_np_array() or like is None or not like._keeps_dtype
         self.context = None if like is None else like.context
+        self.training, self.recording = bool(state.training), state.recording == 1
+        self.scopes = 0  # how many scopes of autograd's are entered
+        self._outer = shadow.capture.outermost
         self.arrays = ParameterArrays()
         self._guarded: set[int] = set()
         self._proxies: dict[int, Any] = {}  # of each block and parameter there is one
@@ -97,9 +100,9 @@ class BlockCapture:
     def note_modes(self, training: bool, recording: bool) -> None:
         """Note that something depends on whether operators act as in training, or are recorded."""
         if training:
-            self.shadow.note(is_training, state, None, bool(state.training), "is_training()")
+            self.shadow.note(is_training, state, None, self.training, "is_training()")
         if recording:
-            self.shadow.note(is_recording, state, None, state.recording == 1, "is_recording()")
+            self.shadow.note(is_recording, state, None, self.recording, "is_recording()")
 
     # -- calls -------------------------------------------------------------------------------------------------------
 
@@ -115,6 +118,14 @@ class BlockCapture:
         ------
         CaptureRefused
         """
+        try:
+            return self._called(block, arguments, keywords)
+        except BaseException:
+            if self._outer is not None and self._outer._specialized is not None:
+                self._outer._specialized.note_refusal_in(block)
+            raise
+
+    def _called(self, block: Any, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
         function = None
         if self.shadow.capture.outermost is block:  # it has been called already, with its hooks
             self.shadow.capture.outermost = None
@@ -124,7 +135,8 @@ class BlockCapture:
         self.arrays.add_block(block, function is not None)
         if not block._is_written_as_forward:
             self._guard(block)
-            return Graft(self, block).compute(_Call(block), arguments, keywords)
+            graft = Graft(self, block)
+            return graft.compute(graft.entering(block), arguments, keywords)
         proxy = stand_in_of(self.shadow, block, block.name)
 
         def called() -> Any:
@@ -180,16 +192,6 @@ class BlockCapture:
         """Return what a function of `mx.np.random` draws: at every call of the graph anew."""
         graft = Graft(self)
         return graft.compute(lambda *given, **named: graft.draw(name, given, named), arguments, keywords)
-
-
-class _Call:
-    """Calls a block on symbols, as what stands around it would."""
-
-    def __init__(self, block: Any) -> None:
-        self._block = block
-
-    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
-        return self._block._forward_of_symbols(arguments, keywords)
 
 
 def _in_switches(function: Any, called: Callable[[], Any]) -> Any:

@@ -49,6 +49,7 @@ class Graft:
         # What values of symbols are in the captured graph.
         self._became: dict[Value, Value] = {}
         self._count = 0
+        self._entered: Any = None
 
     def __enter__(self) -> Graft:
         traces, values = TRACES, vars(tracing)
@@ -76,8 +77,8 @@ class Graft:
             positional = [self.symbols(value) for value in arguments]
             named = {key: self.symbols(value) for key, value in keywords.items()}
             modes = Modes(self.name)
-            modes.facts = self._facts
-            with _Numbered(), modes, self:
+            modes.facts, modes.training = self._facts, self.capture.training
+            with _Numbered(not self.capture.scopes), modes, self:
                 answer = function(*positional, **named)
             if questions.training or questions.recording:
                 self.capture.note_modes(questions.training, questions.recording)
@@ -85,12 +86,24 @@ class Graft:
             questions.training, questions.recording = asked[0] or questions.training, asked[1] or questions.recording
         return self.proxies(answer)
 
+    def entering(self, block: Any) -> Callable[..., Any]:
+        """Return what calls the block that all this is the call of."""
+
+        def call(*arguments: Any, **keywords: Any) -> Any:
+            self._entered = block
+            return block(*arguments, **keywords)
+
+        return call
+
     def call(self, block: Any, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
         """Return what a block inside gives for symbols."""
+        if self._entered is block:  # its own way of being called leads here
+            self._entered = None
+            return block.forward(*arguments, **keywords)
         self.capture.require_no_effects(block)
         if not block._is_written_as_forward:
             self.capture.arrays.add_block(block)
-            return block._forward_of_symbols(arguments, keywords)
+            return block.forward(*arguments, **keywords)
         positional = [self.proxies(value) for value in arguments]
         named = {key: self.proxies(value) for key, value in keywords.items()}
         with _Without():
@@ -205,10 +218,20 @@ class Graft:
 
 
 class _Numbered:
-    """Makes the flags of recording and training numbers, so that scopes inside, which set booleans, are told apart."""
+    """Makes the flags of recording and training numbers, so that scopes inside, which set booleans, are told apart.
+
+    Where one is entered already, they stay what they are.
+    """
+
+    def __init__(self, is_outside: bool) -> None:
+        self._is_outside = is_outside
 
     def __enter__(self) -> None:
         self._before = {"recording": state.recording, "training": state.training}
+        if self._is_outside:
+            self._set()
+
+    def _set(self) -> None:
         vars(state).update(recording=1 if state.recording == 1 else 2, training=int(state.training))
 
     def __exit__(self, *_: Any) -> None:

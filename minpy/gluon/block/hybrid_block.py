@@ -606,10 +606,6 @@ class HybridBlock(Block):
         self._initialize_waiting(args)
         return self.forward(*args, **kwargs)
 
-    def _forward_of_symbols(self, args: Any, kwargs: Any) -> Any:
-        """Return what the block gives for symbols, without its hooks."""
-        return self.forward(*args, **kwargs)
-
     def _call_as_written(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run `forward`, with parameters whose shapes it says are known by what it is called on."""
         self._initialize_waiting(args)

@@ -23,6 +23,7 @@ from minpy.capture.values import Traced
 from minpy.context import Context
 from minpy.core.array import Array
 from minpy.core.operator import Operator
+from minpy.core.state import state
 from minpy.core.switches import default_float
 from minpy.differentiation.trees import leaves_of, map_tree
 from minpy.gluon.block.capturing import BlockCapture
@@ -64,6 +65,8 @@ def enter() -> None:
     library.register([numpy_extension.reshape], _reshaped)
     library.register([autograd.is_training], functools.partial(_asked, True))
     library.register([autograd.is_recording], functools.partial(_asked, False))
+    for name in ("pause", "predict_mode", "record", "train_mode"):
+        library.register([getattr(autograd, name)], _scope)
     library.register([context.cpu, context.gpu, context.current_context], _as_it_is)
     library.CONSTANT_CLASSES.add(Context)
 
@@ -78,7 +81,19 @@ def _hashable(values: Any) -> list[Any]:
 
 def _of_numpy(shadow: ShadowFunctions, value: Any, name: str) -> Any:
     """Return NumPy's function for the one of ours that answers with arrays of the tape."""
-    return shadow.known_function(value.__wrapped__, name)
+    function = shadow.known_function(value.__wrapped__, name)
+
+    def call(*arguments: Any, **keywords: Any) -> Any:
+        return function(*map(_inner, arguments), **{key: _inner(part) for key, part in keywords.items()})
+
+    return call
+
+
+def _inner(value: Any) -> Any:
+    """Return a nest with proxies of NumPy's semantics in the place of those of MXNet's."""
+    if type(value) in (list, tuple):
+        return type(value)(map(_inner, value))
+    return value.inner if isinstance(value, NDArrayProxy) else value
 
 
 def _as_it_is(shadow: ShadowFunctions, value: Any, name: str) -> Any:
@@ -187,7 +202,32 @@ def _reshaped(shadow: ShadowFunctions, value: Any, name: str) -> Callable[..., A
 
 def _asked(of_training: bool, shadow: ShadowFunctions, value: Any, name: str) -> Any:
     def ask() -> bool:
-        BlockCapture.of(shadow).note_modes(of_training, not of_training)
+        capture = BlockCapture.of(shadow)
+        if not capture.scopes:  # inside of one, that says it
+            capture.note_modes(of_training, not of_training)
         return bool(value())
 
     return ask
+
+
+class _Scope:
+    """A scope of autograd's inside a captured function."""
+
+    def __init__(self, capture: BlockCapture, scope: Any) -> None:
+        self._capture, self._scope = capture, scope
+        self._before = False
+
+    def __enter__(self) -> None:
+        recorder = self._capture.shadow.recorder
+        self._scope.__enter__()
+        self._capture.scopes += 1
+        self._before, recorder.paused = recorder.paused, state.recording is False
+
+    def __exit__(self, *error: Any) -> None:
+        self._capture.scopes -= 1
+        self._capture.shadow.recorder.paused = self._before
+        self._scope.__exit__(*error)
+
+
+def _scope(shadow: ShadowFunctions, value: Any, name: str) -> Any:
+    return lambda *arguments, **keywords: _Scope(BlockCapture.of(shadow), value(*arguments, **keywords))

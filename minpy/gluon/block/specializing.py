@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy
 from minpy.core.array import Array
 from minpy.core.places import warn_at_program
 from minpy.gluon.block.library import enter
+from minpy.gluon.block.templates import Keywords
 from minpy.jit.budget import Budget
 from minpy.jit.capturing import Captured
 from minpy.jit.function import Specialized
@@ -41,6 +43,7 @@ class BlockSpecialized(Specialized):
         self.signature = block.forward if block._is_written_as_forward else block.hybrid_forward
         self._block = block
         self.example: tuple[Nest, list[Any]] | None = None
+        self._refused_in: Any = None
 
     def specialized(self, captured: Captured) -> Specialization:
         """Return the specialization of a captured call, with the options that the block was hybridized with."""
@@ -66,13 +69,24 @@ class BlockSpecialized(Specialized):
             return None
         spec, described = self.example
         arguments, keywords = unflatten(spec, iter(map(_alike, described)))
-        return None if keywords else tuple(arguments)
+        if keywords:
+            bound = inspect.signature(self.signature).bind(*arguments, **keywords)
+            bound.apply_defaults()
+            arguments, keywords = bound.args, bound.kwargs
+        return (*arguments, Keywords(keywords)) if keywords else tuple(arguments)
+
+    def note_refusal_in(self, block: Any) -> None:
+        """Note the innermost block in which a capture has ended."""
+        self._refused_in = self._refused_in or block
 
     def _waits(self) -> bool:
         """Tell whether parameters wait for the first call: it goes as the block is written, and says their shapes."""
         return any(parameter._deferred_init for parameter in self._block.collect_params().values())
 
     def _warn(self, reason: str) -> None:
+        inner = self._refused_in
+        if inner is not None and inner is not self._block and inner._active and inner._is_written_as_forward:
+            return  # it says so itself, when it is called
         warn_at_program(
             f"{self.name} is hybridized, and runs as it is written, because it cannot become a graph: {reason}. Blocks "
             "inside keep graphs of their own. Give what changes as an argument, and return what is to be kept; or call "
