@@ -113,7 +113,7 @@ class Capture:
         self.recorder = Recorder(GraphBuilder(), title, ArrayProxy)
         self.recorder.draws, self.recorder.writes, self.recorder.falls_back = draws, writes, True
         self.shadow = ShadowFunctions(self.recorder, self.reads, "forward", wrapped)
-        self.shadow.capture = self
+        self.shadow.capture = self.recorder.capture = self
         # What blocks and parameters in the capture share; what is captured, if that is a block, which has been called
         # already; and an array of ours among the arguments, whose class and context others get.
         self.surroundings: Any = None

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from minpy.capture.shadow import ShadowFunctions
 
-__all__ = ["CONSTANT_CLASSES", "MODULES", "register", "stand_in"]
+__all__ = ["CONSTANT_CLASSES", "MEMBERS", "MODULES", "member_of_array", "register", "stand_in"]
 
 # Modules of ours whose members may be read: what a member is decides.
 MODULES: set[str] = set()
 # Classes whose instances never change.
 CONSTANT_CLASSES: set[type] = set()
+# What gives members of arrays of ours that NumPy's do not have: `member(proxy, name)`; None: there is no such.
+MEMBERS: list[Callable[[Any, str], Any]] = []
 _known: dict[Any, Callable[[ShadowFunctions, Any, str], Any]] = {}
 
 
@@ -34,3 +36,12 @@ def stand_in(shadow: ShadowFunctions, value: Any, name: str) -> Any:
     """
     handler = _known.get(value)
     return None if handler is None else handler(shadow, value, name)
+
+
+def member_of_array(proxy: Any, name: str) -> Any:
+    """Return a member of an array of ours, bound to its proxy; None if it is not known."""
+    for member in MEMBERS:
+        found = member(proxy, name)
+        if found is not None:
+            return found
+    return None

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 import numpy
 
+from minpy.capture import library
 from minpy.capture.operators import call_operator
 from minpy.capture.proxy import ArrayProxy
 from minpy.capture.scalars import pinned
@@ -72,6 +73,9 @@ class NDArrayProxy:
                 return member.fget(self)
             if isinstance(member, types.FunctionType):
                 return types.MethodType(member, self)
+        found = library.member_of_array(self, name)
+        if found is not None:
+            return found
         raise self.inner.recorder.refuse(f"an NDArray's attribute {name!r} is not traced")
 
     def _asked(self, *_: Any) -> NoReturn:

@@ -63,9 +63,9 @@ def operand(recorder: Recorder, value: Any) -> Any:
     """Return an operand as a stand-in or a number; arrays and lists of numbers become constants."""
     if isinstance(value, (Traced, *_NUMBERS)):
         return value
-    if hasattr(value, "pin"):
+    if hasattr(type(value), "pin"):
         return value.pin()
-    if isinstance(getattr(value, "inner", None), Traced):  # in an NDArray's place
+    if hasattr(type(value), "inner"):  # in an NDArray's place
         return value.inner
     if isinstance(value, (list, tuple)):
         if any(isinstance(one, Traced) for one in leaves_of(value)):

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy
 
-from minpy.capture import steps
+from minpy.capture import library, steps
 from minpy.capture.facts import Fact
 from minpy.capture.noting import call_function, elementwise, require_order, steps_of
 from minpy.capture.scalars import ScalarProxy, met, pinned
@@ -214,6 +214,9 @@ class ArrayProxy(numpy.lib.mixins.NDArrayOperatorsMixin, Traced):
             return self._call(getattr(numpy, name))
         if name.startswith("_"):
             raise AttributeError(name)
+        found = None if self.recorder.front is None else library.member_of_array(self, name)
+        if found is not None:
+            return found
         raise self.recorder.refuse(f"an array's attribute {name!r} is not traced")
 
 

@@ -76,6 +76,8 @@ class Recorder:
         The class of ours that arrays with NumPy's semantics have; None: they may be NumPy's own.
     paused : bool
         Whether what is computed now has no gradient.
+    capture : Capture or None
+        What it belongs to.
     falls_back : bool
         Whether the function runs as it is written where a step fails, so that it may catch the error.
     failed : bool
@@ -101,6 +103,7 @@ class Recorder:
         self.written: list[Any] = []
         self.front: Any = None
         self.paused = False
+        self.capture: Any = None
 
     def require_going_on(self) -> None:
         """Raise an error where something is done to a proxy after its capture.

@@ -20,6 +20,7 @@ from minpy.capture.proxy import ArrayProxy
 from minpy.capture.values import Traced
 from minpy.core.array import Array
 from minpy.core.state import TRACES, leaving, questions, state, tracing
+from minpy.differentiation.trees import leaves_of
 from minpy.gluon.block.modes import Modes
 from minpy.gluon.block.stand_ins.facts import Facts
 from minpy.graph.ir import CONSTANT, Node, Value, topological
@@ -74,6 +75,8 @@ class Graft:
         asked = questions.training, questions.recording
         questions.training = questions.recording = False
         try:
+            given = leaves_of((arguments, keywords))
+            self.in_numpy = self.in_numpy or any(isinstance(leaf, Traced) for leaf in given)
             positional = [self.symbols(value) for value in arguments]
             named = {key: self.symbols(value) for key, value in keywords.items()}
             modes = Modes(self.name)
@@ -137,15 +140,16 @@ class Graft:
     def symbols(self, value: Any) -> Any:
         """Return a nest with symbols in the place of proxies."""
         if isinstance(value, (Traced, NDArrayProxy)):
-            inner = value.inner if isinstance(value, NDArrayProxy) else value
-            return self._symbol_of(inner)
+            is_plain = isinstance(value, NDArrayProxy)
+            made = self._symbol_of(value.inner if is_plain else value)
+            return made if is_plain else made.as_np_ndarray()
         if isinstance(value, (Array, numpy.ndarray)):
             raise self._recorder.refuse("an array is given to a layer that is none of its arguments or attributes")
         if type(value) in (list, tuple):
             return type(value)(map(self.symbols, value))
         if isinstance(value, dict):
             return {key: self.symbols(part) for key, part in value.items()}
-        if hasattr(value, "pin"):
+        if hasattr(type(value), "pin"):
             return value.pin()
         return value
 
@@ -155,7 +159,7 @@ class Graft:
         value = made.values[0]
         self._became[value] = proxy.value
         self._facts.shapes[value], self._facts.dtypes[value] = proxy.shape, proxy.dtype
-        return self._kind(made)
+        return made
 
     def _kind(self, one: Symbol) -> Symbol:
         return one.as_np_ndarray() if self.in_numpy else one

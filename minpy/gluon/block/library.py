@@ -7,8 +7,10 @@ do of symbols; arrays that are made of numbers are made, and are constants.
 from __future__ import annotations
 
 import functools
+import inspect
+import types
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy
 
@@ -17,11 +19,13 @@ from minpy import numpy as np
 from minpy.capture import library
 from minpy.capture.creation import CREATION
 from minpy.capture.nd_proxy import NDArrayProxy
-from minpy.capture.noting import constant, is_known, operand
+from minpy.capture.noting import constant, is_known, made, operand
 from minpy.capture.shadow import ShadowFunctions
+from minpy.capture.steps import Slot
 from minpy.capture.values import Traced
+from minpy.capture.viewing import viewed
 from minpy.context import Context
-from minpy.core.array import Array
+from minpy.core.array import FRONT_ENDS, Array
 from minpy.core.operator import Operator
 from minpy.core.state import state
 from minpy.core.switches import default_float
@@ -69,6 +73,7 @@ def enter() -> None:
         library.register([getattr(autograd, name)], _scope)
     library.register([context.cpu, context.gpu, context.current_context], _as_it_is)
     library.CONSTANT_CLASSES.add(Context)
+    library.MEMBERS.append(_member)
 
 
 def _own(value: Any) -> dict[str, Any]:
@@ -123,7 +128,7 @@ def _made(shadow: ShadowFunctions, value: Any, name: str) -> Any:
 
 
 def _constants(shadow: ShadowFunctions, answer: Any, name: str) -> Any:
-    def made(leaf: Any, _: Any) -> Any:
+    def proxied(leaf: Any, _: Any) -> Any:
         if not isinstance(leaf, Array):
             return leaf
         like = shadow.capture.like
@@ -132,7 +137,7 @@ def _constants(shadow: ShadowFunctions, answer: Any, name: str) -> Any:
         proxy = constant(shadow.recorder, leaf._data)
         return NDArrayProxy(proxy) if leaf._keeps_dtype else proxy
 
-    return map_tree(made, answer)
+    return map_tree(proxied, answer)
 
 
 def _followed(function: Any, shadow: ShadowFunctions, value: Any, name: str) -> Any:
@@ -231,3 +236,69 @@ class _Scope:
 
 def _scope(shadow: ShadowFunctions, value: Any, name: str) -> Any:
     return lambda *arguments, **keywords: _Scope(BlockCapture.of(shadow), value(*arguments, **keywords))
+
+
+# Methods of arrays that are composed of functions of arrays.
+_COMPOSED = frozenset(
+    [
+        "broadcast_like",
+        "broadcast_to",
+        "dot",
+        "expand_dims",
+        "flatten",
+        "one_hot",
+        "pad",
+        "slice",
+        "slice_axis",
+        "split",
+        "swapaxes",
+        "tile",
+        "zeros_like",
+        "ones_like",
+        "T",
+        "mT",
+    ]
+)
+
+
+def _member(proxy: Any, name: str) -> Any:
+    """Return a member of an array that NumPy's arrays do not have, for what stands in its place."""
+    is_plain = isinstance(proxy, NDArrayProxy)
+    inner = proxy.inner if is_plain else proxy
+    capture = inner.recorder.capture
+    place = None if capture is None or capture.like is None else capture.like.context
+    if name in ("context", "ctx", "device"):
+        return place
+    if name in ("as_in_context", "as_in_ctx", "to_device"):
+        return lambda other: proxy if other == place else _refuse_place(inner.recorder, other)
+    if name == "detach":
+        return lambda: NDArrayProxy(_detached(inner)) if is_plain else _detached(inner)
+    if name == "as_np_ndarray":
+        return lambda: inner
+    if name == "as_nd_ndarray":
+        return lambda: NDArrayProxy(inner if inner.ndim else inner.reshape((1,)))
+    if name in _COMPOSED and not is_plain:
+        member = inspect.getattr_static(FRONT_ENDS["numpy"], name, None)
+        if isinstance(member, property) and member.fget is not None:
+            return member.fget(proxy)
+        if isinstance(member, types.FunctionType):
+            return types.MethodType(member, proxy)
+    return None
+
+
+def _refuse_place(recorder: Any, place: Any) -> NoReturn:
+    raise recorder.refuse(f"it moves an array to {place}")
+
+
+def _detached(array: Any) -> Any:
+    """Return an array through which no gradient goes, in the same memory."""
+    node = array.recorder.node(OPERATORS["BlockGrad"], [array.value])
+    found = made(array.recorder, node, array.fact._replace(scalar=False))
+    return viewed(array.recorder, _same, ((Slot(0),), {}), [array], found)
+
+
+def _same(array: Any) -> Any:
+    return array[...]
+
+
+_same.is_view_of_any = True  # type: ignore[attr-defined]

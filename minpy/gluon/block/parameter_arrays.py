@@ -51,7 +51,7 @@ class ParameterArrays:
 
     def variable(self, parameter: Any, context: Any) -> tuple[Node, Any]:
         """Return (the variable of a parameter, its array) on a context."""
-        array = parameter.data(context)
+        array = parameter._check_and_get(parameter._data, context)
         key = id(array)
         number = self._numbers.get(key)
         if number is None:
