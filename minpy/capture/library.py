@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
+
+from minpy.core.operator import Operator
 
 if TYPE_CHECKING:
     from minpy.capture.shadow import ShadowFunctions
 
-__all__ = ["CONSTANT_CLASSES", "MEMBERS", "MODULES", "member_of_array", "register", "stand_in"]
+__all__ = ["CLASSES", "CONSTANT_CLASSES", "MEMBERS", "MODULES", "member_of_array", "register", "stand_in"]
 
 # Modules of ours whose members may be read: what a member is decides.
 MODULES: set[str] = set()
@@ -16,6 +19,8 @@ MODULES: set[str] = set()
 CONSTANT_CLASSES: set[type] = set()
 # What gives members of arrays of ours that NumPy's do not have: `member(proxy, name)`; None: there is no such.
 MEMBERS: list[Callable[[Any, str], Any]] = []
+# By class of values: what stands for one, as in `register`.
+CLASSES: dict[type, Callable[[ShadowFunctions, Any, str], Any]] = {}
 _known: dict[Any, Callable[[ShadowFunctions, Any, str], Any]] = {}
 
 
@@ -45,3 +50,9 @@ def member_of_array(proxy: Any, name: str) -> Any:
         if found is not None:
             return found
     return None
+
+
+def with_states(recorder: Any, operator: Any) -> Callable[..., Any] | None:
+    """Return what calls an operator on proxies that draws, has states, or acts as in training; None: nothing does."""
+    found = None if recorder.capture is None else stand_in(recorder.capture.shadow, Operator, operator.__name__)
+    return None if found is None else functools.partial(found, operator)

@@ -120,6 +120,11 @@ def unwrapped(value: Any) -> Any:
 
 def _call_on_arrays(operator: Any, inputs: list[Any], attributes: dict[str, Any], name: str | None) -> Any:
     """Answer a call of an operator with such stand-ins among its inputs."""
+    if operator.random or operator.auxiliary or operator.uses_training:
+        proxy = next(value for value in inputs if isinstance(value, NDArrayProxy))
+        found = library.with_states(proxy.inner.recorder, operator)
+        if found is not None:
+            return found(*inputs, **attributes)
     values = []
     for value in map(unwrapped, inputs):
         if isinstance(value, Array):

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy
 
+from minpy.capture import library
 from minpy.capture.facts import Fact, fact_of, large
 from minpy.capture.noting import made, operand, value_of
 from minpy.capture.proxy import ArrayProxy
@@ -33,6 +34,9 @@ def call_operator(
     if not operator.builtin:
         raise recorder.refuse(f"it calls {operator.__name__}, an operator of a user")
     if operator.random or operator.auxiliary or operator.uses_training:
+        found = library.with_states(recorder, operator)
+        if found is not None:
+            return found(*inputs, **attributes)
         raise recorder.refuse(f"it calls {operator.__name__}, which draws numbers, has states, or acts as in training")
     values = [value if value is None else operand(recorder, value) for value in inputs]
     while values[-1] is None:  # optional inputs that are not given are no inputs of a node
@@ -62,10 +66,19 @@ def _facts(operator: Any, values: Sequence[Any], attributes: dict[str, Any]) -> 
         if dtype.kind == "f" and complete(found) and operator.visible_outputs is None:
             return [Fact(tuple(shape), dtype, False) for shape in found]
     with numpy.errstate(all="ignore"):
-        answer = operator.forward(
-            *(large(value) if isinstance(value, Traced) else value for value in values), **attributes
-        )
+        samples = [large(value) if isinstance(value, Traced) else value for value in values]
+        try:
+            answer = operator.forward(*samples, **attributes)
+        except Exception:  # matrices of ones have no inverse
+            answer = operator.forward(*map(_regular, samples), **attributes)
     return [fact_of(one) for one in (answer if isinstance(answer, tuple) else (answer,))]
+
+
+def _regular(sample: Any) -> Any:
+    """Return a sample with a larger diagonal, if it is made of square matrices."""
+    if not isinstance(sample, numpy.ndarray) or sample.ndim < 2 or sample.shape[-1] != sample.shape[-2]:
+        return sample
+    return sample + sample.shape[-1] * numpy.eye(sample.shape[-1], dtype=sample.dtype)
 
 
 dispatch.register_tracer(ArrayProxy, call_operator, "a stand-in of the tracer")

@@ -50,6 +50,7 @@ from minpy.capture.shadow_builtins import SHADOWED, may_be_read
 from minpy.capture.sources import ABSENT, contents, is_constant, module_member
 from minpy.capture.values import Traced
 from minpy.core.array import FRONT_ENDS, Array, raw_of
+from minpy.core.base import BaseOperator
 from minpy.core.operator import Operator
 from minpy.core.switches import SwitchScope
 
@@ -408,9 +409,12 @@ class ShadowFunctions(ObjectReads):
             return stands(value, self.capture)
         if kind in library.CONSTANT_CLASSES:
             return value
+        for cls, handler in library.CLASSES.items():
+            if isinstance(value, cls):
+                return handler(self, value, name)
         if kind in MODULE_TYPES:
             return ModuleProxy(self, value, name)
-        if isinstance(value, Operator):
+        if isinstance(value, BaseOperator):
             return self._operator(value, name)
         if containers.is_container(value):
             return containers.made(self, value, name)
@@ -506,14 +510,16 @@ class ShadowFunctions(ObjectReads):
         named = {key: self.value(one, item, value.keywords, key, key) for key, one in value.keywords.items()}
         return functools.partial(function, *arguments, **named)
 
-    def _operator(self, operator: Operator, name: str) -> Any:
-        is_plain = not (operator.random or operator.auxiliary or operator.uses_training)
-        if operator.builtin and (is_plain or self.recorder.draws):
+    def _operator(self, operator: Any, name: str) -> Any:
+        is_plain = isinstance(operator, Operator) and not (
+            operator.random or operator.auxiliary or operator.uses_training
+        )
+        if isinstance(operator, Operator) and operator.builtin and (is_plain or self.recorder.draws):
             return operator
+        found = None if self.capture is None else library.stand_in(self, Operator, name)
+        if found is not None:  # a node of its own, with the operator's own gradient
+            return functools.partial(found, operator)
         if operator.builtin:
-            found = library.stand_in(self, Operator, name)
-            if found is not None:
-                return functools.partial(found, operator)
             raise self.refuse(f"{name} draws numbers, has states, or acts as in training")
         if operator.kind != "numpy" or operator.is_method or operator.visible_outputs is not None:
             raise self.refuse(f"{name} is an operator of a user that is not followed")

@@ -26,6 +26,7 @@ from minpy.capture.values import Traced
 from minpy.capture.viewing import viewed
 from minpy.context import Context
 from minpy.core.array import FRONT_ENDS, Array
+from minpy.core.configured import OperatorFamily
 from minpy.core.operator import Operator
 from minpy.core.state import state
 from minpy.core.switches import default_float
@@ -65,6 +66,7 @@ def enter() -> None:
         function = getattr(numpy_extension, name, None)
         if function is not None and kind in OPERATORS:
             library.register([function], functools.partial(_extension, OPERATORS[kind]))
+    library.CLASSES[OperatorFamily] = _node
     library.register([Operator], lambda shadow, value, name: BlockCapture.of(shadow).computed)
     library.register([numpy_extension.reshape], _reshaped)
     library.register([autograd.is_training], functools.partial(_asked, True))
@@ -72,7 +74,7 @@ def enter() -> None:
     for name in ("pause", "predict_mode", "record", "train_mode"):
         library.register([getattr(autograd, name)], _scope)
     library.register([context.cpu, context.gpu, context.current_context], _as_it_is)
-    library.CONSTANT_CLASSES.add(Context)
+    library.CONSTANT_CLASSES.update([Context, type(OPERATORS)])
     library.MEMBERS.append(_member)
 
 
@@ -192,6 +194,11 @@ def _extension(operator: Any, shadow: ShadowFunctions, value: Any, name: str) ->
         return list(answer) if type(answer) is tuple else answer
 
     return call
+
+
+def _node(shadow: ShadowFunctions, value: Any, name: str) -> Any:
+    """Return an operator of another kind, which becomes a node as it does of symbols."""
+    return functools.partial(BlockCapture.of(shadow).computed, value)
 
 
 def _reshaped(shadow: ShadowFunctions, value: Any, name: str) -> Callable[..., Any]:
