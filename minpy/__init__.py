@@ -9,27 +9,9 @@ from typing import TYPE_CHECKING
 _collected = gc.isenabled()
 gc.disable()
 try:
-    from minpy import (
-        attribute,
-        autograd,
-        context,
-        executor,
-        name,
-        namespaces,
-        ndarray,
-        numpy,
-        numpy_extension,
-        operator,
-        random,
-        symbol,
-        wiring,
-    )
+    from minpy import context, namespaces, ndarray, random, wiring
     from minpy import ndarray as nd
-    from minpy import numpy as np
-    from minpy import numpy_extension as npx
     from minpy import random as rnd
-    from minpy import symbol as sym
-    from minpy.attribute import AttrScope
     from minpy.context import Context, cpu, cpu_pinned, cpu_shared, current_context, gpu, num_gpus
     from minpy.core.customop import customop
     from minpy.core.errors import MXNetError
@@ -45,9 +27,7 @@ try:
         use_np_array,
         use_np_shape,
     )
-    from minpy.functional import elementwise_grad, grad, grad_and_loss, hessian, jacobian, jvp, value_and_grad, vjp
     from minpy.namespaces import install_as_mxnet
-    from minpy.symbol import Symbol
     from minpy.version import __version__
 finally:
     if _collected:
@@ -155,6 +135,8 @@ __dir__ = namespaces.listing(__all__)
 
 if TYPE_CHECKING:
     from minpy import (
+        attribute,
+        autograd,
         base,
         callback,
         contrib,
@@ -162,6 +144,7 @@ if TYPE_CHECKING:
         dlpack,
         engine,
         error,
+        executor,
         executor_manager,
         gluon,
         image,
@@ -177,7 +160,11 @@ if TYPE_CHECKING:
         model,
         module,
         monitor,
+        name,
         notebook,
+        numpy,
+        numpy_extension,
+        operator,
         optimizer,
         profiler,
         recordio,
@@ -185,6 +172,7 @@ if TYPE_CHECKING:
         rnn,
         rtc,
         runtime,
+        symbol,
         test_utils,
         torch,
         util,
@@ -193,12 +181,34 @@ if TYPE_CHECKING:
     from minpy import graph as graph
     from minpy import initializer as init
     from minpy import kvstore as kv
+    from minpy import numpy as np
+    from minpy import numpy_extension as npx
+    from minpy import symbol as sym
     from minpy import torch as th
     from minpy import visualization as viz
+    from minpy.attribute import AttrScope
     from minpy.compiling import compile as compile  # noqa: A004 - the name that users know
+    from minpy.functional import elementwise_grad, grad, grad_and_loss, hessian, jacobian, jvp, value_and_grad, vjp
+    from minpy.symbol import Symbol
     from minpy.symbol import numpy as np_symbol
 else:
-    _POLICIES = ("Config", "get_global_policy", "set_global_policy", "wrap_policy")
+    _DEFINED_IN = {
+        "AttrScope": "attribute",
+        "Config": "dispatch.policy",
+        "Symbol": "symbol",
+        "compile": "compiling",
+        "elementwise_grad": "functional",
+        "get_global_policy": "dispatch.policy",
+        "grad": "functional",
+        "grad_and_loss": "functional",
+        "hessian": "functional",
+        "jacobian": "functional",
+        "jvp": "functional",
+        "set_global_policy": "dispatch.policy",
+        "value_and_grad": "functional",
+        "vjp": "functional",
+        "wrap_policy": "dispatch.policy",
+    }
     _OF_MINPY = ("array", "array_variants", "dispatch", "nn", "primitive", "tape", "utils")
 
     def __getattr__(name):
@@ -206,10 +216,8 @@ else:
             return import_module(f"minpy.{name}")
         if name in namespaces.LATE:
             return globals().setdefault(name, import_module(f"minpy.{namespaces.ALIASES.get(name, name)}"))
-        if name == "compile":
-            return globals().setdefault(name, import_module("minpy.compiling").compile)
-        if name in _POLICIES:
-            return getattr(import_module("minpy.dispatch.policy"), name)
+        if name in _DEFINED_IN:
+            return globals().setdefault(name, getattr(import_module(f"minpy.{_DEFINED_IN[name]}"), name))
         text = namespaces.missing_part(name)
         if text is not None:
             raise AttributeError(text)

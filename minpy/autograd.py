@@ -17,7 +17,8 @@ Examples
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -29,12 +30,14 @@ from minpy.core.errors import ArgumentError, NotRecordedError, describe
 from minpy.core.nodes import connect, record_node
 from minpy.core.ownership import owned
 from minpy.core.state import Scope, questions, state
-from minpy.custom.function import Function
 from minpy.namespaces import listing, missing
 from minpy.ndarray.ndarray import NDArray
 from minpy.ndarray.variables import mark_variable
 from minpy.ops.registry import operator
-from minpy.symbol.symbol import Symbol
+
+if TYPE_CHECKING:
+    from minpy.custom.function import Function
+    from minpy.symbol.symbol import Symbol
 
 __all__ = [
     "Function",
@@ -52,7 +55,12 @@ __all__ = [
     "train_mode",
 ]
 __dir__ = listing(__all__)
-__getattr__ = missing("minpy.autograd", "name", __all__)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Function":
+        return globals().setdefault(name, import_module("minpy.custom.function").Function)
+    return missing("minpy.autograd", "name", __all__)(name)
 
 
 # Scopes keep nothing of those that have entered them: all threads may use the same ones.

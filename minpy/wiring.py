@@ -13,6 +13,9 @@ _EXTENSIONS = {
     "Operator.check": "minpy.checking:check_operator",
     "Operator.compile": "minpy.graph.standalone:install",
     "Operator.trace_report": "minpy.capture.report:trace_report",
+    # The class of arrays that functions written for NumPy, or for MXNet, are given.
+    "array of mxnet": "minpy.ndarray.ndarray:NDArray",
+    "array of numpy": "minpy.numpy.array_class:ndarray",
     # Updates of large weights run natively, once they have been called often enough.
     "Update.natively": "minpy.backends.native.updating:run",
     # What MinPy's programs import from `minpy.core`.

@@ -11,10 +11,29 @@ from custom_operators import Sigmoid
 
 import minpy as mx
 from minpy import nd
+from minpy.custom.buffers import Buffer
+from minpy.custom.lending import method_of
 
 KEPT: list[Any] = []
 SCALE = 2.0
 TABLE = {"factor": np.ones(3, "float32")}
+
+
+# Here, as tests replace what makes them.
+ZEROS, FLOAT32 = [nd.zeros(3), nd.zeros(3)], np.dtype("float32")
+
+
+def lent(op: Any, method: str = "forward") -> bool:
+    """Tell whether buffers are lent to a call of a method that has one input."""
+    outputs = getattr(op, "outputs", 1)
+    names = ["the gradient of x"] if method == "backward" else ["p", "q"][:outputs]
+    buffers = [Buffer((3,), FLOAT32, "output", name) for name in names]
+    requests = ["write"] * len(buffers)
+    if method == "backward":
+        arguments: list[Any] = [requests, ZEROS[:outputs], ZEROS[:1], ZEROS[:outputs], buffers, []]
+    else:
+        arguments = [True, requests, ZEROS[:1], buffers, []]
+    return method_of(op, method, arguments, [method, outputs])[1] is not None
 
 
 class Base(mx.operator.CustomOp):
@@ -101,7 +120,81 @@ def in_a_function() -> type[Base]:
     return Closure
 
 
-PURE = [Sigmoid, Base, Constants, Softmax, Views, InputItself, SameArrayTwice, AssignedTwice, in_a_function()]
+class Generator(Base):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        self.assign(out_data[0], req[0], nd.array(sum(x.asnumpy() for x in in_data)))
+
+
+class WithoutSource(Base):
+    exec(
+        "def forward(self, is_train, req, in_data, out_data, aux):\n"
+        "    self.assign(out_data[0], req[0], nd.array(in_data[0].asnumpy() * 2))\n"
+    )
+
+
+class OfAClass(Base):
+    """Reads a number that its class has."""
+
+    scale = 2.0
+
+    def forward(self, is_train, req, in_data, out_data, aux):
+        self.assign(out_data[0], req[0], nd.array(in_data[0].asnumpy() * self.scale))
+
+
+def doubled(x: np.ndarray, factor: float = 2.0) -> np.ndarray:
+    return x * factor
+
+
+class WithHelpers(Base):
+    """Calls a function, and a method of its own."""
+
+    def twice(self, x):
+        return doubled(x)
+
+    def forward(self, is_train, req, in_data, out_data, aux):
+        self.assign(out_data[0], req[0], nd.array(self.twice(in_data[0].asnumpy())))
+
+
+class OwnArray(Base):
+    """Changes what it has made itself, before it makes an NDArray of it."""
+
+    def forward(self, is_train, req, in_data, out_data, aux):
+        y = np.exp(in_data[0].asnumpy())
+        y /= y.sum()
+        y[0] = 1
+        self.assign(out_data[0], req[0], nd.array(y))
+
+
+class Stores(Base):
+    """Stores into the output, which then has memory of its own."""
+
+    def forward(self, is_train, req, in_data, out_data, aux):
+        y = nd.array(in_data[0].asnumpy() * 2)
+        out_data[0][:] = y
+        self.assign(out_data[0], "add", y)
+
+
+class Loop(Base):
+    """Goes over its inputs, and over the shape of one."""
+
+    def forward(self, is_train, req, in_data, out_data, aux):
+        total = np.zeros(out_data[0].shape, "float32")
+        for x in in_data:
+            for index in range(x.shape[0]):
+                total[index] += x.asnumpy()[index]
+        self.assign(out_data[0], req[0], nd.array(total))
+
+
+class OperatorsOfMXNet(Base):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        x = nd.exp(in_data[0]) * 2
+        self.assign(out_data[0], req[0], x / nd.sum(x))
+
+
+PURE = [
+    Sigmoid, Base, Constants, Softmax, Views, InputItself, SameArrayTwice, AssignedTwice, in_a_function(), Generator,
+    WithoutSource, OfAClass, WithHelpers, OwnArray, Stores, Loop, OperatorsOfMXNet,
+]  # fmt: skip
 
 
 # -- methods that could notice -----------------------------------------------------------------------------------------
@@ -166,6 +259,45 @@ class ChangedAfterAssigning(Base):
         y = in_data[0].asnumpy() * 2
         self.assign(out_data[0], req[0], nd.array(y))
         np.multiply(y, 0, y)
+
+
+class NDArrayChangedAfterAssigning(Base):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        y = in_data[0] * 2
+        self.assign(out_data[0], req[0], y)
+        y += 1
+
+
+class ViewChangedAfterAssigning(Base):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        y = in_data[0] * 2
+        part = y[1:]
+        self.assign(out_data[0], req[0], y)
+        part[:] = 7
+
+
+class ArrayChangedAfterSharing(Base):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        x = in_data[0].asnumpy() * 2
+        y = nd.array(x)
+        x += 1
+        self.assign(out_data[0], req[0], y)
+
+
+class NDArrayChangedAfterSharing(Base):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        y = in_data[0] * 2
+        x = y.asnumpy()
+        y[:] = 7
+        self.assign(out_data[0], req[0], x)
+
+
+class StoredAfterAssigning(Base):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        y = nd.array(in_data[0].asnumpy() * 2)
+        self.assign(out_data[0], req[0], y)
+        out_data[0][:] = 3
+        self.assign(out_data[0], "add", y)
 
 
 class Sorted(Base):
@@ -410,18 +542,13 @@ class Rebinds(Base):
         self.assign(out_data[0], req[0], nd.array(in_data[0].asnumpy() * 2))
 
 
-class Loop(Base):
+class InPlaceLoop(Base):
     def forward(self, is_train, req, in_data, out_data, aux):
         for x in in_data:
             data = x.asnumpy()
             data.resize((3,))
             data.itemset(0, 9) if hasattr(data, "itemset") else data.put(0, 9)
             self.assign(out_data[0], req[0], nd.array(data))
-
-
-class Generator(Base):
-    def forward(self, is_train, req, in_data, out_data, aux):
-        self.assign(out_data[0], req[0], nd.array(sum(x.asnumpy() for x in in_data)))
 
 
 class Imported(Base):
@@ -447,17 +574,12 @@ class Decorated(Base):
     forward = wrapped(Base.forward)
 
 
-class WithoutSource(Base):
-    exec(
-        "def forward(self, is_train, req, in_data, out_data, aux):\n"
-        "    self.assign(out_data[0], req[0], nd.array(in_data[0].asnumpy() * 2))\n"
-    )
-
-
 IMPURE = [
     InPlace, Item, Slice, OutKeyword, OutByPosition, UnaryOutByPosition, ClipIntoItself, ChangedAfterAssigning, Sorted,
-    Filled, Flags, Stored, Appended, Global, ThroughATable, Comprehension, Walrus, TryFinally, Nested, LambdaDefault,
+    NDArrayChangedAfterAssigning, ViewChangedAfterAssigning, ArrayChangedAfterSharing, NDArrayChangedAfterSharing,
+    StoredAfterAssigning, Filled, Flags, Stored, Appended, Global,
+    ThroughATable, Comprehension, Walrus, TryFinally, Nested, LambdaDefault,
     DefaultList, Getattr, Super, Helper, HelperMethod, SelfByAnotherName, OwnAssign, AssignOnTheInstance, Attribute,
-    Property, EvilScale, OutputAsScratch, OutputByAnotherName, OneOutputFromAnother, AssignsItsInput, Rebinds, Loop,
-    Generator, Imported, Decorated, WithoutSource,
+    Property, EvilScale, OutputAsScratch, OutputByAnotherName, OneOutputFromAnother, AssignsItsInput, Rebinds,
+    InPlaceLoop, Imported, Decorated,
 ]  # fmt: skip

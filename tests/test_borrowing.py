@@ -21,6 +21,7 @@ from borrowing_operators import (
     Rebinds,
     Views,
     helper,
+    lent,
     wrapped,
 )
 from custom_operators import operator_of
@@ -28,11 +29,11 @@ from custom_operators import operator_of
 import minpy as mx
 from minpy import autograd, nd
 from minpy.custom import lending
-from minpy.custom.lending import method_of
 
 
-def lent(op: Any, method: str = "forward") -> bool:
-    return method_of(op, method)[1] is not None
+@pytest.fixture(autouse=True)
+def nothing_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lending, "_methods", {})
 
 
 @pytest.mark.parametrize("op", PURE, ids=lambda op: op.__name__)
@@ -73,7 +74,8 @@ def test_results_are_those_of_copying(op: type, monkeypatch: pytest.MonkeyPatch)
     got, error = run(op)
     kept = [np.array(value) for value in KEPT]
     KEPT.clear()
-    monkeypatch.setattr(lending, "read_by", lambda *arguments: None)
+    monkeypatch.setattr(lending, "_methods", {})
+    monkeypatch.setattr(lending, "capture_method", lambda *arguments: None)
     expected, expected_error = run(op)
     assert error == expected_error
     for array, wanted in zip(got, expected, strict=True):

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from documented_backend import built_in_and_documented
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from thoroughness import often
@@ -19,6 +20,8 @@ from minpy import autograd, customop, nd, sym
 from minpy.core.errors import MutationError
 from minpy.graph.compiled import Compiled
 from minpy.graph.recording import call_graph
+
+backend = built_in_and_documented()
 
 SHAPE = (2, 3)
 NAMES = ("x", "y", "z")

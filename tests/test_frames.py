@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from custom_operators import Sigmoid, operator_of
+from documented_backend import built_in_and_documented
 
 import minpy as mx
 from minpy import autograd, customop, nd, sym
@@ -24,6 +25,8 @@ from minpy.graph.frame import start
 from minpy.graph.locking import lock
 from minpy.graph.recording import call_graph
 from minpy.symbol.subgraphs import Subgraph
+
+backend = built_in_and_documented()
 
 SIGMOID = operator_of(Sigmoid)
 x, y, w = sym.var("x"), sym.var("y"), sym.var("w")

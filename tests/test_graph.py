@@ -330,13 +330,13 @@ def test_the_text_of_a_plan() -> None:
         "def make(b0, tanh, k1, f2, contiguous, states):",
         "    def forward(arrays, out=()):",
         "        arrays = contiguous(arrays, states)",
-        "        a0 = arrays[0]",
+        "        a0, = arrays",
         "        tanh(a0, b0)                                         # t",
         "        k1(b0, b0)                                           # m",
         "        v2 = f2(b0)                                          # e",
         "        return (v2, ), (arrays, [], ())",
         "    return forward",
-        "# 3 steps; 12 bytes of buffers hold 12 bytes of answers; 1 answers are computed in the memory of another.",
+        "# 3 steps; 64 bytes of buffers hold 12 bytes of answers; 1 answers are computed in the memory of another.",
     ]
     trained(executor)
     text = executor.debug_str()

@@ -225,7 +225,7 @@ REFUSED: dict[Any, str] = {
     generates: "it is a generator or a coroutine",
     with_class: "it defines a class",
     reads_dunder: "it reads __class__",
-    draws: "random.random is not known to be free of effects",
+    draws: "random.random draws random numbers: draw with minpy.np.random, or take the numbers as an argument",
     draws_by_import: "it imports random",
     draws_with_nd: "nd.random is not known to be free of effects",
     drops_out: "nd.Dropout draws numbers, has states, or acts as in training",

@@ -23,7 +23,7 @@ TEXT = '''"""Which module defines which built-in operator: written by tools/make
 
 from __future__ import annotations
 
-__all__ = ["DEFINED_IN", "IMPLEMENTED_IN"]
+__all__ = ["DEFINED_IN", "IMPLEMENTED_IN", "OF_NUMPY"]
 
 # By module in `minpy.ops`: the names of the operators that it defines, aliases included.
 _OPERATORS = {{
@@ -36,6 +36,8 @@ _FUNCTIONS = {{
 DEFINED_IN = {{name: module for module, names in _OPERATORS.items() for name in names.split()}}
 # By the name of a NumPy function, the module that defines the operator which it is.
 IMPLEMENTED_IN = {{name: module for module, names in _FUNCTIONS.items() for name in names.split()}}
+# The module that makes those of NumPy's functions in graphs: they are in no namespace.
+OF_NUMPY = "numpy.all_named"
 '''
 
 
@@ -95,7 +97,7 @@ def made() -> tuple[Noting, Noting]:
     package = ModuleType("minpy")  # in place of the whole, which needs the index that is to be written
     package.__path__ = [str(PACKAGE)]
     index = ModuleType("minpy.ops.index")
-    vars(index).update(DEFINED_IN={}, IMPLEMENTED_IN={})
+    vars(index).update(DEFINED_IN={}, IMPLEMENTED_IN={}, OF_NUMPY="numpy.all_named")
     sys.modules |= {"minpy": package, "minpy.ops.index": index}
     registry = import_module("minpy.ops.registry")
     names = module_names()

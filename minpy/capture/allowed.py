@@ -16,20 +16,39 @@ import numpy
 from minpy.capture import library
 from minpy.late import LateNamespace
 
-__all__ = ["EXCEPTIONS", "LIBRARIES", "MODULES", "MODULE_TYPES", "SAFE", "is_known", "is_numpy", "is_safe_exception"]
+__all__ = [
+    "EXCEPTIONS",
+    "LIBRARIES",
+    "MODULES",
+    "MODULE_TYPES",
+    "OF_PYTHON",
+    "SAFE",
+    "changing_reason",
+    "is_known",
+    "is_numpy",
+    "is_safe_exception",
+]
 
 # Modules whose members may be read; each of them is looked at again.
 MODULES = {
     "builtins",
     "cmath",
     "collections",
+    "collections.abc",
     "functools",
     "itertools",
     "math",
     "minpy",
     "minpy.ndarray",
+    "minpy.ndarray.contrib",
+    "minpy.ndarray.image",
+    "minpy.ndarray.linalg",
+    "minpy.ndarray.op",
     "minpy.numpy",
+    "minpy.numpy.fft",
+    "minpy.numpy.linalg",
     "minpy.numpy_extension",
+    "numbers",
     "numpy",
     "numpy.fft",
     "numpy.linalg",
@@ -60,6 +79,8 @@ SAFE: set[Any] = {
     collections.Counter,
 }
 EXCEPTIONS = BaseException
+# The flag of classes that were made by a class statement.
+OF_PYTHON = 1 << 9
 MODULE_TYPES = (types.ModuleType, LateNamespace)
 
 
@@ -71,6 +92,18 @@ def is_known(module: types.ModuleType) -> bool:
         or module.__name__ in library.MODULES
         or (top not in sys.stdlib_module_names and top not in LIBRARIES)
     )
+
+
+def changing_reason(value: Any, path: str) -> str | None:
+    """Return what to do about a value that gives something else at each call; None for others."""
+    owner = getattr(value, "__self__", None)
+    holders = [value, type(value), type(owner)] if not isinstance(value, types.ModuleType) else [value]
+    modules = {str(getattr(one, "__module__", None) or getattr(one, "__name__", "")) for one in holders}
+    if any(module.startswith(("numpy.random", "random", "secrets")) for module in modules) or path == "os.urandom":
+        return f"{path} draws random numbers: draw with minpy.np.random, or take the numbers as an argument"
+    if modules & {"time", "datetime"}:
+        return f"{path} asks for the time, which is another at each call: take it as an argument"
+    return None
 
 
 def is_numpy(value: Any) -> bool:

@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 import numpy
 
 from minpy.capture.facts import Fact
+from minpy.capture.forwards import traced_facts
 from minpy.capture.nd_proxy import NDArrayProxy, wrapped
 from minpy.capture.proxy import ArrayProxy
 from minpy.capture.reads import Reads
@@ -34,8 +35,9 @@ from minpy.capture.shadow import ShadowFunctions
 from minpy.capture.tracer import run_traced
 from minpy.capture.values import ARGUMENT, Storage
 from minpy.core.array import FRONT_ENDS, Array, raw_of
+from minpy.differentiation.trees import leaves_of
 from minpy.graph.builder import GraphBuilder
-from minpy.graph.ir import Value, variable
+from minpy.graph.ir import Node, Value, variable
 
 __all__ = ["Capture", "Captured", "Policy"]
 
@@ -120,6 +122,7 @@ class Capture:
         self.outermost: Any = None
         self.like: Any = None
         self.inputs: list[Value] = []
+        self.recorder.facts_of_user = self._facts_of_user
         self._storages: list[Storage] = []
 
     def argument(self, value: Any, name: str | None = None) -> Any:
@@ -147,14 +150,20 @@ class Capture:
             known = self.shadow.proxies[id(value)] = value, self._array(value, name)
         return known[1]
 
+    def _facts_of_user(self, node: Node, facts: Any) -> list[Fact] | None:
+        """Return what a user's operator gives; its function is captured for that, and what it reads is noted."""
+        reads = Reads()
+        found = traced_facts(node, facts, reads)
+        if found is not None:
+            reads.forget_arrays()
+            self.reads.adopt(reads)
+        return found
+
     def _array(self, value: Any, name: str) -> Any:
         raw = raw_of(value)
-        known = (numpy.ndarray, FRONT_ENDS["mxnet"], FRONT_ENDS["numpy"])
-        if (
-            getattr(type(value), "_plain_class", type(value)) not in known
-            or raw.dtype.kind not in "biufc"
-            or not raw.dtype.isnative
-        ):
+        known = (numpy.ndarray, numpy.memmap, FRONT_ENDS["mxnet"], FRONT_ENDS["numpy"])
+        cls = getattr(type(value), "_plain_class", type(value))  # that of arrays on other devices is another
+        if cls not in known or raw.dtype.kind not in "biufc":
             raise self.recorder.refuse(f"{name} is an array of type {type(value).__name__} and dtype {raw.dtype}")
         position = len(self.inputs)
         variable_of = variable(f"argument{position}")
@@ -163,8 +172,10 @@ class Capture:
         contiguous = frozenset([position]) if raw.flags.c_contiguous else None
         storage = Storage(variable_of, None, fact, ARGUMENT, contiguous)
         self._storages.append(storage)
-        front = FRONT_ENDS["numpy"] if isinstance(value, FRONT_ENDS["numpy"]) else None
-        is_mxnet = front is None and isinstance(value, FRONT_ENDS["mxnet"])
+        if type(value) is numpy.memmap:
+            self.recorder.mapped.add(id(storage))
+        is_mxnet = cls is FRONT_ENDS["mxnet"]
+        front = FRONT_ENDS["numpy"] if cls is FRONT_ENDS["numpy"] else None
         proxy = ArrayProxy(self.recorder, variable_of, fact, storage, front=front)
         return NDArrayProxy(proxy) if is_mxnet else proxy
 
@@ -178,11 +189,21 @@ class Capture:
         """
         try:
             shadow = self.shadow.function(function)
-            outputs = run_traced(self.recorder, self.shadow.called, shadow, args, kwargs)
+            outputs = run_traced(self.recorder, self._outputs, shadow, args, kwargs)
             return self._captured(outputs)
         finally:
             self.shadow.close()
             self.recorder.ended = True
+            self.recorder.facts_of_user = None
+
+    def _outputs(self, shadow: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """Return what a shadow returns, all views read once more: there are no steps after that."""
+        outputs = self.shadow.called(shadow, args, kwargs)
+        for leaf in leaves_of(outputs):
+            inner = leaf.inner if isinstance(leaf, NDArrayProxy) else leaf
+            if isinstance(inner, ArrayProxy):
+                inner.value  # noqa: B018
+        return outputs
 
     def _captured(self, outputs: Any) -> Captured:
         written = self.recorder.written

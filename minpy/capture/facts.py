@@ -42,11 +42,20 @@ def large(fact: Any) -> Any:
 
 
 def invertible(sample: Any, kind: str) -> Any:
-    """Return a sample with an inverse, if it is made of square matrices: those of ones have none.
+    """Return a sample that equations have a solution with: those of ones only have none.
 
-    'regular' matrices are in the last two axes; those that `linalg.tensorsolve` takes are of all axes together.
+    Parameters
+    ----------
+    sample : array or number
+    kind : str
+        'regular': the square matrices in the last two axes have an inverse; 'solve': the matrix of all axes together,
+        as `linalg.tensorsolve` takes it, has one; 'distinct': all elements differ.
     """
-    if not isinstance(sample, numpy.ndarray) or sample.ndim < 2:
+    if not isinstance(sample, numpy.ndarray):
+        return sample
+    if kind == "distinct":
+        return numpy.arange(sample.size).astype(sample.dtype).reshape(sample.shape)
+    if sample.ndim < 2:
         return sample
     count = math.isqrt(sample.size)
     if kind == "solve" and count * count == sample.size:

@@ -213,6 +213,9 @@ class OrderedDictProxy(collections.OrderedDict[Any, Any]):
         super().__init__()
         self.__shadow__ = shadow
 
+    def __repr__(self) -> str:
+        raise self.__shadow__.refuse("it makes text of an OrderedDict that it did not make")
+
 
 class SetProxy(set[Any]):
     """A set that the function refers to."""
@@ -220,6 +223,9 @@ class SetProxy(set[Any]):
     def __init__(self, shadow: Any, values: Any) -> None:
         super().__init__(values)
         self.__shadow__ = shadow
+
+    def __repr__(self) -> str:
+        raise self.__shadow__.refuse("it makes text of a set that it did not make")
 
 
 _OF_LISTS = "__delitem__ __iadd__ __imul__ __setitem__ append clear extend insert pop remove reverse sort"
@@ -233,6 +239,19 @@ for _class, _names in ((ListProxy, _OF_LISTS), (DictProxy, _OF_DICTS), (SetProxy
         setattr(_class, _name, _refuses(_name))
 for _name in (*_OF_DICTS.split(), "move_to_end"):
     setattr(OrderedDictProxy, _name, _refuses(_name))
+
+
+def _of_base(base: Any, name: str) -> Any:
+    """Return a method that makes a new container: one of the base class, which is the function's own."""
+    method = getattr(base, name)
+    return lambda self, *arguments: method(base(self), *arguments)
+
+
+_NEW_SETS = "copy difference intersection symmetric_difference union __and__ __or__ __sub__ __xor__ __rand__ __ror__"
+for _name in (*_NEW_SETS.split(), "__rsub__", "__rxor__"):
+    setattr(SetProxy, _name, _of_base(set, _name))
+for _name in ("copy", "__or__", "__ror__"):
+    setattr(OrderedDictProxy, _name, _of_base(collections.OrderedDict, _name))
 
 
 def real(value: Any) -> Any:

@@ -101,15 +101,18 @@ def trace_forward(
     return found
 
 
-def traced_facts(node: Node, facts: Sequence[tuple[Any, Any]]) -> list[Fact] | None:
-    """Return what the outputs of a user's operator are for inputs of these shapes and dtypes; None: run it to know."""
+def traced_facts(node: Node, facts: Sequence[tuple[Any, Any]], captures: Reads | None = None) -> list[Fact] | None:
+    """Return what the outputs of a user's operator are for inputs of these shapes and dtypes; None: run it to know.
+
+    `captures` notes what that rests on.
+    """
     recorder = Recorder(GraphBuilder(), node.name, ArrayProxy)
     try:
         inputs = [
             given_value(recorder, value, shape, dtype) for value, (shape, dtype) in zip(node.inputs, facts, strict=True)
         ]
         attributes = {**node.attributes, "training": False} if node.operator.uses_training else node.attributes
-        answers = trace_forward(recorder, Reads(), node.operator, inputs, attributes)
+        answers = trace_forward(recorder, captures or Reads(), node.operator, inputs, attributes)
     except CaptureRefused:
         return None
     return [answer.fact for answer in answers]

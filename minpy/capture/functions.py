@@ -72,8 +72,13 @@ def _prepared(
     """Return (arguments by name, `out`), of which only those that the row says may hold what is traced."""
     named = _bound(function, arguments, keywords)
     out = named.pop("out", None)
-    if named.get("copy") is False or named.get("overwrite_input"):
-        raise recorder.refuse(f"{function.__name__} changes an array in place")
+    if named.get("copy") is False and function is numpy.nan_to_num and isinstance(named["x"], Traced):
+        del named["copy"]
+        out = named["x"]
+    if named.get("copy") is False:
+        raise recorder.refuse(f"{function.__name__} with copy=False changes an array, or answers with a part of it")
+    if named.get("overwrite_input"):
+        raise recorder.refuse(f"{function.__name__} changes an array in place: overwrite_input=")
     if function in (numpy.ravel, numpy.reshape):
         require_order(recorder, function.__name__, named.get("order", "C"))
     for position, name in enumerate(_signature(function).parameters):
@@ -95,10 +100,14 @@ def _plain(value: Any) -> Any:
 
 def _split(row: Row, function: Any, named: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return (arguments by position, by keyword): those up to the last one traced, if none is missing."""
+    parameters = list(_signature(function).parameters.items())
     count = row.traced if isinstance(row.traced, int) else max(row.traced) + 1
+    variadic = [place for place, (name, what) in enumerate(parameters) if what.kind is what.VAR_POSITIONAL]
+    if variadic and parameters[variadic[0]][0] in named:
+        count = max(count, variadic[0] + 1)
     positional: list[Any] = []
     rest = dict(named)
-    for name, parameter in list(_signature(function).parameters.items())[:count]:
+    for name, parameter in parameters[:count]:
         if name not in rest:
             break
         value = rest.pop(name)

@@ -53,6 +53,14 @@ def member_of_array(proxy: Any, name: str) -> Any:
 
 
 def with_states(recorder: Any, operator: Any) -> Callable[..., Any] | None:
-    """Return what calls an operator on proxies that draws, has states, or acts as in training; None: nothing does."""
-    found = None if recorder.capture is None else stand_in(recorder.capture.shadow, Operator, operator.__name__)
+    """Return what calls an operator on proxies that draws, has states, acts as in training, or is of another kind.
+
+    None: it is none of these, or nothing does.
+    """
+    if recorder.capture is None:
+        return None
+    is_plain = not operator.builtin or not (operator.random or operator.auxiliary or operator.uses_training)
+    if isinstance(operator, Operator) and is_plain:
+        return None
+    found = stand_in(recorder.capture.shadow, Operator, operator.__name__)
     return None if found is None else functools.partial(found, operator)

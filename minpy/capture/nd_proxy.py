@@ -5,6 +5,7 @@ It has the methods of `NDArray` that are operators; these call the operators on 
 
 from __future__ import annotations
 
+import functools
 import inspect
 import types
 from collections.abc import Callable, Iterator
@@ -13,20 +14,32 @@ from typing import Any, NoReturn
 import numpy
 
 from minpy.capture import library
+from minpy.capture.fronts import as_front
 from minpy.capture.operators import call_operator
 from minpy.capture.proxy import ArrayProxy
-from minpy.capture.scalars import pinned
+from minpy.capture.recorder import Recorder
+from minpy.capture.scalars import ScalarProxy, pinned
 from minpy.capture.storage import setitem, store
 from minpy.capture.values import Traced
 from minpy.core import dispatch
 from minpy.core.array import FRONT_ENDS, Array
+from minpy.core.switches import is_np_shape
+from minpy.differentiation.trees import map_tree
 from minpy.ops.inference.reshaping import resolve_shape
-from minpy.ops.registry import OPERATORS
+from minpy.ops.linalg import dot as linear
+from minpy.ops.registry import FUNCTIONS, OPERATORS
+from minpy.ops.tensor import arithmetic, comparison
 
 __all__ = ["NDArrayProxy", "unwrapped", "wrapped"]
 
 # Members of `NDArray` that look at nothing but operators, beside those that are named like one.
-_MEMBERS = {"T", "astype", "broadcast_to", "context", "copy", "ctx", "reshape_like", "stype", "transpose"}
+_NAMES = (
+    "T astype broadcast_like broadcast_to context copy ctx device expand_dims flatten reshape_like squeeze stype "
+    "tostype transpose wait_to_read wait_to_write"
+)
+_MEMBERS = set(_NAMES.split())
+# Those that ask for values, or change what a tape knows of an array.
+ASKING = {"asnumpy", "asscalar", "attach_grad", "backward", "item", "tolist", "zero_grad"}
 
 
 class NDArrayProxy:
@@ -36,7 +49,7 @@ class NDArrayProxy:
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, inner: ArrayProxy) -> None:
-        self.inner = inner
+        object.__setattr__(self, "inner", inner)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -64,24 +77,49 @@ class NDArrayProxy:
     def __iter__(self) -> Iterator[Any]:
         return (self[position] for position in range(len(self)))
 
+    @property
+    def recorder(self) -> Recorder:
+        """What notes its steps."""
+        return self.inner.recorder
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise self.recorder.refuse(f"it sets the attribute {name!r} of an array")
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
+        if name in ASKING:
+            raise self.recorder.refuse(f"it asks for the values of an NDArray: {name}()")
         if name in OPERATORS or name in _MEMBERS:
-            member = inspect.getattr_static(FRONT_ENDS["mxnet"], name, None)
-            if isinstance(member, property) and member.fget is not None:
-                return member.fget(self)
-            if isinstance(member, types.FunctionType):
-                return types.MethodType(member, self)
+            found = inspect.getattr_static(FRONT_ENDS["mxnet"], name, None)
+            if isinstance(found, property) and found.fget is not None:
+                return found.fget(self)
+            if isinstance(found, types.FunctionType):
+                return types.MethodType(found, self)
+            if name in OPERATORS:
+                return functools.partial(OPERATORS[name], self)
+        if name == "grad":
+            return getattr(self.inner, name)
         found = library.member_of_array(self, name)
         if found is not None:
             return found
-        raise self.inner.recorder.refuse(f"an NDArray's attribute {name!r} is not traced")
+        raise self.recorder.refuse(f"an NDArray's attribute {name!r} is not traced")
 
     def _asked(self, *_: Any) -> NoReturn:
-        raise self.inner.recorder.refuse("it asks for the values of an NDArray")
+        raise self.recorder.refuse("it asks for the values of an NDArray")
 
-    __bool__ = __int__ = __float__ = __index__ = __array__ = __contains__ = _asked
+    __bool__ = __int__ = __float__ = __index__ = __array__ = __contains__ = __str__ = __format__ = _asked
+
+    def __repr__(self) -> str:
+        return f"<NDArray proxy of {self.inner.dtype.name} {self.shape}>"
+
+    # Functions of NumPy compute with the elements as NumPy does.
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        return _wrapped_answer(getattr(ufunc, method)(*_unwrapped_nest(inputs), **_unwrapped_nest(options)))
+
+    def __array_function__(self, function: Any, types: Any, arguments: Any, keywords: Any) -> Any:
+        return _wrapped_answer(function(*_unwrapped_nest(arguments), **_unwrapped_nest(keywords)))
 
     def reshape(self, *lengths: Any, shape: Any = None, reverse: bool = False) -> NDArrayProxy:
         """Return the array in another shape, with MXNet's codes."""
@@ -89,19 +127,62 @@ class NDArrayProxy:
             shape = lengths[0] if len(lengths) == 1 and not isinstance(lengths[0], int) else lengths
         return NDArrayProxy(self.inner.reshape(resolve_shape(self.shape, tuple(shape), reverse)))
 
+    def as_nd_ndarray(self) -> NDArrayProxy:
+        """Return the array itself."""
+        return self
+
+    def as_np_ndarray(self) -> Any:
+        """Return the same array with NumPy's semantics."""
+        return as_front(self.recorder, self.inner, FRONT_ENDS["numpy"])
+
+    def detach(self) -> NDArrayProxy:
+        """Return the same array, through which no gradient flows."""
+        return NDArrayProxy(self.inner.kept(unwrapped(OPERATORS["BlockGrad"](self))))
+
+    def as_in_context(self, context: Any) -> NDArrayProxy:
+        """Return the array itself, on the device where it is."""
+        return self.inner.on(context, self)
+
+    as_in_ctx = to_device = as_in_context
+
+    def copyto(self, other: Any) -> Any:
+        """Store the elements into another array, and return that."""
+        if not isinstance(other, NDArrayProxy) or other.shape != self.shape:
+            raise self.recorder.refuse("it copies an NDArray to what is none of its shape")
+        other[...] = self
+        return other
+
     def __getitem__(self, index: Any) -> NDArrayProxy:
+        index = self._key(index)
         parts = index if isinstance(index, tuple) else (index,)
-        if not all(part is None or part is Ellipsis or isinstance(part, (int, slice)) for part in parts):
-            raise self.inner.recorder.refuse("an NDArray is indexed with an array")
+        if Ellipsis not in [part if part is Ellipsis else None for part in parts] and all(map(_is_basic, parts)):
+            index = (*parts, Ellipsis)
         found = self.inner[index]
-        return NDArrayProxy(found if found.ndim else found.reshape((1,)))
+        return NDArrayProxy(found if found.ndim or is_np_shape() else found.reshape((1,)))
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        parts = index if isinstance(index, tuple) else (index,)
-        if not all(part is Ellipsis or isinstance(part, (int, slice)) for part in parts):
-            raise self.inner.recorder.refuse("it stores into an NDArray by an array")
-        value = unwrapped(value)
+        index, value = self._key(index), unwrapped(value)
         setitem(self.inner, index, value.reshape(()) if isinstance(value, Traced) and value.size == 1 else value)
+
+    def _key(self, index: Any) -> Any:
+        """Return an index with proxies of NumPy's semantics; float arrays index by their integer values."""
+        if isinstance(index, (tuple, list)):
+            return type(index)(map(self._key, index))
+        if isinstance(index, NDArrayProxy):
+            return index.inner if index.inner.dtype.kind in "iub" else index.inner.astype(numpy.int64)
+        return pinned(index)
+
+
+def _is_basic(part: Any) -> bool:
+    return part is None or part is Ellipsis or isinstance(part, (int, numpy.integer, slice))
+
+
+def _unwrapped_nest(value: Any) -> Any:
+    return map_tree(lambda leaf, _: leaf.inner if isinstance(leaf, NDArrayProxy) else leaf, value)
+
+
+def _wrapped_answer(value: Any) -> Any:
+    return map_tree(lambda leaf, _: NDArrayProxy(leaf) if isinstance(leaf, ArrayProxy) else leaf, value)
 
 
 def wrapped(value: Any) -> Any:
@@ -120,11 +201,10 @@ def unwrapped(value: Any) -> Any:
 
 def _call_on_arrays(operator: Any, inputs: list[Any], attributes: dict[str, Any], name: str | None) -> Any:
     """Answer a call of an operator with such stand-ins among its inputs."""
-    if operator.random or operator.auxiliary or operator.uses_training:
-        proxy = next(value for value in inputs if isinstance(value, NDArrayProxy))
-        found = library.with_states(proxy.inner.recorder, operator)
-        if found is not None:
-            return found(*inputs, **attributes)
+    proxy = next(value for value in inputs if isinstance(value, NDArrayProxy))
+    found = library.with_states(proxy.recorder, operator)
+    if found is not None:
+        return found(*inputs, **attributes)
     values = []
     for value in map(unwrapped, inputs):
         if isinstance(value, Array):
@@ -136,40 +216,93 @@ def _call_on_arrays(operator: Any, inputs: list[Any], attributes: dict[str, Any]
     return [NDArrayProxy(one) for one in answer] if isinstance(answer, tuple) else NDArrayProxy(answer)
 
 
-def _binary(name: str) -> Callable[[Any, Any], Any]:
+def _arithmetic(operator: Any, x: Any, y: Any) -> Any:
+    """Answer `x @ y` of which one is such a proxy: numbers keep the array's dtype."""
+    array, other = (x, y) if isinstance(x, NDArrayProxy) else (y, x)
+    recorder, dtype = array.recorder, array.inner.dtype
+    if isinstance(other, ScalarProxy):
+        other = other.met(dtype) if dtype.kind == "f" else other.pin()
+    elif isinstance(other, (str, bytes, type(None), dict)):
+        return NotImplemented
+    if isinstance(other, Traced) and other.front is not None:  # NumPy's semantics win
+        pair = [value.inner if value is array else value for value in (x, y)]
+        return as_front(recorder, operator(*pair), other.front)
+    if isinstance(other, (list, tuple)):
+        raise recorder.refuse(f"an NDArray and a {type(other).__name__} are operands")
+    if isinstance(other, (bool, int, float, numpy.generic)):
+        if type(other) is not bool and dtype.kind != "f" and operator.with_number is not None:
+            number = other.item() if isinstance(other, numpy.generic) else other
+            return operator.with_number[0 if array is x else 1](array, scalar=number)
+        if dtype.kind == "b" and type(other) is not bool:
+            dtype = numpy.dtype(numpy.int64 if type(other) is int else numpy.float32)
+        other = numpy.asarray(other).astype(dtype)
+    elif not isinstance(other, (Traced, NDArrayProxy)):
+        raise recorder.refuse(f"an NDArray and a {type(other).__name__} are operands")
+    return operator(array, other) if array is x else operator(other, array)
+
+
+def _binary(operator: Callable[[], Any], reflected: bool = False) -> Callable[[Any, Any], Any]:
     def method(self: NDArrayProxy, other: Any) -> Any:
-        other = pinned(other)
-        if isinstance(other, ArrayProxy) and other.recorder.front is not None:  # NumPy's semantics win
-            return getattr(self.inner, name)(other)
-        if self.inner.dtype.kind != "f" or isinstance(other, (bool, numpy.ndarray, Traced)):
-            raise self.inner.recorder.refuse("arithmetic of NDArrays that are not floating point, or with other arrays")
-        if isinstance(other, (int, float, numpy.generic)):  # numbers take the dtype of the array
-            other = numpy.asarray(other).astype(self.inner.dtype)
-        return getattr(FRONT_ENDS["mxnet"], name)(self, other)
+        pair = (other, self) if reflected else (self, other)
+        answer = _arithmetic(operator(), *pair)
+        is_number = isinstance(answer, NDArrayProxy) and not answer.ndim and self.ndim
+        return answer.reshape((1,)) if is_number else answer  # of `@`
 
     return method
 
 
-def _unary(name: str) -> Callable[[Any], Any]:
-    return lambda self: getattr(FRONT_ENDS["mxnet"], name)(self)
-
-
-def _in_place(name: str) -> Callable[[Any, Any], Any]:
+def _in_place(operator: Callable[[], Any]) -> Callable[[Any, Any], Any]:
     def method(self: NDArrayProxy, other: Any) -> Any:
-        answer = unwrapped(_binary(name)(self, other))
-        store(self.inner, answer if answer.dtype == self.inner.dtype else answer.astype(self.inner.dtype))
+        answer = _arithmetic(operator(), self, other)
+        if answer is NotImplemented:
+            return answer
+        inner = self.inner
+        result = answer.inner
+        if inner.dtype.kind == "b" != result.dtype.kind or result.shape != inner.shape:
+            raise self.recorder.refuse("it stores what an array of booleans, or of another shape, cannot hold")
+        store(inner, result if result.dtype == inner.dtype else result.astype(inner.dtype))
         return self
 
     return method
 
 
-for _name in ("add", "sub", "mul", "truediv", "pow", "mod", "matmul", "floordiv"):
-    setattr(NDArrayProxy, f"__{_name}__", _binary(f"__{_name}__"))
-    setattr(NDArrayProxy, f"__r{_name}__", _binary(f"__r{_name}__"))
-    setattr(NDArrayProxy, f"__i{_name}__", _in_place(f"__{_name}__"))
-for _name in ("eq", "ne", "gt", "ge", "lt", "le"):
-    setattr(NDArrayProxy, f"__{_name}__", _binary(f"__{_name}__"))
-for _name in ("neg", "pos", "abs"):
-    setattr(NDArrayProxy, f"__{_name}__", _unary(f"__{_name}__"))
+_ARITHMETIC: dict[str, Callable[[], Any]] = {
+    "add": lambda: arithmetic.add,
+    "sub": lambda: arithmetic.subtract,
+    "mul": lambda: arithmetic.multiply,
+    "truediv": lambda: arithmetic.divide,
+    "pow": lambda: arithmetic.power,
+    "mod": lambda: arithmetic.mod,
+    "matmul": lambda: linear.matmul,
+    "floordiv": lambda: FUNCTIONS[numpy.floor_divide],
+}
+_COMPARISONS: dict[str, Callable[[], Any]] = {
+    "eq": lambda: comparison.equal,
+    "ne": lambda: comparison.not_equal,
+    "gt": lambda: comparison.greater,
+    "ge": lambda: comparison.greater_equal,
+    "lt": lambda: comparison.lesser,
+    "le": lambda: comparison.lesser_equal,
+}
+for _name, _operator in _ARITHMETIC.items():
+    setattr(NDArrayProxy, f"__{_name}__", _binary(_operator))
+    setattr(NDArrayProxy, f"__r{_name}__", _binary(_operator, True))
+    setattr(NDArrayProxy, f"__i{_name}__", _in_place(_operator))
+for _name, _operator in _COMPARISONS.items():
+    setattr(NDArrayProxy, f"__{_name}__", _binary(_operator))
+NDArrayProxy.__neg__ = lambda self: OPERATORS["negative"](self)
+NDArrayProxy.__abs__ = lambda self: OPERATORS["abs"](self)
+NDArrayProxy.__pos__ = lambda self: self
+NDArrayProxy.__divmod__ = lambda self, other: (self // other, self % other)
+NDArrayProxy.__rdivmod__ = lambda self, other: (other // self, other % self)
 
+
+def _as_nd_ndarray(self: ArrayProxy) -> NDArrayProxy:
+    """Return the same array with MXNet's semantics: of `minpy.np`'s arrays."""
+    if self.front is None:
+        raise AttributeError("'numpy.ndarray' object has no attribute 'as_nd_ndarray'")
+    return NDArrayProxy(self if self.ndim else self.reshape((1,)))
+
+
+ArrayProxy.as_nd_ndarray = _as_nd_ndarray  # type: ignore[attr-defined]
 dispatch.register_tracer(NDArrayProxy, _call_on_arrays, "a stand-in of the tracer")

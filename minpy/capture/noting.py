@@ -24,6 +24,7 @@ __all__ = [
     "call_function",
     "constant",
     "elementwise",
+    "front_of",
     "is_known",
     "known_of",
     "made",
@@ -37,18 +38,27 @@ __all__ = [
 # By NumPy function: (`handler(recorder, row, function, arguments, keywords)`, its row). Filled in `functions`.
 FUNCTION_HANDLERS: dict[Any, tuple[Callable[..., Any], Row]] = {}
 
+# What NumPy warns of, where a sample has few elements; the dtype of the answer does not depend on it.
+_OF_COUNTS = ("correction", "ddof")
 _NUMBERS = (bool, int, float, complex, numpy.generic)
 
 
-def made(recorder: Recorder, node: Node, fact: Fact, index: int = 0) -> Any:
-    """Return the proxy for an output of a node, in a storage of its own."""
+def front_of(arrays: Sequence[Traced]) -> Any:
+    """Return the class of ours that the answer of a call has; None: NumPy's."""
+    return next((array.front for array in arrays if array.front is not None), None)
+
+
+def made(recorder: Recorder, node: Node, fact: Fact, index: int = 0, front: Any = None) -> Any:
+    """Return the proxy for an output of a node, in a storage of its own: of a class of ours, that has no scalars."""
+    if front is not None:
+        fact = fact._replace(scalar=False)
     if recorder.paused and fact.dtype.kind in "fc":  # what a scope leaves without a gradient
         recorder.outputs[Value(node, index)] = (fact.shape, fact.dtype)
         recorder.facts.setdefault(node, (fact.shape, fact.dtype))
         node, index = recorder.node(OPERATORS["BlockGrad"], [Value(node, index)]), 0
     recorder.facts.setdefault(node, (fact.shape, fact.dtype))
     recorder.outputs[Value(node, index)] = (fact.shape, fact.dtype)
-    return recorder.stand_in(recorder, Value(node, index), fact)
+    return recorder.stand_in(recorder, Value(node, index), fact, front=front)
 
 
 def constant(recorder: Recorder, value: Any) -> Any:
@@ -116,7 +126,8 @@ def elementwise(recorder: Recorder, function: Any, operands: Sequence[Any], dtyp
         slots = tuple(steps.Slot(index) for index in range(len(values)))
         operator = steps.make_step(function, slots, keywords, len(facts) if isinstance(found, tuple) else 0)
     node = recorder.node(operator, inputs, kind="elementwise")
-    answers = tuple(made(recorder, node, fact, index) for index, fact in enumerate(facts))
+    front = front_of(arrays)
+    answers = tuple(made(recorder, node, fact, index, front) for index, fact in enumerate(facts))
     note_order(arrays, answers)
     return answers if isinstance(found, tuple) else answers[0]
 
@@ -145,16 +156,16 @@ def _known_answer(recorder: Recorder, answer: Any) -> Any:
     return constant(recorder, answer) if isinstance(answer, (numpy.ndarray, numpy.generic)) else answer
 
 
-def _lies_in(recorder: Recorder, answer: Any, samples: Sequence[Any]) -> bool:
-    """Tell whether an answer lies in the memory of the first array, told by samples of all of them."""
+def _owner(recorder: Recorder, answer: Any, samples: Sequence[Any], arrays: Sequence[Traced]) -> int | None:
+    """Return the position of the array in whose memory an answer lies, told by samples of all; None: its own."""
     owners = [
         position
         for position, sample in enumerate(samples)
         if isinstance(sample, numpy.ndarray) and numpy.may_share_memory(answer, sample)
     ]
-    if any(owners):
-        raise recorder.refuse("an answer lies in the memory of another array than the first")
-    return bool(owners)
+    if len({id(arrays[position].storage) for position in owners}) > 1:
+        raise recorder.refuse("an answer lies in the memory of several arrays")
+    return owners[0] if owners else None
 
 
 def _sample(value: Any) -> Any:
@@ -207,16 +218,19 @@ def steps_of(
         with numpy.errstate(all="ignore"):
             filled = steps.fill(template, known)
             raw = function(*filled[0], **filled[1])
-        shares = True in [shares, *(_lies_in(recorder, each, known) for each in leaves_of(raw))]
+        parts = raw if isinstance(raw, (list, tuple)) else [raw]
+        owners = [0 if shares else _owner(recorder, part, known, arrays) for part in parts]
         answer = _known_answer(recorder, raw)
-        return viewed(recorder, function, template, arrays, answer) if shares and arrays else answer
+        return viewed(recorder, function, template, arrays, answer, owners) if arrays else answer
     inputs = [array.value for array in arrays]
     container: Any = None
     if fact is not None:
         facts = [fact]
+        owners = [None]
     else:
-        container, facts, may_share = _facts(recorder, function, template, arrays, kind)
-        shares = shares or may_share
+        container, facts, owners = _facts(recorder, function, template, arrays, kind)
+    if shares:
+        owners = [0] * len(facts)
     if operator is not None and container is None:
         replacement, given, attributes = operator
         values = [value_of(recorder, operand(recorder, value)) for value in given]
@@ -224,17 +238,18 @@ def steps_of(
     else:
         outputs = len(facts) if container is not None else 0
         node = recorder.node(steps.make_step(function, *template, outputs), inputs, kind=kind)
-    answers = [made(recorder, node, each, index) for index, each in enumerate(facts)]
+    front = front_of(arrays)
+    answers = [made(recorder, node, each, index, front) for index, each in enumerate(facts)]
     if kind in ("elementwise", "reduce"):
         note_order(arrays, answers)
     answer = answers[0] if container is None else several(container, answers)
-    return viewed(recorder, function, template, arrays, answer) if shares else answer
+    return viewed(recorder, function, template, arrays, answer, owners)
 
 
 def _facts(
     recorder: Recorder, function: Any, template: Any, arrays: Sequence[Traced], kind: str
-) -> tuple[Any, list[Fact], bool]:
-    """Return (class of the answers if there are several, their facts, whether they may be views of the first array)."""
+) -> tuple[Any, list[Fact], list[int | None]]:
+    """Return (class of the answers if there are several, their facts, the arrays that they may be views of)."""
 
     def call(*samples: Any) -> Any:
         positional, keywords = steps.fill(template, samples)
@@ -242,21 +257,29 @@ def _facts(
 
     with numpy.errstate(all="ignore"):
         if kind == "product":
-            return None, [shrunken(call, arrays)], False
+            return None, [shrunken(call, arrays)], [None]
         if kind == "reduce":
-            axis, keepdims = template[1].get("axis"), bool(template[1].get("keepdims", False))
-            return None, [reduced(call, arrays[0], axis, keepdims)], False
-        samples = [_sample(array) for array in arrays] if kind == "elementwise" else [large(array) for array in arrays]
+            options = template[1]
+            axis, keepdims = options.get("axis"), bool(options.get("keepdims", False))
+            template = template[0], {key: value for key, value in options.items() if key not in _OF_COUNTS}
+            return None, [reduced(call, arrays[0], axis, keepdims)], [None]
         row = row_of(function)
-        if row is not None and row.sample:
-            samples = [invertible(sample, row.sample) for sample in samples]
+        if kind == "elementwise":
+            samples = [_sample(array) for array in arrays]
+        else:
+            samples = [large(array) if array.known is None else array.known for array in arrays]
+            if row is not None and row.sample:
+                samples = [
+                    invertible(sample, row.sample) if array.known is None else sample
+                    for array, sample in zip(arrays, samples, strict=True)
+                ]
         answer = call(*samples)
         if VALUE_BASED and kind == "elementwise":
             _refuse_value_based(recorder, call, arrays, {})
     container = type(answer) if isinstance(answer, (tuple, list)) else None
     answers = [answer] if container is None else answer
     facts: list[Fact] = []
-    shares = False
+    owners: list[int | None] = []
     for each in answers:
         if not isinstance(each, (numpy.ndarray, numpy.generic)):
             raise recorder.refuse(f"{_called(function)} answers with a {type(each).__name__}, which depends on values")
@@ -264,8 +287,14 @@ def _facts(
         if kind == "elementwise":
             fact = fact._replace(shape=numpy.broadcast_shapes(fact.shape, *(array.shape for array in arrays)))
         facts.append(fact)
-        shares = shares or (not fact.scalar and _lies_in(recorder, each, samples))
-    return container, facts, shares
+        owner = None if fact.scalar else _owner(recorder, each, samples, arrays)
+        owners.append(0 if owner is None and _is_read_only(each) else owner)
+    return container, facts, owners
+
+
+def _is_read_only(answer: Any) -> bool:
+    """Tell whether nothing may be stored into an answer: then it is kept as a view is."""
+    return isinstance(answer, numpy.ndarray) and not answer.flags.writeable
 
 
 def _called(function: Any) -> str:

@@ -11,7 +11,7 @@ import enum
 import types
 from typing import TYPE_CHECKING, Any
 
-from minpy.capture.allowed import MODULE_TYPES, is_known
+from minpy.capture.allowed import MODULE_TYPES, OF_PYTHON, changing_reason, is_known
 from minpy.capture.foreign import BINARY, ClassProxy, ObjectProxy
 from minpy.capture.reads import attribute
 from minpy.capture.shadow_builtins import may_be_read
@@ -38,7 +38,7 @@ class ObjectReads:
     def is_plain_object(self, value: Any) -> bool:
         """Tell whether the attributes of an instance are found as those of most are."""
         cls = type(value)
-        is_of_python = bool(cls.__flags__ & (1 << 9)) or cls is types.SimpleNamespace
+        is_of_python = bool(cls.__flags__ & OF_PYTHON) or cls is types.SimpleNamespace
         return is_of_python and cls.__getattribute__ in _GETTERS and type(cls) in _METACLASSES
 
     def _member(self, cls: type, name: str, path: str) -> Any:
@@ -61,6 +61,9 @@ class ObjectReads:
         if isinstance(found, property) and type(found) is property and isinstance(found.fget, types.FunctionType):
             self.note(attribute, found, "fget", found.fget, path)
             return self.function(found.fget, path)(instance)
+        if type(found).__flags__ & OF_PYTHON and not isinstance(found, type):
+            self._member(type(found), "__get__", path)  # it may become a descriptor
+            self._member(type(found), "__set__", path)
         if member(type(found), "__get__") is not ABSENT and not isinstance(found, type):
             raise self.refuse(f"{path} is a {type(found).__name__}, which computes it: pass it as an argument")
         return ABSENT
@@ -144,7 +147,7 @@ class ObjectReads:
         if type(cls) not in _METACLASSES:
             raise self.refuse(f"{path} may be computed by the class of {cls.__name__}: pass it as an argument")
         self.note(class_of, cls, None, type(cls), f"type({shadow.__path__})")
-        if name in ("__name__", "__qualname__", "__doc__"):
+        if name in ("__name__", "__qualname__"):
             return self.value(getattr(cls, name), attribute, cls, name, path)
         if isinstance(cls, enum.EnumMeta) and name in cls.__members__:
             return self.value(getattr(cls, name), attribute, cls, name, path)
@@ -178,7 +181,7 @@ class ObjectReads:
 
     def attribute_of_function(self, function: Any, name: str, path: str) -> Any:
         """Return what stands for an attribute of a user's function."""
-        if name in ("__name__", "__qualname__", "__doc__"):
+        if name in ("__name__", "__qualname__"):
             return self.value(getattr(function, name), attribute, function, name, path)
         if not may_be_read(name):
             raise self.refuse(f"it reads {path}")
@@ -193,7 +196,7 @@ class ObjectReads:
     def member_of(self, module: types.ModuleType, name: str, path: str) -> Any:
         """Return what stands for a member of a module."""
         if not is_known(module):
-            raise self.refuse(f"{path} is not known to be free of effects")
+            raise self.refuse(changing_reason(module, path) or f"{path} is not known to be free of effects")
         try:
             value = getattr(module, name)
         except AttributeError:
@@ -202,5 +205,5 @@ class ObjectReads:
             self.note(module_member, module, name, ABSENT, path)
             raise
         if type(value) in MODULE_TYPES and not is_known(value):
-            raise self.refuse(f"{path} is not known to be free of effects")
+            raise self.refuse(changing_reason(value, path) or f"{path} is not known to be free of effects")
         return self.value(value, attribute, module, name, path)

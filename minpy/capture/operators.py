@@ -9,7 +9,7 @@ import numpy
 
 from minpy.capture import library
 from minpy.capture.facts import Fact, fact_of, large
-from minpy.capture.noting import made, operand, value_of
+from minpy.capture.noting import front_of, made, operand, value_of
 from minpy.capture.proxy import ArrayProxy
 from minpy.capture.recorder import Recorder
 from minpy.capture.scalars import pinned
@@ -31,12 +31,12 @@ def call_operator(
     """
     inputs, attributes = pinned(list(inputs)), pinned(attributes)
     recorder: Recorder = next(value.recorder for value in inputs if isinstance(value, Traced))
-    if not operator.builtin:
+    if not operator.builtin and recorder.facts_of_user is None:
         raise recorder.refuse(f"it calls {operator.__name__}, an operator of a user")
-    if operator.random or operator.auxiliary or operator.uses_training:
-        found = library.with_states(recorder, operator)
-        if found is not None:
-            return found(*inputs, **attributes)
+    found = library.with_states(recorder, operator)
+    if found is not None:
+        return found(*inputs, **attributes)
+    if not recorder.draws and (operator.random or operator.auxiliary or operator.uses_training):
         raise recorder.refuse(f"it calls {operator.__name__}, which draws numbers, has states, or acts as in training")
     values = [value if value is None else operand(recorder, value) for value in inputs]
     while values[-1] is None:  # optional inputs that are not given are no inputs of a node
@@ -44,13 +44,19 @@ def call_operator(
     arrays = [value for value in values if isinstance(value, Traced)]
     if operator.keeps_dtype and not as_ndarrays and any(array.dtype.kind in "biu" or array.scalar for array in arrays):
         raise recorder.refuse(f"it calls {operator.__name__} on arrays of integers")
-    facts = _facts(operator, values, attributes)
-    node = recorder.node(operator, [value_of(recorder, value) for value in values], attributes)
-    answers = tuple(made(recorder, node, fact, index) for index, fact in enumerate(facts))
-    if operator.may_alias and not as_ndarrays:
+    inputs = [value_of(recorder, value) for value in values]
+    if operator.builtin:
+        facts = _facts(operator, values, attributes)
+        node = recorder.node(operator, inputs, attributes)
+    else:
+        node = recorder.node(operator, inputs, attributes)
+        facts = _facts_of_user(recorder, node, values)
+    front = None if as_ndarrays else front_of(arrays)
+    answers = tuple(made(recorder, node, fact, index, front) for index, fact in enumerate(facts))
+    if operator.builtin and operator.may_alias and not as_ndarrays:
         numbers = iter(range(len(arrays)))
         slots = tuple(Slot(next(numbers)) if isinstance(value, Traced) else value for value in values)
-        answers = viewed(recorder, operator, (slots, attributes), arrays, answers)
+        answers = viewed(recorder, operator, (slots, attributes), arrays, answers, [0] * len(answers))
     return dispatch.visible(operator, answers, attributes) if len(answers) > 1 else answers[0]
 
 
@@ -58,13 +64,17 @@ def _facts(operator: Any, values: Sequence[Any], attributes: dict[str, Any]) -> 
     """Return the facts of an operator's outputs: by its rule for shapes, if all have one float dtype; or by a run."""
     arrays = [value for value in values if isinstance(value, Traced)]
     dtypes = {array.dtype for array in arrays}
-    if operator.shape_inference is not None and operator.type_inference is None and len(dtypes) == 1:
+    is_product = getattr(operator.forward, "signature", None) is not None and isinstance(operator.forward, numpy.ufunc)
+    has_rule = operator.shape_inference is not None and operator.type_inference is None
+    if has_rule and not is_product and len(dtypes) == 1:
         (dtype,) = dtypes
         shapes = [numpy.shape(value) for value in values]
         outputs = len(operator.output_names(attributes))
         _, found = operator.shape_inference(shapes, [None] * outputs, **attributes)
         if dtype.kind == "f" and complete(found) and operator.visible_outputs is None:
             return [Fact(tuple(shape), dtype, False) for shape in found]
+    if operator.uses_training and attributes.get("training") is None:
+        attributes = {**attributes, "training": False}
     with numpy.errstate(all="ignore"):
         samples = [large(value) if isinstance(value, Traced) else value for value in values]
         try:
@@ -79,6 +89,24 @@ def _regular(sample: Any) -> Any:
     if not isinstance(sample, numpy.ndarray) or sample.ndim < 2 or sample.shape[-1] != sample.shape[-2]:
         return sample
     return sample + sample.shape[-1] * numpy.eye(sample.shape[-1], dtype=sample.dtype)
+
+
+def _facts_of_user(recorder: Recorder, node: Any, values: Sequence[Any]) -> list[Fact]:
+    """Return the facts of the outputs of a user's operator, which is not run for them.
+
+    Raises
+    ------
+    CaptureRefused
+        If they are not known without.
+    """
+    operator = node.operator
+    known = [(value.shape, value.dtype) if isinstance(value, Traced) else fact_of(value)[:2] for value in values]
+    facts = recorder.facts_of_user(node, known)
+    if facts is None:
+        raise recorder.refuse(
+            f"it calls {operator.__name__}, an operator of a user: what it gives is not known without a call"
+        )
+    return [fact._replace(scalar=False) for fact in facts]
 
 
 dispatch.register_tracer(ArrayProxy, call_operator, "a stand-in of the tracer")

@@ -5,6 +5,8 @@ NumPy's protocols lead here, and from here to `noting`, `storing` and, for funct
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,11 +14,14 @@ import numpy
 
 from minpy.capture import library, steps
 from minpy.capture.facts import Fact
+from minpy.capture.fronts import fronted
 from minpy.capture.noting import call_function, elementwise, require_order, steps_of
 from minpy.capture.scalars import ScalarProxy, met, pinned
 from minpy.capture.storage import as_dtype, getitem, replayed, require_writable, setitem, store, store_all
 from minpy.capture.ufuncs import add_at, call_ufunc, is_default, masked
-from minpy.capture.values import Traced, latched
+from minpy.capture.values import Traced, ViewStep, latched
+from minpy.core.array import FRONT_ENDS
+from minpy.ops.registry import OPERATORS
 
 __all__ = ["ArrayProxy"]
 
@@ -104,6 +109,7 @@ class ArrayProxy(numpy.lib.mixins.NDArrayOperatorsMixin, Traced):
     # -- NumPy's protocols -----------------------------------------------------------------------------------------
 
     @latched
+    @fronted
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         if any(isinstance(value, ScalarProxy) for value in inputs):
             inputs = met(ufunc if method == "__call__" else None, inputs)
@@ -118,20 +124,31 @@ class ArrayProxy(numpy.lib.mixins.NDArrayOperatorsMixin, Traced):
         return result if out is None else store_all(self.recorder, out, result)
 
     @latched
+    @fronted
     def __array_function__(self, function: Any, types: Any, arguments: Any, keywords: Any) -> Any:
+        if function is numpy.nan_to_num and keywords.get("copy") is False and isinstance(arguments[0], Traced):
+            rest = {key: value for key, value in keywords.items() if key != "copy"}
+            return store_all(self.recorder, arguments[0], call_function(self.recorder, function, arguments, rest))
         if function is numpy.where and len(arguments) == 3 and not keywords:
             arguments = (arguments[0], *met(numpy.maximum, arguments[1:]))
         return call_function(self.recorder, function, pinned(arguments), pinned(keywords))
 
     @latched
+    @fronted
     def _call(self, function: Any, *arguments: Any, **keywords: Any) -> Any:
         return call_function(self.recorder, function, (self, *pinned(arguments)), pinned(keywords))
 
     # -- indexing --------------------------------------------------------------------------------------------------
 
     @latched
+    @fronted
     def __getitem__(self, index: Any) -> Any:
-        return getitem(self, pinned(index))
+        index = pinned(index)
+        if self.front is not None:  # of our arrays, an element is a view without axes
+            parts = index if isinstance(index, tuple) else (index,)
+            if all(part is None or isinstance(part, (int, numpy.integer, slice)) for part in parts):
+                index = (*parts, Ellipsis)
+        return getitem(self, index)
 
     @latched
     def __setitem__(self, index: Any, value: Any) -> None:
@@ -140,6 +157,7 @@ class ArrayProxy(numpy.lib.mixins.NDArrayOperatorsMixin, Traced):
     # -- methods ---------------------------------------------------------------------------------------------------
 
     @latched
+    @fronted
     def __pow__(self, exponent: Any) -> Any:
         if type(exponent) in (int, float):
             fast = _FAST_POWERS.get(exponent) if self.dtype.kind == "f" and not self.scalar and self.shape else None
@@ -162,6 +180,7 @@ class ArrayProxy(numpy.lib.mixins.NDArrayOperatorsMixin, Traced):
         return self._call(numpy.transpose, axes[0] if len(axes) == 1 else axes or None)
 
     @latched
+    @fronted
     def flatten(self, order: str = "C") -> Any:
         """Return a copy with one axis."""
         require_order(self.recorder, "flatten", order)
@@ -176,6 +195,7 @@ class ArrayProxy(numpy.lib.mixins.NDArrayOperatorsMixin, Traced):
         return self._call(numpy.copy, order=order)
 
     @latched
+    @fronted
     def astype(
         self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
     ) -> Any:
@@ -206,22 +226,73 @@ class ArrayProxy(numpy.lib.mixins.NDArrayOperatorsMixin, Traced):
         require_writable(self)
         store(self, self._call(numpy.sort, axis=axis, **keywords))
 
+    @latched
+    def partition(self, kth: Any, axis: int = -1, **keywords: Any) -> None:
+        """Put the elements on both sides of one of them, in place."""
+        require_writable(self)
+        store(self, self._call(numpy.partition, kth, axis=axis, **keywords))
+
+    def put(self, indices: Any, values: Any, mode: str = "raise") -> None:
+        """Store values at positions of the array as if it had one axis."""
+        self._call(numpy.put, indices, values, mode=mode)
+
+    def conj(self) -> Any:
+        """Return the complex conjugate: of real numbers the array itself."""
+        return numpy.conjugate(self) if self.dtype.kind == "c" else self
+
+    conjugate = conj
+
     def __getattr__(self, name: str) -> Any:
+        if name == "grad" and not self.chain and id(self.storage) in self.recorder.gradients:
+            return self.recorder.gradients[id(self.storage)]()
+        if self.front is not None and not name.startswith("_"):
+            found = self._of_front(name)
+            if found is not None:
+                return found
         if name in METHODS:
             function = METHODS[name]
+            if isinstance(function, numpy.ufunc):
+                return lambda *arguments, **keywords: function(self, *arguments, **keywords)
             return lambda *arguments, **keywords: self._call(function, *arguments, **keywords)
         if name in ("real", "imag"):
             return self._call(getattr(numpy, name))
         if name.startswith("_"):
             raise AttributeError(name)
-        found = None if self.recorder.front is None else library.member_of_array(self, name)
+        found = None if self.front is None else library.member_of_array(self, name)
         if found is not None:
             return found
-        raise self.recorder.refuse(f"an array's attribute {name!r} is not traced")
+        remedy = ": x.reshape(-1) is" if name == "flat" else ""
+        raise self.recorder.refuse(f"an array's attribute {name!r} is not traced{remedy}")
+
+    def _of_front(self, name: str) -> Any:
+        """Return a method that arrays of `minpy.np` have and NumPy's have not; None for others."""
+        if name in ("context", "ctx", "device", "stype"):
+            return inspect.getattr_static(self.front, name).fget(self)
+        if name == "as_np_ndarray":
+            return lambda: self
+        if name in ("as_in_context", "as_in_ctx", "to_device"):
+            return lambda context: self.on(context, self)
+        if name == "detach":
+            return lambda: self.kept(OPERATORS["BlockGrad"](self))
+        if name in METHODS or hasattr(numpy.ndarray, name) or name not in OPERATORS:
+            return None
+        return functools.partial(OPERATORS[name], self)
+
+    def on(self, context: Any, proxy: Any) -> Any:
+        """Return a proxy of this array, if the array is on a device; else refuse."""
+        if context != inspect.getattr_static(FRONT_ENDS["mxnet"], "context").fget(self):
+            raise self.recorder.refuse(f"it moves an array to {context}")
+        return proxy
+
+    def kept(self, answer: Any) -> Any:
+        """Return an answer that lies in this array's memory as one that cannot be written to."""
+        step = ViewStep(None, (), {}, 0, answer.fact, None)
+        chain = (*self.chain, step)
+        return type(self)(self.recorder, answer.value, answer.fact, self.storage, answer.known, chain, self.front)
 
 
 _METHOD_NAMES = (
-    "all any argmax argmin argsort clip conj conjugate cumprod cumsum diagonal dot max mean min prod ptp ravel "
+    "all any argmax argmin argsort clip cumprod cumsum diagonal dot max mean min prod ptp ravel "
     "repeat round searchsorted squeeze std sum swapaxes take trace var nonzero compress"
 )
 # Those that mean what the function of the same name does.

@@ -173,6 +173,10 @@ class Reads:
             self._arrays[where] = ArrayRead(node, fetch, container, key, kind_of(value), name, place)
         return Value(self._arrays[where].node)
 
+    def forget_arrays(self) -> None:
+        """Keep what must stay what it is only."""
+        self._arrays.clear()
+
     @property
     def nodes(self) -> list[Node]:
         """The variables of the captured arrays."""

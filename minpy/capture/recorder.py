@@ -5,7 +5,7 @@ from __future__ import annotations
 import dis
 import sys
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -72,8 +72,9 @@ class Recorder:
         Whether arguments may be written to; whether operators may draw numbers, have states and act as in training.
     written : list of Storage
         What was written to.
-    front : type or None
-        The class of ours that arrays with NumPy's semantics have; None: they may be NumPy's own.
+    facts_of_user : callable or None
+        Gives what the outputs of a user's operator are, for a node and the shapes and dtypes of its inputs; without,
+        users' operators are not called.
     paused : bool
         Whether what is computed now has no gradient.
     capture : Capture or None
@@ -82,6 +83,10 @@ class Recorder:
         Whether the function runs as it is written where a step fails, so that it may catch the error.
     failed : bool
         Whether something was refused.
+    gradients : dict of int to callable
+        What gives the proxy of the gradient of an array that was read, by the id of its storage.
+    mapped : set of int
+        The ids of the storages that are files in memory.
     ended : bool
         Whether the capture is over: nothing can be noted any more.
     """
@@ -101,9 +106,11 @@ class Recorder:
         self.codes: set[types.CodeType] = set()
         self.writes = self.draws = self.ended = self.failed = self.falls_back = False
         self.written: list[Any] = []
-        self.front: Any = None
+        self.facts_of_user: Any = None
         self.paused = False
         self.capture: Any = None
+        self.gradients: dict[int, Callable[[], Any]] = {}
+        self.mapped: set[int] = set()
 
     def require_going_on(self) -> None:
         """Raise an error where something is done to a proxy after its capture.
@@ -136,17 +143,11 @@ class Recorder:
         return None
 
     def node(
-        self,
-        operator: Any,
-        inputs: Sequence[Value],
-        attributes: Mapping[str, Any] | None = None,
-        kind: str = "call",
-        name: str | None = None,
-        called: str | None = None,
+        self, operator: Any, inputs: Sequence[Value], attributes: Mapping[str, Any] | None = None, kind: str = "call"
     ) -> Node:
         """Return a node of the graph, the one that is there already if it computes the same."""
         self.require_going_on()
-        made = self.builder.node(operator, inputs, attributes or {}, name or self.title, called)
+        made = self.builder.node(operator, inputs, attributes or {}, self.title)
         if made not in self.places:
             self.nodes.append(made)
             self.places[made] = self.place()

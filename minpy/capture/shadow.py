@@ -17,13 +17,15 @@ from typing import Any
 
 import numpy
 
-from minpy.capture import containers, library
+from minpy.capture import containers, library, ours
 from minpy.capture.allowed import (
     EXCEPTIONS,
     LIBRARIES,
     MODULE_TYPES,
     MODULES,
+    OF_PYTHON,
     SAFE,
+    changing_reason,
     is_known,
     is_numpy,
     is_safe_exception,
@@ -45,7 +47,7 @@ from minpy.capture.objects import ObjectReads
 from minpy.capture.places import CaptureRefused, SourceLocation
 from minpy.capture.reads import Reads, attribute, item, keys, missing
 from minpy.capture.recorder import Recorder
-from minpy.capture.scalars import MATH, ScalarProxy, Scalars, call_math, is_dynamic
+from minpy.capture.scalars import MATH, ScalarProxy, Scalars, call_math, is_dynamic, pinned
 from minpy.capture.shadow_builtins import SHADOWED, may_be_read
 from minpy.capture.sources import ABSENT, contents, is_constant, module_member
 from minpy.capture.values import Traced
@@ -56,8 +58,6 @@ from minpy.core.switches import SwitchScope
 
 __all__ = ["ShadowFunctions"]
 
-# The flag of classes that were made by a class statement.
-_OF_PYTHON = 1 << 9
 _COROUTINES = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 _REMEDY = "changes of which are not noticed: pass what it needs as an argument"
 
@@ -323,6 +323,8 @@ class ShadowFunctions(ObjectReads):
         self, name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0
     ) -> Any:
         """Answer `import` inside a function: modules that are known, and there already."""
+        if type(fromlist) is list and name.split(".")[0] in LIBRARIES:  # C code that is called imports so
+            return builtins.__import__(name, {}, {}, fromlist)
         module = sys.modules.get(name)
         if level or type(module) not in MODULE_TYPES or not is_known(module):
             raise self.refuse(f"it imports {name}")
@@ -377,19 +379,25 @@ class ShadowFunctions(ObjectReads):
     def _array(self, value: Any, fetch: Any, container: Any, key: Any, name: str) -> Any:
         raw = raw_of(value)
         known = (numpy.ndarray, FRONT_ENDS["mxnet"], FRONT_ENDS["numpy"])
-        plain = getattr(type(value), "_plain_class", type(value))  # that of arrays on other devices is another
-        if raw.dtype.kind not in "biufc" or plain not in known or (raw is not value and self.array is None):
+        cls = getattr(type(value), "_plain_class", type(value))  # that of arrays on other devices is another
+        if raw.dtype.kind not in "biufc" or cls not in known or (raw is not value and self.array is None):
             raise self.refuse(f"{name} is an array of type {type(value).__name__} and dtype {raw.dtype}")
         place = self.recorder.place() or self._place
         found = self.captures.array(fetch, container, key, value, self.part, name, place)
         before = self.proxies.get(id(value))
         if before is not None:
             return before[1]
-        front = FRONT_ENDS["numpy"] if plain is FRONT_ENDS["numpy"] else None
+        front = FRONT_ENDS["numpy"] if cls is FRONT_ENDS["numpy"] else None
         array = self.recorder.stand_in.given(self.recorder, found, raw.shape, raw.dtype, front)
-        proxy = self.array(array) if plain is FRONT_ENDS["mxnet"] else array
+        if raw is not value:
+            self.recorder.gradients[id(array.storage)] = functools.partial(self._gradient, value, name)
+        proxy = self.array(array) if cls is FRONT_ENDS["mxnet"] else array
         self.proxies[id(value)] = value, proxy
         return proxy
+
+    def _gradient(self, array: Any, name: str) -> Any:
+        """Return what stands for the gradient that is attached to an array that was read."""
+        return self.value(array.grad, attribute, array, "grad", f"{name}.grad")
 
     def shadow_of(self, value: Any, name: str) -> Any:
         """Return what stands for a value: always the same for the same object."""
@@ -424,13 +432,13 @@ class ShadowFunctions(ObjectReads):
             return self._partial(value, name)
         if isinstance(value, type):
             return self._class(value, name)
-        if callable(value) and not kind.__flags__ & _OF_PYTHON:  # no code of a user's tells its hash
+        if callable(value) and not kind.__flags__ & OF_PYTHON:  # no code of a user's tells its hash
             if value in SHADOWED:
                 return self._builtin(value, name)
             if value in MATH:
                 return functools.partial(call_math, value)
             if value in CREATION:
-                return functools.partial(CREATION[value], self.recorder, value)
+                return functools.partial(_create, CREATION[value], self.recorder, value)
             if value in SAFE or value in FUNCTION_HANDLERS or containers.is_getter(value):
                 return value
         if kind is numpy.ufunc:
@@ -440,7 +448,9 @@ class ShadowFunctions(ObjectReads):
             return value
         if containers.is_plain_enum(value):
             return value
-        return ObjectProxy(self, value, name) if self._is_readable(value) else self._opaque(value, name)
+        if self._is_readable(value) and changing_reason(value, name) is None:
+            return ObjectProxy(self, value, name)
+        return self._opaque(value, name)
 
     def _is_readable(self, value: Any) -> bool:
         is_built_in = isinstance(
@@ -452,7 +462,12 @@ class ShadowFunctions(ObjectReads):
         """Return what stands for what nothing is known of."""
         proxy = OpaqueProxy(self, value, name)
         cls = type(value)
-        if is_numpy(value) or cls in (types.BuiltinFunctionType, type) or isinstance(value, (types.FunctionType, type)):
+        reason = changing_reason(value, name)
+        if reason is not None:
+            pass
+        elif (
+            is_numpy(value) or cls in (types.BuiltinFunctionType, type) or isinstance(value, (types.FunctionType, type))
+        ):
             reason = f"{name} is not known to be free of effects"
         else:
             module = "" if cls.__module__ == "builtins" else f"{cls.__module__}."
@@ -477,20 +492,16 @@ class ShadowFunctions(ObjectReads):
         if containers.is_plain_namedtuple(value):
             return value
         top = value.__module__.split(".")[0]
-        if top in LIBRARIES or not value.__flags__ & _OF_PYTHON:
+        if top in LIBRARIES or not value.__flags__ & OF_PYTHON:
             return self._opaque(value, name)
         return ClassProxy(self, value, name)
-
-    def known_function(self, value: Any, name: str) -> Any:
-        """Return what stands for a function of NumPy's."""
-        return value if isinstance(value, numpy.ufunc) else self._callable(value, name)
 
     def _callable(self, value: Any, name: str) -> Any:
         found = library.stand_in(self, value, name)
         if found is not None:
             return found
         if value in CREATION:
-            return functools.partial(CREATION[value], self.recorder, value)
+            return functools.partial(_create, CREATION[value], self.recorder, value)
         if value in FUNCTION_HANDLERS or value in SAFE:
             return value
         if type(value) is types.MethodType:
@@ -499,6 +510,10 @@ class ShadowFunctions(ObjectReads):
             self.note(attribute, value, "__func__", value.__func__, name)
             return types.MethodType(self.function(value.__func__, name), self.shadow_of(value.__self__, name))
         module = str(getattr(value, "__module__", None))
+        if module.startswith("minpy."):
+            found = ours.stands_for(self, value, module)
+            if found is not None:
+                return found
         if module.split(".")[0] in LIBRARIES:
             return self._opaque(value, f"{name} ({module}.{value.__name__})")
         return self.function(value, name)
@@ -511,16 +526,16 @@ class ShadowFunctions(ObjectReads):
         return functools.partial(function, *arguments, **named)
 
     def _operator(self, operator: Any, name: str) -> Any:
-        is_plain = isinstance(operator, Operator) and not (
-            operator.random or operator.auxiliary or operator.uses_training
-        )
-        if isinstance(operator, Operator) and operator.builtin and (is_plain or self.recorder.draws):
+        found = None if self.capture is None else library.with_states(self.recorder, operator)
+        if found is not None:
+            return found
+        is_plain = not (operator.random or operator.auxiliary or operator.uses_training)
+        if operator.builtin and (is_plain or self.recorder.draws):
             return operator
-        found = None if self.capture is None else library.stand_in(self, Operator, name)
-        if found is not None:  # a node of its own, with the operator's own gradient
-            return functools.partial(found, operator)
         if operator.builtin:
             raise self.refuse(f"{name} draws numbers, has states, or acts as in training")
+        if self.recorder.facts_of_user is not None and not operator.is_method and operator.visible_outputs is None:
+            return operator  # a node: its rules are its own
         if operator.kind != "numpy" or operator.is_method or operator.visible_outputs is not None:
             raise self.refuse(f"{name} is an operator of a user that is not followed")
         inner = self.function(operator.forward, name)
@@ -535,6 +550,11 @@ class ShadowFunctions(ObjectReads):
         if isinstance(value, ForeignProxy):
             return type(value.__owner__)
         return containers.KINDS.get(type(value), type(value))
+
+
+def _create(handler: Any, recorder: Recorder, function: Any, *arguments: Any, **keywords: Any) -> Any:
+    """Call a function of NumPy that makes arrays: of numbers that change, of what they are."""
+    return handler(recorder, function, *pinned(arguments), **pinned(keywords))
 
 
 def _codes_of(code: types.CodeType) -> Iterator[types.CodeType]:

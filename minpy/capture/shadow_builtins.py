@@ -19,7 +19,7 @@ from minpy.core.array import FRONT_ENDS
 __all__ = ["SHADOWED", "array_class", "may_be_read"]
 
 # Names between double underscores that may be read of anything.
-_HARMLESS = {"__call__", "__doc__", "__name__", "__qualname__"}
+_HARMLESS = {"__call__", "__name__", "__qualname__"}
 # What leads from a function, a generator or an error to the frames that run.
 _FRAMES = {
     "cr_frame",
@@ -47,8 +47,10 @@ def array_class(value: Any) -> Any:
     """Return the class of what an array's proxy stands for; None for other values."""
     if isinstance(value, NDArrayProxy):
         return FRONT_ENDS["mxnet"]
+    if isinstance(value, Traced) and id(value.storage) in value.recorder.mapped and not value.scalar:
+        return numpy.memmap
     if isinstance(value, Traced):
-        return value.front or value.recorder.front or (value.dtype.type if value.scalar else numpy.ndarray)
+        return value.front or (value.dtype.type if value.scalar else numpy.ndarray)
     return type(value.value) if isinstance(value, ScalarProxy) else None
 
 
@@ -59,10 +61,22 @@ def _isinstance(shadow: Any, value: Any, classes: Any) -> bool:
         return _issubclass_noted(shadow, cls, classes)
     if isinstance(value, ForeignProxy):
         owner = value.__owner__
+        _require_plain(shadow, classes)
         answer = isinstance(owner, classes)
         shadow.note(is_instance, owner, _hashable(shadow, classes), answer, f"isinstance({value.__path__}, ...)")
         return answer
     return _issubclass_noted(shadow, shadow.class_of(value), classes)
+
+
+def _require_plain(shadow: Any, classes: Any) -> tuple[Any, ...]:
+    """Return the classes that are asked for; refuse those that answer by code of a user's."""
+    several = classes if isinstance(classes, tuple) else (classes,)
+    for cls in several:
+        if isinstance(cls, tuple):
+            _require_plain(shadow, cls)
+        elif type(cls).__module__ not in ("abc", "builtins", "enum", "types", "typing"):
+            raise shadow.refuse(f"{getattr(cls, '__name__', cls)} tells by itself what is an instance of it")
+    return several
 
 
 def _hashable(shadow: Any, classes: Any) -> Any:
@@ -74,8 +88,8 @@ def _hashable(shadow: Any, classes: Any) -> Any:
 
 
 def _issubclass_noted(shadow: Any, cls: type, classes: Any) -> bool:
+    several = _require_plain(shadow, classes)
     answer = issubclass(cls, classes)
-    several = classes if isinstance(classes, tuple) else (classes,)
     if any(type(one) is not type for one in several):  # others can be registered as their subclasses
         shadow.note(is_subclass, cls, _hashable(shadow, classes), answer, f"issubclass({cls.__name__}, ...)")
     return answer

@@ -135,6 +135,8 @@ def _put_back(base: Any, step: ViewStep, part: Any) -> Any:
         return steps_of(recorder, with_item, (base, index, part), {}, "call", fact=fact)
     if step.function in (numpy.real, numpy.imag):
         if base.dtype.kind != "c":
+            if step.function is numpy.imag:
+                raise recorder.refuse("it stores into the imaginary part of real numbers, which is read-only")
             return part
         return steps_of(recorder, with_component, (base, part, step.function is numpy.real), {}, "call", fact=fact)
     sample = numpy.empty(base.shape, numpy.int8)

@@ -39,8 +39,15 @@ def note_order(arrays: Sequence[Traced], answers: Sequence[Traced]) -> None:
             answer.storage.contiguous = found
 
 
-def viewed(recorder: Recorder, function: Any, template: Any, arrays: Sequence[Traced], answer: Any) -> Any:
-    """Return an answer of a call, or several in a tuple or list, as views of the first array.
+def viewed(
+    recorder: Recorder,
+    function: Any,
+    template: Any,
+    arrays: Sequence[Traced],
+    answer: Any,
+    owners: Sequence[int | None],
+) -> Any:
+    """Return an answer of a call, or several in a tuple or list, as views of what they are views of.
 
     Parameters
     ----------
@@ -51,25 +58,29 @@ def viewed(recorder: Recorder, function: Any, template: Any, arrays: Sequence[Tr
     arrays : sequence of Traced
     answer : Traced, or tuple or list of Traced
         What it gives: each in a storage of its own, so far.
+    owners : sequence of int or None
+        Of each, the position of the array that it may be a view of.
     """
-    base = arrays[0]
-    frozen = [recorder.stand_in(recorder, one.value, one.fact, None, one.known) for one in arrays[1:]]
-    positional, keywords = steps.fill(template, [steps.Slot(0), *frozen])
     is_certain = function in _CERTAIN or getattr(function, "is_view_of_any", False)
 
-    def view(one: Any, index: int) -> Any:
-        if not isinstance(one, Traced) or one.scalar or base.scalar:
+    def view(one: Any, index: int, owner: int | None) -> Any:
+        if owner is None or not isinstance(one, Traced) or one.scalar or arrays[owner].scalar:
             return one
+        base = arrays[owner]
+        fixed = [recorder.stand_in(recorder, each.value, each.fact, None, each.known) for each in arrays]
+        positional, keywords = steps.fill(template, [*fixed[:owner], steps.Slot(0), *fixed[owner + 1 :]])
         step = ViewStep(function, positional, keywords, index, one.fact, is_certain)
         storage = base.storage
         if isinstance(function, Operator) and not recorder.writes:  # nothing will be written to: no need to run it
             step = step._replace(is_certain=None)
         elif not is_certain:
-            where = _kinds_of_memory(base, step)
+            where, is_writable = _kinds_of_memory(base, step)
             if all(where):
                 step = step._replace(is_certain=True)
             elif not any(where):
-                return one
+                if is_writable:
+                    return one
+                step = step._replace(is_certain=None)
             elif storage.contiguous is not None:
                 one.storage.assumed |= storage.contiguous
                 storage.assumed |= storage.contiguous
@@ -78,8 +89,8 @@ def viewed(recorder: Recorder, function: Any, template: Any, arrays: Sequence[Tr
         return recorder.stand_in(recorder, one.value, one.fact, storage, one.known, (*base.chain, step), base.front)
 
     if isinstance(answer, (tuple, list)):
-        return several(type(answer), [view(one, index) for index, one in enumerate(answer)])
-    return view(answer, 0)
+        return several(type(answer), [view(one, at, owners[at]) for at, one in enumerate(answer)])
+    return view(answer, 0, owners[0])
 
 
 def several(kind: Any, values: Sequence[Any]) -> Any:
@@ -87,8 +98,11 @@ def several(kind: Any, values: Sequence[Any]) -> Any:
     return kind(*values) if hasattr(kind, "_fields") else kind(values)
 
 
-def _kinds_of_memory(base: Traced, step: ViewStep) -> list[bool]:
-    """Tell whether a step gives a view if the storage lies in the order of C, with gaps, and in that of Fortran."""
+def _kinds_of_memory(base: Traced, step: ViewStep) -> tuple[list[bool], bool]:
+    """Tell whether a step gives a view if the storage lies in the order of C, with gaps, and in that of Fortran.
+
+    And whether NumPy lets what it gives be written to.
+    """
     shape, dtype = base.storage.fact.shape, base.storage.fact.dtype
     with_gaps = numpy.empty(tuple(length + 1 for length in shape), dtype)
     samples = (
@@ -103,7 +117,7 @@ def _kinds_of_memory(base: Traced, step: ViewStep) -> list[bool]:
             for one in (*base.chain, step):
                 part = called_on(one, part)
         found.append(numpy.may_share_memory(part, sample))
-    return found
+    return found, not isinstance(part, numpy.ndarray) or part.flags.writeable
 
 
 def called_on(step: ViewStep, sample: numpy.ndarray) -> Any:

@@ -16,6 +16,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy
 
+from minpy.core.extensions import extension
+from minpy.late import LateTable
+
 __all__ = [
     "FRONT_ENDS",
     "PLAIN_CLASSES",
@@ -127,7 +130,7 @@ def as_raw(value: Any) -> numpy.ndarray:
 PLAIN_CLASSES: set[type] = set()
 
 # 'numpy' and 'mxnet': the class that a function of that kind is given when its inputs are recorded.
-FRONT_ENDS: dict[str, type[Array]] = {}
+FRONT_ENDS: LateTable[type[Array]] = LateTable(["mxnet", "numpy"], lambda kind: extension(f"array of {kind}"))
 
 
 def register_front_end(kind: str, cls: type[Array]) -> None:

@@ -332,7 +332,7 @@ def call_on_arrays(operator: Any, inputs: Sequence[Any], attributes: dict[str, A
             scalars = scalars or isinstance(value, numpy.generic)
     if scalars and operator.builtin and like._keeps_dtype:  # MXNet's semantics: they take the dtype of the arrays
         raws = [value.item() if isinstance(value, numpy.generic) else value for value in raws]
-    if loose and operator.with_number is not None and like._keeps_dtype and like._data.dtype.kind in "iub":
+    if loose and like._keeps_dtype and like._data.dtype.kind in "iub" and operator.with_number is not None:
         other = _call_with_number(operator, inputs, raws)
         if other is not None:
             return other

@@ -220,8 +220,9 @@ class PropOperator(BaseOperator):
         in_data = self._arrays(data[:count])
         buffers = [*map(Buffer, out_shapes, out_types, repeat("output"), self.outputs)]
         requests = ["write"] * len(buffers)
+        kind = [bool(training), count, len(buffers), *shapes, *dtypes, *out_shapes, *out_types]
         results = self._run(
-            "forward", [bool(training), requests, [*in_data]], buffers, range(len(buffers)), in_data, data
+            "forward", [bool(training), requests, [*in_data]], kind, buffers, range(len(buffers)), in_data, data
         )
         return tuple(results) if len(results) != 1 else results[0]
 
@@ -231,34 +232,42 @@ class PropOperator(BaseOperator):
         """Return the gradients of the inputs at the positions `needed`, from one run of the operator's backward."""
         upstream = gradient if type(gradient) is tuple else (gradient,)
         count = len(self.arguments)
+        kind: list[Any] = [count, len(upstream)]
         outputs = answer if type(answer) is tuple else (answer,)
         if self._declares:
             in_data, out_data = self._declared(arguments[:count], answer)
             out_grad = self._arrays(upstream)
+            kind += map(_shape_and_dtype, (*out_grad, *in_data, *out_data))
         else:
-            arrays = self._arrays([*upstream, *arguments[:count], *outputs])
+            arrays = self._arrays([*upstream, *arguments[:count], *outputs], kind)
             first = len(upstream)
             out_grad, in_data, out_data = arrays[:first], arrays[first : first + count], arrays[first + count :]
         requests = ["null"] * count
         for index in needed:
             requests[index] = self.requests.get(index, "write")
+        kind += [*requests, *self._shapes, *self._dtypes, *map(_shape_and_dtype, self._auxiliary)]
         buffers = [*map(Buffer, self._shapes, self._dtypes, repeat("the gradient of"), self.arguments)]
         shown = in_data + out_data
         parts = self._run(
-            "backward", [requests, out_grad, [*in_data], [*out_data]], buffers, needed, shown, arguments[:count]
+            "backward", [requests, out_grad, [*in_data], [*out_data]], kind, buffers, needed, shown, arguments[:count]
         )
         if not state.recording:
             return parts
         traced = [value for value in (*upstream, *outputs, *arguments) if isinstance(value, Array)]
         return [first_order(f"Custom operator {self.__name__!r}", part, traced) for part in parts]
 
-    def _arrays(self, values: Sequence[Any]) -> list[Any]:
-        """Return arrays to show to a method: around the buffers themselves, which cannot be written through them."""
+    def _arrays(self, values: Sequence[Any], kind: list[Any] | None = None) -> list[Any]:
+        """Return arrays to show to a method: around the buffers themselves, which cannot be written through them.
+
+        Their shapes and dtypes are added to `kind`.
+        """
         arrays = []
         plain = self.context is CPU
         for value in values:
             view = (value if type(value) is numpy.ndarray else as_raw(value)).view()
             view.setflags(False)  # type: ignore[call-arg]  # write=False, in half the time
+            if kind is not None:
+                kind += view.shape, view.dtype
             if plain:
                 array = create(NDArray)
                 array._data = view
@@ -293,6 +302,7 @@ class PropOperator(BaseOperator):
         self,
         method: str,
         arguments: list[Any],
+        kind: Any,
         buffers: list[Buffer],
         wanted: Sequence[int],
         shown: list[Any],
@@ -301,18 +311,18 @@ class PropOperator(BaseOperator):
         """Run a method of the operator object, and return what it wrote into the buffers at the positions `wanted`.
 
         `arguments` are the method's but for the buffers and the auxiliary states, which follow, and belong to this
-        call. What it keeps of the buffers, and of the arrays `shown` to it, gets memory of its own afterwards.
+        call; `kind` is what captures depend on of them. What it keeps of the buffers, and of the arrays `shown` to it,
+        gets memory of its own afterwards.
         """
         op: Any = self.op
         outer, recording = (local.code, local.frame), state.recording
         try:
             state.recording = False
-            call, code = method_of(op, method)
-            if self.context is not CPU:  # `nd.array` has to look where it is called
-                code = None
+            arguments += [*buffers], [*self._auxiliary]
+            # On other devices `nd.array` has to look where it is called.
+            call, code = method_of(op, method, arguments, kind if self.context is CPU else None)
             if code is None and method == "backward":  # it may write to the gradients that it gets
                 arguments[1] = [array._like(array._data.copy()) for array in arguments[1]]
-            arguments += [*buffers], self._auxiliary
             if code is None:
                 before = [*map(sys.getrefcount, buffers)], [*map(sys.getrefcount, shown)]
             started = now()
@@ -325,6 +335,7 @@ class PropOperator(BaseOperator):
                 with self.context:
                     call(*arguments)
         except Exception as error:
+            _release(shown)  # the error's traceback refers to them, too: who else does cannot be told
             found = self._failed(method, given, error)
             if found is error:
                 raise
@@ -338,8 +349,8 @@ class PropOperator(BaseOperator):
             keeps = [*map(int.__ge__, map(sys.getrefcount, buffers), before[0])]
             kept_inputs = [*map(int.__ge__, map(sys.getrefcount, shown), before[1])]
             for index, is_kept in enumerate(kept_inputs):
-                if is_kept and type(shown[index]) is not Undeclared:
-                    shown[index]._data = shown[index]._data.copy()
+                if is_kept:
+                    _release(shown[index : index + 1])
         results = []
         for index in wanted:
             buffer = buffers[index]
@@ -396,6 +407,17 @@ class PropOperator(BaseOperator):
 
 # Of which gradients, by operator and argument, it has been said that they are not written.
 _UNWRITTEN: set[tuple[str, str]] = set()
+
+
+def _release(arrays: Sequence[Any]) -> None:
+    """Give arrays that a method was shown memory of their own."""
+    for array in arrays:
+        if type(array) is not Undeclared:
+            array._data = array._data.copy()
+
+
+def _shape_and_dtype(array: Any) -> Any:
+    return None if type(array) is Undeclared else (array._data.shape, array._data.dtype)
 
 
 def _default_type(value: Any) -> Any:

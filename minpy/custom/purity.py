@@ -1,370 +1,357 @@
-"""Is a custom operator's method plain arithmetic? Read from its source, against a list of what is known to be pure.
+"""Does a custom operator's method keep or change an array that it is shown? Its call is captured on proxies to tell.
 
-Only what is on the list passes: assignments to local names, arithmetic, `asnumpy`, NumPy functions that return new
-arrays (without an `out`), `nd.array`, and `self.assign` to the method's own outputs. Such a method can neither change
-an array in place nor keep one.
+A method that runs to its end on proxies has done nothing but compute: whatever acts outside, or could, ends a capture.
+So arrays may be lent to it, as long as all that it read is what it was.
 """
 
 from __future__ import annotations
 
-import ast
-import inspect
+import builtins
+import functools
 import weakref
-from collections.abc import Iterator
-from dataclasses import dataclass
-from types import CellType, CodeType, FunctionType, ModuleType
-from typing import Any
+from collections.abc import Callable, Sequence
+from types import BuiltinFunctionType, CellType, FunctionType, ModuleType
+from typing import Any, NoReturn
 
 import numpy
 
-__all__ = ["is_plain", "read_by"]
+from minpy.capture.foreign import ListProxy, ModuleProxy, ObjectProxy
+from minpy.capture.nd_proxy import NDArrayProxy, wrapped
+from minpy.capture.noting import as_array, operand
+from minpy.capture.places import CaptureRefused
+from minpy.capture.proxy import ArrayProxy
+from minpy.capture.reads import item, missing
+from minpy.capture.recorder import Recorder
+from minpy.capture.shadow import ShadowFunctions
+from minpy.capture.tracer import run_traced
+from minpy.capture.values import Traced
+from minpy.core.operator import Operator
+from minpy.core.switches import is_np_shape
+from minpy.custom.buffers import Buffer, Undeclared
+from minpy.graph.builder import GraphBuilder
+from minpy.graph.ir import variable
+from minpy.ndarray.creation import array as make_array
+from minpy.ops.registry import OPERATORS
 
-_MISSING = object()
-# Types of values that are used as they are. Exactly these: a class derived from one may do anything.
-_SCALARS = frozenset(kind for kind in numpy.sctypeDict.values() if issubclass(kind, (numpy.number, numpy.bool_)))
-_PLAIN = frozenset((int, float, complex, bool, str, type(None))) | _SCALARS
-_NOT_PLAIN = (
-    inspect.CO_VARARGS
-    | inspect.CO_VARKEYWORDS
-    | inspect.CO_GENERATOR
-    | inspect.CO_COROUTINE
-    | inspect.CO_ASYNC_GENERATOR
-)
+__all__ = ["MethodCapture", "capture_method", "find_member"]
 
-# How many arguments by position a function or method takes at most: those that follow may be an `out`.
-_FUNCTIONS: list[tuple[Any, int]] = [(abs, 1), (float, 1), (int, 1), (len, 1), (max, 2), (min, 2)]
-_FUNCTIONS += [
-    (getattr(numpy, name), count)
-    for count, names in {
-        1: "argmax argmin diff max mean min prod ravel squeeze std sum transpose zeros_like ones_like",
-        2: "dot expand_dims inner outer reshape matmul",
-        3: "where clip",
-    }.items()
-    for name in names.split()
-]
-_METHODS = {
-    "asnumpy": 0,
-    "astype": 1,
-    "copy": 0,
-    "dot": 1,
-    "max": 0,
-    "mean": 0,
-    "min": 0,
-    "ravel": 0,
-    "reshape": 1,
-    "sum": 0,
-}
-_ATTRIBUTES = {"T", "dtype", "ndim", "shape", "size"}
-_SAME = (
-    "co_name",
-    "co_kwonlyargcount",
-    "co_cellvars",
-    "co_firstlineno",
-    "co_code",
-    "co_consts",
-    "co_names",
-    "co_varnames",
-    "co_freevars",
-    "co_argcount",
-)
-_KEYWORDS = {"axis", "ddof", "dtype", "keepdims"}
-_EXPRESSIONS = (
-    ast.BinOp, ast.BoolOp, ast.Compare, ast.Constant, ast.IfExp, ast.List, ast.Slice, ast.Subscript, ast.Tuple,
-    ast.UnaryOp,
-)  # fmt: skip
+ABSENT = object()
+# More steps than these are a loop over rows, which copies slow down less than captures would.
+_LIMIT = 500
+_BUILTINS: Any = vars(builtins)
+# What looking for something raises that is not there any more: a name, the contents of a cell, a function's code.
+_GONE = "(KeyError, IndexError, ValueError, AttributeError, TypeError)"
+# What may be read, by its exact class: nothing can be hidden in it, and nobody can change it.
+_SCALAR_TYPES = frozenset(kind for kind in numpy.sctypeDict.values() if issubclass(kind, (numpy.number, numpy.bool_)))
+_CONSTANT_TYPES = frozenset((int, float, complex, bool, str, bytes, type(None), type(Ellipsis))) | _SCALAR_TYPES
+_CALLABLE_TYPES = frozenset((FunctionType, BuiltinFunctionType, type(numpy.max)))
 
 
-class _Impure(Exception):
-    """Something that is not on the list."""
+class MethodCapture:
+    """What a captured method read: as long as it is the same, the method does what the capture has seen.
+
+    What is read is found from the function and the object of each call, so that a capture is good for every instance,
+    and for functions that are made anew from the same code.
+
+    Attributes
+    ----------
+    is_valid : function
+        Tells of a method that has the captured one's code whether it finds what that one found. Its arguments are the
+        function, the dictionary of the object that it is bound to, and the classes of that in the order of look-up.
+    """
+
+    is_valid: Callable[[FunctionType, dict[str, Any], Sequence[type]], bool]
+
+    def __init__(self, op: Any, function: FunctionType, recorder: Recorder) -> None:
+        self._op, self._function, self._recorder = op, function, recorder
+        # Source for the functions' globals and cells, which are not held: they may refer to the functions.
+        self._places: dict[int, str] = {}
+        self._place(function, "function")
+        # Source of expressions that are true as long as what was read is the same, and the values in them.
+        self._checks: dict[str, None] = {}
+        self._values: dict[str, Any] = {"ABSENT": ABSENT, "find_member": find_member, "is_same": _is_same}
+        self._check(f"type(function.__globals__) is {self._name(dict)}")
+        self._check(f"function.__builtins__ is {self._name(_BUILTINS)}")
+        self._check(f"{self._name(is_np_shape)}() is {is_np_shape()}")
+
+    def close(self) -> None:
+        """Compile the checks, and forget the call that was captured."""
+        checks = " and ".join(self._checks)
+        source = f"def is_valid(function, own, classes):\n try: return {checks}\n except {_GONE}: return False"
+        exec(source, self._values)
+        self.is_valid = self._values.pop("is_valid")
+        del self._op, self._function, self._recorder
+
+    def _place(self, function: FunctionType, source: str) -> None:
+        self._places.setdefault(id(function.__globals__), f"{source}.__globals__")
+        for index, cell in enumerate(function.__closure__ or ()):
+            self._places.setdefault(id(cell), f"{source}.__closure__[{index}]")
+
+    def _name(self, value: Any) -> str:
+        """Return a name for a value in the source of checks."""
+        name = f"value_{id(value)}"
+        self._values[name] = value
+        return name
+
+    def _check(self, expression: str) -> None:
+        self._checks[expression] = None
+
+    def _check_value(self, expression: str, value: Any) -> None:
+        """Check that an expression gives a value again: that object, or a constant that is equal."""
+        if type(value) is FunctionType:  # held weakly: it may refer to the captured one
+            self._check(f"{expression} is {self._name(weakref.ref(value))}()")
+        elif type(value) in _CONSTANT_TYPES or type(value) is tuple:
+            self._check(f"((found := {expression}) is {self._name(value)} or is_same(found, {self._name(value)}))")
+        else:
+            self._check(f"{expression} is {self._name(value)}")
+
+    # -- what a capture notes, in the words of `Reads` -----------------------------------------------------------------
+
+    def note(self, _: str, fetch: Any, container: Any, key: Any, value: Any) -> None:
+        """Note a read; refuse one that could not be told again."""
+        if container is self._op:
+            self._note_attribute(key, value)
+        elif container is type(self._op):
+            self._note_member_of_class(key)
+        elif fetch in (item, missing) and type(container) is dict and id(container) in self._places:
+            scope = self._places[id(container)]
+            if fetch is item:
+                self._check_value(f"{scope}[{key!r}]", value)
+            else:
+                self._check(f"{key!r} not in {scope}")
+                self._check_value(f"{self._name(_BUILTINS)}[{key!r}]", _BUILTINS[key])
+                if key == "isinstance":
+                    self._check(f"classes[0] is {self._name(weakref.ref(type(self._op)))}()")
+        elif fetch is item and type(container) is tuple:
+            return  # a default: the function is compared with all of its own
+        elif isinstance(container, ModuleType):
+            self._note_member(container, key, value)
+        elif type(container) is CellType and id(container) in self._places:
+            self._check_value(f"{self._places[id(container)]}.cell_contents", value)
+        elif type(container) is FunctionType and key in ("__code__", "__defaults__"):
+            self._note_function(container)
+        else:
+            raise self._recorder.refuse(f"it reads a {type(container).__name__}")
+
+    def array(self, *_: Any) -> NoReturn:
+        """Refuse an array that a method finds outside: whether two of them are one is not compared."""
+        raise self._recorder.refuse("it reads an array that it was not given")
+
+    def _note_attribute(self, name: str, value: Any) -> None:
+        member = find_member(type(self._op).__mro__, name)
+        if name in vars(self._op) and member is ABSENT:
+            self._check_value(f"own[{name!r}]", value)
+            self._check(f"find_member(classes, {name!r}) is ABSENT")
+        elif name not in vars(self._op) and member is value:
+            self._note_member_of_class(name)
+        else:
+            raise self._recorder.refuse(f"self.{name} is computed")
+
+    def _note_member_of_class(self, name: str) -> None:
+        self._check(f"{name!r} not in own")
+        self._check_value(f"find_member(classes, {name!r})", find_member(type(self._op).__mro__, name))
+
+    def _note_member(self, module: ModuleType, name: str, value: Any) -> None:
+        kind: Any = type(module)
+        if kind.__getattribute__ is not ModuleType.__getattribute__ or name not in vars(module) or hasattr(kind, name):
+            raise self._recorder.refuse(f"{module.__name__}.{name} is computed")
+        self._check(f"type({self._name(module)}) is {self._name(kind)}")
+        self._check_value(f"{self._name(vars(module))}[{name!r}]", value)
+
+    def _note_function(self, function: FunctionType) -> None:
+        known_builtins = function.__builtins__ is _BUILTINS  # type: ignore[attr-defined]
+        if type(function.__globals__) is not dict or function.__kwdefaults__ or not known_builtins:
+            raise self._recorder.refuse(f"{function.__name__} has globals or defaults that are not compared")
+        if function is not self._function:
+            held = f"{self._name(weakref.ref(function))}()"
+            self._check(f"{held}.__code__ is {self._name(function.__code__)}")
+            self._check(f"{held}.__defaults__ is {self._name(function.__defaults__)}")
+            self._place(function, held)
 
 
-@dataclass(frozen=True, slots=True)
-class _Verdict:
-    """What was read off a function, and of what else that depends: its cells, globals, and members of modules."""
-
-    function: weakref.ref[FunctionType]
-    code: CodeType
-    parameters: tuple[str, ...]
-    # The attributes of `self` that it reads; None if it is not pure, and then the rest does not matter.
-    attributes: frozenset[str] | None
-    # (a namespace, a name, what was found under it), and (cell, contents).
-    names: tuple[tuple[dict[str, Any], str, Any], ...] = ()
-    cells: tuple[tuple[CellType, Any], ...] = ()
-    modules: tuple[tuple[ModuleType, type], ...] = ()
+def find_member(classes: Sequence[type], name: str) -> Any:
+    """Return what the first of some classes that has a name has under it, or ABSENT."""
+    for cls in classes:
+        if name in cls.__dict__:
+            return cls.__dict__[name]
+    return ABSENT
 
 
-# By the function's identity: what functions carry along themselves, `functools.wraps` copies to others.
-_verdicts: dict[int, _Verdict] = {}
+def _is_same(found: Any, expected: Any) -> bool:
+    """Compare constants by value, -0.0 and nan told apart."""
+    if type(found) is not type(expected):
+        return False
+    if type(found) is tuple:
+        return len(found) == len(expected) and all(map(_is_same, found, expected))
+    return type(found) in _CONSTANT_TYPES and repr(found) == repr(expected)
 
 
-def read_by(
-    function: FunctionType, parameters: tuple[str, ...], target: str, converters: tuple[Any, ...]
-) -> frozenset[str] | None:
-    """Tell whether a method is plain arithmetic now, whose only effect is to assign to its outputs.
+# -- a call on proxies -------------------------------------------------------------------------------------------------
+
+
+class LentProxy(ArrayProxy):
+    """Stands for an array that may come to share its memory: from then on nothing is written to that."""
+
+    __slots__ = ()
+
+    def share(self) -> Any:
+        """Return the array once more, in the same memory, which nothing may be written to any more."""
+        array = as_array(self.recorder, self) if self.scalar else self
+        array.memory.own = False
+        return array[...]
+
+    def asnumpy(self) -> Any:
+        """Return the array that an NDArray is made of."""
+        return self.share()
+
+
+class _UnreadProxy(LentProxy):
+    """Stands for an array of which a method may read shape and dtype."""
+
+    __slots__ = ()
+
+    def require_current(self) -> None:
+        raise self.recorder.refuse("it reads a buffer that is there to be written, or what is not declared")
+
+
+class _BufferProxy(NDArrayProxy):
+    """Stands for a buffer that a method fills."""
+
+    __slots__ = ("is_assigned",)
+
+    def __init__(self, inner: ArrayProxy) -> None:
+        super().__init__(inner)
+        self.is_assigned = False
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        refuse = self.inner.recorder.refuse
+        if self.is_assigned:
+            raise refuse("it writes to a buffer whose memory may be another array's, too")
+        parts = index if type(index) is tuple else (index,)
+        if not all(part is Ellipsis or type(part) in (int, slice) for part in parts):
+            raise refuse("it writes to chosen elements of a buffer")
+        _require_readable(self.inner.recorder, value)
+
+
+class _SelfProxy(ObjectProxy):
+    """Stands for the operator object: its attributes may be read, and `assign` called."""
+
+    __slots__ = ()
+
+    def __getattribute__(self, name: str) -> Any:
+        shadow, owner = object.__getattribute__(self, "_shadow"), object.__getattribute__(self, "_owner")
+        if name == "assign":
+            return functools.partial(_assign, shadow.recorder)
+        if name in vars(owner) and find_member(type(owner).__mro__, name) is not ABSENT:
+            raise shadow.recorder.refuse(f"self.{name} is an attribute of the object and of its class")
+        return shadow.attribute_of(owner, self, name, f"self.{name}")
+
+
+class _MethodShadows(ShadowFunctions):
+    """The functions of a capture: fewer values may be read than elsewhere, as each is compared at every call."""
+
+    def value(self, value: Any, fetch: Any, container: Any, key: Any, name: str) -> Any:
+        if not _is_admitted(value):
+            raise self.recorder.refuse(f"{name} is a {type(value).__name__}, which is not compared")
+        if value is make_array:
+            self.captures.note(self.part, fetch, container, key, value)
+            return functools.partial(_array, self.recorder)
+        return super().value(value, fetch, container, key, name)
+
+    def _import(self, name: str, *_: Any, **__: Any) -> NoReturn:
+        raise self.recorder.refuse(f"it imports {name}")
+
+
+def capture_method(op: Any, function: FunctionType, arguments: Sequence[Any]) -> MethodCapture | None:
+    """Return what a method of an operator reads outside, if it provably keeps and changes nothing; else None.
 
     Parameters
     ----------
+    op : CustomOp
+        The object that it is bound to.
     function : function
-        The method, as its class has it.
-    parameters : tuple of str
-        The names that its parameters must have, after `self`.
-    target : str
-        The one of them that lists the outputs.
-    converters : tuple of functions
-        Those that make an NDArray of one argument.
-
-    Returns
-    -------
-    frozenset of str or None
-        If it is: the attributes of `self` that it reads, and which must be plain numbers or strings (`is_plain`).
+        The method, as the object's class has it.
+    arguments : sequence
+        What it is called with, after `self`: flags, and lists of requests, NDArrays and buffers.
     """
-    verdict = _verdicts.get(id(function))
-    if (
-        verdict is None
-        or verdict.function() is not function
-        or verdict.code is not function.__code__
-        or verdict.parameters is not parameters
-    ):
-        verdict = _judge(function, parameters, target, converters)
-    if verdict.attributes is None:
-        return None
-    for namespace, name, value in verdict.names:
-        found = namespace.get(name, _MISSING)
-        if found is not value and not (is_plain(found) and is_plain(value)):  # it means something else since
-            return None
-    for cell, value in verdict.cells:
-        try:
-            found = cell.cell_contents
-        except ValueError:  # it is empty
-            return None
-        if found is not value and not (is_plain(found) and is_plain(value)):
-            return None
-    for module, kind in verdict.modules:
-        if type(module) is not kind:
-            return None
-    return verdict.attributes
-
-
-def is_plain(value: Any) -> bool:
-    """Tell whether a value is a number or string that nothing can be hidden in."""
-    return type(value) in _PLAIN
-
-
-def _judge(function: FunctionType, parameters: tuple[str, ...], target: str, converters: tuple[Any, ...]) -> _Verdict:
-    code, key = function.__code__, id(function)
-    reference = weakref.ref(function, lambda gone: _forget(key, gone))
+    recorder = Recorder(GraphBuilder(), function.__name__, LentProxy, _LIMIT)
+    capture = MethodCapture(op, function, recorder)
+    shadows = _MethodShadows(recorder, capture, "forward", wrapped)  # type: ignore[arg-type]
     try:
-        if code.co_cellvars or code.co_kwonlyargcount or code.co_flags & _NOT_PLAIN:
-            raise _Impure
-        if code.co_varnames[1 : code.co_argcount] != parameters:
-            raise _Impure
-        reader = _Reader(function, target, converters)
-        for statement in _definition(code).body:
-            reader.statement(statement)
-        cells = tuple((cell, cell.cell_contents) for cell in function.__closure__ or ())
-    except Exception:  # there is no source, it is not this code's, or it does something else
-        verdict = _Verdict(reference, code, parameters, None)
-    else:
-        verdict = _Verdict(
-            reference,
-            code,
-            parameters,
-            frozenset(reader.attributes),
-            tuple(reader.names.values()),
-            cells,
-            tuple(reader.modules.values()),
-        )
-    _verdicts[key] = verdict
-    return verdict
+        run_traced(recorder, _run_on_proxies, shadows, op, function, arguments)
+    except CaptureRefused:
+        return None
+    finally:
+        shadows.close()
+        capture.close()
+    return capture
 
 
-def _forget(key: int, gone: Any) -> None:
-    verdict = _verdicts.get(key)
-    if verdict is not None and verdict.function is gone:
-        del _verdicts[key]
+def _run_on_proxies(shadows: ShadowFunctions, op: Any, function: FunctionType, arguments: Sequence[Any]) -> None:
+    shadows.object(op)  # it refuses classes that compute attributes
+    shadow = shadows.function(function)
+    proxies = []
+    for argument in arguments:
+        if isinstance(argument, list):
+            argument = ListProxy(shadows, [_proxy_of(shadows.recorder, value) for value in argument])
+        proxies.append(argument)
+    shadow(_SelfProxy(shadows, op, "self"), *proxies)
 
 
-# By the code's identity, as functions are made anew from the same code.
-_definitions: dict[int, tuple[CodeType, Any]] = {}
-
-
-def _definition(code: CodeType) -> Any:
-    """Return the syntax tree of a function, from source that compiles to the very same instructions."""
-    known = _definitions.get(id(code))
-    if known is None or known[0] is not code:
-        if len(_definitions) > 1000:
-            _definitions.clear()
-        known = _definitions[id(code)] = code, _find_definition(code)
-    return known[1]
-
-
-def _find_definition(code: CodeType) -> Any:
-    lines, _ = inspect.findsource(code)
-    tree = ast.parse("".join(lines))
-    # All of it is compiled: the instructions of a function depend on the imports of its module.
-    compiled = compile(tree, code.co_filename, "exec", dont_inherit=True)
-    if not any(all(getattr(twin, name) == getattr(code, name) for name in _SAME) for twin in _codes(compiled)):
-        raise _Impure
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
-            first = node.decorator_list[0] if node.decorator_list else node
-            if first.lineno == code.co_firstlineno:
-                return node
-    raise _Impure
-
-
-def _codes(code: CodeType) -> Iterator[CodeType]:
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _codes(constant)
-
-
-class _Reader:
-    """Goes through a function's syntax tree; raises `_Impure` at the first thing that is not on the list."""
-
-    def __init__(self, method: Any, target: str, converters: tuple[Any, ...]) -> None:
-        code = method.__code__
-        self.parameters = code.co_varnames[: code.co_argcount]
-        self.locals = set(code.co_varnames)
-        self.target = target
-        self.converters = converters
-        self.scope = method.__globals__
-        if type(self.scope) is not dict:
-            raise _Impure
-        self.cells = dict(zip(code.co_freevars, method.__closure__ or (), strict=True))
-        self.builtins: dict[str, Any] = method.__builtins__
-        self.names: dict[tuple[int, str], tuple[dict[str, Any], str, Any]] = {}
-        self.modules: dict[int, tuple[ModuleType, type]] = {}
-        self.attributes: set[str] = set()
-
-    def statement(self, node: ast.stmt) -> None:
-        if isinstance(node, ast.Assign):
-            for place in node.targets:
-                for name in place.elts if isinstance(place, ast.Tuple) else [place]:
-                    if not isinstance(name, ast.Name) or name.id in self.parameters:
-                        raise _Impure
-            self.expression(node.value)
-        elif isinstance(node, ast.If):
-            self.expression(node.test)
-            for inner in (*node.body, *node.orelse):
-                self.statement(inner)
-        elif isinstance(node, ast.Expr):
-            if not self.is_assign(node.value):
-                self.expression(node.value)
-        elif not isinstance(node, ast.Pass):
-            raise _Impure
-
-    def is_assign(self, node: ast.expr) -> bool:
-        """Tell whether a statement is `self.assign(out_data[0], request, value)`; its parts must be pure."""
-        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "assign"):
-            return False
-        if not self.is_name(node.func.value, self.parameters[0]) or node.keywords or len(node.args) != 3:
-            raise _Impure
-        place = node.args[0]
-        if not (isinstance(place, ast.Subscript) and self.is_name(place.value, self.target)):
-            raise _Impure
-        for part in (place.slice, *node.args[1:]):
-            self.expression(part)
-        return True
-
-    def expression(self, node: ast.AST) -> None:
-        if isinstance(node, ast.Name):
-            _refuse_private(node.id)
-            # `self` may go nowhere, and outputs are not read: what is read of them would change under `assign`.
-            if node.id in (self.parameters[0], self.target):
-                raise _Impure
-            if node.id not in self.locals and not is_plain(self.resolve(node)):
-                raise _Impure
-        elif isinstance(node, ast.Attribute):
-            if self.is_name(node.value, self.parameters[0]):
-                _refuse_private(node.attr)
-                self.attributes.add(node.attr)
-            elif node.attr in _ATTRIBUTES:
-                self.expression(node.value)
-            else:
-                raise _Impure
-        elif isinstance(node, ast.Call):
-            self.call(node)
-        elif isinstance(node, _EXPRESSIONS):
-            for part in ast.iter_child_nodes(node):
-                if not isinstance(part, (ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)):
-                    self.expression(part)
-        else:
-            raise _Impure
-
-    def call(self, node: ast.Call) -> None:
-        function = node.func
-        root = function
-        while isinstance(root, ast.Attribute):
-            root = root.value
-        if isinstance(root, ast.Name) and root.id not in self.locals:
-            limit = self.limit(self.resolve(function))
-        elif isinstance(function, ast.Attribute) and not self.is_name(function.value, self.parameters[0]):
-            limit = _METHODS[function.attr]
-            self.expression(function.value)
-        else:
-            raise _Impure
-        if len(node.args) > limit or any(keyword.arg not in _KEYWORDS for keyword in node.keywords):
-            raise _Impure
-        for part in (*node.args, *(keyword.value for keyword in node.keywords)):
-            if not (isinstance(part, ast.Attribute) and self.is_scalar_type(part)):
-                self.expression(part)
-
-    def is_scalar_type(self, node: ast.Attribute) -> bool:
-        """Tell whether an argument is a type such as `numpy.float32`."""
-        root = node.value
-        if not isinstance(root, ast.Name) or root.id in self.locals:
-            return False
-        found = self.resolve(node)
-        return any(found is kind for kind in _SCALARS)
-
-    def limit(self, function: Any) -> int:
-        if type(function) is numpy.ufunc:
-            if all("O" in loop for loop in function.types):  # made by `numpy.frompyfunc`: it runs anything
-                raise _Impure
-            return function.nin
-        for known, count in (*((converter, 1) for converter in self.converters), *_FUNCTIONS):
-            if function is known:
-                return count
-        raise _Impure
-
-    def resolve(self, node: ast.expr) -> Any:
-        """Return the value of a global name, or of an attribute of a module."""
-        if isinstance(node, ast.Attribute):
-            _refuse_private(node.attr)
-            module = self.resolve(node.value)
-            kind = type(module)
-            if not isinstance(module, ModuleType) or kind.__getattribute__ is not ModuleType.__getattribute__:
-                raise _Impure
-            if kind is not ModuleType and hasattr(kind, node.attr):
-                raise _Impure
-            self.modules[id(module)] = module, kind
-            return self.found(vars(module), node.attr)
-        if not isinstance(node, ast.Name) or node.id in self.locals:
-            raise _Impure
-        _refuse_private(node.id)
-        if node.id in self.cells:
-            return self.cells[node.id].cell_contents
-        if node.id in self.scope:
-            return self.found(self.scope, node.id)
-        self.names[id(self.scope), node.id] = self.scope, node.id, _MISSING
-        return self.found(self.builtins, node.id)
-
-    def found(self, namespace: dict[str, Any], name: str) -> Any:
-        """Return what a namespace has under a name, and note that the verdict is about that."""
-        if type(namespace) is not dict:
-            raise _Impure
-        value = namespace[name]
-        self.names[id(namespace), name] = namespace, name, value
+def _proxy_of(recorder: Recorder, value: Any) -> Any:
+    if isinstance(value, str):
         return value
+    if type(value) is Undeclared:
+        return NDArrayProxy(_UnreadProxy.given(recorder, variable("undeclared"), (), numpy.float32))
+    if type(value) is Buffer:
+        return _BufferProxy(_UnreadProxy.given(recorder, variable("buffer"), value.shape, value._dtype))
+    return NDArrayProxy(LentProxy.given(recorder, variable("array"), value._data.shape, value._data.dtype))
 
-    @staticmethod
-    def is_name(node: ast.AST, name: str) -> bool:
-        return isinstance(node, ast.Name) and node.id == name
+
+def _is_admitted(value: Any) -> bool:
+    """Tell whether a method may read a value outside: whether that can be compared, and hides nothing."""
+    kind = type(value)
+    if kind in _CONSTANT_TYPES or isinstance(value, (Traced, ObjectProxy, ModuleProxy)):
+        return True
+    if kind is tuple:
+        return all(type(part) in _CONSTANT_TYPES for part in value)
+    if kind is type:
+        return value in _SCALAR_TYPES or value is numpy.ndarray or _BUILTINS.get(value.__name__) is value
+    if kind is numpy.ufunc:
+        return not all("O" in loop for loop in value.types)  # those of `numpy.frompyfunc` run anything
+    if kind in _CALLABLE_TYPES:
+        return kind is not FunctionType or value.__module__ not in ("math", "cmath")
+    return isinstance(value, ModuleType) or (isinstance(value, Operator) and OPERATORS.get(value.__name__) is value)
 
 
-def _refuse_private(name: str) -> None:
-    """Raise for a name that the compiler may have replaced by another: those with two underscores in a class."""
-    if name.startswith("__"):
-        raise _Impure
+def _require_readable(recorder: Recorder, value: Any) -> None:
+    """Refuse what is no array or number: a buffer, or an object that computes its elements."""
+    if isinstance(value, NDArrayProxy):
+        value = value.inner
+    if isinstance(value, Traced):
+        value.require_current()
+    elif type(value) not in _CONSTANT_TYPES and type(value) is not numpy.ndarray:
+        raise recorder.refuse(f"it assigns a {type(value).__name__}")
+
+
+def _assign(recorder: Recorder, dst: Any, req: Any, src: Any) -> None:
+    """Answer `self.assign`: the memory of an NDArray may become the buffer's."""
+    if type(dst) is not _BufferProxy:
+        raise recorder.refuse("it assigns to what is no output")
+    _require_readable(recorder, src)
+    dst.is_assigned = True
+    if isinstance(src, NDArrayProxy):
+        src.inner.memory.own = False
+
+
+def _array(recorder: Recorder, source_array: Any, ctx: None = None, dtype: Any = None) -> NDArrayProxy:
+    """Answer `nd.array`, which may share the memory of an array of NumPy's."""
+    if ctx is not None:
+        raise recorder.refuse("it makes an array on a device")
+    _require_readable(recorder, source_array)
+    if isinstance(source_array, NDArrayProxy):
+        source_array = source_array.inner
+        dtype = source_array.dtype if dtype is None else dtype
+    source = operand(recorder, numpy.asarray(source_array) if not isinstance(source_array, Traced) else source_array)
+    source = as_array(recorder, source) if source.scalar else source
+    return NDArrayProxy(source.astype(numpy.float32 if dtype is None else dtype, copy=False).share())

@@ -145,8 +145,6 @@ class _Call(Capture):
         """Note an array of ours among the arguments: what is computed has its class and context."""
         if self.like is None or array._precedence > self.like._precedence:
             self.like = array
-        if isinstance(array, FRONT_ENDS["numpy"]):
-            self.recorder.front = FRONT_ENDS["numpy"]
 
     def _captured(self, outputs: Any) -> Any:
         run = super()._captured(outputs)

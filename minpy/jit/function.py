@@ -13,7 +13,7 @@ import numpy
 from minpy.capture.places import CaptureRefused
 from minpy.capture.reads import PLAIN
 from minpy.capture.scalars import is_dynamic
-from minpy.core.array import FRONT_ENDS, Array
+from minpy.core.array import FRONT_ENDS, Array, raw_of
 from minpy.core.errors import is_quitting
 from minpy.jit.budget import budget_of
 from minpy.jit.capturing import Captured, capture_call
@@ -237,8 +237,8 @@ class Specialized:
                 reads = [row.fetch(row.container, row.key) for row in specialization.arrays_read]
             except GONE:
                 continue
-            if all(type(array) is numpy.ndarray for array in reads):
-                run = specialization.gradients([*arguments, *reads], argnums)
+            if all(type(array) is numpy.ndarray or array._node is None for array in reads):
+                run = specialization.gradients([*arguments, *map(raw_of, reads)], argnums)
                 if run is not None:
                     self._gradients[argnums] = make_entry(specialization, spec, arguments, run=run)
                 return

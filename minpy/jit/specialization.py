@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from minpy.backends.protocol import ArgumentMismatch
-from minpy.core.array import FRONT_ENDS, Array, new_array
+from minpy.core.array import FRONT_ENDS, Array, new_array, raw_of
 from minpy.core.state import state
 from minpy.graph.compiled import Compiled, Known
 from minpy.graph.ir import CONSTANT, Value, topological
@@ -181,9 +181,13 @@ class Specialization:
         variables = [self.compiled.variables[place] for place in places]
         order = [[*program.steps.requests].index(node) for node in variables]
         sources, assembled = self.sources, self._assembled
+        ours = [self.count + place for place, row in enumerate(self.arrays_read) if issubclass(row.kind.cls, Array)]
 
         def run(arrays: Sequence[numpy.ndarray]) -> Any:
-            answer = program.run_with_gradients([arrays[source] for source in sources])
+            for position in ours:  # what stands on the tape needs the tape
+                if arrays[position]._node is not None:
+                    return NotImplemented
+            answer = program.run_with_gradients([raw_of(arrays[source]) for source in sources])
             if answer is None:
                 return NotImplemented
             heads, gradients = answer

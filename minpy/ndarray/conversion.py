@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
-from fractions import Fraction
 from typing import Any
 
 import numpy
@@ -66,6 +64,9 @@ def _truncated(data: numpy.ndarray, dtype: numpy.dtype) -> numpy.ndarray:
 
 def _refuse_element(data: numpy.ndarray, dtype: numpy.dtype) -> None:
     """Raise for the first element that is no number of the dtype."""
+    from decimal import Decimal  # few programs have such numbers, or an error here
+    from fractions import Fraction
+
     kinds: tuple[type, ...] = (int, float, numpy.number, numpy.bool_, Decimal, Fraction)
     if dtype.kind == "c":
         kinds += (complex,)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy
@@ -41,6 +40,8 @@ def fill(stream: BinaryIO, parts: Sequence[Part]) -> Part | None:
     if threads < 2 or sum(part.data.nbytes for part in parts) < _SEVERAL:
         complete = [_read(file, part) for part in parts]
     else:
+        from concurrent.futures import ThreadPoolExecutor  # only for files of several large arrays
+
         with ThreadPoolExecutor(threads, "minpy-load") as pool:
             complete = list(pool.map(lambda part: _read(file, part), parts))
     return next((part for part, whole in zip(parts, complete, strict=True) if not whole), None)

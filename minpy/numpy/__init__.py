@@ -56,8 +56,8 @@ from minpy.numpy.wrapping import wrapped_namespace as _wrapped_namespace
 _OWN = [*_creation.__all__, *_arguments.__all__, "fft", "linalg", "ndarray", "random"]
 _generated = _wrapped_namespace(_numpy, "numpy", skip=[*_OWN, "test", "matrix", "asmatrix", "bmat"])
 globals().update(_generated)
-for _name in ("alltrue", "in1d", "msort", "product", "round_", "row_stack", "sometrue", "trapz"):
-    _generated[_name] = globals()[_name] = _wrap_function(vars(_restored)[_name], _name)
+for _name, _function in _restored.FUNCTIONS.items():
+    _generated[_name] = globals()[_name] = _wrap_function(_function, _name)
 for _name in _restored.FINANCIAL:
     _generated[_name] = globals()[_name] = _restored.financial(_name)
 for _name, _value in _restored.CONSTANTS.items():

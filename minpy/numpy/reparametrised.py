@@ -27,7 +27,8 @@ INTEGERS = frozenset(
 )
 
 _exp, _expm1, _sqrt, _where, _power, _take = (
-    wrap_function(getattr(numpy, name), name) for name in ("exp", "expm1", "sqrt", "where", "power", "take")
+    wrap_function(function, function.__name__)
+    for function in (numpy.exp, numpy.expm1, numpy.sqrt, numpy.where, numpy.power, numpy.take)
 )
 
 

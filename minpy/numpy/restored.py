@@ -12,6 +12,7 @@ from minpy.core.errors import MissingPartError
 __all__ = [
     "CONSTANTS",
     "FINANCIAL",
+    "FUNCTIONS",
     "TYPES",
     "alltrue",
     "in1d",
@@ -156,6 +157,11 @@ def trapz(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> Any:
     """
     function: Any = vars(numpy).get("trapezoid") or vars(numpy)["trapz"]
     return function(y, x, dx, axis)
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    function.__name__: function for function in (alltrue, in1d, msort, product, round_, row_stack, sometrue, trapz)
+}
 
 
 def financial(name: str) -> Callable[..., Any]:

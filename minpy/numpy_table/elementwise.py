@@ -21,27 +21,27 @@ ROWS = [
     *_as_mxnet("ufunc", "ceil floor isfinite isinf isnan logical_not rint sign trunc", gradient="zero"),
     Row("deg2rad", "ufunc", mxnet="_npi_radians"),
     Row("fabs", "ufunc", mxnet="_npi_absolute", differs="biu"),
-    Row("invert", "ufunc", mxnet="_npi_bitwise_not"),
+    Row("invert", "ufunc", gradient="zero", mxnet="_npi_bitwise_not"),
     Row("rad2deg", "ufunc", mxnet="_npi_degrees"),
-    *alike(
-        "ufunc",
-        "add arctan2 bitwise_and bitwise_count bitwise_or bitwise_xor copysign divide equal exp2 float_power "
-        "floor_divide fmod gcd greater greater_equal heaviside isnat lcm left_shift less less_equal logaddexp "
-        "logaddexp2 logical_and logical_or logical_xor multiply nextafter not_equal positive remainder right_shift "
-        "signbit spacing subtract",
-    ),
+    *alike("ufunc", "add arctan2 copysign divide exp2 float_power fmod heaviside logaddexp logaddexp2 multiply "
+           "nextafter positive remainder spacing subtract"),
+    *alike("ufunc", "bitwise_and bitwise_count bitwise_or bitwise_xor equal floor_divide gcd greater greater_equal "
+           "isnat lcm left_shift less less_equal logical_and logical_or logical_xor not_equal right_shift signbit",
+           gradient="zero"),
     Row("conjugate", "ufunc", view="always"),  # the method gives the array itself, if it is not complex
     *alike("ufunc", "fmax fmin maximum minimum power", differs="b"),
     *alike("ufunc", "hypot ldexp", differs="biu"),
     *alike("ufunc", "divmod frexp modf", outputs=2),
-    *_as_mxnet("elementwise", "fix isneginf isposinf"),
-    *alike("elementwise", "angle i0 iscomplex isreal sinc"),
+    Row("fix", "elementwise", mxnet="_npi_fix"),
+    *_as_mxnet("elementwise", "isneginf isposinf", gradient="zero"),
+    *alike("elementwise", "iscomplex isreal", gradient="zero"),
+    *alike("elementwise", "angle i0 sinc"),
     *alike("elementwise", "imag", view="always"),
     Row("real", "elementwise", view="always"),
     Row("around", "elementwise", view="always"),
     Row("round", "elementwise", view="always", method=True),
     Row("round_", "elementwise", view="always"),
-    Row("nan_to_num", "elementwise", view="copy", differs="c"),
+    Row("nan_to_num", "elementwise", gradient="moving", view="copy", differs="c"),
     Row("isclose", "elementwise", 2, gradient="zero"),
     Row("clip", "elementwise", 3, differs="b", mixes="a a_min a_max min max", method=True),
     Row("select", "elementwise", 3, gradient="choosing", nests="several"),
@@ -50,4 +50,4 @@ ROWS = [
     Row("copy", "copy"),
     Row("astype", "cast", view="copy"),
     Row("real_if_close", "real", view="always"),
-]
+]  # fmt: skip

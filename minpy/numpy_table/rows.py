@@ -73,8 +73,6 @@ class Row(NamedTuple):
         How many arrays it gives, also as a function of the arguments by name.
     parameters : str
         The names of the parameters, of functions that some NumPy does not tell them of.
-    out : int or None
-        Where `out` stands, of the same functions.
     nests : str
         'several' where arguments are lists of arrays; 'any' where it looks into nests of any depth itself.
     moves : bool
@@ -90,7 +88,7 @@ class Row(NamedTuple):
     mixes : str
         The parameters whose dtypes decide about that of the answer, of elementwise functions that are no ufuncs.
     sample : str
-        What samples are made of matrices: 'regular' ones, or those that 'solve' takes.
+        Which samples have an answer: 'regular' matrices, such as 'solve' takes, 'distinct' elements; '' for any.
     method : bool
         Whether arrays have it as a method, which means what the function does.
     reason : str
@@ -106,7 +104,6 @@ class Row(NamedTuple):
     results: str = "tuple"
     outputs: int | Callable[[Mapping[str, Any]], int] = 1
     parameters: str = ""
-    out: int | None = None
     nests: str = ""
     moves: bool = False
     writes: str = ""

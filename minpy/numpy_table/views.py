@@ -7,20 +7,21 @@ from minpy.numpy_table.rows import Row, alike
 __all__ = ["ROWS"]  # fmt: skip
 
 ROWS = [
-    *alike("view", "broadcast_to expand_dims flip fliplr flipud moveaxis reshape rollaxis", view="always", moves=True),
+    *alike("view", "broadcast_to expand_dims flip moveaxis reshape", view="always", moves=True),
+    *alike("view", "fliplr flipud rollaxis", view="always", moves=True, gradient="moving"),
     *alike("view", "ravel squeeze swapaxes", view="always", moves=True, method=True),
     Row("rot90", "view", view="always", moves=True, gradient="moving"),
     Row("transpose", "view", view="always", moves=True),
     Row("diagonal", "view", view="always", moves=True, gradient="moving", method=True),
     Row("diag", "view", view="always", gradient="moving"),
-    Row("linalg.diagonal", "view", view="always"),
-    *alike("view", "linalg.matrix_transpose matrix_transpose", view="always"),
+    Row("linalg.diagonal", "view", view="always", gradient="moving"),
+    *alike("view", "linalg.matrix_transpose matrix_transpose", view="always", gradient="moving"),
     *alike(
         "view", "array_split dsplit hsplit split vsplit", view="always", moves=True, results="list", gradient="joining"
     ),
     Row("unstack", "view", view="always", gradient="joining"),
-    *alike("each", "atleast_1d atleast_2d atleast_3d", view="always", moves=True, results="numpy"),
+    *alike("each", "atleast_1d atleast_2d atleast_3d", view="always", moves=True, results="numpy", gradient="moving"),
     Row("broadcast_arrays", "each", view="always", results="numpy", outputs=lambda given: len(given["args"])),
     Row("ix_", "mesh", view="always", nests="any", in_files=False),
-    Row("meshgrid", "call", view="copy", results="numpy"),
+    Row("meshgrid", "call", view="copy", results="numpy", gradient="joining"),
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["DEFINED_IN", "IMPLEMENTED_IN"]
+__all__ = ["DEFINED_IN", "IMPLEMENTED_IN", "OF_NUMPY"]
 
 # By module in `minpy.ops`: the names of the operators that it defines, aliases included.
 _OPERATORS = {
@@ -184,3 +184,5 @@ _FUNCTIONS = {
 DEFINED_IN = {name: module for module, names in _OPERATORS.items() for name in names.split()}
 # By the name of a NumPy function, the module that defines the operator which it is.
 IMPLEMENTED_IN = {name: module for module, names in _FUNCTIONS.items() for name in names.split()}
+# The module that makes those of NumPy's functions in graphs: they are in no namespace.
+OF_NUMPY = "numpy.all_named"

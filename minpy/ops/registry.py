@@ -13,9 +13,10 @@ from minpy.core.attributes import Signature
 from minpy.core.errors import ArgumentError, nearest
 from minpy.core.operator import Operator
 from minpy.late import LateTable
-from minpy.ops.index import DEFINED_IN, IMPLEMENTED_IN
+from minpy.ops.index import DEFINED_IN, IMPLEMENTED_IN, OF_NUMPY
 from minpy.ops.inference.partial_shapes import broadcasting, same_shape
 from minpy.ops.inference.rules import computed
+from minpy.ops.number_forms import NUMBER_FORMS, WithNumberForms
 from minpy.ops.ufunc import UnaryUfunc
 
 __all__ = [
@@ -135,7 +136,8 @@ def operator(
         signature = Signature(names, {}, {}, function=function)
         functions.append(function)
     is_ufunc = arity is not None
-    kind = UnaryUfunc if elementwise or arity == 1 else Operator
+    has_forms = name is not None and name.startswith("broadcast_") and name.removeprefix("broadcast_") in NUMBER_FORMS
+    kind = UnaryUfunc if elementwise or arity == 1 else WithNumberForms if has_forms else Operator
     made = kind(
         function,
         name=name,
@@ -144,6 +146,8 @@ def operator(
         visible_outputs=visible_outputs,
         auxiliary=auxiliary,
     )
+    if isinstance(made, WithNumberForms):
+        made.find_form = OPERATORS.__getitem__
     if synonyms:
         made.signature = replace(made.signature, synonyms=dict(synonyms))
     if bare:
@@ -153,7 +157,10 @@ def operator(
     if outputs is not None:
         made.outputs = outputs
     made.random = random
-    if is_ufunc or elementwise:
+    is_product = isinstance(function, numpy.ufunc) and function.signature is not None  # matmul
+    if is_product:
+        made.may_alias = False
+    elif is_ufunc or elementwise:
         made.shape_inference = same_shape if arity in (None, 1) else broadcasting
         made.may_alias, made.elementwise = False, True
         made.keeps_dtype = public
@@ -190,7 +197,7 @@ def known_operator(name: str) -> Operator | None:
     """Return the built-in operator of that name, as files and symbols have it; None if there is none."""
     found = OPERATORS.get(name)
     if found is None and name.startswith(_LATE_PREFIXES):
-        import_module("minpy.ops.numpy.all_named")  # two hundred operators, which most programs do not need
+        import_module(f"minpy.ops.{OF_NUMPY}")  # two hundred operators, which most programs do not need
         found = LATE_OPERATORS.get(name)
     return found
 

@@ -186,23 +186,13 @@ class PartWriter:
         self._parameters = parameters
 
     def _part(self, name: str, parameters: Sequence[str], given: Sequence[Sequence[Array]]) -> NativePart:
-        head: list[tuple[str, Node | None, str]] = [(f"    def {name}({', '.join(parameters)}):", None, "")]
-        read = {word for line, _, _ in self._lines for word in _words(line)}
-        for parameter, arrays in zip(parameters, given, strict=False):
-            names = [self.names[array] for array in arrays]
-            if names and all(one in read for one in names):
-                head.append((f"        {', '.join(names)}, = {parameter}", None, ""))
-            else:
-                head += [
-                    (f"        {one} = {parameter}[{index}]", None, "")
-                    for index, one in enumerate(names)
-                    if one in read
-                ]
-        if "kept" in parameters and self.kept:
-            head.append((f"        {', '.join(self.kept)}, = kept", None, ""))
-        body = [(f"        {line}", node, note) for line, node, note in self._lines]
-        constants = {one: value for one, value in self.constants.items() if one in read}
-        return NativePart(name, constants, head + (body or [("        return", None, "")]))
+        unpacked = {
+            parameter: [self.names[array] for array in arrays]
+            for parameter, arrays in zip(parameters, given, strict=False)
+        }
+        if "kept" in parameters:
+            unpacked["kept"] = self.kept
+        return NativePart(name, parameters, self.constants, self._lines, unpacked)
 
     def _lasting(self, node: Node, width: int, arrays: Sequence[Array]) -> str:
         """Return the answer of a step as source: as its call gave it, or copies of what it is here."""
@@ -440,7 +430,3 @@ class PartWriter:
         """Return a name by which the source may call an object; the names given are none of the source's own."""
         assert self.constants.setdefault(name, value) is value, name
         return name
-
-
-def _words(line: str) -> list[str]:
-    return "".join(character if character.isalnum() or character == "_" else " " for character in line).split()

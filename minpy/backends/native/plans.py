@@ -160,8 +160,8 @@ class _Writer:
 
     def _part(self, part: NativePart) -> list[Any]:
         constants = [[name, self._constant(value)] for name, value in part.constants.items()]
-        lines = [[line, None if node is None else self._node(node), note] for line, node, note in part.body]
-        return [part.name, constants, lines]
+        lines = [[line, None if node is None else self._node(node), note] for line, node, note in part.lines]
+        return [part.name, part.parameters, constants, lines]
 
     def _node(self, node: Node) -> int:
         number = self.nodes.get(node)
@@ -223,9 +223,9 @@ class _Reader:
         names = tuple(record["segments"])
         return Plan(record["code"], names, table, record["nbytes"], arguments, reads, parts, preparation)
 
-    def _part(self, name: str, constants: list[Any], lines: list[Any]) -> NativePart:
+    def _part(self, name: str, parameters: list[str], constants: list[Any], lines: list[Any]) -> NativePart:
         body = [(line, None if number is None else self._node(number), note) for line, number, note in lines]
-        return NativePart(name, {one: self._constant(*value) for one, value in constants}, body)
+        return NativePart(name, parameters, {one: self._constant(*value) for one, value in constants}, body)
 
     def _node(self, number: int) -> Node:
         node = self.calls[number].node

@@ -9,15 +9,13 @@ import numpy
 
 from minpy.backends.native.machine import blas, builtins, threads
 from minpy.backends.native.table import DESK, SHARE
+from minpy.backends.planning import ALIGNMENT
 
 if TYPE_CHECKING:
     from minpy.backends.native.machine.llvm import Loaded
     from minpy.backends.native.table import Table
 
-__all__ = ["ALIGNMENT", "RunnerMemory", "aligned"]
-
-# Of the block of memory, and of each array in it, in bytes.
-ALIGNMENT = 64
+__all__ = ["RunnerMemory", "aligned"]
 
 
 def aligned(size: int) -> numpy.ndarray:

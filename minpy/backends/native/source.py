@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy
 
 from minpy.backends.native.answers import Settled
 from minpy.backends.native.running import RunnerMemory
+from minpy.backends.parts import SourcePart
 from minpy.graph.ir import Node
 
 __all__ = ["ARGUMENT_MISMATCH", "COERCED", "Answer", "Code", "Laid", "NativePart", "NodeCall"]
@@ -54,31 +54,10 @@ class Answer:
     dtype: numpy.dtype
 
 
-class NativePart:
-    """The forward or backward part of a program, native code inside.
+class NativePart(SourcePart):
+    """The forward or backward part of a program, or what prepares it, native code inside."""
 
-    Parameters
-    ----------
-    name : str
-        'forward' or 'backward'.
-    constants : mapping of str to object
-        What its source names.
-    body : list of (str, Node or None, str)
-        Lines, the node whose step a line is, and what is said of it.
-    """
-
-    def __init__(self, name: str, constants: Mapping[str, Any], body: list[tuple[str, Node | None, str]]) -> None:
-        self.name = name
-        self.constants = dict(constants)
-        self.body = body
-        self._file = f"<minpy native program, {name}>"
-        lines = [(f"def make({', '.join(constants)}):", None, ""), *body, (f"    return {name}", None, "")]
-        self.source = "\n".join(line for line, _, _ in lines) + "\n"
-        self._nodes = {number: node for number, (_, node, _) in enumerate(lines, 1) if node is not None}
-        self._notes = [note for _, _, note in lines]
-        scope: dict[str, Any] = {}
-        exec(compile(self.source, self._file, "exec"), scope)
-        self._make = scope.pop("make")
+    title = "minpy native program"
 
     @property
     def is_native(self) -> bool:
@@ -87,23 +66,9 @@ class NativePart:
 
     def made(self, calls: Callable[[Node], Any], memory: RunnerMemory, coerced: Any = None) -> Callable[..., Any]:
         """Return the function for one context, with the functions of its steps, its memory, and what coerces."""
-        constants = self.constants.values()
-        function: Callable[..., Any] = self._make(
-            *(coerced if one is COERCED else _made(one, calls, memory) for one in constants)
+        return self.function(
+            coerced if one is COERCED else _made(one, calls, memory) for one in self.constants.values()
         )
-        return function
-
-    def step_of(self, error: BaseException) -> Node | None:
-        """Return the node at whose line an error was raised; None if it was raised elsewhere."""
-        for frame, line in traceback.walk_tb(error.__traceback__):
-            if frame.f_code.co_filename == self._file and line in self._nodes:
-                return self._nodes[line]
-        return None
-
-    def described(self) -> str:
-        """Return the source with what each line does."""
-        rows = zip(self.source.splitlines(), self._notes, strict=True)
-        return "\n".join(f"{line:<60} # {note}" if note else line for line, note in rows)
 
 
 def _made(value: Any, call_of: Callable[[Node], Any], memory: RunnerMemory) -> Any:

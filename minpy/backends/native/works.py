@@ -14,9 +14,10 @@ from minpy.backends.native.fusing.nest import Item, Level, Nest, Place
 from minpy.backends.native.kernels.kernel import Kernel, is_long
 from minpy.backends.native.kernels.kernel import seconds as seconds_of
 from minpy.backends.native.language import Array, Assembly, Call, Elementwise, Layout, Product, constant, contiguous
-from minpy.backends.native.memory import ALIGNMENT, Uses, Whereabouts, owner_of, whereabouts
+from minpy.backends.native.memory import Uses, Whereabouts, owner_of, whereabouts
 from minpy.backends.native.products import Gemm, blas_matrix, gemm_of, is_row_major, is_small, small_kernel
 from minpy.backends.native.row_products import covers_row, row_kernel
+from minpy.backends.planning import ALIGNMENT
 
 __all__ = ["CopyRun", "GemmRun", "Run", "Work", "copied", "is_long", "is_shared", "scratch_step", "seconds", "work_of"]
 

@@ -7,12 +7,12 @@ blocks of a frame's buffers. So each frame has a function with memory of its own
 from __future__ import annotations
 
 import keyword
-import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy
 
+from minpy.backends.parts import Line, SourcePart, words
 from minpy.backends.protocol import ArrayFact
 from minpy.backends.python.planner import Block, Placement, Planner
 from minpy.core.filling import with_attributes
@@ -35,44 +35,15 @@ class StepCall:
         self.node = node
 
 
-class Part:
-    """The compiled forward or backward part of a program."""
-
-    def __init__(self, name: str, constants: Mapping[str, Any], body: list[tuple[str, Node | None]]) -> None:
-        self._file = f"<minpy program, {name}>"
-        self._constants = dict(constants)
-        lines = [(f"def make({', '.join(constants)}):", None), *body, (f"    return {name}", None)]
-        self.source = "\n".join(line for line, _ in lines) + "\n"
-        self._line_nodes = {number: node for number, (_, node) in enumerate(lines, 1) if node is not None}
-        scope: dict[str, Any] = {}
-        exec(compile(self.source, self._file, "exec"), scope)
-        self._make = scope.pop("make")
+class Part(SourcePart):
+    """The forward or backward part of a program."""
 
     def made(self, call_of: Callable[[Node], Any], buffers: Sequence[numpy.ndarray]) -> Callable[..., Any]:
-        """Return the function for one frame, with the functions of its steps and its buffers."""
-        given = []
-        for value in self._constants.values():
-            if isinstance(value, StepCall):
-                value = call_of(value.node)
-            elif isinstance(value, Block):
-                value = value.laid(buffers)
-            given.append(value)
-        function: Callable[..., Any] = self._make(*given)
-        return function
-
-    def step_of(self, error: BaseException) -> Node | None:
-        """Return the node at whose line an error was raised; None if it was raised elsewhere."""
-        for frame, line in traceback.walk_tb(error.__traceback__):
-            if frame.f_code.co_filename == self._file and line in self._line_nodes:
-                return self._line_nodes[line]
-        return None
-
-    def described(self) -> str:
-        """Return the source with the name of each step's node."""
-        lines = self.source.splitlines()
-        for number, node in self._line_nodes.items():
-            lines[number - 1] = f"{lines[number - 1]:<60} # {node.name}"
-        return "\n".join(lines)
+        """Return the function for one context, with the functions of its steps and its buffers."""
+        return self.function(
+            call_of(one.node) if isinstance(one, StepCall) else one.laid(buffers) if isinstance(one, Block) else one
+            for one in self.constants.values()
+        )
 
 
 class Emitter:
@@ -107,7 +78,7 @@ class Emitter:
         body.append((f"return ({heads}), (arrays, [{', '.join(self.kept)}], ({lasting}))", None))
         contiguous = self._constant("contiguous", as_contiguous)
         states = self._constant("states", self.steps.states)
-        return self._part("forward", ["arrays", "out=()"], body, f"arrays = {contiguous}(arrays, {states})")
+        return self._part("forward", ["arrays", "out=()"], body, [f"arrays = {contiguous}(arrays, {states})"])
 
     def backward(self, into_gradient: Mapping[Node, Node]) -> Part:
         """Return the backward part: a function of the arrays, the heads' gradients, where gradients are asked, and
@@ -124,7 +95,7 @@ class Emitter:
             if self.number.get(value.node, -1) < forward_end:
                 body.append((self._store(variable, value), None))
         body += self._lines(self.steps.backward, finals)
-        return self._part("backward", ["arrays", "heads", "gradients", "kept"], body or [("pass", None)])
+        return self._part("backward", ["arrays", "heads", "gradients", "kept"], body)
 
     def environment(self, kept: Sequence[Any], buffers: Sequence[numpy.ndarray]) -> dict[Node, Any]:
         """Return the answers of the forward part that the backward part reads, by node."""
@@ -146,22 +117,15 @@ class Emitter:
 
     # -- parts -------------------------------------------------------------------------------------------------------
 
-    def _part(self, name: str, parameters: list[str], body: list[tuple[str, Node | None]], first: str = "") -> Part:
-        lines: list[tuple[str, Node | None]] = [(f"    def {name}({', '.join(parameters)}):", None)]
-        read = {word for line in (first, *(line for line, _ in body)) for word in _words(line)}
-        if first:
-            lines.append((f"        {first}", None))
-        for parameter, names in (
-            ("arrays", [self.names[node] for node in self.steps.variables]),
-            ("heads", [f"h{index}" for index in range(len(self.steps.head_gradients))]),
-            ("gradients", list(self.gradient_names.values())),
-        ):
-            if parameter in parameters:
-                lines += [
-                    (f"        {one} = {parameter}[{index}]", None) for index, one in enumerate(names) if one in read
-                ]
-        constants = {one: value for one, value in self.constants.items() if one in read}
-        return Part(name, constants, lines + [(f"        {line}", node) for line, node in body])
+    def _part(
+        self, name: str, parameters: list[str], body: list[tuple[str, Node | None]], before: Sequence[str] = ()
+    ) -> Part:
+        unpacked = {"arrays": [self.names[node] for node in self.steps.variables]}
+        if name == "backward":
+            unpacked["heads"] = [f"h{index}" for index in range(len(self.steps.head_gradients))]
+            unpacked["gradients"] = list(self.gradient_names.values())
+        lines: list[Line] = [(line, node, "" if node is None else node.name) for line, node in body]
+        return Part(name, parameters, self.constants, lines, unpacked, before)
 
     def _lines(self, steps: Sequence[Node], finals: Mapping[Node, list[Node]] | None = None) -> list[Any]:
         lines: list[tuple[str, Node | None]] = []
@@ -251,7 +215,8 @@ class Emitter:
         expression = self._expression(value)
         if not is_trusted(node) and value.index != ANSWER:
             owners = self.facts[value.node].shares
-            if any(owner in self.plan.placements and self.plan.placements[owner].kind == "arena" for owner in owners):
+            roots = [self.plan.roots[owner] for owner in owners if owner in self.plan.roots]
+            if any(self.plan.placements[root].kind == "arena" for root in roots):
                 return f"{expression}.copy()"
         return expression
 
@@ -281,11 +246,7 @@ class Emitter:
     def _constant(self, name: str, value: Any) -> str:
         """Return a name by which the source may call an object."""
         if not name.isidentifier() or keyword.iskeyword(name) or name in _TAKEN:
-            name = f"{''.join(_words(name))}_"
+            name = f"{''.join(words(name))}_"
         while self.constants.setdefault(name, value) is not value:
             name += "_"
         return name
-
-
-def _words(line: str) -> list[str]:
-    return "".join(character if character.isalnum() or character == "_" else " " for character in line).split()

@@ -15,6 +15,7 @@ from minpy.capture.proxy import ArrayProxy
 from minpy.capture.reads import attribute, item, keys
 from minpy.capture.shadow import ShadowFunctions
 from minpy.context import current_context
+from minpy.core.array import FRONT_ENDS
 from minpy.core.state import state
 from minpy.core.switches import SwitchScope, is_np_array
 from minpy.gluon.block.attributes import INTERNAL
@@ -172,13 +173,15 @@ class BlockCapture:
         context = context if context is not None else self._own_context(parameter)
         node, array = self.arrays.variable(parameter, context)
         recorder = self.shadow.recorder
-        proxy = ArrayProxy.given(recorder, Value(node), array.shape, array._data.dtype)
-        is_numpy = is_np_array() or not array._keeps_dtype or self.in_numpy
-        return proxy if is_numpy else NDArrayProxy(proxy)
+        front = FRONT_ENDS["numpy"] if is_np_array() or not array._keeps_dtype or self.in_numpy else None
+        proxy = ArrayProxy.given(recorder, Value(node), array.shape, array._data.dtype, front)
+        return proxy if front is not None else NDArrayProxy(proxy)
 
     def _own_context(self, parameter: Any) -> Any:
-        if parameter._data is None or len(parameter._data) == 1:
-            return None
+        return None if parameter._data is None or len(parameter._data) == 1 else self.noted_context()
+
+    def noted_context(self) -> Any:
+        """Return the current context, which is noted."""
         self.shadow.note(_context, state, None, current_context(), "current_context()")
         return current_context()
 

@@ -14,11 +14,12 @@ import numpy
 
 from minpy import symbol
 from minpy.capture.facts import Fact
+from minpy.capture.fronts import as_front
 from minpy.capture.nd_proxy import NDArrayProxy
 from minpy.capture.noting import constant, made
 from minpy.capture.proxy import ArrayProxy
 from minpy.capture.values import Traced
-from minpy.core.array import Array
+from minpy.core.array import FRONT_ENDS, Array
 from minpy.core.state import TRACES, leaving, questions, state, tracing
 from minpy.differentiation.trees import leaves_of
 from minpy.gluon.block.modes import Modes
@@ -182,12 +183,13 @@ class Graft:
         if shape is None or dtype is None:
             raise self._recorder.refuse(f"the shape of what {self.name} computes depends on values")
         fact = Fact(tuple(shape), numpy.dtype(dtype), False)
+        front = FRONT_ENDS["numpy"] if self.in_numpy else None
         if inner.node.operator is CONSTANT:
-            proxy = constant(self._recorder, numpy.asarray(inner.node.attributes["value"]))
+            proxy = as_front(self._recorder, constant(self._recorder, inner.node.attributes["value"]), front)
         elif inner.node.operator is None:
-            proxy = ArrayProxy.given(self._recorder, inner, *fact[:2])
+            proxy = ArrayProxy.given(self._recorder, inner, *fact[:2], front)
         else:
-            proxy = made(self._recorder, inner.node, fact, inner.index)
+            proxy = made(self._recorder, inner.node, fact, inner.index, front)
         return proxy if self.in_numpy else NDArrayProxy(proxy)
 
     def _copied(self, head: Value) -> Value:

@@ -80,6 +80,24 @@ def _unstack(answer: Any, g: Any, x: Any, axis: int = 0) -> Any:
     return [np.stack(g, axis)]
 
 
+def _meshgrid(answer: Any, g: Any, *xi: Any, sparse: bool = False, indexing: str = "xy", **unused: Any) -> Any:
+    parts = []
+    for place, (array, part) in enumerate(zip(xi, g if isinstance(g, tuple) else (g,), strict=True)):
+        own = 1 - place if indexing == "xy" and place < 2 and len(xi) > 1 else place
+        others = tuple(axis for axis in range(len(xi)) if axis != own)
+        parts.append(np.reshape(np.sum(part, axis=others) if others else part, np.shape(array)))
+    return parts
+
+
+def _cumulative(answer: Any, g: Any, x: Any, axis: int | None = None, **options: Any) -> Any:
+    if options.pop("include_initial", False):
+        g = g[(slice(None),) * ((axis or 0) % g.ndim) + (slice(1, None),)]
+    if options:
+        return None
+    along = 0 if axis is None else axis
+    return [np.reshape(np.flip(np.cumsum(np.flip(g, along), along), along), np.shape(x))]
+
+
 # By name: see `minpy.numpy_table.gradients`.
 RULES: dict[str, Callable[..., Any]] = {
     "concatenate": _concatenate,
@@ -95,4 +113,8 @@ RULES: dict[str, Callable[..., Any]] = {
     "split": _split,
     "unstack": _unstack,
     "vsplit": _split,
+    "row_stack": _vstack,
+    "meshgrid": _meshgrid,
+    "cumsum": _cumulative,
+    "cumulative_sum": _cumulative,
 }

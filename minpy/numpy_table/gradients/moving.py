@@ -53,7 +53,7 @@ def _pad(answer: Any, g: Any, array: Any, pad_width: Any, mode: Any = "constant"
 
 
 def _array(answer: Any, g: Any, value: Any, **unused: Any) -> Any:
-    return [g] if np.shape(g) == np.shape(value) else None
+    return [g] if np.shape(g) == np.shape(value) and not isinstance(value, (list, tuple)) else None
 
 
 def _rot90(answer: Any, g: Any, m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
@@ -86,10 +86,14 @@ def _diagonal(answer: Any, g: Any, a: Any, offset: int = 0, axis1: int = 0, axis
 
 
 def _trace(answer: Any, g: Any, a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, **options: Any) -> Any:
-    if np.ndim(a) != 2 or options or (axis1, axis2) != (0, 1):
+    if options:
         return None
-    rows, columns = np.shape(a)
-    return [np.eye(rows, columns, k=offset, dtype=g.dtype) * g]
+    if np.ndim(a) == 2 and (axis1, axis2) == (0, 1):
+        rows, columns = np.shape(a)
+        return [np.eye(rows, columns, k=offset, dtype=g.dtype) * g]
+    lengths = np.shape(a)[axis1] + min(offset, 0), np.shape(a)[axis2] - max(offset, 0)
+    along = np.broadcast_to(np.expand_dims(g, -1), (*np.shape(g), max(min(lengths), 0)))
+    return _diagonal(along, along, a, offset, axis1, axis2)
 
 
 def _diff(answer: Any, g: Any, a: Any, n: int = 1, axis: int = -1, **options: Any) -> Any:
@@ -100,6 +104,97 @@ def _diff(answer: Any, g: Any, a: Any, n: int = 1, axis: int = -1, **options: An
         before[axis], after[axis] = (1, 0), (0, 1)
         g = np.pad(g, before) - np.pad(g, after)
     return [g]
+
+
+def _fliplr(answer: Any, g: Any, m: Any) -> Any:
+    return [np.fliplr(g)]
+
+
+def _flipud(answer: Any, g: Any, m: Any) -> Any:
+    return [np.flipud(g)]
+
+
+def _rollaxis(answer: Any, g: Any, a: Any, axis: int, start: int = 0) -> Any:
+    axis, start = axis % np.ndim(a), start + np.ndim(a) if start < 0 else start
+    return [np.moveaxis(g, start - 1 if axis < start else start, axis)]
+
+
+def _matrix_transpose(answer: Any, g: Any, x: Any) -> Any:
+    return [np.swapaxes(g, -1, -2)]
+
+
+def _reshaped(answer: Any, g: Any, *arrays: Any) -> Any:
+    parts = g if isinstance(g, tuple) else (g,)
+    return [np.reshape(part, np.shape(array)) for part, array in zip(parts, arrays, strict=True)]
+
+
+def _diagonal_of_matrices(answer: Any, g: Any, x: Any, *, offset: int = 0) -> Any:
+    return _diagonal(answer, g, x, offset, -2, -1)
+
+
+def _trace_of_matrices(answer: Any, g: Any, x: Any, *, offset: int = 0, **options: Any) -> Any:
+    rows, columns = np.shape(x)[-2:]
+    diagonals = np.eye(rows, columns, k=offset, dtype=g.dtype)
+    return None if options else [diagonals * np.reshape(g, (*np.shape(g), 1, 1))]
+
+
+def _tile(answer: Any, g: Any, A: Any, reps: Any) -> Any:
+    times = (reps,) if isinstance(reps, (int, np.integer)) else tuple(reps)
+    lengths = np.shape(A)
+    count = max(len(times), len(lengths))
+    times, lengths = (1,) * (count - len(times)) + times, (1,) * (count - len(lengths)) + lengths
+    pairs = [length for pair in zip(times, lengths, strict=True) for length in pair]
+    return [np.reshape(np.sum(np.reshape(g, pairs), axis=tuple(range(0, 2 * count, 2))), np.shape(A))]
+
+
+def _repeat(answer: Any, g: Any, a: Any, repeats: Any, axis: int | None = None) -> Any:
+    if not isinstance(repeats, (int, np.integer)):
+        return _back(a, g, np.repeat(_positions(a), repeats, axis))
+    shape = (np.size(a),) if axis is None else np.shape(a)
+    cut = 1 if axis is None else axis % len(shape) + 1
+    return [np.reshape(np.sum(np.reshape(g, (*shape[:cut], repeats, *shape[cut:])), axis=cut), np.shape(a))]
+
+
+def _positions(array: Any) -> np.ndarray:
+    return np.arange(math.prod(np.shape(array))).reshape(np.shape(array))
+
+
+def _back(array: Any, g: Any, sources: Any) -> list[Any]:
+    """Return the gradient of an array of whose elements, at some positions, an answer is made."""
+    flat = placed(np.reshape(array, (-1,)), (np.reshape(sources, (-1,)),), np.reshape(g, (-1,)))
+    return [np.reshape(flat, np.shape(array))]
+
+
+def _resize(answer: Any, g: Any, a: Any, new_shape: Any) -> Any:
+    return _back(a, g, np.resize(_positions(a), new_shape))
+
+
+def _delete(answer: Any, g: Any, arr: Any, obj: Any, axis: int | None = None) -> Any:
+    return _back(arr, g, np.delete(_positions(arr), obj, axis))
+
+
+def _diagflat(answer: Any, g: Any, v: Any, k: int = 0) -> Any:
+    return [np.reshape(np.diagonal(g, k), np.shape(v))]
+
+
+def _ediff1d(answer: Any, g: Any, ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+    before = 0 if to_begin is None else math.prod(np.shape(to_begin))
+    after = np.shape(g)[0] - (0 if to_end is None else math.prod(np.shape(to_end)))
+    steps = g[before:after]
+    parts: list[Any] = [np.reshape(np.pad(steps, (1, 0)) - np.pad(steps, (0, 1)), np.shape(ary))]
+    for edge, part in ((to_end, g[after:]), (to_begin, g[:before])):
+        if isinstance(edge, (list, tuple)):
+            return None
+        parts.append(None if edge is None else np.reshape(part, np.shape(edge)))
+    return parts
+
+
+def _unwrap(answer: Any, g: Any, p: Any, *unused: Any, **options: Any) -> Any:
+    return [g]  # what is added is constant between the jumps
+
+
+def _nan_to_num(answer: Any, g: Any, x: Any, *unused: Any, **options: Any) -> Any:
+    return [np.where(np.isfinite(x), g, g.dtype.type(0))]
 
 
 # By name: see `minpy.numpy_table.gradients`.
@@ -115,4 +210,22 @@ RULES: dict[str, Callable[..., Any]] = {
     "diagonal": _diagonal,
     "trace": _trace,
     "diff": _diff,
+    "fliplr": _fliplr,
+    "flipud": _flipud,
+    "rollaxis": _rollaxis,
+    "matrix_transpose": _matrix_transpose,
+    "linalg.matrix_transpose": _matrix_transpose,
+    "linalg.diagonal": _diagonal_of_matrices,
+    "linalg.trace": _trace_of_matrices,
+    "atleast_1d": _reshaped,
+    "atleast_2d": _reshaped,
+    "atleast_3d": _reshaped,
+    "tile": _tile,
+    "repeat": _repeat,
+    "resize": _resize,
+    "delete": _delete,
+    "diagflat": _diagflat,
+    "ediff1d": _ediff1d,
+    "unwrap": _unwrap,
+    "nan_to_num": _nan_to_num,
 }

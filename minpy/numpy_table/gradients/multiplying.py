@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from minpy.core.sums import sum_to
+
 __all__ = ["RULES"]
 
 
@@ -79,10 +81,86 @@ def _outer(answer: Any, g: Any, a: Any, b: Any) -> Any:
     return [np.reshape(np.dot(g, second), np.shape(a)), np.reshape(np.dot(first, g), np.shape(b))]
 
 
+def _kron(answer: Any, g: Any, a: Any, b: Any) -> Any:
+    count = max(np.ndim(a), np.ndim(b))
+    shapes = [(1,) * (count - np.ndim(one)) + tuple(np.shape(one)) for one in (a, b)]
+    pairs = np.reshape(g, [length for pair in zip(*shapes, strict=True) for length in pair])
+    of_a = np.reshape(a, [length for one in shapes[0] for length in (one, 1)])
+    of_b = np.reshape(b, [length for one in shapes[1] for length in (1, one)])
+    even, odd = tuple(range(0, 2 * count, 2)), tuple(range(1, 2 * count, 2))
+    return [
+        np.reshape(np.sum(pairs * of_b, axis=odd), np.shape(a)),
+        np.reshape(np.sum(pairs * of_a, axis=even), np.shape(b)),
+    ]
+
+
+def _cross(answer: Any, g: Any, a: Any, b: Any, **options: Any) -> Any:
+    if options or np.shape(a)[-1] != 3 or np.shape(b)[-1] != 3:
+        return None
+    return [sum_to(np.cross(b, g), np.shape(a)), sum_to(np.cross(g, a), np.shape(b))]
+
+
+def _vecdot(answer: Any, g: Any, x1: Any, x2: Any, **options: Any) -> Any:
+    if options or np.result_type(x1, x2).kind == "c":
+        return None
+    g = np.expand_dims(g, -1)
+    return [sum_to(g * x2, np.shape(x1)), sum_to(g * x1, np.shape(x2))]
+
+
+def _linalg_tensordot(answer: Any, g: Any, a: Any, b: Any, *, axes: Any = 2) -> Any:
+    return _tensordot(answer, g, a, b, axes)
+
+
+def _convolve(answer: Any, g: Any, a: Any, v: Any, mode: str = "full") -> Any:
+    if np.ndim(a) != 1 or np.ndim(v) != 1 or np.result_type(a, v).kind == "c":
+        return None
+    longest, shortest = sorted((np.shape(a)[0], np.shape(v)[0]))[::-1]
+    before = {"full": 0, "same": (shortest - 1) // 2, "valid": shortest - 1}[mode]
+    whole = np.pad(g, (before, longest + shortest - 1 - before - np.shape(g)[0]))
+    return [np.correlate(whole, v, "valid"), np.correlate(whole, a, "valid")]
+
+
+def _correlate(answer: Any, g: Any, a: Any, v: Any, mode: str = "valid") -> Any:
+    if np.shape(a) < np.shape(v):  # which turns the answer round
+        return None
+    parts = _convolve(answer, g, a, v[::-1], mode)
+    return None if parts is None else [parts[0], parts[1][::-1]]
+
+
+def _vander(answer: Any, g: Any, x: Any, N: int | None = None, increasing: bool = False) -> Any:
+    powers = np.arange(np.shape(answer)[-1])
+    powers = powers if increasing else powers[::-1]
+    slopes = np.reshape(x, (-1, 1)) ** np.maximum(powers - 1, 0)
+    return [np.sum(g * slopes * powers.astype(g.dtype), axis=-1)]
+
+
+def _polyval(answer: Any, g: Any, p: Any, x: Any) -> Any:
+    count = len(p)
+    if count > 32 or isinstance(x, (list, tuple)):
+        return None
+    of_p: list[Any] = [None] * count if isinstance(p, (list, tuple)) else [None]
+    if not isinstance(p, (list, tuple)):
+        of_p = [np.stack([np.sum(g * x**power) for power in range(count)[::-1]])]
+    slope: Any = 0
+    for place in range(count - 1):
+        slope = slope * x + p[place] * (count - 1 - place)
+    return [*of_p, g * slope]
+
+
 # By name: see `minpy.numpy_table.gradients`.
 RULES: dict[str, Callable[..., Any]] = {
     "einsum": _einsum,
     "tensordot": _tensordot,
     "inner": _inner,
     "outer": _outer,
+    "kron": _kron,
+    "cross": _cross,
+    "linalg.cross": _cross,
+    "linalg.vecdot": _vecdot,
+    "linalg.outer": _outer,
+    "linalg.tensordot": _linalg_tensordot,
+    "convolve": _convolve,
+    "correlate": _correlate,
+    "vander": _vander,
+    "polyval": _polyval,
 }

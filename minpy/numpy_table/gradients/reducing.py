@@ -39,9 +39,43 @@ def _norm(answer: Any, g: Any, x: Any, ord: Any = None, axis: Any = None, keepdi
     return [_spread(g / answer ** (ord - 1), x, axis, keepdims) * np.sign(x) * np.abs(x) ** (ord - 1)]
 
 
+def _var(
+    answer: Any, g: Any, a: Any, axis: Any = None, *, ddof: int = 0, keepdims: bool = False, **options: Any
+) -> Any:
+    if options or np.result_type(a).kind != "f":
+        return None
+    count = np.size(a) // max(np.size(answer), 1) - ddof
+    return [_spread(g * (2 / count), a, axis, keepdims) * (a - np.mean(a, axis=axis, keepdims=True))]
+
+
+def _std(answer: Any, g: Any, a: Any, axis: Any = None, **options: Any) -> Any:
+    root = np.where(answer == 0, g.dtype.type(1), answer)  # where all are equal, the gradient is 0
+    return _var(answer, g / (2 * root), a, axis, **options)
+
+
+def _trapezoid(answer: Any, g: Any, y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
+    if x is not None:
+        if np.ndim(y) != 1 or np.ndim(x) != 1 or isinstance(x, (list, tuple)):
+            return None
+        steps, means = x[1:] - x[:-1], (y[1:] + y[:-1]) / 2
+        return [
+            g * (np.pad(steps, (0, 1)) + np.pad(steps, (1, 0))) / 2,
+            g * (np.pad(means, (1, 0)) - np.pad(means, (0, 1))),
+        ]
+    weights = np.full(np.shape(y)[axis], dx, g.dtype)
+    weights[0], weights[-1] = weights[0] / 2, weights[-1] / 2
+    shape = [1] * np.ndim(y)
+    shape[axis] = -1
+    return [np.expand_dims(g, axis) * np.reshape(weights, shape)]
+
+
 # By name: see `minpy.numpy_table.gradients`.
 RULES: dict[str, Callable[..., Any]] = {
     "sum": _sum,
     "nansum": _nansum,
     "linalg.norm": _norm,
+    "var": _var,
+    "std": _std,
+    "trapezoid": _trapezoid,
+    "trapz": _trapezoid,
 }

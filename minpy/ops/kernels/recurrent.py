@@ -189,10 +189,10 @@ def run(
         for direction, kept in enumerate(own):
             index = layer * layers.directions + direction
             out = result[:, :, direction * width : (direction + 1) * width]
+            start = None if cell is None else cell[index]
             last[index], ended = _forward(
-                rows, weights[index], state[index], None if cell is None else cell[index], layers, valid,
-                direction == 1, out, *kept,
-            )  # fmt: skip
+                _Pass(layers, weights[index], direction == 1, valid, rows, state[index], start, out, *kept)
+            )
             if last_cell is not None:
                 last_cell[index] = ended
         current = result * masks[layer] if len(masks) and not final else result
@@ -205,20 +205,46 @@ def _own(parts: Iterator[np.ndarray], layers: Layers) -> list[Any]:
     return kept + [None] * (3 - len(kept))
 
 
-def _forward(
-    rows: np.ndarray,
-    weights: Weights,
-    state: np.ndarray,
-    cell: Any,
-    layers: Layers,
-    valid: np.ndarray | None,
-    backwards: bool,
-    out: np.ndarray,
-    gates: np.ndarray,
-    first: Any,
-    second: Any,
-) -> tuple[np.ndarray, Any]:
-    """Run one cell over all steps; return its last state and cell. `first`, `second`: what its reserve has further."""
+class _Pass(NamedTuple):
+    """One cell over all steps: what it is, what it is given, and what it leaves for the way back.
+
+    Attributes
+    ----------
+    layers : Layers
+    weights : Weights
+        Of the cell.
+    backwards : bool
+        Whether it goes from the last step to the first.
+    valid : array, optional
+        Which steps lie inside their sequence.
+    rows : array
+        What it is given, (time * batch, inputs).
+    state, cell : array
+        Those that it begins with; `cell` is None but for an LSTM.
+    outputs : array
+        Of all steps.
+    gates : array
+        (gates, time, batch, size).
+    first, second : array or None
+        What its reserve has further: the cells of an LSTM and their tanh; of a GRU what the reset gate lets through.
+    """
+
+    layers: Layers
+    weights: Weights
+    backwards: bool
+    valid: np.ndarray | None
+    rows: np.ndarray
+    state: np.ndarray
+    cell: Any
+    outputs: np.ndarray
+    gates: np.ndarray
+    first: Any
+    second: Any
+
+
+def _forward(one: _Pass) -> tuple[np.ndarray, Any]:
+    """Run one cell over all steps; return its last state and cell."""
+    layers, weights, backwards, valid, rows, state, cell, out, gates, first, second = one
     count, steps, batch, size = gates.shape
     mode = layers.mode
     np.matmul(rows, _turned(weights.input, layers), out=gates.reshape(count, steps * batch, size))
@@ -336,11 +362,14 @@ def pull_back(
         for direction, own in enumerate(kept[layer]):
             index = layer * layers.directions + direction
             some = slice(direction * width, (direction + 1) * width)
+            start = None if cell is None else cell[index]
+            before = outputs[layer][:, :, some]
             to_state[index], ended = _backward(
-                rows, weights[index], state[index], None if cell is None else cell[index], layers, valid,
-                direction == 1, outputs[layer][:, :, some], own[0], own[1], own[2], g[:, :, some], of_state[index],
-                None if of_cell is None else of_cell[index], into[index], to_rows,
-            )  # fmt: skip
+                _Pass(layers, weights[index], direction == 1, valid, rows, state[index], start, before, *own),
+                _Upstream(g[:, :, some], of_state[index], None if of_cell is None else of_cell[index]),
+                into[index],
+                to_rows,
+            )
             if to_cell is not None:
                 to_cell[index] = ended
         g = to_rows.reshape(given.shape)
@@ -365,28 +394,21 @@ def _before(values: np.ndarray, start: np.ndarray, valid: np.ndarray | None, bac
     return result
 
 
-def _backward(
-    rows: np.ndarray,
-    weights: Weights,
-    state: np.ndarray,
-    cell: Any,
-    layers: Layers,
-    valid: np.ndarray | None,
-    backwards: bool,
-    outputs: np.ndarray,
-    gates: np.ndarray,
-    first: Any,
-    second: Any,
-    g: np.ndarray,
-    to_hidden: np.ndarray,
-    to_cell: Any,
-    into: Weights,
-    to_rows: np.ndarray,
-) -> tuple[np.ndarray, Any]:
+class _Upstream(NamedTuple):
+    """The gradients of what a cell has given: all outputs, the last state, and the last cell of an LSTM."""
+
+    outputs: np.ndarray
+    state: np.ndarray
+    cell: Any
+
+
+def _backward(one: _Pass, upstream_of: _Upstream, into: Weights, to_rows: np.ndarray) -> tuple[np.ndarray, Any]:
     """Pull gradients back through one cell and all steps; return those of its first state and cell.
 
     Those of the weights are written into `into`, those of the rows added to `to_rows`.
     """
+    layers, weights, backwards, valid, rows, state, cell, outputs, gates, first, second = one
+    g, to_hidden, to_cell = upstream_of
     count, steps, batch, size = gates.shape
     mode, dtype = layers.mode, rows.dtype
     width = layers.results

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from minpy.numpy_table.table import functions
+from minpy.numpy_table.table import ROWS, functions
 from minpy.ops.inference.partial_shapes import broadcasting, same_shape
 from minpy.ops.numpy.named import elementwise, named
 
@@ -78,7 +78,7 @@ _BINARY: dict[str, Any] = {
     "less_equal": np.less_equal,
 }
 _RELATIONS = {name for name in _BINARY if "equal" in name or name in ("greater", "less")}
-_CONSTANT = {"lcm", "bitwise_and", "bitwise_or", "bitwise_xor"} | _RELATIONS
+_CONSTANT = {name for name in _BINARY if name in ROWS and ROWS[name].gradient == "zero"}
 # The operators of an array and a number, by the plain names of those of two arrays; and of a number and an array.
 WITH_NUMBERS = {name: f"_npi_{name}_scalar" for name in _BINARY if name != "hypot"}
 _SYMMETRIC = {"add", "multiply", "lcm", "bitwise_and", "bitwise_or", "bitwise_xor", "equal", "not_equal"}

@@ -19,9 +19,8 @@ from minpy.core.rules import Rule
 from minpy.ops.inference.partial_shapes import same_shape
 from minpy.ops.kernels.selecting import LARGE
 from minpy.ops.registry import OPERATORS, operator
-from minpy.ops.tensor import arithmetic, comparison  # noqa: F401 - their operators have forms here
 
-__all__ = ["NUMBER_FORMS", "SCALAR_OPERATORS"]
+__all__ = ["SCALAR_OPERATORS"]
 
 _DOC = """Return {formula}{sentence}
 
@@ -297,32 +296,6 @@ SCALAR_OPERATORS: dict[str, Operator] = {
         ),
     )
 }
-
-# What the operators of two arrays, less `broadcast_`, are with a number on their right, and on their left.
-NUMBER_FORMS = {
-    "add": ("plus", "plus"),
-    "sub": ("minus", "rminus"),
-    "mul": ("mul", "mul"),
-    "div": ("div", "rdiv"),
-    "mod": ("mod", "rmod"),
-    "power": ("power", "rpower"),
-    "maximum": ("maximum", "maximum"),
-    "minimum": ("minimum", "minimum"),
-    "hypot": ("hypot", "hypot"),
-    "equal": ("equal", "equal"),
-    "not_equal": ("not_equal", "not_equal"),
-    "greater": ("greater", "lesser"),
-    "greater_equal": ("greater_equal", "lesser_equal"),
-    "lesser": ("lesser", "greater"),
-    "lesser_equal": ("lesser_equal", "greater_equal"),
-    "logical_and": ("logical_and", "logical_and"),
-    "logical_or": ("logical_or", "logical_or"),
-    "logical_xor": ("logical_xor", "logical_xor"),
-}
-
-for _name, _forms in NUMBER_FORMS.items():
-    _right, _left = (SCALAR_OPERATORS[f"_{_form}_scalar"] for _form in _forms)
-    OPERATORS[f"broadcast_{_name}"].with_number = _right, _left
 
 # What MXNet does to the rows that a sparse array has: of dense arrays, all.
 for _name in ("plus", "minus"):

@@ -1,0 +1,50 @@
+"""The classes of ours that proxies stand for: what is computed of arrays of `minpy.np` is one again."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy
+
+from minpy.capture.recorder import Recorder
+from minpy.capture.values import Storage, Traced
+from minpy.differentiation.trees import leaves_of
+
+__all__ = ["as_front", "fronted"]
+
+
+def _fronts(values: Any) -> Iterator[Any]:
+    for value in leaves_of(values):
+        if isinstance(value, Traced) and value.front is not None:
+            yield value.front
+
+
+def fronted(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a method of a proxy answer with what stands for an array of `minpy.np`, if one of the arguments does."""
+
+    @functools.wraps(method)
+    def call(self: Any, *arguments: Any, **keywords: Any) -> Any:
+        result = method(self, *arguments, **keywords)
+        front = next(_fronts((self, arguments, keywords)), None)
+        if front is None:
+            return result
+        given = {id(value) for value in leaves_of((self, arguments, keywords))}
+        return as_front(self.recorder, result, front, given)
+
+    return call
+
+
+def as_front(recorder: Recorder, result: Any, front: Any, given: Any = ()) -> Any:
+    """Return what stands for arrays of a class, in the place of NumPy's; but for those that were given."""
+    if isinstance(result, (list, tuple)):
+        parts = [as_front(recorder, part, front, given) for part in result]
+        return type(result)(*parts) if hasattr(result, "_fields") else type(result)(parts)
+    if not isinstance(result, Traced) or result.front is front or id(result) in given:
+        return result
+    fact = result.fact._replace(scalar=False)
+    known = None if result.known is None else numpy.asarray(result.known)
+    if result.scalar:  # of our arrays, what has no axes is an array
+        return recorder.stand_in(recorder, result.value, fact, Storage(result.value, known, fact), known, (), front)
+    return recorder.stand_in(recorder, result.value, fact, result.storage, known, result.chain, front)
