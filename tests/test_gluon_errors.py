@@ -274,7 +274,7 @@ ASKED: dict[str, tuple[str, str, str]] = {
 WRITTEN: dict[str, tuple[str, str]] = {
     "value in a helper": ("return x * helper(x)", "asks for the values of an NDArray"),
     "choice": ("return x if x.sum() > 0 else -x", "asks for the values of an NDArray"),
-    "asnumpy": ("return x * x.asnumpy().max()", "'asnumpy'"),
+    "asnumpy": ("return x * x.asnumpy().max()", r"asks for the values of an NDArray: asnumpy\(\)"),
 }
 
 

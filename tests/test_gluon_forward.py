@@ -375,7 +375,7 @@ def _noted_in_an_attribute(self: Any, x: Any) -> Any:
 
 REFUSED: dict[str, tuple[Any, str]] = {
     "bool": (lambda self, x: x if x.sum() > 0 else -x, "it chooses by values"),
-    "asnumpy": (lambda self, x: np.array(x.asnumpy()), "'asnumpy'"),
+    "asnumpy": (lambda self, x: np.array(x.asnumpy()), r"asnumpy"),
     "in a helper": (lambda self, x: x * helper_that_asks(x), "it makes a Python number of an array"),
     "an attribute": (_noted_in_an_attribute, r"it sets an attribute: \S+\.table"),
     "random": (lambda self, x: x * 0 + (mx.nd.random.uniform(shape=(2,)).as_np_ndarray() < 2), r"mx\.nd\.random"),

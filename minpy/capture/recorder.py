@@ -143,11 +143,17 @@ class Recorder:
         return None
 
     def node(
-        self, operator: Any, inputs: Sequence[Value], attributes: Mapping[str, Any] | None = None, kind: str = "call"
+        self,
+        operator: Any,
+        inputs: Sequence[Value],
+        attributes: Mapping[str, Any] | None = None,
+        kind: str = "call",
+        name: str | None = None,
+        called: str | None = None,
     ) -> Node:
         """Return a node of the graph, the one that is there already if it computes the same."""
         self.require_going_on()
-        made = self.builder.node(operator, inputs, attributes or {}, self.title)
+        made = self.builder.node(operator, inputs, attributes or {}, name or self.title, called)
         if made not in self.places:
             self.nodes.append(made)
             self.places[made] = self.place()

@@ -75,7 +75,7 @@ def _node(shadow: ShadowFunctions, value: Any, name: str) -> Any:
     return functools.partial(BlockCapture.of(shadow).computed, value)
 
 
-# -- autograd ------------------------------------------------------------------------------------------------------------
+# -- autograd ----------------------------------------------------------------------------------------------------------
 
 
 def _asked(of_training: bool, shadow: ShadowFunctions, value: Any, name: str) -> Any:
@@ -115,7 +115,7 @@ def _scope(shadow: ShadowFunctions, value: Any, name: str) -> Any:
     return lambda *arguments, **keywords: _Scope(BlockCapture.of(shadow), value(*arguments, **keywords))
 
 
-# -- arrays --------------------------------------------------------------------------------------------------------------
+# -- arrays ------------------------------------------------------------------------------------------------------------
 
 
 def _member(proxy: Any, name: str) -> Any:
