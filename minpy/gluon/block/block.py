@@ -173,6 +173,13 @@ class Block:
         for child in self._children.values():
             child._collect(found, pattern)
 
+    def _parameters_inside(self) -> dict[str, Parameter]:
+        """Return its parameters and those of all blocks inside, by name."""
+        found = {**self._params._params, **{parameter.name: parameter for parameter in self._reg_params.values()}}
+        for child in self._children.values():
+            found.update(child._parameters_inside())
+        return found
+
     def _collect_params_with_prefix(self, prefix: str = "") -> dict[str, Parameter]:
         """Return all parameters by where they are: 'features.0.weight'."""
         if prefix:

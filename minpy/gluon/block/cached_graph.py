@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from minpy.core.array import Array
+from minpy.core.array import PLAIN_CLASSES, Array
 from minpy.core.dispatch import meet
 from minpy.core.errors import MXNetError
 from minpy.gluon.block.changes import Changes
+from minpy.gluon.changes import CHANGES
 from minpy.gluon.parameter import Parameter
 from minpy.graph.compiled import Compiled
 from minpy.graph.frame import start
@@ -91,6 +92,8 @@ class CachedGraph:
             self.sources.append(source)
         pairs = zip(self.compiled.variables, self.sources, strict=True)
         self.compiled.parameters = {node for node, source in pairs if isinstance(source, Parameter)}
+        # By context: as of when they were looked up, and each source with its array.
+        self._lasting_arrays: dict[Any, tuple[int, list[tuple[Any, Any]]]] = {}
         self.parameters = [source for source in self.sources if isinstance(source, Parameter)]
         self.rebuild = rebuild
         self.repeats = places is not None and len(set(places)) < len(places)
@@ -116,12 +119,20 @@ class CachedGraph:
                     like = leaf if like is None else meet(self.operator, like, leaf)
         if self.returns_numpy and like._keeps_dtype:
             like = like.as_np_ndarray()
-        context = like.context
-        arrays = [
-            leaves[source] if type(source) is int else source.data(context) if isinstance(source, Parameter) else source
+        place = None if type(like) in PLAIN_CLASSES else like.context
+        known = self._lasting_arrays.get(place)
+        if known is None or known[0] != CHANGES.count:
+            known = self._lasting_arrays[place] = CHANGES.count, self._arrays_on(like.context)
+        return [leaves[source] if array is None else array for source, array in known[1]], like
+
+    def _arrays_on(self, context: Any) -> list[tuple[Any, Any]]:
+        """Return each source with its array on a context; None for those that are arguments."""
+        return [
+            (source, None)
+            if type(source) is int
+            else (source, source.data(context) if isinstance(source, Parameter) else source)
             for source in self.sources
         ]
-        return arrays, like
 
     def __call__(self, leaves: Sequence[Any]) -> Any:
         """Return what the block returns for these arguments.

@@ -46,7 +46,7 @@ class Graft:
         self.name = capture.name if block is None else block.name
         self.in_numpy = capture.in_numpy
         self._recorder = capture.shadow.recorder
-        self._parameters: dict[str, Any] = {} if block is None else block._parameters_by_name()
+        self._parameters: dict[str, Any] = {} if block is None else block._parameters_inside()
         self._facts = Facts(self.name, self._parameters)
         # What values of symbols are in the captured graph.
         self._became: dict[Value, Value] = {}

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy
 
 from minpy.core.state import state
-from minpy.core.switches import is_np_array
+from minpy.core.switches import is_np_array, switches
 from minpy.gluon.block.cached_graph import CachedGraph
 from minpy.gluon.block.changes import of_numpy
 from minpy.gluon.block.forward import arrays_and_template
@@ -16,11 +16,21 @@ from minpy.gluon.block.guards import Guards
 from minpy.gluon.block.nesting import _flatten
 from minpy.gluon.block.templates import key_of
 from minpy.gluon.block.tracing import traced
+from minpy.gluon.changes import CHANGES
 from minpy.ndarray import NDArray
 
 __all__ = ["Graphs"]
 
 _MOST = 32
+
+
+class _Latest(NamedTuple):
+    """The graph of the latest call, of arrays only, and what it holds for as long as nothing is changed anywhere."""
+
+    graph: CachedGraph
+    count: int
+    kinds: tuple[type, ...]
+    modes: tuple[Any, ...]
 
 
 class Graphs(dict[Any, CachedGraph]):
@@ -47,6 +57,7 @@ class Graphs(dict[Any, CachedGraph]):
         self.retraced = 0
         self.asks_for_recording = False
         self._asks_for_training = self._asks_for_shapes = self._asks_for_classes = False
+        self._latest: _Latest | None = None
         self._of_function = of_function
 
     def find(self, block: Any, args: Sequence[Any]) -> tuple[CachedGraph, list[Any]]:
@@ -64,6 +75,15 @@ class Graphs(dict[Any, CachedGraph]):
         Unkeyed
             If there is something among them that may change without its being seen.
         """
+        latest = self._latest
+        if (
+            latest is not None
+            and latest.count == CHANGES.count
+            and latest.kinds == tuple(map(type, args))
+            and latest.modes == (switches.array, state.training)
+        ):
+            return latest.graph, [*args]
+        self._latest = None
         if self.guards is not None and not self.guards.hold():
             block._clear_cached_op()
             self.retraced += 1
@@ -79,7 +99,15 @@ class Graphs(dict[Any, CachedGraph]):
         graph = self.get(self.key(form, leaves))
         if graph is None:
             graph = self._add(block, leaves, _taken_apart(block, args)[1] if nested is None else nested, form)
+        elif nested is None and self._may_be_latest():
+            modes = switches.array, state.training
+            self._latest = _Latest(graph, CHANGES.count, tuple(map(type, args)), modes)
         return graph, leaves
+
+    def _may_be_latest(self) -> bool:
+        """Tell whether a graph holds as long as no change is counted, for arrays of the same classes."""
+        asks = self._asks_for_shapes or self._asks_for_classes or self.asks_for_recording
+        return not asks and self.guards is not None and self.guards.are_of_attributes
 
     def _add(self, block: Any, leaves: list[Any], nested: Any, form: Any) -> CachedGraph:
         """Trace the block, and keep its graph; where there are many, the oldest goes."""
@@ -139,12 +167,14 @@ class Graphs(dict[Any, CachedGraph]):
         self._asks_for_classes |= classes
         if self._asked() != before:
             self.clear()
+            self._latest = None
 
     def _asked(self) -> tuple[bool, ...]:
         return self._asks_for_training, self.asks_for_recording, self._asks_for_shapes, self._asks_for_classes
 
     def replace(self, graph: CachedGraph, other: CachedGraph) -> None:
         """Put another graph in the place of one."""
+        self._latest = None
         for key, one in self.items():
             if one is graph:
                 self[key] = other
@@ -153,7 +183,7 @@ class Graphs(dict[Any, CachedGraph]):
     def forget(self) -> None:
         """Forget all graphs: the next call traces anew. What tracing has asked for is known still."""
         self.clear()
-        self.guards = None
+        self.guards = self._latest = None
 
     def copy(self) -> Graphs:
         """Return others with the same graphs."""

@@ -221,6 +221,11 @@ class Guards:
                     self._follow(value, names, seen)
 
     @property
+    def are_of_attributes(self) -> bool:
+        """Whether nothing is looked at but attributes, of which changes are counted."""
+        return not (self._names or self._cells or self._parts or self._containers or self._contents or self._arrays)
+
+    @property
     def are_full(self) -> bool:
         """Whether more functions have been given than are worth being looked at."""
         return len(self._given) > _MOST_GIVEN

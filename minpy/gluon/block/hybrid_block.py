@@ -536,7 +536,9 @@ class HybridBlock(Block):
             if self._input_axes and first._data.ndim != len(self._input_axes):
                 raise wrong_axes(f"{type(self).__name__} {self.name!r}: ", first.shape, self._input_axes)
             if self._active and not tracing.as_written:
-                return self._call_captured((x, *args), {}) if self._captures() else self._call_cached_op(x, *args)
+                if self._is_captured is not False and self._captures():
+                    return self._call_captured((x, *args), {})
+                return self._call_cached_op(x, *args)
             return self._computed(first, x, *args)
         own = {name: self._variable(parameter) for name, parameter in self._reg_params.items()}
         with self.name_scope():

@@ -81,7 +81,7 @@ class BlockSpecialized(Specialized):
 
     def _waits(self) -> bool:
         """Tell whether parameters wait for the first call: it goes as the block is written, and says their shapes."""
-        return any(parameter._deferred_init for parameter in self._block.collect_params().values())
+        return any(parameter._deferred_init for parameter in self._block._parameters_inside().values())
 
     def _warn(self, reason: str) -> None:
         inner = self._refused_in
