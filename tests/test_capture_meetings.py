@@ -751,14 +751,14 @@ def backward_twice_and_late(way: Way) -> Iterator[Any]:
 # By ways: what is unlike the function as written.
 UNSOUND = {
     "compiled": """
-        a_mode_that_is_read an_error_of_numbers_in_the_middle_of_writes backward_after_a_change
+        an_error_of_numbers_in_the_middle_of_writes backward_after_a_change
     """,
     "compiled_arrays": """
-        a_mode_that_is_read an_error_of_numbers_in_the_middle_of_writes backward_after_a_change
+        an_error_of_numbers_in_the_middle_of_writes backward_after_a_change
     """,
     "hybridized": """
-        a_generator_that_is_captured a_mode_that_is_read a_write_that_does_not_fit
-        an_error_in_the_middle_of_writes an_error_of_numbers_in_the_middle_of_writes backward_after_a_change
+        a_generator_that_is_captured a_write_that_does_not_fit an_error_in_the_middle_of_writes
+        an_error_of_numbers_in_the_middle_of_writes backward_after_a_change
         derivatives_of_what_changes_its_argument
     """,
 }

@@ -6,7 +6,6 @@ It has the methods of `NDArray` that are operators; these call the operators on 
 from __future__ import annotations
 
 import functools
-import inspect
 import types
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
@@ -91,7 +90,7 @@ class NDArrayProxy:
         if name in ASKING:
             raise self.recorder.refuse(f"it asks for the values of an NDArray: {name}()")
         if name in OPERATORS or name in _MEMBERS:
-            found = inspect.getattr_static(FRONT_ENDS["mxnet"], name, None)
+            found = getattr(FRONT_ENDS["mxnet"], name, None)
             if isinstance(found, property) and found.fget is not None:
                 return found.fget(self)
             if isinstance(found, types.FunctionType):

@@ -71,9 +71,11 @@ class Buffer(NDArray):
         """
         data = source._data
         caller: Any = sys._getframe(2)
+        loan = local.loan
         if (
-            caller.f_code is local.code
-            and caller.f_back is local.frame
+            loan is not None
+            and caller.f_code is loan[0]
+            and caller.f_back is loan[1]
             and data.shape == self._shape
             and data.dtype == self._dtype
             and data.base is None

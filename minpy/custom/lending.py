@@ -31,6 +31,27 @@ _FREE = 8
 _KINDS, _CAPTURES, _METHODS = 128, 4, 1000
 
 
+class _Kind:
+    """What is known of one kind of calls of a method.
+
+    Attributes
+    ----------
+    arguments : list
+        All that proxies tell of the arguments.
+    captures : tuple of MethodCapture
+        The latest first.
+    misses : int
+        How many calls none of them was good for.
+    """
+
+    __slots__ = ("arguments", "captures", "misses")
+
+    def __init__(self, arguments: list[Any]) -> None:
+        self.arguments = arguments
+        self.captures: tuple[MethodCapture, ...] = ()
+        self.misses = 0
+
+
 class _Method:
     """The code of a method, and what captures have found out about it.
 
@@ -38,36 +59,38 @@ class _Method:
     ----------
     is_fit : bool
         Whether it takes its arguments by position, in MXNet's order, and no others by keyword.
-    captures : dict
-        By kind of call: the captures, the latest first.
-    latest : tuple
-        The kind of the latest call, and the captures of it.
+    kinds : dict
+        The kinds of calls, by their arguments.
+    latest : _Kind
+    misses : int
+        How many calls no capture was good for.
     """
 
-    __slots__ = ("attempts", "captures", "code", "is_fit", "latest", "misses", "names")
+    __slots__ = ("code", "is_fit", "kinds", "latest", "misses", "names")
 
     def __init__(self, code: CodeType, names: tuple[str, ...]) -> None:
         self.code, self.names = code, names
         self.is_fit = code.co_varnames[1 : code.co_argcount] == names and not code.co_kwonlyargcount
-        self.captures: dict[Any, tuple[MethodCapture, ...]] = {}
-        self.latest: tuple[list[Any], tuple[MethodCapture, ...]] = ([], ())
-        self.misses: dict[Any, int] = {}
-        self.attempts = 0
+        self.kinds: dict[Any, _Kind] = {}
+        self.latest = _Kind([])
+        self.misses = 0
 
-    def is_due(self, kind: Any) -> bool:
-        """Tell whether a call that no capture is valid for is to be captured: some at once, then ever more rarely."""
-        if len(self.misses) >= _KINDS:
-            self.misses.clear()
-        count = self.misses[kind] = self.misses.get(kind, 0) + 1
-        self.attempts += 1
-        return self.attempts <= _FREE or (count >= 4 and not count & (count - 1))
+    def kind_of(self, arguments: list[Any]) -> _Kind:
+        """Return what is known of calls with such arguments."""
+        key = tuple(arguments)
+        kind = self.kinds.get(key)
+        if kind is None:
+            if len(self.kinds) >= _KINDS:
+                self.kinds.clear()
+            kind = self.kinds[key] = _Kind(arguments)
+        self.latest = kind
+        return kind
 
-    def add(self, kind: Any, capture: MethodCapture) -> None:
-        """Keep a capture."""
-        if len(self.captures) >= _KINDS:
-            self.captures.clear()
-        captures = self.captures[kind] = (capture, *self.captures.get(kind, ())[: _CAPTURES - 1])
-        self.latest = ([*kind], captures)
+    def is_due(self, kind: _Kind) -> bool:
+        """Tell whether a call that no capture is good for is to be captured: some at once, then ever more rarely."""
+        kind.misses += 1
+        self.misses += 1
+        return self.misses <= _FREE or (kind.misses >= 4 and not kind.misses & (kind.misses - 1))
 
 
 # By the code's identity, as functions are made anew from the same code.
@@ -75,9 +98,9 @@ _methods: dict[int, _Method] = {}
 
 
 def method_of(
-    op: CustomOp, method: str, arguments: Sequence[Any], kind: list[Any] | None
-) -> tuple[Callable[..., None], CodeType | None]:
-    """Return (the method, to be called by position; its code if buffers may be lent to it, else None).
+    op: CustomOp, method: str, values: Sequence[Any], arguments: list[Any] | None
+) -> tuple[Callable[..., None], MethodCapture | None]:
+    """Return (the method, to be called by position; its capture if buffers may be lent to it, else None).
 
     Buffers are lent if a capture of the method is valid, and if it finds what it looks for in `self`, which must be
     `op`: `assign` in `CustomOp`, and values in the instance. None of the class's code runs to find that out, as
@@ -87,10 +110,10 @@ def method_of(
     ----------
     op : CustomOp
     method : {'forward', 'backward'}
-    arguments : sequence
+    values : sequence
         What it is about to be called with: `capture_method` makes proxies of them.
-    kind : list or None
-        All that proxies would tell of the arguments: flags, requests, shapes and dtypes. None: nothing is lent.
+    arguments : list or None
+        All that proxies tell of these: flags, requests, shapes and dtypes. None: nothing is lent.
     """
     bound: Any = getattr(op, method)
     function: Any = bound.__func__ if type(bound) is MethodType else None
@@ -101,7 +124,7 @@ def method_of(
     known = _methods.get(id(code))
     if known is None or known.code is not code or known.names is not names:
         known = _new_method(code, names)
-    if not known.is_fit or kind is None:
+    if not known.is_fit or arguments is None:
         return _by_position(bound, names), None
     cls: Any = type(op)
     own = _instance_dict(op)
@@ -112,19 +135,18 @@ def method_of(
         members = parent.__dict__
         if members.get("assign", _ASSIGN) is not _ASSIGN or "__getattribute__" in members:
             return bound, None
-    latest = known.latest
-    if kind != latest[0]:
-        latest = known.latest = (kind, known.captures.get(tuple(kind), ()))
-    for capture in latest[1]:
+    kind = known.latest
+    if arguments != kind.arguments:
+        kind = known.kind_of(arguments)
+    for capture in kind.captures:
         if capture.is_valid(function, own, classes):
-            return bound, code
-    kind = tuple(kind)
+            return bound, capture
     if known.is_due(kind):
-        capture = capture_method(op, function, arguments)
-        if capture is not None:
-            known.add(kind, capture)
-            if capture.is_valid(function, own, classes):
-                return bound, code
+        made = capture_method(op, function, values)
+        if made is not None:
+            kind.captures = (made, *kind.captures[: _CAPTURES - 1])
+            if made.is_valid(function, own, classes):
+                return bound, made
     return bound, None
 
 

@@ -315,20 +315,18 @@ class PropOperator(BaseOperator):
         gets memory of its own afterwards.
         """
         op: Any = self.op
-        outer, recording = (local.code, local.frame), state.recording
+        outer, recording = local.loan, state.recording
         try:
             state.recording = False
             arguments += [*buffers], [*self._auxiliary]
             # On other devices `nd.array` has to look where it is called.
-            call, code = method_of(op, method, arguments, kind if self.context is CPU else None)
-            if code is None and method == "backward":  # it may write to the gradients that it gets
+            call, capture = method_of(op, method, arguments, kind if self.context is CPU else None)
+            if capture is None and method == "backward":  # it may write to the gradients that it gets
                 arguments[1] = [array._like(array._data.copy()) for array in arguments[1]]
-            if code is None:
+            if capture is None:
                 before = [*map(sys.getrefcount, buffers)], [*map(sys.getrefcount, shown)]
             started = now()
-            if code is not None:
-                local.frame = sys._getframe()
-            local.code = code
+            local.loan = None if capture is None else (capture.code, sys._getframe(), capture.any_layout)
             if self.context is CPU:
                 call(*arguments)
             else:
@@ -342,9 +340,9 @@ class PropOperator(BaseOperator):
             raise in_place_of(found, error) from None
         finally:
             state.recording = recording
-            local.code, local.frame = outer
+            local.loan = outer
         keeps: list[bool] = []
-        if code is None:
+        if capture is None:
             arguments.clear()  # so that one reference less is left to each array, unless the method keeps one
             keeps = [*map(int.__ge__, map(sys.getrefcount, buffers), before[0])]
             kept_inputs = [*map(int.__ge__, map(sys.getrefcount, shown), before[1])]

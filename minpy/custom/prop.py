@@ -139,7 +139,7 @@ class CustomOp:
             if dst.given:  # its memory may be somebody else's as well: what is written now must not show there
                 dst._data = dst._data.copy()
             elif (
-                local.code is not None
+                local.loan is not None
                 and type(src) is NDArray
                 and req != "add"
                 and not dst.allocated

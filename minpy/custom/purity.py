@@ -39,6 +39,8 @@ ABSENT = object()
 # More steps than these are a loop over rows, which copies slow down less than captures would.
 _LIMIT = 500
 _BUILTINS: Any = vars(builtins)
+# The kinds of steps that give the same for any order of memory.
+_ANY_LAYOUT = frozenset(("elementwise", "view"))
 # What looking for something raises that is not there any more: a name, the contents of a cell, a function's code.
 _GONE = "(KeyError, IndexError, ValueError, AttributeError, TypeError)"
 # What may be read, by its exact class: nothing can be hidden in it, and nobody can change it.
@@ -58,12 +60,18 @@ class MethodCapture:
     is_valid : function
         Tells of a method that has the captured one's code whether it finds what that one found. Its arguments are the
         function, the dictionary of the object that it is bound to, and the classes of that in the order of look-up.
+    code : code
+        The method's.
+    any_layout : bool
+        Whether the method computes element by element only, so that it gives the same however arrays lie in memory.
     """
 
     is_valid: Callable[[FunctionType, dict[str, Any], Sequence[type]], bool]
 
     def __init__(self, op: Any, function: FunctionType, recorder: Recorder) -> None:
         self._op, self._function, self._recorder = op, function, recorder
+        self.code = function.__code__
+        self.any_layout = False
         # Source for the functions' globals and cells, which are not held: they may refer to the functions.
         self._places: dict[int, str] = {}
         self._place(function, "function")
@@ -80,6 +88,7 @@ class MethodCapture:
         source = f"def is_valid(function, own, classes):\n try: return {checks}\n except {_GONE}: return False"
         exec(source, self._values)
         self.is_valid = self._values.pop("is_valid")
+        self.any_layout = _ANY_LAYOUT.issuperset(self._recorder.kinds.values())
         del self._op, self._function, self._recorder
 
     def _place(self, function: FunctionType, source: str) -> None:
@@ -183,6 +192,8 @@ def _is_same(found: Any, expected: Any) -> bool:
         return False
     if type(found) is tuple:
         return len(found) == len(expected) and all(map(_is_same, found, expected))
+    if found != expected and found == found:
+        return False
     return type(found) in _CONSTANT_TYPES and repr(found) == repr(expected)
 
 

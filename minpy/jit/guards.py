@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy
 
+from minpy.capture.allowed import OF_PYTHON as _OF_PYTHON
 from minpy.capture.reads import ArrayRead, Read, attribute, item, keys, length, missing, same_value
+from minpy.capture.sources import ABSENT, class_of, contents, member, module_member, own_value
 
 __all__ = ["GONE", "Names", "array_failure", "array_source", "different", "expression", "failure", "source"]
 
@@ -51,20 +53,53 @@ def expression(read: Read | ArrayRead, names: Names) -> str:
         return f"tuple({container})"
     if read.fetch is missing:
         return f"{key_text} not in {container}"
+    if read.fetch is contents and isinstance(read, Read) and read.expected is not ABSENT:
+        return f"{container}.cell_contents"
+    if read.fetch is module_member or (read.fetch is own_value and hasattr(read.container, "__dict__")):
+        return f"{container}.__dict__.get({key_text}, {names.of(ABSENT)})"
     return f"{names.of(read.fetch)}({container}, {key_text})"
 
 
 def source(read: Read, names: Names) -> str:
     """Return the condition under which a value is not what it was; reading it may raise one of `GONE`."""
+    if read.fetch is class_of:
+        return f"type({names.of(read.container)}) is not {names.of(read.expected)}"
+    if read.fetch is member and type(read.container).__mro__[-2] is type and type(read.key) is str:
+        return _member_source(read, names)
     text = expression(read, names)
     if read.fetch is length:
         return f"{text} != {read.expected}"
     if read.fetch is missing:
         return f"not ({text})" if read.expected else text
-    expected = names.of(read.expected)
-    if read.expected is None or type(read.expected) in (bool, type) or not _is_constant(read.expected):
+    return _is_another(text, read.expected, names)
+
+
+def _is_another(text: str, value: Any, names: Names) -> str:
+    """Return the condition under which an expression is another value."""
+    expected = names.of(value)
+    if value is None or type(value) in (bool, type) or not _is_constant(value):
         return f"{text} is not {expected}"
     return f"(v := {text}) is not {expected} and different(v, {expected})"
+
+
+def _member_source(read: Read, names: Names) -> str:
+    """Return the condition under which a class, with its bases, has another value under a name.
+
+    Built-in classes cannot be changed; the order of the bases is one object until bases are set.
+    """
+    conditions = [f"{names.of(read.container)}.__mro__ is not {names.of(read.container.__mro__)}"]
+    for base in read.container.__mro__:
+        owns = read.key in base.__dict__
+        if base.__flags__ & _OF_PYTHON:
+            own = f"{names.of(base)}.__dict__"
+            conditions.append(
+                _is_another(f"{own}.get({read.key!r}, {names.of(ABSENT)})", read.expected, names)
+                if owns
+                else f"{read.key!r} in {own}"
+            )
+        if owns:
+            break
+    return " or ".join(conditions)
 
 
 def _is_constant(value: Any) -> bool:

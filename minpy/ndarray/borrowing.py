@@ -13,8 +13,8 @@ __all__ = ["local"]
 
 class _Local(threading.local):
     # Buffers are lent to this code, where this frame calls it, and when it asks itself: what it calls is lent nothing.
-    code: CodeType | None = None
-    frame: FrameType | None = None
+    # The third says whether arrays may lie in memory in any order: sums of others than a copy's have other last bits.
+    loan: tuple[CodeType, FrameType, bool] | None = None
 
 
 local = _Local()

@@ -71,9 +71,10 @@ def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> N
     if isinstance(source_array, Array):
         dtype = source_array._data.dtype if dtype is None else dtype
     dtype = _FLOAT32 if dtype is None else dtype
-    if local.code is not None and ctx is None and type(source_array) is numpy.ndarray and source_array.dtype == dtype:
+    loan = local.loan
+    if loan is not None and ctx is None and type(source_array) is numpy.ndarray and source_array.dtype == dtype:
         caller: Any = sys._getframe(1)
-        is_lent = caller.f_code is local.code and caller.f_back is local.frame
+        is_lent = caller.f_code is loan[0] and caller.f_back is loan[1]
         if is_lent and source_array.base is None and source_array.flags.c_contiguous:
             lent = create(NDArray)
             lent._data = source_array

@@ -230,9 +230,11 @@ class NDArray(Members):
 
     def asnumpy(self) -> numpy.ndarray:
         """Return a copy as a `numpy.ndarray`; the copy is not recorded."""
-        if local.code is not None:
+        loan = local.loan
+        if loan is not None:
             caller: Any = sys._getframe(1)
-            if caller.f_code is local.code and caller.f_back is local.frame:
+            code, frame, any_layout = loan
+            if caller.f_code is code and caller.f_back is frame and (any_layout or self._data.flags.c_contiguous):
                 return self._data.view()
         return self._data.copy()
 

@@ -28,7 +28,7 @@ ROWS = [
     *alike("ufunc", "bitwise_and bitwise_count bitwise_or bitwise_xor equal floor_divide gcd greater greater_equal "
            "isnat lcm left_shift less less_equal logical_and logical_or logical_xor not_equal right_shift signbit",
            gradient="zero"),
-    Row("conjugate", "ufunc", view="always"),  # the method gives the array itself, if it is not complex
+    Row("conjugate", "ufunc", view="sometimes"),  # the method gives the array itself, if it is not complex
     *alike("ufunc", "fmax fmin maximum minimum power", differs="b"),
     *alike("ufunc", "hypot ldexp", differs="biu"),
     *alike("ufunc", "divmod frexp modf", outputs=2),
@@ -36,18 +36,17 @@ ROWS = [
     *_as_mxnet("elementwise", "isneginf isposinf", gradient="zero"),
     *alike("elementwise", "iscomplex isreal", gradient="zero"),
     *alike("elementwise", "angle i0 sinc"),
-    *alike("elementwise", "imag", view="always"),
     Row("real", "elementwise", view="always"),
-    Row("around", "elementwise", view="always"),
-    Row("round", "elementwise", view="always", method=True),
-    Row("round_", "elementwise", view="always"),
+    Row("imag", "elementwise", view="sometimes"),
+    *alike("elementwise", "around round_", view="sometimes"),
+    Row("round", "elementwise", view="sometimes", method=True),
     Row("nan_to_num", "elementwise", gradient="moving", view="copy", differs="c"),
     Row("isclose", "elementwise", 2, gradient="zero"),
-    Row("clip", "elementwise", 3, differs="b", mixes="a a_min a_max min max", method=True),
+    Row("clip", "elementwise", (0, 1, 2, 4, 5), differs="b", mixes="a a_min a_max min max", method=True),
     Row("select", "elementwise", 3, gradient="choosing", nests="several"),
     Row("where", "choose", 3, parameters="condition x y", mixes="x y"),
     Row("choose", "call", 2, gradient="choosing", nests="several"),
     Row("copy", "copy"),
     Row("astype", "cast", view="copy"),
-    Row("real_if_close", "real", view="always"),
+    Row("real_if_close", "real", view="sometimes"),
 ]  # fmt: skip
