@@ -8,7 +8,6 @@ from typing import Any
 from minpy.core.array import PLAIN_CLASSES, Array
 from minpy.core.dispatch import meet
 from minpy.core.errors import MXNetError
-from minpy.gluon.block.changes import Changes
 from minpy.gluon.changes import CHANGES
 from minpy.gluon.parameter import Parameter
 from minpy.graph.compiled import Compiled
@@ -38,18 +37,6 @@ class CachedGraph:
         By their names.
     captured : sequence of (Symbol, Array)
         Variables that stand for other arrays.
-    changes : Changes, optional
-        The arguments that it changes, of a function that does.
-    places : sequence of int, optional
-        For all that `rebuild` is given, the position of the output that it is, of a function: what that returns at
-        several places is one array at all of them. Left out, they are the outputs.
-
-    Attributes
-    ----------
-    repeats : bool
-        Whether there is such an array.
-    assemble : callable or None
-        As `rebuild`, of the arrays that are computed, each of which is there once.
 
     Raises
     ------
@@ -65,15 +52,12 @@ class CachedGraph:
         rebuild: Callable[[list[Any]], Any] | None,
         parameters: Mapping[str, Parameter],
         captured: Sequence[tuple[Symbol, Any]] = (),
-        changes: Changes | None = None,
-        places: Sequence[int] | None = None,
     ) -> None:
         self.name = name
         self.inputs = inputs
         self.out = out
         self.captured = captured
-        self.changes = changes
-        self.compiled = Compiled(out.values, stores={} if changes is None else changes.stores())
+        self.compiled = Compiled(out.values)
         self.operator = GraphOperator(self.compiled, name)
         known: dict[Any, Any] = {one.values[0].node: array for one, array in captured}
         known.update((one.values[0].node, index) for index, one in enumerate(inputs) if one is not None)
@@ -96,10 +80,6 @@ class CachedGraph:
         self._lasting_arrays: dict[Any, tuple[int, list[tuple[Any, Any]]]] = {}
         self.parameters = [source for source in self.sources if isinstance(source, Parameter)]
         self.rebuild = rebuild
-        self.repeats = places is not None and len(set(places)) < len(places)
-        self.assemble = rebuild
-        if places is not None and self.repeats:
-            self.assemble = lambda found: (rebuild or list)([found[place] for place in places])
         self.returns_numpy = False  # whether its outputs have NumPy's semantics, whatever the arguments have
         self.has_no_program = False  # whether shapes in it depend on values
         self.applied = 0  # how many of the block's steps it has gone through; see `optimizing`
@@ -143,15 +123,8 @@ class CachedGraph:
             If a parameter has no values yet.
         """
         arrays, like = self._arrays(leaves)
-        if self.changes is not None:
-            self.changes.require_own(arrays, [*self.compiled.stored.values()])
-            found = self.operator.call(arrays, like)
-            news = [answer._data for answer in found]
-            self.changes.store(news, [array._data for array in arrays], self.compiled.stored)
-            found = self.changes.returned(found, leaves)
-            return found[0] if self.rebuild is None else self.rebuild(found)
         found = self.operator.call(arrays, like)
-        return found[0] if self.assemble is None else self.assemble(found)
+        return found[0] if self.rebuild is None else self.rebuild(found)
 
     def observe(self, leaves: Sequence[Any], callback: Callable[..., Any], monitor_all: bool, training: bool) -> None:
         """Run it step by step on copies of its states, and call a function on what its operators compute.

@@ -86,8 +86,6 @@ class HybridBlock(Block):
 
     # Whether it defines `forward`, and not `hybrid_forward`: MXNet 2's way, with `mx.np`.
     _is_written_as_forward: ClassVar[bool] = False
-    # Whether it stands for a function that is compiled: messages are of that then.
-    _is_function: ClassVar[bool] = False
     # Plain attributes that what it computes does not depend on, beside those of all blocks.
     _not_compared: ClassVar[frozenset[str]] = frozenset()
     # The names of the axes that the first input must have; none: it may have any.
@@ -113,7 +111,7 @@ class HybridBlock(Block):
         self._optimizations = Optimizations()
         self._callback: Callable[..., Any] | None = None
         self._monitor_all = False
-        self._graphs = Graphs(self._is_function)
+        self._graphs = Graphs()
         self._clear_cached_op()
 
     def __capture__(self, capture: Any) -> Any:
@@ -134,7 +132,7 @@ class HybridBlock(Block):
 
     def __getstate__(self) -> dict[str, Any]:
         forgotten: dict[str, Any] = {
-            "_graphs": Graphs(self._is_function),
+            "_graphs": Graphs(),
             "_cached_graph": (),
             "_cached_op": None,
             "_cached_op_args": [],
@@ -146,7 +144,7 @@ class HybridBlock(Block):
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
         if not isinstance(vars(self).get("_graphs"), Graphs):  # as earlier versions wrote it
-            self._graphs = Graphs(self._is_function)
+            self._graphs = Graphs()
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in INTERNAL:
