@@ -13,7 +13,7 @@ import numpy
 from minpy.capture.reads import PLAIN
 from minpy.capture.scalars import ScalarCall, ScalarRead, is_dynamic
 from minpy.core.array import FRONT_ENDS, Array
-from minpy.core.state import TRACES
+from minpy.core.state import TRACES, tracing
 from minpy.core.switches import switches
 from minpy.jit.floating_point import is_calm
 from minpy.jit.guards import GONE, Names, array_source, different, expression, source
@@ -59,6 +59,7 @@ def make_entry(
         MISS=MISS,
         AS_WRITTEN=AS_WRITTEN,
         TRACES=TRACES,
+        tracing=tracing,
         switches=switches,
         is_calm=is_calm,
     )
@@ -94,6 +95,12 @@ def make_entry(
         ours = ours or issubclass(row.kind.cls, Array)
         identities[f"r{position}"] = id(row.fetch(row.container, row.key))
     reading += [_miss(source(row, names)) for row in specialization.reads.rows]
+    grouped = ""
+    if specialization.group is not None:
+        group, clock = names.of(specialization.group), names.of(specialization.group.clock)
+        reading.insert(0, _miss(f"{group}.count != {clock}.count and not {group}.holds()"))
+        grouped = f"*{group}.arrays, "
+        ours = True
     numbers = _Numbers(names, variables)
     for position, (where, row) in enumerate(scalars.reads.items()):
         numbers.reads[where] = f"n{position}"
@@ -115,10 +122,12 @@ def make_entry(
         text = given[position] if isinstance(by_name[given[position]], numpy.ndarray) else f"{given[position]}._data"
         lines.append(f"if not {text}.flags.c_contiguous: return AS_WRITTEN")
     modes = ", ".join(map(repr, (switches.array, switches.shape, switches.dtype)))
+    lines.append(_miss("TRACES and tracing.trace is not None"))
     lines.append(_miss(f"(switches.array, switches.shape, switches.dtype) != ({modes})"))
-    lines.append("if TRACES or not is_calm(): return AS_WRITTEN")
+    lines.append("if not is_calm(): return AS_WRITTEN")
     called = names.of(run or (specialization.call if ours else specialization.run))
-    lines.append(f"return {called}(({''.join(f'{name}, ' for name in (*given, *fetched, *inputs))}))")
+    before, after = ("".join(f"{name}, " for name in part) for part in ((*given, *fetched), inputs))
+    lines.append(f"return {called}(({before}{grouped}{after}))")
     text = "def entry(arguments, keywords):\n" + "\n".join(f"    {line}" for line in lines)
     exec(compile(text, f"<entry of {specialization.operator.__name__}>", "exec"), names.values)
     entry: Entry = names.values["entry"]

@@ -16,7 +16,7 @@ from minpy.capture.scalars import is_dynamic
 from minpy.core.array import FRONT_ENDS, Array, raw_of
 from minpy.core.errors import is_quitting
 from minpy.jit.budget import budget_of
-from minpy.jit.capturing import capture_call
+from minpy.jit.capturing import Captured, capture_call
 from minpy.jit.entry import AS_WRITTEN, MISS, Entry, make_entry
 from minpy.jit.floating_point import is_calm
 from minpy.jit.guards import GONE, where
@@ -61,6 +61,8 @@ class Specialized:
     ----------
     budget : Budget
         Of its code.
+    signature : callable
+        Whose parameters messages name.
     latest : Entry
         That of the last call; one that holds for nothing, before there is any.
     history : History
@@ -80,6 +82,7 @@ class Specialized:
         self.latest: Entry = _holds_never
         self.history = History()
         self.eager, self._refused = eager, refused
+        self.signature: Callable[..., Any] = function
         self.budget = budget_of(function)
         # By the kind of call: those that differ in what the function read.
         self._known: OrderedDict[Any, list[Candidate]] = OrderedDict()
@@ -148,8 +151,8 @@ class Specialized:
         self, key: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], spec: Nest, leaves: Sequence[Any]
     ) -> Any:
         began = perf_counter()
-        paths = argument_paths(self.function, spec)
-        reason = "first call" if self._last is None else miss_reason(self._last, spec, leaves, paths, self.function)
+        paths = argument_paths(self.signature, spec)
+        reason = "first call" if self._last is None else miss_reason(self._last, spec, leaves, paths, self.signature)
         changed = None if self._last is None else changed_numbers(self._last, spec, leaves)
         if changed is not None:
             self._dynamic[spec] = self._dynamic.get(spec, frozenset()) | changed[0]
@@ -162,7 +165,7 @@ class Specialized:
         dynamic = self._dynamic.get(spec, frozenset())
         try:
             captured = capture_call(self.function, self.name, arguments, keywords, dynamic, self._dynamic_reads)
-            specialization = Specialization(captured, self.name, self.fast_math)
+            specialization = self.specialized(captured)
             specialization.call_spec, specialization.pattern = spec, _pattern(leaves)
             specialization.kinds = [_kind(leaf) for leaf in leaves]
             entry = make_entry(specialization, spec, leaves, dynamic)
@@ -192,6 +195,10 @@ class Specialized:
                 self._known.popitem(last=False)
             self.latest, self._last = entry if candidate.is_decided else _holds_never, specialization
         return self.eager(arguments, keywords) if answer is AS_WRITTEN else answer
+
+    def specialized(self, captured: Captured) -> Specialization:
+        """Return the specialization of a captured call."""
+        return Specialization(captured, self.name, self.fast_math)
 
     def refuse(self, reason: str) -> None:
         """Run the function as it is written from now on."""

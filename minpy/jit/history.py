@@ -266,7 +266,7 @@ def _reads(specialization: Any) -> str | None:
         reason = array_failure(row)
         if reason is not None:
             return reason
-    return None
+    return None if specialization.group is None else specialization.group.failure()
 
 
 def _text(value: Any) -> str:
