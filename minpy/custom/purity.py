@@ -340,7 +340,7 @@ def _require_readable(recorder: Recorder, value: Any) -> None:
     if isinstance(value, NDArrayProxy):
         value = value.inner
     if isinstance(value, Traced):
-        value.require_current()
+        value.value  # noqa: B018 - a view of what has been changed is read anew, or refused
     elif type(value) not in _CONSTANT_TYPES and type(value) is not numpy.ndarray:
         raise recorder.refuse(f"it assigns a {type(value).__name__}")
 
