@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy
 
+from minpy.capture import library
 from minpy.late import LateNamespace
 
 __all__ = [
@@ -86,7 +87,11 @@ MODULE_TYPES = (types.ModuleType, LateNamespace)
 def is_known(module: types.ModuleType) -> bool:
     """Tell whether a module is of those that are known, or one of a user's: whose functions are read, too."""
     top = module.__name__.split(".")[0]
-    return module.__name__ in MODULES or (top not in sys.stdlib_module_names and top not in LIBRARIES)
+    return (
+        module.__name__ in MODULES
+        or module.__name__ in library.MODULES
+        or (top not in sys.stdlib_module_names and top not in LIBRARIES)
+    )
 
 
 def changing_reason(value: Any, path: str) -> str | None:

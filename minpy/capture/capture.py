@@ -101,7 +101,12 @@ class Capture:
         self.recorder = Recorder(GraphBuilder(), title, ArrayProxy)
         self.recorder.draws, self.recorder.writes, self.recorder.falls_back = draws, writes, True
         self.shadow = ShadowFunctions(self.recorder, self.reads, "forward", wrapped)
-        self.shadow.capture = self
+        self.shadow.capture = self.recorder.capture = self
+        # What blocks and parameters in the capture share; what is captured, if that is a block, which has been called
+        # already; and an array of ours among the arguments, whose class and context others get.
+        self.surroundings: Any = None
+        self.outermost: Any = None
+        self.like: Any = None
         self.inputs: list[Value] = []
         self.recorder.facts_of_user = self._facts_of_user
         self._storages: list[Storage] = []
@@ -143,7 +148,8 @@ class Capture:
     def _array(self, value: Any, name: str) -> Any:
         raw = raw_of(value)
         known = (numpy.ndarray, numpy.memmap, FRONT_ENDS["mxnet"], FRONT_ENDS["numpy"])
-        if type(value) not in known or raw.dtype.kind not in "biufc":
+        cls = getattr(type(value), "_plain_class", type(value))  # that of arrays on other devices is another
+        if cls not in known or raw.dtype.kind not in "biufc":
             raise self.recorder.refuse(f"{name} is an array of type {type(value).__name__} and dtype {raw.dtype}")
         position = len(self.inputs)
         variable_of = variable(f"argument{position}")
@@ -154,8 +160,8 @@ class Capture:
         self._storages.append(storage)
         if type(value) is numpy.memmap:
             self.recorder.mapped.add(id(storage))
-        is_mxnet = type(value) is FRONT_ENDS["mxnet"]
-        front = FRONT_ENDS["numpy"] if type(value) is FRONT_ENDS["numpy"] else None
+        is_mxnet = cls is FRONT_ENDS["mxnet"]
+        front = FRONT_ENDS["numpy"] if cls is FRONT_ENDS["numpy"] else None
         proxy = ArrayProxy(self.recorder, variable_of, fact, storage, front=front)
         return NDArrayProxy(proxy) if is_mxnet else proxy
 

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 import numpy
 
+from minpy.capture import library
 from minpy.capture.fronts import as_front
 from minpy.capture.operators import call_operator
 from minpy.capture.proxy import ArrayProxy
@@ -86,6 +87,8 @@ class NDArrayProxy:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
+        if name == "asnumpy" and hasattr(type(self.inner), name):  # where memory is lent
+            return self.inner.asnumpy
         if name in ASKING:
             raise self.recorder.refuse(f"it asks for the values of an NDArray: {name}()")
         if name in OPERATORS or name in _MEMBERS:
@@ -98,6 +101,9 @@ class NDArrayProxy:
                 return functools.partial(OPERATORS[name], self)
         if name == "grad":
             return getattr(self.inner, name)
+        found = library.member_of_array(self, name)
+        if found is not None:
+            return found
         raise self.recorder.refuse(f"an NDArray's attribute {name!r} is not traced")
 
     def _asked(self, *_: Any) -> NoReturn:
@@ -211,6 +217,10 @@ def unwrapped(value: Any) -> Any:
 
 def _call_on_arrays(operator: Any, inputs: list[Any], attributes: dict[str, Any], name: str | None) -> Any:
     """Answer a call of an operator with such stand-ins among its inputs."""
+    proxy = next(value for value in inputs if isinstance(value, NDArrayProxy))
+    found = library.with_states(proxy.recorder, operator)
+    if found is not None:
+        return found(*inputs, **attributes)
     values = []
     for value in map(unwrapped, inputs):
         if isinstance(value, Array):
@@ -230,7 +240,10 @@ def _arithmetic(operator: Any, x: Any, y: Any) -> Any:
         other = other.met(dtype) if dtype.kind == "f" else other.pin()
     elif isinstance(other, (str, bytes, type(None), dict)):
         return NotImplemented
-    if isinstance(other, (list, tuple)) or (isinstance(other, Traced) and other.front is not None):
+    if isinstance(other, Traced) and other.front is not None:  # NumPy's semantics win
+        pair = [value.inner if value is array else value for value in (x, y)]
+        return as_front(recorder, operator(*pair), other.front)
+    if isinstance(other, (list, tuple)):
         raise recorder.refuse(f"an NDArray and a {type(other).__name__} are operands")
     if isinstance(other, (bool, int, float, numpy.generic)):
         if type(other) is not bool and dtype.kind != "f" and operator.with_number is not None:

@@ -16,6 +16,7 @@ from minpy.differentiation.trees import leaves_of
 from minpy.graph.ir import Node, Value
 from minpy.numpy_table.rows import Row
 from minpy.numpy_table.table import row_of
+from minpy.ops.registry import OPERATORS
 
 __all__ = [
     "FUNCTION_HANDLERS",
@@ -51,6 +52,10 @@ def made(recorder: Recorder, node: Node, fact: Fact, index: int = 0, front: Any 
     """Return the proxy for an output of a node, in a storage of its own: of a class of ours, that has no scalars."""
     if front is not None:
         fact = fact._replace(scalar=False)
+    if recorder.paused and fact.dtype.kind in "fc":  # what a scope leaves without a gradient
+        recorder.outputs[Value(node, index)] = (fact.shape, fact.dtype)
+        recorder.facts.setdefault(node, (fact.shape, fact.dtype))
+        node, index = recorder.node(OPERATORS["BlockGrad"], [Value(node, index)]), 0
     recorder.facts.setdefault(node, (fact.shape, fact.dtype))
     recorder.outputs[Value(node, index)] = (fact.shape, fact.dtype)
     return recorder.stand_in(recorder, Value(node, index), fact, front=front)
@@ -68,8 +73,10 @@ def operand(recorder: Recorder, value: Any) -> Any:
     """Return an operand as a stand-in or a number; arrays and lists of numbers become constants."""
     if isinstance(value, (Traced, *_NUMBERS)):
         return value
-    if hasattr(value, "pin"):
+    if hasattr(type(value), "pin"):
         return value.pin()
+    if hasattr(type(value), "inner"):  # in an NDArray's place
+        return value.inner
     if isinstance(value, (list, tuple)):
         if any(isinstance(one, Traced) for one in leaves_of(value)):
             return stacked(recorder, value)

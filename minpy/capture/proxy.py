@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy
 
-from minpy.capture import steps
+from minpy.capture import library, steps
 from minpy.capture.facts import Fact
 from minpy.capture.fronts import fronted
 from minpy.capture.noting import call_function, elementwise, require_order, steps_of
@@ -259,6 +259,9 @@ class ArrayProxy(numpy.lib.mixins.NDArrayOperatorsMixin, Traced):
             return self._call(getattr(numpy, name))
         if name.startswith("_"):
             raise AttributeError(name)
+        found = None if self.front is None else library.member_of_array(self, name)
+        if found is not None:
+            return found
         remedy = ": x.reshape(-1) is" if name == "flat" else ""
         raise self.recorder.refuse(f"an array's attribute {name!r} is not traced{remedy}")
 

@@ -14,10 +14,13 @@ from minpy.core.errors import NotTraceableError
 from minpy.graph.builder import GraphBuilder
 from minpy.graph.ir import CONSTANT, Node, Value
 
-__all__ = ["LIMIT", "Notes", "Recorder"]
+__all__ = ["LIMIT", "Notes", "Recorder", "has_handlers"]
 
 # More nodes than this make a graph that costs more than it saves: loops over the rows of an array.
 LIMIT = 2000
+# With what the handling of errors begins: the first since Python 3.11, where comprehensions and generators clean up
+# without it, the others before.
+_HANDLING = {dis.opmap[name] for name in ("PUSH_EXC_INFO", "SETUP_FINALLY", "SETUP_WITH") if name in dis.opmap}
 
 
 @dataclass
@@ -75,6 +78,10 @@ class Recorder:
     facts_of_user : callable or None
         Gives what the outputs of a user's operator are, for a node and the shapes and dtypes of its inputs; without,
         users' operators are not called.
+    paused : bool
+        Whether what is computed now has no gradient.
+    capture : Capture or None
+        What it belongs to.
     falls_back : bool
         Whether the function runs as it is written where a step fails, so that it may catch the error.
     failed : bool
@@ -103,6 +110,8 @@ class Recorder:
         self.writes = self.draws = self.ended = self.failed = self.falls_back = False
         self.written: list[Any] = []
         self.facts_of_user: Any = None
+        self.paused = False
+        self.capture: Any = None
         self.gradients: dict[int, Callable[[], Any]] = {}
         self.mapped: set[int] = set()
 
@@ -137,11 +146,17 @@ class Recorder:
         return None
 
     def node(
-        self, operator: Any, inputs: Sequence[Value], attributes: Mapping[str, Any] | None = None, kind: str = "call"
+        self,
+        operator: Any,
+        inputs: Sequence[Value],
+        attributes: Mapping[str, Any] | None = None,
+        kind: str = "call",
+        name: str | None = None,
+        called: str | None = None,
     ) -> Node:
         """Return a node of the graph, the one that is there already if it computes the same."""
         self.require_going_on()
-        made = self.builder.node(operator, inputs, attributes or {}, self.title)
+        made = self.builder.node(operator, inputs, attributes or {}, name or self.title, called)
         if made not in self.places:
             self.nodes.append(made)
             self.places[made] = self.place()
@@ -156,7 +171,7 @@ class Recorder:
         """Tell whether a function of the user's that runs may catch the error of a step."""
         frame: types.FrameType | None = sys._getframe(2) if self.codes else None
         while frame is not None:
-            if frame.f_code in self.codes and _has_handlers(frame.f_code):
+            if frame.f_code in self.codes and has_handlers(frame.f_code):
                 return True
             frame = frame.f_back
         return False
@@ -167,7 +182,6 @@ class Recorder:
         return Value(self.builder.node(CONSTANT, (), {"value": value}, "constant"))
 
 
-def _has_handlers(code: types.CodeType) -> bool:
-    """Tell whether code has a `try` or `with` statement; a generator may look as if it had one."""
-    table = getattr(code, "co_exceptiontable", None)  # since Python 3.11
-    return bool(table) if table is not None else dis.opmap["SETUP_FINALLY"] in code.co_code[::2]
+def has_handlers(code: types.CodeType) -> bool:
+    """Tell whether code has a `try` or `with` statement."""
+    return not _HANDLING.isdisjoint(code.co_code[::2])

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy
 
-from minpy.capture import containers, ours
+from minpy.capture import containers, library, ours
 from minpy.capture.allowed import (
     EXCEPTIONS,
     LIBRARIES,
@@ -53,7 +53,9 @@ from minpy.capture.shadow_builtins import SHADOWED, may_be_read
 from minpy.capture.sources import ABSENT, contents, is_constant, module_member
 from minpy.capture.values import Traced
 from minpy.core.array import FRONT_ENDS, Array, raw_of
+from minpy.core.base import BaseOperator
 from minpy.core.operator import Operator
+from minpy.core.switches import SwitchScope
 
 __all__ = ["ShadowFunctions"]
 
@@ -205,6 +207,8 @@ class ShadowFunctions(ObjectReads):
         name = name or getattr(function, "__name__", "the function")
         if type(function) is not types.FunctionType:
             return self.value(function, None, None, None, name)
+        if "_switches" in vars(function):
+            return self._in_switches(function, name)
         code = function.__code__
         before, self._place = self._place, SourceLocation(code.co_filename, code.co_firstlineno)
         self._top = self._top or self._place
@@ -233,6 +237,20 @@ class ShadowFunctions(ObjectReads):
             self.note(keys, given, None, tuple(given), name)
             shadow.__kwdefaults__ = {key: self.value(one, item, given, key, key) for key, one in given.items()}
         self._place = before
+        return proxy
+
+    def _in_switches(self, function: Any, name: str) -> Any:
+        """Return the shadow of a function that runs with NumPy's semantics: see `use_np`."""
+        inner = self.function(function.__wrapped__, name)
+        self.note(attribute, function, "__wrapped__", function.__wrapped__, name)
+
+        def run(*arguments: Any, **keywords: Any) -> Any:
+            with SwitchScope(**vars(function)["_switches"]):
+                return inner(*arguments, **keywords)
+
+        proxy = FunctionProxy(self, function, name)
+        object.__setattr__(proxy, "__run__", run)
+        self.proxies[id(function)] = function, proxy
         return proxy
 
     def _globals_of(self, scope: dict[str, Any]) -> _Globals:
@@ -363,18 +381,19 @@ class ShadowFunctions(ObjectReads):
     def _array(self, value: Any, fetch: Any, container: Any, key: Any, name: str) -> Any:
         raw = raw_of(value)
         known = (numpy.ndarray, FRONT_ENDS["mxnet"], FRONT_ENDS["numpy"])
-        if raw.dtype.kind not in "biufc" or type(value) not in known or (raw is not value and self.array is None):
+        cls = getattr(type(value), "_plain_class", type(value))  # that of arrays on other devices is another
+        if raw.dtype.kind not in "biufc" or cls not in known or (raw is not value and self.array is None):
             raise self.refuse(f"{name} is an array of type {type(value).__name__} and dtype {raw.dtype}")
         place = self.recorder.place() or self._place
         found = self.captures.array(fetch, container, key, value, self.part, name, place)
         before = self.proxies.get(id(value))
         if before is not None:
             return before[1]
-        front = FRONT_ENDS["numpy"] if type(value) is FRONT_ENDS["numpy"] else None
+        front = FRONT_ENDS["numpy"] if cls is FRONT_ENDS["numpy"] else None
         array = self.recorder.stand_in.given(self.recorder, found, raw.shape, raw.dtype, front)
         if raw is not value:
             self.recorder.gradients[id(array.storage)] = functools.partial(self._gradient, value, name)
-        proxy = self.array(array) if type(value) is FRONT_ENDS["mxnet"] else array
+        proxy = self.array(array) if cls is FRONT_ENDS["mxnet"] else array
         self.proxies[id(value)] = value, proxy
         return proxy
 
@@ -398,9 +417,14 @@ class ShadowFunctions(ObjectReads):
         stands = getattr(kind, "__capture__", None)
         if stands is not None and self.capture is not None and not isinstance(value, type):
             return stands(value, self.capture)
+        if kind in library.CONSTANT_CLASSES:
+            return value
+        for cls, handler in library.CLASSES.items():
+            if isinstance(value, cls):
+                return handler(self, value, name)
         if kind in MODULE_TYPES:
             return ModuleProxy(self, value, name)
-        if isinstance(value, Operator):
+        if isinstance(value, BaseOperator):
             return self._operator(value, name)
         if containers.is_container(value):
             return containers.made(self, value, name)
@@ -475,6 +499,9 @@ class ShadowFunctions(ObjectReads):
         return ClassProxy(self, value, name)
 
     def _callable(self, value: Any, name: str) -> Any:
+        found = library.stand_in(self, value, name)
+        if found is not None:
+            return found
         if value in CREATION:
             return functools.partial(_create, CREATION[value], self.recorder, value)
         if value in FUNCTION_HANDLERS or value in SAFE:
@@ -503,7 +530,10 @@ class ShadowFunctions(ObjectReads):
         named = {key: self.value(one, item, value.keywords, key, key) for key, one in value.keywords.items()}
         return functools.partial(function, *arguments, **named)
 
-    def _operator(self, operator: Operator, name: str) -> Any:
+    def _operator(self, operator: Any, name: str) -> Any:
+        found = None if self.capture is None else library.with_states(self.recorder, operator)
+        if found is not None:
+            return found
         is_plain = not (operator.random or operator.auxiliary or operator.uses_training)
         if operator.builtin and (is_plain or self.recorder.draws):
             return operator

@@ -52,7 +52,10 @@ class Specialization:
         self.count = len(captured.inputs)
         self._kinds = captured.kinds
         self.scalars = captured.scalars
-        nodes = [*captured.inputs, *captured.reads.nodes, *(row.node for row in captured.scalars.inputs)]
+        self.group = captured.group
+        grouped = [] if self.group is None else self.group.nodes
+        scalars = [row.node for row in captured.scalars.inputs]
+        nodes = [*captured.inputs, *captured.reads.nodes, *grouped, *scalars]
         self.contiguous = captured.contiguous
         self.stores = {head: position for position, head in captured.writes.items()}
         self._written = sorted(captured.writes)
@@ -214,6 +217,9 @@ def _facts(captured: Captured) -> Known:
     facts.update((Value(node), kind[1:]) for node, kind in zip(captured.inputs, captured.kinds, strict=True))
     facts.update((Value(row.node), row.kind[1:]) for row in captured.reads.array_rows)
     facts.update((Value(row.node), ((), row.dtype)) for row in captured.scalars.inputs)
+    if captured.group is not None:
+        group = captured.group
+        facts.update((Value(node), kind[1:]) for node, kind in zip(group.nodes, group.kinds, strict=True))
     constants = (node for node in topological(captured.heads) if node.operator is CONSTANT)
     for node in constants:
         value = numpy.asarray(node.attributes["value"])
