@@ -14,9 +14,8 @@ from collections.abc import Callable, Sequence, Set
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy
-from autograd.tracer import isbox
 
-from minpy.bridge import hips
+from minpy.bridge.boxes import is_box
 from minpy.core.array import FRONT_ENDS, Array, new_array
 from minpy.core.errors import ArgumentError, NotTraceableError, describe, is_quitting
 from minpy.core.places import warn_at_program
@@ -113,7 +112,7 @@ class CompiledFunction:
         arrays = [leaf for leaf in given if isinstance(leaf, (Array, numpy.ndarray))]
         if self._refusal is not None:
             return self._as_written(arguments, keywords, arrays)
-        if any(map(isbox, given)):
+        if any(map(is_box, given)):
             return self._called_on_boxes(arguments, keywords)
         if not arrays or any(isinstance(leaf, Symbol) for leaf in given):
             return self._function(*arguments, **keywords)
@@ -161,7 +160,9 @@ class CompiledFunction:
         """
         before, forbidden.changes = forbidden.changes, True
         try:
-            return hips.through_boxes(self, arguments, keywords)
+            from minpy.bridge.hips import through_boxes  # it imports autograd
+
+            return through_boxes(self, arguments, keywords)
         except NotOwnError:
             if before:
                 raise
