@@ -63,7 +63,7 @@ class LoweredGraph(Protocol):
 
     @property
     def requests(self) -> Mapping[Node, str]:
-        """What is asked for, by variable: to 'write' a gradient or to 'add' it. Of nothing there is no backward part."""
+        """What is asked for, by variable: to 'write' a gradient or 'add' it. Without any there is no backward part."""
 
     @property
     def states(self) -> Collection[int]:
