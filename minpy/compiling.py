@@ -88,6 +88,10 @@ class CompiledFunction:
             return self._found(arguments, keywords)
         return self._eager(arguments, keywords) if answer is AS_WRITTEN else answer
 
+    def __capture__(self, capture: Any) -> Any:
+        """Return what stands for it in another captured function: the function as it was written."""
+        return capture.shadow.shadow_of(self._function, self._jit.name)
+
     def _found(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """Return what the function returns for a call of another kind than the last one."""
         if self._jit.budget.resting:
@@ -199,7 +203,7 @@ class CompiledFunction:
         2  argument x: shape was (64, 100), is (65, 100)
         """
         jit = self._jit
-        return jit.history.text(getattr(self._function, "__qualname__", jit.name), len(jit.specializations))
+        return jit.history.text(jit.name, len(jit.specializations))
 
     def _warn(self, reason: str) -> None:
         name = getattr(self._function, "__qualname__", "the function")

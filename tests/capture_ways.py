@@ -2,7 +2,7 @@
 
 A *scenario* is a generator that is given a `Way`: it makes arguments by `way.array`, wraps functions by calling the
 way, calls them, changes what they refer to, and yields all that can be seen from outside: results, errors, objects. It
-is run twice in turns, as written and captured, and what it yields has to be alike: see `require_alike` of `observing`.
+is run twice, as written and captured, and what it yields has to be alike: see `require_alike` of `observing`.
 """
 
 from __future__ import annotations
@@ -19,12 +19,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from observing import require_alike
+from observing import picture, require_alike
 
 import minpy as mx
 from minpy import customop, gluon
 from minpy.compiling import CompileWarning
-from minpy.graph import standalone
 
 __all__ = [
     "CALLS",
@@ -43,6 +42,13 @@ __all__ = [
 
 # A program is native code from the third call on.
 CALLS = 4
+
+# What chooses whether something runs captured, by module and name; and what lets all run captured that can.
+_CHOICES = [
+    ("minpy.graph.standalone", "_WORTH", 0.0),
+    ("minpy.jit.budget", "_FREE", 1_000_000),
+    ("minpy.jit.trial", "trials.enabled", False),
+]
 
 Scenario = Callable[["Way"], Iterator[Any]]
 
@@ -173,7 +179,7 @@ def cells(table: Mapping[str, Scenario], unsound: Mapping[str, str], ways: str) 
 
 
 def require_as_written(scenario: Scenario, way: str) -> list[str]:
-    """Run a scenario as written and captured, in turns, and require that both yield what is alike.
+    """Run a scenario as written, then captured, and require that both yield what is alike.
 
     The collector of garbage does not run meanwhile: what is seen must not depend on it.
 
@@ -190,8 +196,12 @@ def require_as_written(scenario: Scenario, way: str) -> list[str]:
     written, captured = WAYS[way]
     with warnings.catch_warnings(record=True) as caught, _surroundings():
         warnings.simplefilter("always")
-        for step, (wanted, given) in enumerate(itertools.zip_longest(scenario(written), scenario(captured)), 1):
-            require_alike(given, wanted, f"step {step}")
+        expected = [picture(value) for value in scenario(written)]
+        steps = 0
+        for steps, value in enumerate(scenario(captured), 1):
+            assert steps <= len(expected), "more steps than as written"
+            require_alike(picture(value), expected[steps - 1], f"step {steps}")
+        assert steps == len(expected), "fewer steps than as written"
     return [str(warning.message) for warning in caught if issubclass(warning.category, CompileWarning)]
 
 
@@ -219,7 +229,9 @@ def _surroundings() -> Iterator[None]:
     gc.disable()
     try:
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(standalone, "_WORTH", 0.0)
+            for module, name, value in _CHOICES:
+                with contextlib.suppress(ModuleNotFoundError):
+                    patched.setattr(f"{module}.{name}", value)
             yield
     finally:
         if was_enabled:

@@ -1,4 +1,4 @@
-"""Whether two nests of objects are alike: what a function as written leaves behind, and what a captured one does."""
+"""What can be seen of objects from outside, as a picture that later changes do not reach; and whether two are alike."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import math
 import types
 from collections import deque
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from minpy.core.array import Array
 
-__all__ = ["require_alike"]
+__all__ = ["Picture", "picture", "require_alike"]
 
 # By the bytes of a real number: native code rounds otherwise.
 _TOLERANCE = {1: 0.0, 2: 2e-2, 4: 2e-5, 8: 1e-9}
@@ -24,17 +24,86 @@ _BY_TYPE = (
     types.GeneratorType,
     type,
 )
+_PLAIN = (int, float, complex, str, bytes, range, np.dtype)
 
 
-def require_alike(actual: Any, expected: Any, place: str) -> None:
+class Picture(NamedTuple):
+    """What is seen of one object.
+
+    Attributes
+    ----------
+    kind : str
+        Its class, by name: classes of two runs of one program are one.
+    number : int
+        Which object it is, in the order of a walk; -1 where that is nobody's business.
+    content : object
+        A number, an array, or None.
+    parts : dict of str to Picture, or None
+        What it holds, by what is written behind its name for that; None where the walk has been before.
+    """
+
+    kind: str
+    number: int
+    content: Any
+    parts: dict[str, Picture] | None
+
+
+def picture(value: Any) -> Picture:
+    """Return what can be seen of an object, and of all that it holds.
+
+    Numbers in arrays are copied.
+    """
+    return _Walk().picture(value)
+
+
+class _Walk:
+    """Numbers the objects that it meets."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[int, int] = {}
+        self._alive: list[Any] = []
+
+    def picture(self, value: Any) -> Picture:
+        kind = f"{type(value).__module__}.{type(value).__qualname__}"
+        if isinstance(value, np.generic):
+            return Picture(kind, -1, np.array(value), {})
+        if value is None or isinstance(value, _PLAIN):
+            return Picture(kind, -1, value, {})
+        if type(value) is tuple:
+            return Picture(kind, -1, None, {f"[{index}]": self.picture(part) for index, part in enumerate(value)})
+        if id(value) in self._numbers:
+            return Picture(kind, self._numbers[id(value)], None, None)
+        number = self._numbers[id(value)] = len(self._numbers)
+        self._alive.append(value)
+        return Picture(kind, number, *self._contents(value))
+
+    def _contents(self, value: Any) -> tuple[Any, dict[str, Picture]]:
+        content: Any = None
+        parts: dict[str, Any] = {}
+        if isinstance(value, (np.ndarray, Array)):
+            if value.dtype == object:
+                parts = {f".flat[{index}]": part for index, part in enumerate(value.flat)}
+            else:
+                content = np.array(value.asnumpy() if isinstance(value, Array) else value)
+        elif isinstance(value, Mapping):
+            parts = {f"[{key!r}]": part for key, part in value.items()}
+        elif isinstance(value, (list, tuple, deque)):
+            parts = {f"[{index}]": part for index, part in enumerate(value)}
+        elif isinstance(value, (set, frozenset)):
+            content = sorted(map(repr, value))
+        if not isinstance(value, (*_BY_TYPE, np.ndarray, Array)) and hasattr(value, "__dict__"):
+            parts.update({f".{name}": part for name, part in vars(value).items()})
+        return content, {name: self.picture(part) for name, part in parts.items()}
+
+
+def require_alike(actual: Picture, expected: Picture, place: str) -> None:
     """Require that two objects are of one class, hold what is alike, and share in the same places.
 
-    Numbers in arrays may differ by rounding; all else is equal. Classes are one if their names are, since the two come
-    from two runs of one program.
+    Numbers of floating point may differ by rounding; all else is equal.
 
     Parameters
     ----------
-    actual, expected : object
+    actual, expected : Picture
     place : str
         What they are, for the message.
 
@@ -43,82 +112,38 @@ def require_alike(actual: Any, expected: Any, place: str) -> None:
     AssertionError
         If they differ; the message says where.
     """
-    _Walk().compare(actual, expected, place)
+    is_class = actual.kind == expected.kind
+    assert is_class, f"{place}: {actual.kind} {_short(actual)} instead of {expected.kind} {_short(expected)}"
+    is_place = actual.number == expected.number and (actual.parts is None) == (expected.parts is None)
+    assert is_place, f"{place}: another object than where it stood before"
+    _require_same_content(actual.content, expected.content, place)
+    if actual.parts is None or expected.parts is None:
+        return
+    names = list(actual.parts), list(expected.parts)
+    assert names[0] == names[1], f"{place}: {', '.join(names[0])} instead of {', '.join(names[1])}"
+    for name, part in expected.parts.items():
+        require_alike(actual.parts[name], part, f"{place}{name}")
 
 
-class _Walk:
-    """Compares, and remembers which object of the one nest stands for which of the other."""
-
-    def __init__(self) -> None:
-        self._pairs: dict[int, int] = {}
-        self._back: dict[int, int] = {}
-        self._alive: list[Any] = []
-
-    def _is_known(self, actual: Any, expected: Any, place: str) -> bool:
-        pair = self._pairs.get(id(actual)), self._back.get(id(expected))
-        if pair == (None, None):
-            self._pairs[id(actual)], self._back[id(expected)] = id(expected), id(actual)
-            self._alive += [actual, expected]
-            return False
-        assert pair == (id(expected), id(actual)), f"{place}: another object than where it stood before"
-        return True
-
-    def compare(self, actual: Any, expected: Any, place: str) -> None:
-        """Compare two objects at one place."""
-        names = _name(type(actual)), _name(type(expected))
-        assert names[0] == names[1], f"{place}: {names[0]} {_short(actual)} instead of {names[1]} {_short(expected)}"
-        if isinstance(expected, np.generic):
-            assert actual.dtype == expected.dtype, f"{place}: {actual.dtype} instead of {expected.dtype}"
-            _require_close(np.asarray(actual), np.asarray(expected), place)
-        elif isinstance(expected, float):
-            same = actual == expected and math.copysign(1, actual) == math.copysign(1, expected)
-            close = math.isclose(actual, expected, rel_tol=1e-9, abs_tol=1e-12) and expected != 0
-            both_nan = math.isnan(actual) and math.isnan(expected)
-            assert same or close or both_nan, f"{place}: {actual!r} instead of {expected!r}"
-        elif expected is None or isinstance(expected, (int, str, bytes, complex, frozenset, range, np.dtype)):
-            assert actual == expected, f"{place}: {_short(actual)} instead of {_short(expected)}"
-        elif type(expected) is tuple or not self._is_known(actual, expected, place):
-            self._compare_contents(actual, expected, place)
-
-    def _compare_contents(self, actual: Any, expected: Any, place: str) -> None:
-        if isinstance(expected, (np.ndarray, Array)):
-            facts = (actual.shape, actual.dtype), (expected.shape, expected.dtype)
-            assert facts[0] == facts[1], f"{place}: {facts[0]} instead of {facts[1]}"
-            if expected.dtype == object:
-                self.compare(list(actual.flat), list(expected.flat), place)
-            else:
-                _require_close(_numbers(actual), _numbers(expected), place)
-        elif isinstance(expected, Mapping):
-            assert list(map(repr, actual)) == list(map(repr, expected)), f"{place}: keys {list(actual)}"
-            for (key, left), right in zip(actual.items(), expected.values(), strict=True):
-                self.compare(left, right, f"{place}[{key!r}]")
-        elif isinstance(expected, (list, tuple, deque)):
-            assert len(actual) == len(expected), f"{place}: {len(actual)} items instead of {len(expected)}"
-            for number, (left, right) in enumerate(zip(actual, expected, strict=True)):
-                self.compare(left, right, f"{place}[{number}]")
-        elif isinstance(expected, set):
-            assert sorted(map(repr, actual)) == sorted(map(repr, expected)), f"{place}: {actual} instead of {expected}"
-        if not isinstance(expected, (*_BY_TYPE, np.ndarray, Array)) and hasattr(expected, "__dict__"):
-            self.compare(vars(actual), vars(expected), f"vars({place})")
-
-
-def _name(cls: type) -> str:
-    return f"{cls.__module__}.{cls.__qualname__}"
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
+def _short(value: Picture) -> str:
+    text = repr(value.content) if value.content is not None else ", ".join(value.parts or ())
     return text if len(text) < 80 else text[:77] + "..."
 
 
-def _numbers(value: Any) -> np.ndarray:
-    return value.asnumpy() if isinstance(value, Array) else np.asarray(value)
-
-
-def _require_close(actual: np.ndarray, expected: np.ndarray, place: str) -> None:
-    if expected.dtype.kind in "fc":
-        size = expected.dtype.itemsize // (2 if expected.dtype.kind == "c" else 1)
-        tolerance = _TOLERANCE.get(size, 1e-9)
-        np.testing.assert_allclose(actual, expected, rtol=tolerance, atol=tolerance, err_msg=place)
+def _require_same_content(actual: Any, expected: Any, place: str) -> None:
+    if isinstance(expected, np.ndarray):
+        facts = (actual.shape, actual.dtype), (expected.shape, expected.dtype)
+        assert facts[0] == facts[1], f"{place}: {facts[0]} instead of {facts[1]}"
+        if expected.dtype.kind in "fc":
+            size = expected.dtype.itemsize // (2 if expected.dtype.kind == "c" else 1)
+            tolerance = _TOLERANCE.get(size, 1e-9)
+            np.testing.assert_allclose(actual, expected, rtol=tolerance, atol=tolerance, err_msg=place)
+        else:
+            np.testing.assert_array_equal(actual, expected, err_msg=place)
+    elif isinstance(expected, float):
+        is_same = actual == expected and math.copysign(1, actual) == math.copysign(1, expected)
+        is_close = math.isclose(actual, expected, rel_tol=1e-9, abs_tol=1e-12) and expected != 0
+        is_nan = math.isnan(actual) and math.isnan(expected)
+        assert is_same or is_close or is_nan, f"{place}: {actual!r} instead of {expected!r}"
     else:
-        np.testing.assert_array_equal(actual, expected, err_msg=place)
+        assert actual == expected, f"{place}: {actual!r} instead of {expected!r}"

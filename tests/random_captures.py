@@ -34,7 +34,7 @@ Choice = TypeVar("Choice")
 Pick = Callable[[Sequence[Any]], Any]
 
 # What programs may do beyond reading what changes: see `_Grammar`.
-FEATURES = ("reads", "types", "identity", "writes", "stores", "values", "names", "calls")
+FEATURES = ("reads", "types", "identity", "writes", "stores", "values", "names", "calls", "results")
 
 SETUP = '''
 class Config:
@@ -399,13 +399,13 @@ class _Grammar:
             lines += self.statement()
         values = [self.array() for _ in range(2)]
         name = self.pick(self.names[::-1])
-        if name in "xy" and self.feature not in ("identity", "writes"):
-            name = f"({name} + 0.0)"
+        if self.feature != "results":  # results are no arguments, and depend on one
+            name, *values = (f"({value} + 0 * np.sum(x))" for value in (name, *values))
         results = [
             name, values[0], f"({values[0]}, np.sum({name}))", f"{{'a': {values[0]}, 'b': [{name}, {self.scalar()}]}}",
             f"np.sum({values[0]})", f"{name}[1:4] * 2", f"{name}.reshape(2, 3)", f"({values[0]}, {values[1]})",
         ]  # fmt: skip
-        if self.feature in ("identity", "writes"):
+        if self.feature == "results":
             results += ["x", "(x, y)", f"({name}, {name})", "x[1:]", f"[{values[0]}, y]"]
         lines += [f"return {self.pick(results)}"]
         return "\n".join(["def f(x, y):", *(f"    {line}" for line in lines)])
@@ -518,7 +518,7 @@ def _recorded(function: Callable[..., Any], names: dict[str, Any]) -> Callable[.
         x.attach_grad()
         with mx.autograd.record():
             result = function(x, y)
-            total = sum(leaf.sum() for leaf in _arrays(result))
+            total = sum(leaf.sum() for leaf in _arrays(result) if isinstance(leaf, mx.np.ndarray)) + 0 * x.sum()
         total.backward()
         names["gradient"] = x.grad
         return result
@@ -566,7 +566,7 @@ def scenario_of(program: Program, how: Callable[..., Any] = _called) -> Callable
     """Return a scenario that runs a program: see `capture_ways`."""
 
     def scenario(way: Way) -> Iterator[Any]:
-        names: dict[str, Any] = {"np": np, "__name__": "random_capture", "gradient": None}
+        names: dict[str, Any] = {"np": np, "__name__": "program_of_a_user", "gradient": None}
         count = [0]
 
         def array(dtype: str = "f8") -> Any:
@@ -578,7 +578,7 @@ def scenario_of(program: Program, how: Callable[..., Any] = _called) -> Callable
             names.update(x=x, y=y)
             names["result"] = capture_ways.outcome(names["call_f"], x, y)
 
-        exec(compile(SETUP + "\n" + program.function, "<random capture>", "exec"), names)
+        exec(compile(SETUP + "\n" + program.function, "<program of a user>", "exec"), names)
         names.update(array=array, call=call, x=array(), y=array(), result=None)
         names["call_f"] = how(way(names["f"]), names)
         for step in program.steps:
@@ -609,17 +609,17 @@ def difference(program: Program, way: str) -> str | None:
 
 def smaller(program: Program, way: str) -> Program:
     """Leave out of a program that differs what it does not need for that."""
-    lines, steps = program.function.split("\n"), list(program.steps)
+    lines, steps, kind = program.function.split("\n"), list(program.steps), _kind(difference(program, way))
 
     def differs(lines: list[str], steps: list[str]) -> bool:
         try:
             compile("\n".join(lines), "f", "exec")
         except SyntaxError:
             return False
-        return difference(Program("\n".join(lines), tuple(steps)), way) is not None
+        return _kind(difference(Program("\n".join(lines), tuple(steps)), way)) == kind
 
-    def without(kept: list[str], differs: Callable[[list[str]], bool], first: int) -> list[str]:
-        number = len(kept) - 1
+    def without(kept: list[str], differs: Callable[[list[str]], bool], first: int) -> list[str]:  # all but the ends
+        number = len(kept) - 1 - bool(first)
         while number >= first:
             tried = kept[:number] + kept[number + 1 :]
             if differs(tried):
@@ -636,6 +636,13 @@ def smaller(program: Program, way: str) -> Program:
                 if len(part) < len(lines[number]) and differs(tried, steps):
                     lines = tried
     return Program("\n".join(lines), tuple(steps))
+
+
+def _kind(message: str | None) -> tuple[str, ...] | None:
+    """Return what stays the same of the text of a difference where a program becomes smaller."""
+    if message is None:
+        return None
+    return tuple(re.sub(r"step \d+|[-+]?\d[\d.e+-]*|stand-in for \w+", "", message).split()[:5])
 
 
 def _parts(line: str) -> list[str]:

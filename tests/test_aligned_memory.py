@@ -18,7 +18,7 @@ from minpy.core import aligned
 
 COMPILES = True
 
-here = pytest.mark.skipif(aligned._way is None, reason="the C library cannot align what NumPy frees")
+here = pytest.mark.skipif(aligned._allocation() is None, reason="the C library cannot align what NumPy frees")
 
 
 def handler() -> str:
@@ -83,17 +83,17 @@ def test_numpy_s_own_arrays_stay_with_its_allocator_also_after_errors():
 @here
 def test_an_interrupt_leaves_numpy_s_allocator(monkeypatch):
     """Also one that comes as soon as the other allocator is set."""
-    set_handler, *others = aligned._way
+    allocation = aligned._allocation()
     calls = []
 
     def interrupted(one):
-        found = set_handler(one)
+        found = allocation.set_handler(one)
         calls.append(found)
         if len(calls) == 1:
             raise KeyboardInterrupt
         return found
 
-    monkeypatch.setattr(aligned, "_way", (interrupted, *others))
+    monkeypatch.setattr(aligned, "_allocation", lambda: allocation._replace(set_handler=interrupted))
     with pytest.raises(KeyboardInterrupt):
         aligned.empty(100_000)
     assert handler() == "default_allocator"
@@ -179,7 +179,7 @@ def test_what_programs_read_and_write_begins_at_lines():
 
 
 def test_without_the_allocator_arrays_are_numpy_s(monkeypatch):
-    monkeypatch.setattr(aligned, "_way", None)
+    monkeypatch.setattr(aligned, "_allocation", lambda: None)
     assert np.array_equal(aligned.copied(np.arange(50_000)), np.arange(50_000))
     assert not aligned.zeros((300, 300)).any()
 
@@ -188,3 +188,36 @@ def test_what_numpy_1_has_for_pickles_of_numpy_2_is_not_taken_for_its_own():
     pytest.importorskip("numpy._core")
     code = "import numpy._core, minpy.core.aligned as aligned; aligned.empty(1 << 20)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+OWN_PAGE = """
+import numpy
+print(numpy.empty(20 << 20, "uint8").ctypes.data % 4096)  # 16 where glibc asks the system for pages of its own
+"""
+IMPORTED = """
+import numpy
+import minpy as mx
+from minpy.core import aligned
+x = mx.nd.ones((4, 4))
+x.attach_grad()
+with mx.autograd.record():
+    y = (x * x).sum()
+y.backward()
+assert not aligned._allocation.cache_info().currsize, "small arrays ask for nothing"
+"""
+LARGE_ARRAY = """
+large = mx.nd.array(numpy.ones((300, 300)))
+assert aligned._allocation.cache_info().currsize == 1
+core = numpy.core if numpy.__version__.startswith("1.") else numpy._core
+assert core.multiarray.get_handler_name() == "default_allocator"
+"""
+
+
+def test_importing_minpy_leaves_the_process_as_it_is():
+    """What aligns memory, and what glibc is told, comes with the first large array."""
+
+    def run(code: str) -> str:
+        return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+
+    assert run(IMPORTED + OWN_PAGE) == run(OWN_PAGE)
+    run(IMPORTED + LARGE_ARRAY)

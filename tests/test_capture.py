@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import collections
-import dataclasses
-import enum
-import functools
-import itertools
-import math
 import operator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
-from captures import captured, computed, require_as_written
+from captures import captured, require_as_written
 
 import minpy as mx
 from minpy import customop
 from minpy.capture.capture import Capture
 from minpy.capture.places import CaptureRefused
-from minpy.core.errors import NotTraceableError
 
 X = np.linspace(0.5, 1.5, 12).reshape(3, 4)
 

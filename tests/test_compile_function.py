@@ -193,13 +193,15 @@ def test_what_cannot_be_a_graph_is_called_with_one_warning():
         return -x
 
     compiled = mx.compile(choosing)
-    with pytest.warns(CompileWarning, match=r"choosing is called as it is written.*function.py:\d+, `if x.sum") as seen:
+    with pytest.warns(
+        CompileWarning, match=r"choosing is called as it is written.* it chooses by values.*function.py:\d+"
+    ) as seen:
         found = compiled(-X)
     np.testing.assert_array_equal(found, choosing(-X))
     assert len(seen) == 1
     for _ in range(3):  # without a further warning, which would be an error
         np.testing.assert_array_equal(compiled(X), choosing(X))
-    assert "Choose with np.where" in compiled.reason
+    assert "it chooses by values: `if`, `while`, `and` or `assert` of an array" in compiled.reason
 
 
 def test_a_change_of_an_argument_reaches_the_caller():
@@ -212,16 +214,18 @@ def test_a_change_of_an_argument_reaches_the_caller():
     assert increase(x) is x
     np.testing.assert_array_equal(x, np.ones(3))
     x = mx.nd.zeros(3)
-    with pytest.warns(CompileWarning, match=r"changes an argument in place.*x = x \+ 1 instead of x \+= 1"):
-        increase(x)
+    assert increase(x) is x
     np.testing.assert_array_equal(x.asnumpy(), np.ones(3))
+    assert increase.reason is None
 
 
-def test_results_are_never_the_arguments():
+def test_results_are_the_arguments_or_lie_in_memory_of_their_own():
     compiled = mx.compile(lambda x: (x, x[1:], x.T))
     for _ in range(4):
         x = X.copy()
-        for part in compiled(x):
+        itself, *parts = compiled(x)
+        assert itself is x
+        for part in parts:
             part[...] = 0
         np.testing.assert_array_equal(x, X)
 
@@ -274,7 +278,7 @@ def test_products_and_sums_are_rounded_twice_unless_fast_math_is_asked_for():
 
 def test_what_fails_as_a_graph_alone_is_called_as_it_is_written():
     compiled = mx.compile(lambda x: x.nonzero()[0])
-    with pytest.warns(CompileWarning, match=r"cannot become a graph: ArgumentError: infer_type: node 'nonzero"):
+    with pytest.warns(CompileWarning, match=r"cannot become a graph.*: the shape of numpy.nonzero's answer depends on"):
         np.testing.assert_array_equal(compiled(X), X.nonzero()[0])
     np.testing.assert_array_equal(compiled(X), X.nonzero()[0])
 
@@ -282,7 +286,7 @@ def test_what_fails_as_a_graph_alone_is_called_as_it_is_written():
 def test_numbers_that_numpy_draws_are_drawn_at_each_call():
     compiled = mx.compile(lambda x: x + np.random.normal(size=x.shape))
     np.random.seed(3)
-    with pytest.warns(CompileWarning, match="it draws with numpy.random or random"):
+    with pytest.warns(CompileWarning, match="np.random draws random numbers: draw with minpy.np.random, or take the"):
         found = [compiled(X) for _ in range(4)]
     np.random.seed(3)
     for one in found:
@@ -308,18 +312,18 @@ GENERATOR, LEGACY, PYTHONS = np.random.default_rng(0), np.random.RandomState(0),
 HOLDER = type("Holder", (), {})()
 HOLDER.generators = [np.random.default_rng(1)]
 DRAWS = {
-    "generator": (lambda x: x + GENERATOR.normal(size=x.shape), "a Generator of random numbers"),
-    "number of a generator": (lambda x: x * GENERATOR.random(), "a Generator of random numbers"),
-    "generator of an object": (lambda x: x + HOLDER.generators[0].random(), "a Generator of random numbers"),
-    "legacy": (lambda x: x + LEGACY.normal(size=x.shape), "a RandomState of random numbers"),
-    "Python's": (lambda x: x + PYTHONS.gauss(0, 1), "a Random of random numbers"),
-    "Python's own": (lambda x: x + random.random(), "random"),
-    "NumPy's own": (lambda x: x + np.random.normal(), "numpy.random or random"),
-    "new": (lambda x: x + np.random.default_rng().normal(size=3), "a generator that is seeded"),
-    "the system's": (lambda x: x + os.urandom(4)[0] + 256 * os.urandom(4)[0], "random numbers of the system"),
-    "time": (lambda x: x + time.time() % 1, r"asks for the time, with time\(\)"),
-    "time by its name": (lambda x: x + perf_counter(), r"asks for the time, with perf_counter\(\)"),
-    "date": (lambda x: x + datetime.datetime.now().microsecond, r"asks for the time, with now\(\)"),
+    "generator": (lambda x: x + GENERATOR.normal(size=x.shape), "draws random numbers"),
+    "number of a generator": (lambda x: x * GENERATOR.random(), "draws random numbers"),
+    "generator of an object": (lambda x: x + HOLDER.generators[0].random(), "draws random numbers"),
+    "legacy": (lambda x: x + LEGACY.normal(size=x.shape), "draws random numbers"),
+    "Python's": (lambda x: x + PYTHONS.gauss(0, 1), "draws random numbers"),
+    "Python's own": (lambda x: x + random.random(), "draws random numbers"),
+    "NumPy's own": (lambda x: x + np.random.normal(), "draws random numbers"),
+    "new": (lambda x: x + np.random.default_rng().normal(size=3), "draws random numbers"),
+    "the system's": (lambda x: x + os.urandom(4)[0] + 256 * os.urandom(4)[0], "draws random numbers"),
+    "time": (lambda x: x + time.time() % 1, "time.time asks for the time"),
+    "time by its name": (lambda x: x + perf_counter(), "perf_counter asks for the time"),
+    "date": (lambda x: x + datetime.datetime.now().microsecond, "datetime asks for the time"),
 }
 
 
@@ -327,7 +331,9 @@ DRAWS = {
 def test_what_differs_from_call_to_call_is_not_frozen(what):
     function, message = DRAWS[what]
     compiled = mx.compile(function)
-    with pytest.warns(CompileWarning, match=rf"called as it is written.*{message}.*or take the numbers as an argument"):
+    with pytest.warns(
+        CompileWarning, match=rf"called as it is written.*{message}.*take (the numbers|it) as an argument"
+    ):
         found = [compiled(X) for _ in range(6)]
     assert len({one.tobytes() for one in found}) > 1
 
@@ -335,7 +341,7 @@ def test_what_differs_from_call_to_call_is_not_frozen(what):
 def test_generators_go_on_as_if_nothing_had_been_compiled():
     draws = np.random.default_rng(3)
     compiled = mx.compile(lambda x: x + draws.normal(size=x.shape))
-    with pytest.warns(CompileWarning, match="a Generator of random numbers"):
+    with pytest.warns(CompileWarning, match="draws draws random numbers"):
         found = [compiled(X) for _ in range(4)]
     again = np.random.default_rng(3)
     for one in found:
@@ -366,7 +372,9 @@ def test_counters_that_a_function_moves_are_seen():
         return x + count[0]
 
     compiled = mx.compile(counting)
-    for number in range(1, 6):
+    with pytest.warns(CompileWarning, match=r"it changes a list or a dict that it did not make .*function.py:\d+"):
+        np.testing.assert_array_equal(compiled(X), X + 1)
+    for number in range(2, 6):
         np.testing.assert_array_equal(compiled(X), X + number)
 
 
@@ -406,19 +414,31 @@ def with_a_store(x):
 
 
 CHANGES = {
-    "store": (with_a_store, r"into a part of an array that is chosen by positions.*Make a new array: np.where\("),
-    "view": (lambda x: operator.ilshift(x.reshape(-1), 1), r"of which there are views.*x = x \+ 1 instead of"),
-    "sort": (lambda x: (x.sort(), x)[1], r"in place, with sort\(\), which a graph cannot.*x = np.sort\(x\)"),
-    "partition": (lambda x: (x.partition(1), x)[1], r"in place, with partition\(\), which.*np.partition\(x, k\)"),
-    "put": (lambda x: (x.put(0, 2), x)[1], r"in place, with put\(\), which a graph cannot.*np.where"),
-    "flat": (lambda x: x + x.flat[1], r"calls \.flat of an array, for which graphs have no operator"),
-    "view as bytes": (lambda x: x.view(np.uint8), r"calls \.view of an array, for which graphs have no operator"),
+    "store": with_a_store,
+    "view": lambda x: operator.ilshift(x.reshape(-1), 1),
+    "sort": lambda x: (x.sort(), x)[1],
+    "partition": lambda x: (x.partition(1), x)[1],
+    "put": lambda x: (x.put(0, 2), x)[1],
+}
+REFUSED = {
+    "flat": (lambda x: x + x.flat[1], r"an array's attribute 'flat' is not traced: x.reshape\(-1\) is"),
+    "view as bytes": (lambda x: x.view(np.uint8), r"it reads bytes as another dtype: view\(\)"),
 }
 
 
 @pytest.mark.parametrize("which", CHANGES)
-def test_changes_in_place_and_what_graphs_do_not_have_say_what_to_do(which):
-    function, message = CHANGES[which]
+def test_changes_in_place_of_arguments_and_of_their_views(which):
+    compiled, function = mx.compile(CHANGES[which]), CHANGES[which]
+    for _ in range(4):
+        x, expected = np.array([3, 1, 2]), np.array([3, 1, 2])
+        np.testing.assert_array_equal(compiled(x), function(expected))
+        np.testing.assert_array_equal(x, expected)
+    assert compiled.reason is None
+
+
+@pytest.mark.parametrize("which", REFUSED)
+def test_what_graphs_do_not_have_says_what_to_do(which):
+    function, message = REFUSED[which]
     compiled = mx.compile(function)
     with pytest.warns(CompileWarning, match=rf"called as it is written.*{message}"):
         np.testing.assert_array_equal(compiled(np.array([3, 1, 2])), function(np.array([3, 1, 2])))

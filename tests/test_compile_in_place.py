@@ -200,11 +200,12 @@ def test_native_code_stores_where_the_old_values_lie():
     moved(compiled, adam, lambda: arrays(4))
     (explanation,) = compiled.explain()
     assert explanation.count("kernel") == 1
-    (graph,) = compiled._body._graphs.values()
-    (program,) = graph.compiled._programs.values()
+    (specialization,) = compiled._jit.specializations
+    (program,) = specialization.compiled._programs.values()
     given = arrays(4)
     heads = program.run(given)
-    assert {id(head) for head in heads} == {id(given[position]) for position in graph.compiled.stored.values()}
+    stored = specialization.compiled.stored.values()
+    assert {id(head) for head in heads} == {id(given[position]) for position in stored}
 
 
 def test_what_is_stored_and_returned_is_two_arrays():
@@ -763,6 +764,20 @@ def test_subclasses_run_as_written():
 
 
 def test_what_is_refused_says_so():
+    def changed_as_bytes(x):
+        x.view(np.uint8)[0] = 1
+
+    compiled, x = mx.compile(changed_as_bytes), np.zeros(2)
+    with pytest.warns(
+        CompileWarning, match=r"it reads bytes as another dtype: view\(\) \(test_compile_in_place.py:\d+"
+    ):
+        compiled(x)
+    assert x.view(np.uint8)[0] == 1
+
+
+def test_a_reshaped_argument_is_changed_or_a_copy_as_the_argument_lies():
     compiled = mx.compile(changed_by_a_reshaped_one)
-    with pytest.warns(CompileWarning, match=r"an array of which there are views in place.*x = x \+ 1 instead of x"):
-        compiled(np.ones((2, 2)))
+    for order in "CFCCFF":
+        x, expected = np.ones((2, 3), order=order), np.ones((2, 3), order=order)
+        np.testing.assert_array_equal(compiled(x), changed_by_a_reshaped_one(expected))
+        np.testing.assert_array_equal(x, expected)

@@ -286,7 +286,7 @@ def test_large_arrays_are_those_that_begin_at_lines():
     whole = aligned.empty((2 * aligned.LARGE,), np.uint8)
     assert aligned.is_large(whole)
     assert not aligned.is_large(whole[: aligned.LARGE // 2])
-    if aligned._way is not None:
+    if aligned._allocation() is not None:
         assert not aligned.is_large(whole[16:])
 
 

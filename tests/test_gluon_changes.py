@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -66,9 +67,13 @@ CHANGED: dict[str, tuple[Any, dict[str, Callable[[], Any]], Callable[[Any], Any]
         {"t": lambda: lambda x: x * 2},
         replace("t", lambda x: x * 5),
     ),
-    "counter": (lambda self, x: _counted(self, x), {"t": lambda: 0}, lambda net: None),
-    "array as a counter": (lambda self, x: _summed(self, x), {"t": lambda: mx.np.zeros(1)}, lambda net: None),
     "int for float": (lambda self, x: x * self.t, {"t": lambda: 2}, replace("t", -2)),
+}
+
+
+COUNTED: dict[str, tuple[Any, Any, str]] = {
+    "number": (lambda self, x: _counted(self, x), lambda: 0, "it sets an attribute: made.t"),
+    "array": (lambda self, x: _summed(self, x), lambda: mx.np.zeros(1), "it stores into an array that it was given"),
 }
 
 
@@ -80,6 +85,22 @@ def _counted(self: Any, x: Any) -> Any:
 def _summed(self: Any, x: Any) -> Any:
     self.t += 1
     return x * self.t
+
+
+@pytest.mark.parametrize("inside", [False, True])
+@pytest.mark.parametrize("case", COUNTED)
+def test_a_block_that_counts_its_calls_runs_as_it_is_written(case: str, inside: bool) -> None:
+    forward, start, words = COUNTED[case]
+    net = block(forward, t=start())
+    called = net
+    if inside:
+        called = nn.HybridSequential()
+        called.add(net)
+    called.hybridize()
+    with pytest.warns(UserWarning, match=words) as warned:
+        answers = [float(called(mx.np.ones(1))[0]) for _ in range(5)]
+    assert answers == [1, 2, 3, 4, 5]
+    assert len(warned) == 1
 
 
 @pytest.mark.parametrize("inside", [False, True])
@@ -223,9 +244,15 @@ def test_operators_in_a_scope_of_another_mode(written: bool) -> None:
     net.hybridize()
     x = nd.ones((20,))
     assert net(x).asnumpy().tolist() == [1] * 20
-    with autograd.record(), pytest.raises(NotTraceableError) as caught:
-        net(x)
-    text = str(caught.value)
+    if written:  # it runs as it is written
+        with autograd.record(), pytest.warns(UserWarning, match="runs as it is written") as warned:
+            answers = [net(x).asnumpy().tolist() for _ in range(2)]
+        assert answers == [[1] * 20] * 2
+        (text,) = [str(warning.message) for warning in warned]
+    else:
+        with autograd.record(), pytest.raises(NotTraceableError) as caught:
+            net(x)
+        text = str(caught.value)
     assert "made is hybridized, and at " in text
     assert "`return F.Dropout(F.relu(x), p=0.5)` Dropout is called inside autograd.predict_mode()" in text
     assert net(x).asnumpy().tolist() == [1] * 20
@@ -268,7 +295,7 @@ def test_plain_arguments_are_told_apart_by_their_types() -> None:
         np.testing.assert_array_equal(net(x, k).asnumpy(), (x * k).asnumpy())
 
 
-def test_shapes_that_are_asked_for_deferred_parameters_do_not_bind_the_graph() -> None:
+def test_deferred_parameters_wait_for_the_first_call_only() -> None:
     class Deferred(gluon.HybridBlock):
         def __init__(self, **options: Any) -> None:
             super().__init__(**options)
@@ -283,9 +310,9 @@ def test_shapes_that_are_asked_for_deferred_parameters_do_not_bind_the_graph() -
     net = Deferred()
     net.initialize()
     net.hybridize()
-    for count in range(1, 5):
+    for count in (1, 2, 3, 2, 3):
         assert net(mx.np.ones((count, 2))).shape == (count, 2)
-    assert len(net._graphs) == 1
+    assert "2 specializations, 2 captures" in net.explain_retraces()
 
 
 # -- both generations in one -----------------------------------------------------------------------------------------
@@ -350,35 +377,50 @@ def test_blocks_that_define_forward_inside_of_those_that_do_not(numpy_mode: bool
 # -- what is refused -------------------------------------------------------------------------------------------------
 
 REFUSED: dict[str, tuple[str, str]] = {
-    "attribute": ("self.h = mx.np.tanh(x + self.h); return self.h", "stores what it computes in an attribute, 'h'"),
-    "list": ("self.l = [x * 2]; return x", "stores what it computes in an attribute, 'l'"),
-    "in place": ("self.h += x; return x", "forward writes it into an array"),
-    "gradients": ("return x * mx.np.exp(self.g)", "arrays that need gradients and are no arguments of it"),
-    "out": ("return mx.np.add(x, 1, out=self.h)", "out="),
-    "random": ("return x + mx.nd.random.uniform(shape=(2,)).as_np_ndarray()", "forward draws random numbers"),
+    "attribute": ("self.h = mx.np.tanh(x + self.h); return self.h", "it sets an attribute: made.h"),
+    "list": ("self.l = [x * 2]; return x", "it sets an attribute: made.l"),
+    "in place": ("self.h += x; return x + self.h", "it stores into an array that it was given"),
+    "out": ("return mx.np.add(x, 1, out=self.h)", "it stores into an array that it was given"),
+    "random": ("return x + (mx.nd.random.uniform(shape=(2,)).as_np_ndarray() < 2)", "mx.nd.random"),
 }
 
 
+@pytest.mark.parametrize("outside", [False, True])
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_a_graph_cannot_do_is_refused_and_leaves_nothing(case: str) -> None:
+def test_what_a_graph_cannot_do_is_done_as_written(case: str, outside: bool) -> None:
     line, words = REFUSED[case]
     scope: dict[str, Any] = {"mx": mx, "__name__": __name__}
     exec(f"def forward(self, x): {line}", scope)
-    net = block(scope["forward"], h=mx.np.zeros(2), g=mx.np.zeros(2), l=None)
+    states = []
+    for active in (False, True):
+        net = block(scope["forward"], h=mx.np.zeros(2), l=None)
+        called = net
+        if outside:
+            called = nn.HybridSequential(prefix="outer_")
+            called.add(net)
+        called.hybridize(active)
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            answers = [called(mx.np.ones(2)).tolist() for _ in range(3)]
+        states.append((answers, net.h.tolist(), None if net.l is None else net.l[0].tolist()))
+        assert [
+            f"made is hybridized, and runs as it is written, because it cannot become a graph: <string>:1: {words}"
+            in str(warning.message)
+            for warning in warned
+        ] == [True] * active
+        assert not TRACES
+        assert (tracing.trace, tracing.modes) == (None, None)
+    assert states[0] == states[1]
+
+
+def test_arrays_that_need_gradients_get_them() -> None:
+    net = block(lambda self, x: x * mx.np.exp(self.g), g=mx.np.zeros(2))
     net.g.attach_grad()
-    before = net.h
-    outer = nn.HybridSequential(prefix="outer_")
-    outer.add(net)
-    for called, name in ((net, "made"), (outer, "outer")):
-        called.hybridize()
-        for _ in range(2):
-            with pytest.raises(NotTraceableError, match=f"^{name} is hybridized, and .*{words}"):
-                called(mx.np.ones(2))
-            assert not TRACES
-            assert (tracing.trace, tracing.modes) == (None, None)
-            assert net.h is before
-            assert net.l is None
-        called.hybridize(False)
+    net.hybridize()
+    for _ in range(2):
+        with autograd.record():
+            net(mx.np.ones(2) * 3).sum().backward()
+        assert net.g.grad.tolist() == [3, 3]
 
 
 def test_errors_in_the_middle_of_a_trace_leave_nothing() -> None:
@@ -393,6 +435,6 @@ def test_errors_in_the_middle_of_a_trace_leave_nothing() -> None:
         with autograd.record(), pytest.raises(LookupError):
             net(mx.np.ones(2))
     assert not TRACES
-    assert net.h is None
+    assert net.h.tolist() == [2, 2]  # as written
     assert not autograd.is_recording()
     assert nn.Dense(1, prefix="free_").weight.name == "free_weight"

@@ -270,11 +270,11 @@ ASKED: dict[str, tuple[str, str, str]] = {
     "storing": ("hybrid_forward(self, F, x)", "x[0] = 1; return x", "a symbol has no elements"),
     "array": ("hybrid_forward(self, F, x)", "return F.broadcast_add(x, nd.ones(3))", "expected a Symbol.*get_constant"),
     "numpy array": ("hybrid_forward(self, F, x)", "return x + np.ones(3, 'f')", "symbols are combined with symbols"),
-    "forward, value in a helper": ("forward(self, x)", "return x * helper(x)", "makes a Python number of an array"),
-    "forward, choice": ("forward(self, x)", "return x if x.sum() > 0 else -x", "chooses by an array"),
-    "forward, asnumpy": ("forward(self, x)", "return x * x.asnumpy().max()", r"calls asnumpy\(\)"),
-    "forward, storing": ("forward(self, x)", "x[0] = 1; return x", "stores into a part of an array"),
-    "forward, in place": ("forward(self, x)", "x += 1; return x", "changes an argument in place"),
+}
+WRITTEN: dict[str, tuple[str, str]] = {
+    "value in a helper": ("return x * helper(x)", "asks for the values of an NDArray"),
+    "choice": ("return x if x.sum() > 0 else -x", "asks for the values of an NDArray"),
+    "asnumpy": ("return x * x.asnumpy().max()", r"asks for the values of an NDArray: asnumpy\(\)"),
 }
 
 
@@ -282,6 +282,45 @@ ASKED: dict[str, tuple[str, str, str]] = {
 @pytest.mark.parametrize("case", ASKED)
 def test_values_that_are_asked_for_while_a_block_is_traced(case: str, nested: bool, tmp_path: Path) -> None:
     head, line, words = ASKED[case]
+    net, path = layer(head, line, nested, tmp_path)
+    place = f"{path}:2" if "helper" in line else f"{path}:5"
+    with pytest.raises(NotTraceableError, match=words) as caught:
+        net(nd.ones((2, 3)))
+    text = str(caught.value)
+    assert text.startswith(f"net is hybridized, and at {place}")
+    assert "hybridize(False)" in text
+    net.hybridize(False)
+    assert net(nd.ones((2, 3))).shape[0] >= 1
+
+
+@pytest.mark.parametrize("nested", [False, True])
+@pytest.mark.parametrize("case", WRITTEN)
+def test_values_that_a_forward_asks_for_are_those_of_a_run_as_written(case: str, nested: bool, tmp_path: Path) -> None:
+    line, words = WRITTEN[case]
+    net, path = layer("forward(self, x)", line, nested, tmp_path)
+    place = f"{path}:2" if "helper" in line else f"{path}:5"
+    with pytest.warns(UserWarning, match=words) as caught:
+        answers = [net(nd.ones((2, 3))).asnumpy() for _ in range(3)]
+    (text,) = [str(warning.message) for warning in caught]
+    assert text.startswith(f"net is hybridized, and runs as it is written, because it cannot become a graph: {place}")
+    assert "hybridize(False)" in text
+    net.hybridize(False)
+    for answer in answers:
+        np.testing.assert_array_equal(answer, net(nd.ones((2, 3))).asnumpy())
+
+
+@pytest.mark.parametrize("line", ["x[0] = 1; return x", "x += 1; return x"])
+def test_arguments_that_a_forward_changes(line: str, tmp_path: Path) -> None:
+    net, _ = layer("forward(self, x)", line, False, tmp_path)
+    for _ in range(3):
+        x = nd.zeros((2, 3))
+        answer = net(x)
+        expected = [[1, 1, 1], [0, 0, 0] if "[" in line else [1, 1, 1]]
+        assert x.asnumpy().tolist() == answer.asnumpy().tolist() == expected
+
+
+def layer(head: str, line: str, nested: bool, tmp_path: Path) -> tuple[Any, Path]:
+    """Return a hybridized block of a file with one method, perhaps in others; and the file."""
     source = (
         f"def helper(x):\n    return float(x.sum())\nclass Layer(gluon.HybridBlock):\n    def {head}:\n        {line}\n"
     )
@@ -296,11 +335,4 @@ def test_values_that_are_asked_for_while_a_block_is_traced(case: str, nested: bo
         outer[0].add(net)
         net = outer
     net.hybridize()
-    place = f"{path}:2" if "helper" in line else f"{path}:5"
-    with pytest.raises(NotTraceableError, match=words) as caught:
-        net(nd.ones((2, 3)))
-    text = str(caught.value)
-    assert text.startswith(f"net is hybridized, and at {place}")
-    assert "hybridize(False)" in text
-    net.hybridize(False)
-    assert net(nd.ones((2, 3))).shape[0] >= 1
+    return net, path

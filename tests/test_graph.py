@@ -336,7 +336,7 @@ def test_the_text_of_a_plan() -> None:
         "        v2 = f2(b0)                                          # e",
         "        return (v2, ), (arrays, [], ())",
         "    return forward",
-        "# 3 steps; 12 bytes of buffers hold 12 bytes of answers; 1 answers are computed in the memory of another.",
+        "# 3 steps; 64 bytes of buffers hold 12 bytes of answers; 1 answers are computed in the memory of another.",
     ]
     trained(executor)
     text = executor.debug_str()

@@ -69,41 +69,6 @@ def executor(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 CHANGES_SHAPES = ("a_slice_in_a_list", "an_ellipsis", "special_index")
 READS_MINPY = ("an_array_of_minpy_that_is_replaced",)
-# What is not noticed yet: a change of these, between two calls.
-_FORWARD = """
-    a_builtin_that_is_replaced a_bytearray a_chain_map a_changed_class a_context_variable a_cycle a_deque
-    a_dict_nested_seven_deep a_dict_with_missing a_file a_file_by_its_status a_generator
-    a_generator_that_is_sent_to a_global_through_eval a_global_through_globals a_limit_of_the_interpreter
-    a_lock a_mapping_proxy a_member_of_an_enumeration a_memoryview a_method_caller
-    a_module_that_is_imported_inside a_name_that_appears_later a_number_of_c a_partial_method
-    a_patched_constant a_patched_function_of_numpy a_single_dispatch a_variable_of_the_environment
-    a_view_of_items a_view_of_keys a_view_of_values a_weak_dict a_weak_reference
-    an_abstract_class_that_is_registered an_array_of_the_standard_library an_attribute_getter
-    an_attribute_of_a_function an_attribute_of_a_metaclass an_attribute_that_appears_later an_iterator
-    an_object_that_is_collected changed_bases filters_of_warnings intercepted_attributes
-    the_precision_of_decimals what_getattr_finds_later what_hasattr_finds_later what_numpy_prints
-"""
-_RARE_FORWARD = """
-    a_class_that_is_called_by_its_metaclass a_config_parser a_context_manager a_descriptor_that_begins_to_be_one
-    a_flat_iterator a_frozen_set_of_objects a_loaded_module a_match a_polynomial a_queue a_slot_that_is_deleted
-    a_text_stream a_users_dict a_users_list a_users_mapping a_vectorized_function an_attribute_through_object
-    an_error_state_of_numpy an_event an_integer_as_a_key lists_of_one_identity names_in_a_directory
-    sets_in_another_order subclasses the_dict_of_an_object_is_replaced the_flags_of_an_array
-    the_folder_of_the_process the_length_of_the_dict_of_an_object the_maximum_of_a_cache the_name_of_the_thread
-    the_time what_a_protocol_finds what_is_an_instance
-"""
-STALE = {
-    "compiled": "",
-    "hybridized": _FORWARD
-    + _RARE_FORWARD
-    + """
-        an_object_that_multiplies_from_the_right an_object_that_numpy_asks getattr_of_a_module
-        the_state_of_minpys_generator
-        the_state_of_a_generator the_state_of_numpys_generator the_state_of_pythons_generator
-    """,
-    "alone": "",
-    "executor": "",
-}
 
 WAYS = {way.__name__: way for way in (compiled, hybridized, alone, executor)}
 
@@ -147,9 +112,7 @@ def cells() -> Iterator[Any]:
             continue
         if way in ("alone", "executor") and name in READS_MINPY:  # which operators of NumPy's arrays refuse
             continue
-        stale = name in STALE[way].split()
-        marks = [pytest.mark.xfail(reason="not noticed yet", strict=True)] if stale else []
-        yield pytest.param(way, name, marks=marks)
+        yield pytest.param(way, name)
 
 
 @pytest.mark.parametrize(("way", "name"), list(cells()))

@@ -57,7 +57,20 @@ def of_list(x):
     return lambda a: a * sum(one.grad for one in leaves).sum()
 
 
-@pytest.mark.parametrize("made", [of_name, of_number, of_numpy, of_array, of_attribute, of_list])
+@pytest.mark.parametrize("made", [of_number, of_numpy])
+def test_numbers_of_gradients_are_taken_at_each_call(made):
+    x, a = leaf(), nd.ones((2,))
+    function = made(x)
+    compiled = mx.compile(function)
+    with pytest.warns(CompileWarning, match=r"an? .*as(numpy|scalar).* \(test_guards_of_gradients.py:\d+"):
+        compiled(a)
+    for number in range(9):
+        np.testing.assert_array_equal(compiled(a).asnumpy(), function(a).asnumpy(), err_msg=f"call {number}")
+        if number % 3 == 2:
+            back(x, number)
+
+
+@pytest.mark.parametrize("made", [of_name, of_array, of_attribute, of_list])
 def test_a_backward_pass_is_seen_by_those_who_read_its_gradients(made):
     x, a = leaf(), nd.ones((2,))
     function = made(x)

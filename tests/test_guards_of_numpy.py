@@ -36,25 +36,25 @@ def test_what_is_computed_of_arrays_of_numpy() -> None:
     _require_live(lambda x: x * np.sqrt(weights) + weights[1] + weights[:1], lambda: weights.__imul__(4))
 
 
-def test_what_changes_before_each_call_is_given_up() -> None:
+def test_what_changes_before_each_call_is_an_input() -> None:
     step = np.array([0.0])
     compiled = mx.compile(lambda x: x * np.exp(step))
-    for _ in range(15):
+    for _ in range(40):
         step += 0.1
         np.testing.assert_allclose(compiled(np.ones(3)), np.exp(step) * np.ones(3), rtol=1e-6)
     assert compiled.reason is None
-    step += 0.1
-    compiled(np.ones(3))
-    compiled(np.ones(3))  # unchanged: the count begins anew
-    for _ in range(15):
-        step += 0.1
-        np.testing.assert_allclose(compiled(np.ones(3)), np.exp(step) * np.ones(3), rtol=1e-6)
-    step += 0.1
-    with pytest.warns(CompileWarning, match="before each of the last 16 calls .* Give what changes as an argument"):
-        compiled(np.ones(3))
-    step += 0.1
-    np.testing.assert_allclose(compiled(np.ones(3)), np.exp(step) * np.ones(3), rtol=1e-15)
-    assert compiled.reason is not None
+    assert "1 specialization, 1 capture" in compiled.explain_retraces()
+
+
+def test_texts_that_change_before_each_call_are_captured_eight_times() -> None:
+    names = ["a"]
+    compiled = mx.compile(lambda x: x * len(names[0]))
+    for number in range(1, 40):
+        names[0] = "a" * number
+        np.testing.assert_array_equal(compiled(np.ones(3)), np.full(3, number))
+    assert compiled.reason is None
+    assert "8 captures" in compiled.explain_retraces()
+    assert "`names[0]` was 'a', is 'aa'" in compiled.explain_retraces()
 
 
 def test_a_large_array_of_numpy_and_one_that_is_not_contiguous() -> None:
@@ -199,11 +199,9 @@ SURROUNDINGS: dict[str, tuple[Any, Any]] = {
     "a set": (lambda x: x * len(_members), lambda: _members.add(next(_numbers))),
     "an attribute of a class": (lambda x: x * _Settings.shared, lambda: setattr(_Settings, "shared", next(_numbers))),
     "a static method": (lambda x: _Settings.scaled(x), _store(_SCALE, 0)),
-    "an instance made inside": (lambda x: _Settings(2.0).times(x) + _factor(), _store(_SCALE, 0)),
     "a partial": (lambda x: _partial(x), _store(_partial.keywords["factors"], 0)),
     "a bound method": (_Settings(2.0).times, None),
     "an inner compiled function": (lambda x: _inner(x), _store(_SCALE, 0)),
-    "a cached function": (lambda x: x * _cached(), lambda: (_store(_SCALE, 0)(), _cached.cache_clear())),
     "a default": (lambda x: _with_default(x), lambda: setattr(_with_default, "__defaults__", ((next(_numbers),),))),
     "a function in a dict": (lambda x: _table["scaled"](x), _store(_SCALE, 0)),
     "an element of a long list": (lambda x: x * _long[80], _store(_long, 80)),
@@ -233,6 +231,34 @@ def test_a_change_of_surroundings(name: str) -> None:
         for key in ("_settings", "_pair"):
             globals()[key] = before[key]
         globals().pop("abs", None)
+
+
+WRITTEN = {
+    "an instance made inside": (
+        lambda x: _Settings(2.0).times(x) + _factor(),
+        _store(_SCALE, 0),
+        "it makes or asks instances of the class _Settings",
+    ),
+    "a cached function": (
+        lambda x: x * _cached(),
+        lambda: (_store(_SCALE, 0)(), _cached.cache_clear()),
+        "what it does with _cached is not traced",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_what_is_not_known_to_stay_runs_as_written(name: str) -> None:
+    function, change, reason = WRITTEN[name]
+    compiled = mx.compile(function)
+    x = np.arange(3.0)
+    with pytest.warns(CompileWarning, match=rf"{reason}.*numpy.py:\d+"):
+        compiled(x)
+    for _ in range(3):
+        old = function(x)
+        np.testing.assert_array_equal(compiled(x), old)
+        change()
+        assert (function(x) != old).any()
 
 
 def test_a_global_that_is_deleted() -> None:

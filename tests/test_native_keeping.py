@@ -16,10 +16,10 @@ from minpy.backends.native.evaluating import evaluate
 from minpy.backends.native.fusing.checking import check
 from minpy.backends.native.fusing.grouping import scheduled
 from minpy.backends.native.language import Array, Elementwise, Part, Product, Reduce, Routine, View, viewed
-from minpy.backends.native.memory import ALIGNMENT, Block, offsets
 from minpy.backends.native.passes import recomputing
 from minpy.backends.native.passes.rewriting import Notes
 from minpy.backends.native.verifying import verify
+from minpy.backends.planning import ALIGNMENT, Block, offsets
 from minpy.graph import program
 from minpy.graph.program import ExecutionContext
 

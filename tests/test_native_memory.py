@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from minpy.backends.native.fusing.nest import Place
 from minpy.backends.native.language import Array, Layout, View, contiguous, viewed
-from minpy.backends.native.memory import ALIGNMENT, Block, Memory, Uses, offsets, whereabouts
+from minpy.backends.native.memory import Memory, Uses, allocation
+from minpy.backends.planning import ALIGNMENT, Block, MemoryPlan, offsets
 
 
 def array(*shape, dtype="float32"):
@@ -163,7 +164,7 @@ def test_where_a_view_of_a_piece_lies(function, axis):
     values = numpy.arange(whole.size, dtype="float32").reshape(shape)
     lying = values[tuple(slices)]
     view = viewed(piece, function)
-    owner, layout = whereabouts(view, places)
+    owner, layout = allocation(view, places)
     assert owner is whole
     (found,) = View((whole,), view.shape, layout).evaluate(values)
     assert numpy.array_equal(found, function(lying))
@@ -173,7 +174,7 @@ def test_a_flattened_view_of_a_scattered_piece_is_refused():
     piece, whole = array(2, 3), array(2, 6)
     places = {piece: Place(whole, Layout(3, (6, 1)))}
     with pytest.raises(ValueError, match="lies scattered"):
-        whereabouts(viewed(piece, lambda one: one.reshape(6)), places)
+        allocation(viewed(piece, lambda one: one.reshape(6)), places)
 
 
 @given(PROGRAMS)
@@ -213,3 +214,49 @@ def test_what_is_needed_later_is_not_taken_over():
     source, one = array(100), array(100)
     works = [Uses([], [source]), Uses([source], [one], in_place=[(one, source)])]
     assert Memory(works, {}, [], [source]).heirs == {}
+
+
+@given(st.lists(BLOCKS, max_size=20), st.lists(BLOCKS, max_size=20), st.booleans())
+def test_a_second_part_is_laid_around_the_first(first, second, takes_over):
+    """What is there stays, nothing lies across the end of the first block, and what is live at once does not meet."""
+    early = dict(enumerate(first))
+    late = dict(enumerate(second, len(first)))
+    blocks = early | late
+
+    def size(owner):
+        return blocks[owner].size
+
+    def spans(some):
+        return {owner: (block.first, block.last) for owner, block in some.items()}
+
+    pairs = [
+        (blocks[heir].first, heir, owner)
+        for heir in blocks
+        for owner in blocks
+        if takes_over and owner != heir and blocks[owner].last == blocks[heir].first > blocks[owner].first
+    ]
+    before = MemoryPlan(spans(early), size, [pair for pair in pairs if {*pair[1:]} <= set(early)])
+    new = [pair for pair in pairs if pair[1] in late]
+    plan = MemoryPlan(spans(blocks), size, new, before=before)
+    assert {owner: plan.offsets[owner] for owner in early} == before.offsets
+    assert before.heirs.items() <= plan.heirs.items()
+    ends = {}
+    for owner, offset in plan.offsets.items():
+        end = ends[owner] = offset + size(owner)
+        assert end <= plan.nbytes
+        assert end <= before.nbytes or offset >= before.nbytes
+    for time in range(30):
+        live = [owner for owner, block in blocks.items() if block.first <= time <= block.last and block.size]
+        for one, other in itertools.combinations(live, 2):
+            if plan.heirs.get(one, one) == plan.heirs.get(other, other):  # the one begins where the other ends
+                assert time in (blocks[one].first, blocks[other].first)
+            else:
+                assert ends[one] <= plan.offsets[other] or ends[other] <= plan.offsets[one]
+
+
+def test_what_is_outside_is_taken_over_but_not_laid_out():
+    spans = {"made": (0, 1), "inside": (1, 2), "head": (2, 9), "other": (0, 2)}
+    pairs = [(1, "inside", "made"), (2, "head", "other"), (2, "head", "inside")]
+    plan = MemoryPlan(spans, lambda owner: 100, pairs, outside={"made", "head"})
+    assert plan.heirs == {"inside": "made", "head": "made"}  # a head may not lie in the block, as `other` does
+    assert plan.offsets == {"other": 0}

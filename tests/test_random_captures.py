@@ -19,18 +19,18 @@ COMPILES = True
 # By ways: with which features there are programs that give something else than the function as written.
 UNSOUND = {
     "compiled": """
-        identity names stores writes
+        names results stores
     """,
     "hybridized": """
-        calls identity names reads stores types values writes
+        identity names results stores values writes
     """,
     "alone": """
     """,
     "recorded": """
-        calls identity names reads stores types values writes
+        names results stores types
     """,
     "hybridized_recorded": """
-        calls identity names reads stores types values writes
+        names results stores types values writes
     """,
     "differentiated": """
         names stores

@@ -55,10 +55,17 @@ def _sinc(x: Any) -> Any:
     return anp.where(is_small, 1 - squares / 6 + squares**2 / 120 - squares**3 / 5040, anp.sin(safe) / safe)
 
 
+def _unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * numpy.pi) -> Any:
+    plain, length = value_of(p), value_of(period)
+    turns = numpy.rint((numpy.unwrap(plain, value_of(discont), axis, period=length) - plain) / length)
+    return p + turns.astype(anp.result_type(p)) * period
+
+
 ELEMENTWISE: dict[Any, Any] = {
     numpy.divmod: _divmod,
     numpy.float_power: _float_power,
     numpy.fmod: _fmod,
     numpy.heaviside: _heaviside,
     numpy.sinc: _sinc,
+    numpy.unwrap: _unwrap,
 }

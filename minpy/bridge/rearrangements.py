@@ -15,11 +15,14 @@ from autograd.tracer import isbox
 from minpy.bridge.composing import moved, positions, rows_of, value_of
 from minpy.bridge.compositions import COMPOSITIONS
 from minpy.bridge.elementwise import ELEMENTWISE
+from minpy.bridge.polynomials import POLYNOMIALS
 from minpy.bridge.spectra import SPECTRA
+from minpy.numpy_table.table import function_named
 
 __all__ = ["COMPOSITIONS"]
 
 COMPOSITIONS.update(ELEMENTWISE)
+COMPOSITIONS.update(POLYNOMIALS)
 COMPOSITIONS.update(SPECTRA)
 
 
@@ -28,9 +31,7 @@ def _composes(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]
 
     def register(composition: Callable[..., Any]) -> Callable[..., Any]:
         for name in names:
-            function: Any = numpy
-            for part in name.split("."):
-                function = vars(function).get(part)
+            function = function_named(name)
             if function is not None:
                 COMPOSITIONS[function] = composition
         return composition
@@ -285,9 +286,14 @@ def _diagonal(x: Any, /, *, offset: int = 0) -> Any:
     return _version("diagonal")(x, offset, -2, -1)
 
 
+@_composes("trace")
+def _trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
+    return anp.sum(_version("diagonal")(a if dtype is None else a.astype(dtype), offset, axis1, axis2), axis=-1)
+
+
 @_composes("linalg.trace")
-def _trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
-    return anp.sum(_version("diagonal")(x if dtype is None else x.astype(dtype), offset, -2, -1), axis=-1)
+def _trace_of_matrices(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
+    return _trace(x, offset, -2, -1, dtype)
 
 
 @_composes("linalg.svd")
@@ -449,3 +455,16 @@ def _end(value: Any, last: Any, axis: int) -> Any:
     if anp.ndim(value):
         return anp.moveaxis(value, axis, -1)
     return value + numpy.zeros((*anp.shape(last)[:-1], 1), anp.result_type(last))
+
+
+def _at_least(name: str, alone: Callable[[Any], Any]) -> None:
+    def composition(*arys: Any) -> Any:
+        if len(arys) == 1:
+            return alone(arys[0])
+        return type(function_named(name)(0.0, 0.0))(map(alone, arys))
+
+    _composes(name)(composition)
+
+
+for _name, _alone in (("atleast_1d", anp.atleast_1d), ("atleast_2d", anp.atleast_2d), ("atleast_3d", anp.atleast_3d)):
+    _at_least(_name, _alone)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy
 
+from minpy.capture import library
 from minpy.late import LateNamespace
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "MODULE_TYPES",
     "OF_PYTHON",
     "SAFE",
+    "changing_reason",
     "is_known",
     "is_numpy",
     "is_safe_exception",
@@ -32,6 +34,7 @@ MODULES = {
     "builtins",
     "cmath",
     "collections",
+    "collections.abc",
     "functools",
     "itertools",
     "math",
@@ -84,7 +87,23 @@ MODULE_TYPES = (types.ModuleType, LateNamespace)
 def is_known(module: types.ModuleType) -> bool:
     """Tell whether a module is of those that are known, or one of a user's: whose functions are read, too."""
     top = module.__name__.split(".")[0]
-    return module.__name__ in MODULES or (top not in sys.stdlib_module_names and top not in LIBRARIES)
+    return (
+        module.__name__ in MODULES
+        or module.__name__ in library.MODULES
+        or (top not in sys.stdlib_module_names and top not in LIBRARIES)
+    )
+
+
+def changing_reason(value: Any, path: str) -> str | None:
+    """Return what to do about a value that gives something else at each call; None for others."""
+    owner = getattr(value, "__self__", None)
+    holders = [value, type(value), type(owner)] if not isinstance(value, types.ModuleType) else [value]
+    modules = {str(getattr(one, "__module__", None) or getattr(one, "__name__", "")) for one in holders}
+    if any(module.startswith(("numpy.random", "random", "secrets")) for module in modules) or path == "os.urandom":
+        return f"{path} draws random numbers: draw with minpy.np.random, or take the numbers as an argument"
+    if modules & {"time", "datetime"}:
+        return f"{path} asks for the time, which is another at each call: take it as an argument"
+    return None
 
 
 def is_numpy(value: Any) -> bool:

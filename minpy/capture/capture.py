@@ -19,7 +19,6 @@ A program that raises an exception has changed nothing: the function is to run a
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -28,6 +27,7 @@ import numpy
 from minpy.capture.facts import Fact
 from minpy.capture.forwards import traced_facts
 from minpy.capture.nd_proxy import NDArrayProxy, wrapped
+from minpy.capture.places import CaptureRefused
 from minpy.capture.proxy import ArrayProxy
 from minpy.capture.reads import Reads
 from minpy.capture.recorder import Recorder
@@ -39,18 +39,7 @@ from minpy.differentiation.trees import leaves_of
 from minpy.graph.builder import GraphBuilder
 from minpy.graph.ir import Node, Value, variable
 
-__all__ = ["Capture", "Captured", "Policy"]
-
-
-class Policy(enum.Enum):
-    """What becomes of what cannot be guarded.
-
-    `REFUSE`: the capture ends, and the function is to run as it is written. `FREEZE`: it stays what it was; see
-    `Captured.frozen`.
-    """
-
-    REFUSE = "refuse"
-    FREEZE = "freeze"
+__all__ = ["Capture", "Captured"]
 
 
 class Captured(NamedTuple):
@@ -88,8 +77,6 @@ class Capture:
     ----------
     title : str
         What messages and nodes are called after.
-    policy : Policy
-        What becomes of what cannot be guarded.
     draws : bool
         Whether operators that draw numbers, have auxiliary states, or act as in training may be called.
     writes : bool
@@ -108,14 +95,18 @@ class Capture:
     ((), [0])
     """
 
-    def __init__(self, title: str, *, policy: Policy = Policy.REFUSE, draws: bool = False, writes: bool = True) -> None:
+    def __init__(self, title: str, *, draws: bool = False, writes: bool = True) -> None:
         self.title = title
-        self.policy = policy
         self.reads = Reads()
         self.recorder = Recorder(GraphBuilder(), title, ArrayProxy)
         self.recorder.draws, self.recorder.writes, self.recorder.falls_back = draws, writes, True
         self.shadow = ShadowFunctions(self.recorder, self.reads, "forward", wrapped)
-        self.shadow.capture = self
+        self.shadow.capture = self.recorder.capture = self
+        # What blocks and parameters in the capture share; what is captured, if that is a block, which has been called
+        # already; and an array of ours among the arguments, whose class and context others get.
+        self.surroundings: Any = None
+        self.outermost: Any = None
+        self.like: Any = None
         self.inputs: list[Value] = []
         self.recorder.facts_of_user = self._facts_of_user
         self._storages: list[Storage] = []
@@ -157,7 +148,8 @@ class Capture:
     def _array(self, value: Any, name: str) -> Any:
         raw = raw_of(value)
         known = (numpy.ndarray, numpy.memmap, FRONT_ENDS["mxnet"], FRONT_ENDS["numpy"])
-        if type(value) not in known or raw.dtype.kind not in "biufc":
+        cls = getattr(type(value), "_plain_class", type(value))  # that of arrays on other devices is another
+        if cls not in known or raw.dtype.kind not in "biufc":
             raise self.recorder.refuse(f"{name} is an array of type {type(value).__name__} and dtype {raw.dtype}")
         position = len(self.inputs)
         variable_of = variable(f"argument{position}")
@@ -166,8 +158,10 @@ class Capture:
         contiguous = frozenset([position]) if raw.flags.c_contiguous else None
         storage = Storage(variable_of, None, fact, ARGUMENT, contiguous)
         self._storages.append(storage)
-        is_mxnet = type(value) is FRONT_ENDS["mxnet"]
-        front = FRONT_ENDS["numpy"] if type(value) is FRONT_ENDS["numpy"] else None
+        if type(value) is numpy.memmap:
+            self.recorder.mapped.add(id(storage))
+        is_mxnet = cls is FRONT_ENDS["mxnet"]
+        front = FRONT_ENDS["numpy"] if cls is FRONT_ENDS["numpy"] else None
         proxy = ArrayProxy(self.recorder, variable_of, fact, storage, front=front)
         return NDArrayProxy(proxy) if is_mxnet else proxy
 
@@ -179,14 +173,21 @@ class Capture:
         CaptureRefused
             If it does what cannot be captured: with the reason, and the line. Nothing has happened then.
         """
+        refusal: CaptureRefused | None = None
         try:
             shadow = self.shadow.function(function)
             outputs = run_traced(self.recorder, self._outputs, shadow, args, kwargs)
             return self._captured(outputs)
+        except CaptureRefused as error:
+            refusal = CaptureRefused(error.reason, error.place)
         finally:
-            self.shadow.close()
-            self.recorder.ended = True
-            self.recorder.facts_of_user = None
+            try:
+                self.shadow.close()
+            finally:
+                self.recorder.ended = True
+                self.recorder.facts_of_user = None
+        del args, kwargs  # whoever keeps the error keeps this frame, and no proxy
+        raise refusal
 
     def _outputs(self, shadow: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """Return what a shadow returns, all views read once more: there are no steps after that."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from minpy.capture.functions import full_like
-from minpy.capture.noting import as_array, call_function, constant, is_known, known_of, operand
+from minpy.capture.noting import as_array, call_function, constant, is_known, known_of, operand, steps_of
 from minpy.capture.recorder import Recorder
 from minpy.capture.values import Traced
 from minpy.differentiation.trees import leaves_of
@@ -79,12 +79,12 @@ def _array(recorder: Recorder, function: Any, object: Any, dtype: Any = None, **
         return as_array(recorder, array)
     if function is numpy.array or copy is True:
         return array.copy() if array is object else array
-    if function in _LAID_OUT and not array.ndim:
-        return array.reshape(1)
-    return array[...] if function in _LAID_OUT or order == "C" else array
+    if function in _LAID_OUT:
+        return steps_of(recorder, function, (array,), {}, "view")
+    return array if order != "C" else steps_of(recorder, numpy.asarray, (array,), {"order": order}, "view")
 
 
-# They give an array in some layout: itself or a copy, as it lies in memory. And an axis at least.
+# They give an array in some layout: a view or a copy, as it lies in memory.
 _LAID_OUT = (numpy.ascontiguousarray, numpy.asfortranarray)
 # By kind of row.
 _HANDLERS: dict[str, Callable[..., Any]] = {

@@ -72,6 +72,9 @@ def _prepared(
     """Return (arguments by name, `out`), of which only those that the row says may hold what is traced."""
     named = _bound(function, arguments, keywords)
     out = named.pop("out", None)
+    if named.get("copy") is False and function is numpy.nan_to_num and isinstance(named["x"], Traced):
+        del named["copy"]
+        out = named["x"]
     if named.get("copy") is False:
         raise recorder.refuse(f"{function.__name__} with copy=False changes an array, or answers with a part of it")
     if named.get("overwrite_input"):
@@ -169,6 +172,13 @@ def _real(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords:
     if array.dtype.kind == "c" and not is_known(array):
         raise recorder.refuse("whether numpy.real_if_close answers with complex numbers depends on values")
     return array if array.dtype.kind != "c" else _step(recorder, row, function, arguments, keywords, "call")
+
+
+def _imag(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
+    (array,) = _bound(function, arguments, keywords).values()
+    if array.dtype.kind != "c":
+        raise recorder.refuse("numpy.imag of numbers that are not complex answers with what may not be written to")
+    return _step(recorder, row, function, arguments, keywords, "elementwise")
 
 
 def _spectrum(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
@@ -336,6 +346,7 @@ _HANDLERS: dict[str, Callable[..., Any]] = {
     "copy": _copy,
     "each": _each,
     "fact": _structure,
+    "imag": _imag,
     "index": _index,
     "like": _like,
     "mesh": _open_mesh,

@@ -6,13 +6,13 @@ It has the methods of `NDArray` that are operators; these call the operators on 
 from __future__ import annotations
 
 import functools
-import inspect
 import types
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
 import numpy
 
+from minpy.capture import library
 from minpy.capture.fronts import as_front
 from minpy.capture.operators import call_operator
 from minpy.capture.proxy import ArrayProxy
@@ -23,6 +23,7 @@ from minpy.capture.values import Traced
 from minpy.core import dispatch
 from minpy.core.array import FRONT_ENDS, Array
 from minpy.core.switches import is_np_shape
+from minpy.differentiation.trees import map_tree
 from minpy.ops.inference.reshaping import resolve_shape
 from minpy.ops.linalg import dot as linear
 from minpy.ops.registry import FUNCTIONS, OPERATORS
@@ -37,7 +38,7 @@ _NAMES = (
 )
 _MEMBERS = set(_NAMES.split())
 # Those that ask for values, or change what a tape knows of an array.
-ASKING = {"asnumpy", "asscalar", "attach_grad", "backward", "grad", "item", "tolist", "zero_grad"}
+ASKING = {"asnumpy", "asscalar", "attach_grad", "backward", "item", "tolist", "zero_grad"}
 
 
 class NDArrayProxy:
@@ -91,13 +92,18 @@ class NDArrayProxy:
         if name in ASKING:
             raise self.recorder.refuse(f"it asks for the values of an NDArray: {name}()")
         if name in OPERATORS or name in _MEMBERS:
-            found = inspect.getattr_static(FRONT_ENDS["mxnet"], name, None)
+            found = getattr(FRONT_ENDS["mxnet"], name, None)
             if isinstance(found, property) and found.fget is not None:
                 return found.fget(self)
             if isinstance(found, types.FunctionType):
                 return types.MethodType(found, self)
             if name in OPERATORS:
                 return functools.partial(OPERATORS[name], self)
+        if name == "grad":
+            return getattr(self.inner, name)
+        found = library.member_of_array(self, name)
+        if found is not None:
+            return found
         raise self.recorder.refuse(f"an NDArray's attribute {name!r} is not traced")
 
     def _asked(self, *_: Any) -> NoReturn:
@@ -107,6 +113,29 @@ class NDArrayProxy:
 
     def __repr__(self) -> str:
         return f"<NDArray proxy of {self.inner.dtype.name} {self.shape}>"
+
+    # Functions of NumPy compute with the elements as NumPy does.
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        return _wrapped_answer(getattr(ufunc, method)(*_unwrapped_nest(inputs), **_unwrapped_nest(options)))
+
+    def __array_function__(self, function: Any, types: Any, arguments: Any, keywords: Any) -> Any:
+        return _wrapped_answer(function(*_unwrapped_nest(arguments), **_unwrapped_nest(keywords)))
+
+    def __neg__(self) -> Any:
+        return OPERATORS["negative"](self)
+
+    def __abs__(self) -> Any:
+        return OPERATORS["abs"](self)
+
+    def __pos__(self) -> NDArrayProxy:
+        return self
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other  # type: ignore[operator]
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
 
     def reshape(self, *lengths: Any, shape: Any = None, reverse: bool = False) -> NDArrayProxy:
         """Return the array in another shape, with MXNet's codes."""
@@ -164,6 +193,14 @@ def _is_basic(part: Any) -> bool:
     return part is None or part is Ellipsis or isinstance(part, (int, numpy.integer, slice))
 
 
+def _unwrapped_nest(value: Any) -> Any:
+    return map_tree(lambda leaf, _: leaf.inner if isinstance(leaf, NDArrayProxy) else leaf, value)
+
+
+def _wrapped_answer(value: Any) -> Any:
+    return map_tree(lambda leaf, _: NDArrayProxy(leaf) if isinstance(leaf, ArrayProxy) else leaf, value)
+
+
 def wrapped(value: Any) -> Any:
     """Return a stand-in, or a tuple of them, as functions of kind 'mxnet' take it."""
     if type(value) is tuple:
@@ -180,6 +217,10 @@ def unwrapped(value: Any) -> Any:
 
 def _call_on_arrays(operator: Any, inputs: list[Any], attributes: dict[str, Any], name: str | None) -> Any:
     """Answer a call of an operator with such stand-ins among its inputs."""
+    proxy = next(value for value in inputs if isinstance(value, NDArrayProxy))
+    found = library.with_states(proxy.recorder, operator)
+    if found is not None:
+        return found(*inputs, **attributes)
     values = []
     for value in map(unwrapped, inputs):
         if isinstance(value, Array):
@@ -199,7 +240,10 @@ def _arithmetic(operator: Any, x: Any, y: Any) -> Any:
         other = other.met(dtype) if dtype.kind == "f" else other.pin()
     elif isinstance(other, (str, bytes, type(None), dict)):
         return NotImplemented
-    if isinstance(other, (list, tuple)) or (isinstance(other, Traced) and other.front is not None):
+    if isinstance(other, Traced) and other.front is not None:  # NumPy's semantics win
+        pair = [value.inner if value is array else value for value in (x, y)]
+        return as_front(recorder, operator(*pair), other.front)
+    if isinstance(other, (list, tuple)):
         raise recorder.refuse(f"an NDArray and a {type(other).__name__} are operands")
     if isinstance(other, (bool, int, float, numpy.generic)):
         if type(other) is not bool and dtype.kind != "f" and operator.with_number is not None:
@@ -262,11 +306,6 @@ for _name, _operator in _ARITHMETIC.items():
     setattr(NDArrayProxy, f"__i{_name}__", _in_place(_operator))
 for _name, _operator in _COMPARISONS.items():
     setattr(NDArrayProxy, f"__{_name}__", _binary(_operator))
-NDArrayProxy.__neg__ = lambda self: OPERATORS["negative"](self)
-NDArrayProxy.__abs__ = lambda self: OPERATORS["abs"](self)
-NDArrayProxy.__pos__ = lambda self: self
-NDArrayProxy.__divmod__ = lambda self, other: (self // other, self % other)
-NDArrayProxy.__rdivmod__ = lambda self, other: (other // self, other % self)
 
 
 def _as_nd_ndarray(self: ArrayProxy) -> NDArrayProxy:

@@ -16,6 +16,7 @@ from minpy.differentiation.trees import leaves_of
 from minpy.graph.ir import Node, Value
 from minpy.numpy_table.rows import Row
 from minpy.numpy_table.table import row_of
+from minpy.ops.registry import OPERATORS
 
 __all__ = [
     "FUNCTION_HANDLERS",
@@ -23,6 +24,7 @@ __all__ = [
     "call_function",
     "constant",
     "elementwise",
+    "front_of",
     "is_known",
     "known_of",
     "made",
@@ -41,11 +43,22 @@ _OF_COUNTS = ("correction", "ddof")
 _NUMBERS = (bool, int, float, complex, numpy.generic)
 
 
-def made(recorder: Recorder, node: Node, fact: Fact, index: int = 0) -> Any:
-    """Return the proxy for an output of a node, in a storage of its own."""
+def front_of(arrays: Sequence[Traced]) -> Any:
+    """Return the class of ours that the answer of a call has; None: NumPy's."""
+    return next((array.front for array in arrays if array.front is not None), None)
+
+
+def made(recorder: Recorder, node: Node, fact: Fact, index: int = 0, front: Any = None) -> Any:
+    """Return the proxy for an output of a node, in a storage of its own: of a class of ours, that has no scalars."""
+    if front is not None:
+        fact = fact._replace(scalar=False)
+    if recorder.paused and fact.dtype.kind in "fc":  # what a scope leaves without a gradient
+        recorder.outputs[Value(node, index)] = (fact.shape, fact.dtype)
+        recorder.facts.setdefault(node, (fact.shape, fact.dtype))
+        node, index = recorder.node(OPERATORS["BlockGrad"], [Value(node, index)]), 0
     recorder.facts.setdefault(node, (fact.shape, fact.dtype))
     recorder.outputs[Value(node, index)] = (fact.shape, fact.dtype)
-    return recorder.stand_in(recorder, Value(node, index), fact)
+    return recorder.stand_in(recorder, Value(node, index), fact, front=front)
 
 
 def constant(recorder: Recorder, value: Any) -> Any:
@@ -60,8 +73,10 @@ def operand(recorder: Recorder, value: Any) -> Any:
     """Return an operand as a stand-in or a number; arrays and lists of numbers become constants."""
     if isinstance(value, (Traced, *_NUMBERS)):
         return value
-    if hasattr(value, "pin"):
+    if hasattr(type(value), "pin"):
         return value.pin()
+    if hasattr(type(value), "inner"):  # in an NDArray's place
+        return value.inner
     if isinstance(value, (list, tuple)):
         if any(isinstance(one, Traced) for one in leaves_of(value)):
             return stacked(recorder, value)
@@ -111,7 +126,8 @@ def elementwise(recorder: Recorder, function: Any, operands: Sequence[Any], dtyp
         slots = tuple(steps.Slot(index) for index in range(len(values)))
         operator = steps.make_step(function, slots, keywords, len(facts) if isinstance(found, tuple) else 0)
     node = recorder.node(operator, inputs, kind="elementwise")
-    answers = tuple(made(recorder, node, fact, index) for index, fact in enumerate(facts))
+    front = front_of(arrays)
+    answers = tuple(made(recorder, node, fact, index, front) for index, fact in enumerate(facts))
     note_order(arrays, answers)
     return answers if isinstance(found, tuple) else answers[0]
 
@@ -222,7 +238,8 @@ def steps_of(
     else:
         outputs = len(facts) if container is not None else 0
         node = recorder.node(steps.make_step(function, *template, outputs), inputs, kind=kind)
-    answers = [made(recorder, node, each, index) for index, each in enumerate(facts)]
+    front = front_of(arrays)
+    answers = [made(recorder, node, each, index, front) for index, each in enumerate(facts)]
     if kind in ("elementwise", "reduce"):
         note_order(arrays, answers)
     answer = answers[0] if container is None else several(container, answers)

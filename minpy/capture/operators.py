@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy
 
+from minpy.capture import library
 from minpy.capture.facts import Fact, fact_of, large
-from minpy.capture.noting import made, operand, value_of
+from minpy.capture.noting import front_of, made, operand, value_of
 from minpy.capture.proxy import ArrayProxy
 from minpy.capture.recorder import Recorder
 from minpy.capture.scalars import pinned
@@ -32,6 +33,9 @@ def call_operator(
     recorder: Recorder = next(value.recorder for value in inputs if isinstance(value, Traced))
     if not operator.builtin and recorder.facts_of_user is None:
         raise recorder.refuse(f"it calls {operator.__name__}, an operator of a user")
+    found = library.with_states(recorder, operator)
+    if found is not None:
+        return found(*inputs, **attributes)
     if not recorder.draws and (operator.random or operator.auxiliary or operator.uses_training):
         raise recorder.refuse(f"it calls {operator.__name__}, which draws numbers, has states, or acts as in training")
     values = [value if value is None else operand(recorder, value) for value in inputs]
@@ -47,7 +51,8 @@ def call_operator(
     else:
         node = recorder.node(operator, inputs, attributes)
         facts = _facts_of_user(recorder, node, values)
-    answers = tuple(made(recorder, node, fact, index) for index, fact in enumerate(facts))
+    front = None if as_ndarrays else front_of(arrays)
+    answers = tuple(made(recorder, node, fact, index, front) for index, fact in enumerate(facts))
     if operator.builtin and operator.may_alias and not as_ndarrays:
         numbers = iter(range(len(arrays)))
         slots = tuple(Slot(next(numbers)) if isinstance(value, Traced) else value for value in values)
@@ -71,10 +76,19 @@ def _facts(operator: Any, values: Sequence[Any], attributes: dict[str, Any]) -> 
     if operator.uses_training and attributes.get("training") is None:
         attributes = {**attributes, "training": False}
     with numpy.errstate(all="ignore"):
-        answer = operator.forward(
-            *(large(value) if isinstance(value, Traced) else value for value in values), **attributes
-        )
+        samples = [large(value) if isinstance(value, Traced) else value for value in values]
+        try:
+            answer = operator.forward(*samples, **attributes)
+        except Exception:  # matrices of ones have no inverse
+            answer = operator.forward(*map(_regular, samples), **attributes)
     return [fact_of(one) for one in (answer if isinstance(answer, tuple) else (answer,))]
+
+
+def _regular(sample: Any) -> Any:
+    """Return a sample with a larger diagonal, if it is made of square matrices."""
+    if not isinstance(sample, numpy.ndarray) or sample.ndim < 2 or sample.shape[-1] != sample.shape[-2]:
+        return sample
+    return sample + sample.shape[-1] * numpy.eye(sample.shape[-1], dtype=sample.dtype)
 
 
 def _facts_of_user(recorder: Recorder, node: Any, values: Sequence[Any]) -> list[Fact]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy
 
-from minpy.capture import steps
+from minpy.capture import library, steps
 from minpy.capture.facts import Fact
 from minpy.capture.fronts import fronted
 from minpy.capture.noting import call_function, elementwise, require_order, steps_of
@@ -25,6 +25,7 @@ from minpy.ops.registry import OPERATORS
 
 __all__ = ["ArrayProxy"]
 
+_CHOICE = "it chooses by values: `if`, `while`, `and` or `assert` of an array. Choose with np.where or npx.cond"
 _FAST_POWERS = {2: numpy.square, 0.5: numpy.sqrt, -1: numpy.reciprocal}
 
 
@@ -67,7 +68,7 @@ class ArrayProxy(numpy.lib.mixins.NDArrayOperatorsMixin, Traced):
         return self.known
 
     def __bool__(self) -> bool:
-        return bool(self._asked("it chooses by values: `if`, `while`, `and` or `assert` of an array"))
+        return bool(self._asked(_CHOICE))
 
     def __int__(self) -> int:
         return int(self._asked("it makes a Python number of an array"))
@@ -167,7 +168,7 @@ class ArrayProxy(numpy.lib.mixins.NDArrayOperatorsMixin, Traced):
             return elementwise(self.recorder, function, (self, exponent))
         return super().__pow__(exponent)
 
-    def __ipow__(self, exponent: Any) -> Any:
+    def __ipow__(self, exponent: Any) -> Any:  # type: ignore[misc]
         return store_all(self.recorder, (self,), self**exponent) if not self.scalar else self**exponent
 
     def reshape(self, *shape: Any, order: str = "C", **keywords: Any) -> Any:
@@ -243,18 +244,26 @@ class ArrayProxy(numpy.lib.mixins.NDArrayOperatorsMixin, Traced):
     conjugate = conj
 
     def __getattr__(self, name: str) -> Any:
+        if name == "grad" and not self.chain and id(self.storage) in self.recorder.gradients:
+            return self.recorder.gradients[id(self.storage)]()
         if self.front is not None and not name.startswith("_"):
             found = self._of_front(name)
             if found is not None:
                 return found
         if name in METHODS:
             function = METHODS[name]
+            if isinstance(function, numpy.ufunc):
+                return lambda *arguments, **keywords: function(self, *arguments, **keywords)
             return lambda *arguments, **keywords: self._call(function, *arguments, **keywords)
         if name in ("real", "imag"):
             return self._call(getattr(numpy, name))
         if name.startswith("_"):
             raise AttributeError(name)
-        raise self.recorder.refuse(f"an array's attribute {name!r} is not traced")
+        found = None if self.front is None else library.member_of_array(self, name)
+        if found is not None:
+            return found
+        remedy = ": x.reshape(-1) is" if name == "flat" else ""
+        raise self.recorder.refuse(f"an array's attribute {name!r} is not traced{remedy}")
 
     def _of_front(self, name: str) -> Any:
         """Return a method that arrays of `minpy.np` have and NumPy's have not; None for others."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dis
 import sys
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -78,10 +78,18 @@ class Recorder:
     facts_of_user : callable or None
         Gives what the outputs of a user's operator are, for a node and the shapes and dtypes of its inputs; without,
         users' operators are not called.
+    paused : bool
+        Whether what is computed now has no gradient.
+    capture : Capture or None
+        What it belongs to.
     falls_back : bool
         Whether the function runs as it is written where a step fails, so that it may catch the error.
     failed : bool
         Whether something was refused.
+    gradients : dict of int to callable
+        What gives the proxy of the gradient of an array that was read, by the id of its storage.
+    mapped : set of int
+        The ids of the storages that are files in memory.
     ended : bool
         Whether the capture is over: nothing can be noted any more.
     """
@@ -102,6 +110,10 @@ class Recorder:
         self.writes = self.draws = self.ended = self.failed = self.falls_back = False
         self.written: list[Any] = []
         self.facts_of_user: Any = None
+        self.paused = False
+        self.capture: Any = None
+        self.gradients: dict[int, Callable[[], Any]] = {}
+        self.mapped: set[int] = set()
 
     def require_going_on(self) -> None:
         """Raise an error where something is done to a proxy after its capture.
@@ -134,11 +146,17 @@ class Recorder:
         return None
 
     def node(
-        self, operator: Any, inputs: Sequence[Value], attributes: Mapping[str, Any] | None = None, kind: str = "call"
+        self,
+        operator: Any,
+        inputs: Sequence[Value],
+        attributes: Mapping[str, Any] | None = None,
+        kind: str = "call",
+        name: str | None = None,
+        called: str | None = None,
     ) -> Node:
         """Return a node of the graph, the one that is there already if it computes the same."""
         self.require_going_on()
-        made = self.builder.node(operator, inputs, attributes or {}, self.title)
+        made = self.builder.node(operator, inputs, attributes or {}, name or self.title, called)
         if made not in self.places:
             self.nodes.append(made)
             self.places[made] = self.place()

@@ -181,7 +181,11 @@ def _compute(function: Callable[..., Any], operands: Sequence[Any]) -> Any:
     """Return the proxy of what a function gives for numbers, some of which are proxies; or that, if it is no number."""
     proxy = next(operand for operand in operands if isinstance(operand, ScalarProxy))
     values = [operand.value if isinstance(operand, ScalarProxy) else operand for operand in operands]
-    value = function(*values)
+    try:
+        value = function(*values)
+    except Exception:  # the function may catch it: other numbers take another way
+        pinned(list(operands))
+        raise
     expressions = tuple(operand.expression if isinstance(operand, ScalarProxy) else operand for operand in operands)
     call = ScalarCall(function, expressions)
     if type(value) in (float, int):

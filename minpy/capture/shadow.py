@@ -10,6 +10,7 @@ from __future__ import annotations
 import builtins
 import functools
 import inspect
+import os
 import sys
 import types
 from collections.abc import Callable, Iterator
@@ -17,7 +18,7 @@ from typing import Any
 
 import numpy
 
-from minpy.capture import containers, ours
+from minpy.capture import containers, library, ours
 from minpy.capture.allowed import (
     EXCEPTIONS,
     LIBRARIES,
@@ -25,6 +26,7 @@ from minpy.capture.allowed import (
     MODULES,
     OF_PYTHON,
     SAFE,
+    changing_reason,
     is_known,
     is_numpy,
     is_safe_exception,
@@ -51,10 +53,13 @@ from minpy.capture.shadow_builtins import SHADOWED, may_be_read
 from minpy.capture.sources import ABSENT, contents, is_constant, module_member
 from minpy.capture.values import Traced
 from minpy.core.array import FRONT_ENDS, Array, raw_of
+from minpy.core.base import BaseOperator
 from minpy.core.operator import Operator
+from minpy.core.switches import SwitchScope
 
 __all__ = ["ShadowFunctions"]
 
+_STANDARD_LIBRARY = os.path.dirname(os.__file__) + os.sep
 _COROUTINES = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 _REMEDY = "changes of which are not noticed: pass what it needs as an argument"
 
@@ -202,6 +207,8 @@ class ShadowFunctions(ObjectReads):
         name = name or getattr(function, "__name__", "the function")
         if type(function) is not types.FunctionType:
             return self.value(function, None, None, None, name)
+        if "_switches" in vars(function):
+            return self._in_switches(function, name)
         code = function.__code__
         before, self._place = self._place, SourceLocation(code.co_filename, code.co_firstlineno)
         self._top = self._top or self._place
@@ -230,6 +237,20 @@ class ShadowFunctions(ObjectReads):
             self.note(keys, given, None, tuple(given), name)
             shadow.__kwdefaults__ = {key: self.value(one, item, given, key, key) for key, one in given.items()}
         self._place = before
+        return proxy
+
+    def _in_switches(self, function: Any, name: str) -> Any:
+        """Return the shadow of a function that runs with NumPy's semantics: see `use_np`."""
+        inner = self.function(function.__wrapped__, name)
+        self.note(attribute, function, "__wrapped__", function.__wrapped__, name)
+
+        def run(*arguments: Any, **keywords: Any) -> Any:
+            with SwitchScope(**vars(function)["_switches"]):
+                return inner(*arguments, **keywords)
+
+        proxy = FunctionProxy(self, function, name)
+        object.__setattr__(proxy, "__run__", run)
+        self.proxies[id(function)] = function, proxy
         return proxy
 
     def _globals_of(self, scope: dict[str, Any]) -> _Globals:
@@ -307,7 +328,7 @@ class ShadowFunctions(ObjectReads):
         if type(fromlist) is list and name.split(".")[0] in LIBRARIES:  # C code that is called imports so
             return builtins.__import__(name, {}, {}, fromlist)
         module = sys.modules.get(name)
-        if level or type(module) not in MODULE_TYPES or not is_known(module):
+        if level or module is None or type(module) not in MODULE_TYPES or not is_known(module):
             raise self.refuse(f"it imports {name}")
         if not fromlist and name not in MODULES:
             name = name.partition(".")[0]
@@ -360,18 +381,25 @@ class ShadowFunctions(ObjectReads):
     def _array(self, value: Any, fetch: Any, container: Any, key: Any, name: str) -> Any:
         raw = raw_of(value)
         known = (numpy.ndarray, FRONT_ENDS["mxnet"], FRONT_ENDS["numpy"])
-        if raw.dtype.kind not in "biufc" or type(value) not in known or (raw is not value and self.array is None):
+        cls = getattr(type(value), "_plain_class", type(value))  # that of arrays on other devices is another
+        if raw.dtype.kind not in "biufc" or cls not in known or (raw is not value and self.array is None):
             raise self.refuse(f"{name} is an array of type {type(value).__name__} and dtype {raw.dtype}")
         place = self.recorder.place() or self._place
         found = self.captures.array(fetch, container, key, value, self.part, name, place)
         before = self.proxies.get(id(value))
         if before is not None:
             return before[1]
-        front = FRONT_ENDS["numpy"] if type(value) is FRONT_ENDS["numpy"] else None
+        front = FRONT_ENDS["numpy"] if cls is FRONT_ENDS["numpy"] else None
         array = self.recorder.stand_in.given(self.recorder, found, raw.shape, raw.dtype, front)
-        proxy = self.array(array) if type(value) is FRONT_ENDS["mxnet"] else array
+        if raw is not value:
+            self.recorder.gradients[id(array.storage)] = functools.partial(self._gradient, value, name)
+        proxy = self.array(array) if cls is FRONT_ENDS["mxnet"] else array
         self.proxies[id(value)] = value, proxy
         return proxy
+
+    def _gradient(self, array: Any, name: str) -> Any:
+        """Return what stands for the gradient that is attached to an array that was read."""
+        return self.value(array.grad, attribute, array, "grad", f"{name}.grad")
 
     def shadow_of(self, value: Any, name: str) -> Any:
         """Return what stands for a value: always the same for the same object."""
@@ -389,9 +417,14 @@ class ShadowFunctions(ObjectReads):
         stands = getattr(kind, "__capture__", None)
         if stands is not None and self.capture is not None and not isinstance(value, type):
             return stands(value, self.capture)
+        if kind in library.CONSTANT_CLASSES:
+            return value
+        for cls, handler in library.CLASSES.items():
+            if isinstance(value, cls):
+                return handler(self, value, name)
         if kind in MODULE_TYPES:
             return ModuleProxy(self, value, name)
-        if isinstance(value, Operator):
+        if isinstance(value, BaseOperator):
             return self._operator(value, name)
         if containers.is_container(value):
             return containers.made(self, value, name)
@@ -417,7 +450,9 @@ class ShadowFunctions(ObjectReads):
             return value
         if containers.is_plain_enum(value):
             return value
-        return ObjectProxy(self, value, name) if self._is_readable(value) else self._opaque(value, name)
+        if self._is_readable(value) and changing_reason(value, name) is None:
+            return ObjectProxy(self, value, name)
+        return self._opaque(value, name)
 
     def _is_readable(self, value: Any) -> bool:
         is_built_in = isinstance(
@@ -429,7 +464,12 @@ class ShadowFunctions(ObjectReads):
         """Return what stands for what nothing is known of."""
         proxy = OpaqueProxy(self, value, name)
         cls = type(value)
-        if is_numpy(value) or cls in (types.BuiltinFunctionType, type) or isinstance(value, (types.FunctionType, type)):
+        reason = changing_reason(value, name)
+        if reason is not None:
+            pass
+        elif (
+            is_numpy(value) or cls in (types.BuiltinFunctionType, type) or isinstance(value, (types.FunctionType, type))
+        ):
             reason = f"{name} is not known to be free of effects"
         else:
             module = "" if cls.__module__ == "builtins" else f"{cls.__module__}."
@@ -459,6 +499,9 @@ class ShadowFunctions(ObjectReads):
         return ClassProxy(self, value, name)
 
     def _callable(self, value: Any, name: str) -> Any:
+        found = library.stand_in(self, value, name)
+        if found is not None:
+            return found
         if value in CREATION:
             return functools.partial(_create, CREATION[value], self.recorder, value)
         if value in FUNCTION_HANDLERS or value in SAFE:
@@ -475,6 +518,9 @@ class ShadowFunctions(ObjectReads):
                 return found
         if module.split(".")[0] in LIBRARIES:
             return self._opaque(value, f"{name} ({module}.{value.__name__})")
+        file = value.__code__.co_filename
+        if file.startswith(_STANDARD_LIBRARY) and "-packages" not in file:
+            return self._opaque(value, name)
         return self.function(value, name)
 
     def _partial(self, value: Any, name: str) -> Any:
@@ -484,7 +530,10 @@ class ShadowFunctions(ObjectReads):
         named = {key: self.value(one, item, value.keywords, key, key) for key, one in value.keywords.items()}
         return functools.partial(function, *arguments, **named)
 
-    def _operator(self, operator: Operator, name: str) -> Any:
+    def _operator(self, operator: Any, name: str) -> Any:
+        found = None if self.capture is None else library.with_states(self.recorder, operator)
+        if found is not None:
+            return found
         is_plain = not (operator.random or operator.auxiliary or operator.uses_training)
         if operator.builtin and (is_plain or self.recorder.draws):
             return operator

@@ -3,16 +3,19 @@
 C's allocator gives multiples of 16 bytes. Arrays made here own their memory like any other of NumPy's; only the
 function that it came from is another (NEP 49, "Data allocation strategies"): C's `aligned_alloc`, whose memory the
 function that frees NumPy's memory frees as well.
+
+Importing this changes nothing: what it needs of C is looked for, and the C library told that large arrays come and go,
+when the first large array is made here.
 """
 
 from __future__ import annotations
 
 import ctypes
 import math
-import mmap
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy
 
@@ -37,6 +40,25 @@ class _Allocator(ctypes.Structure):
     """`PyDataMemAllocator`."""
 
     _fields_ = [(name, ctypes.c_void_p) for name in ("ctx", "malloc", "calloc", "realloc", "free")]
+
+
+class _Allocation(NamedTuple):
+    """What making an array takes.
+
+    Attributes
+    ----------
+    set_handler : callable
+        Sets NumPy's allocator, and returns the one before.
+    aligning, usual : capsule
+        The allocator that aligns, and NumPy's own.
+    advise : callable or None
+        Asks for large pages, for an address and a number of bytes.
+    """
+
+    set_handler: Callable[[Any], Any]
+    aligning: Any
+    usual: Any
+    advise: Callable[[int, int], None] | None
 
 
 class _Handler(ctypes.Structure):
@@ -74,6 +96,8 @@ def _let_memory_stay() -> None:
 
 def _adviser() -> Callable[[int, int], None] | None:
     """Return what asks for large pages: a function of an address, and of a number of bytes."""
+    import mmap  # for its numbers
+
     advice = getattr(mmap, "MADV_HUGEPAGE", None)
     if advice is None:
         return None
@@ -89,8 +113,9 @@ def _adviser() -> Callable[[int, int], None] | None:
     return ask
 
 
-def _prepared() -> tuple[Callable[[Any], Any], Any, Any] | None:
-    """Return (what sets NumPy's allocator, one that aligns, NumPy's own); None where it cannot be had."""
+@cache
+def _allocation() -> _Allocation | None:
+    """Return how arrays are made whose memory is aligned; None where that cannot be had."""
     if sys.platform != "linux" or sys.implementation.name != "cpython":
         return None
     object_ = ctypes.py_object
@@ -113,11 +138,7 @@ def _prepared() -> tuple[Callable[[Any], Any], Any, Any] | None:
     for one in (ours, _NAME):  # for ever: at the end of the process arrays may be freed after this module
         ctypes.pythonapi.Py_IncRef(object_(one))
     _let_memory_stay()
-    return set_handler, capsule_of(ctypes.addressof(ours), _NAME, None), own
-
-
-_way = _prepared()
-_advise = _adviser() if _way is not None else None
+    return _Allocation(set_handler, capsule_of(ctypes.addressof(ours), _NAME, None), own, _adviser())
 
 
 def empty(shape: int | Sequence[int], dtype: Any = float) -> numpy.ndarray:
@@ -146,16 +167,17 @@ def empty(shape: int | Sequence[int], dtype: Any = float) -> numpy.ndarray:
         nbytes = dtype.itemsize * math.prod(map(int, shape))  # type: ignore[arg-type]
     except TypeError:
         nbytes = dtype.itemsize * int(shape)  # type: ignore[arg-type]
-    if nbytes < LARGE or _way is None:
+    allocation = _allocation() if nbytes >= LARGE else None
+    if allocation is None:
         return numpy.empty(shape, dtype)
-    set_handler, ours, before = _way
+    before = allocation.usual
     try:
-        before = set_handler(ours)  # Ctrl-C may come before anything has been assigned
+        before = allocation.set_handler(allocation.aligning)  # Ctrl-C may come before anything has been assigned
         made = numpy.empty(shape, dtype)
     finally:
-        set_handler(before)
-    if nbytes >= _HUGE and _advise is not None:
-        _advise(made.ctypes.data, nbytes)
+        allocation.set_handler(before)
+    if nbytes >= _HUGE and allocation.advise is not None:
+        allocation.advise(made.ctypes.data, nbytes)
     return made
 
 
@@ -170,7 +192,7 @@ def is_large(array: numpy.ndarray) -> bool:
     if array.nbytes < LARGE:
         return False
     begin: int = array.__array_interface__["data"][0]
-    return begin % _ALIGNMENT == 0 or _way is None
+    return begin % _ALIGNMENT == 0 or _allocation() is None
 
 
 def zeros(shape: int | Sequence[int], dtype: Any = float) -> numpy.ndarray:

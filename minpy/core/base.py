@@ -107,7 +107,9 @@ class BaseOperator:
     # Whether there may be a gradient where none comes from above: layers that carry a loss do not look at it. They are
     # then given zeros, also below an operator whose gradient is zero.
     starts_gradients: bool = False
-    # Whether its functions run as native code where that is faster; `pull_back` takes `targets` then: see `Operator`.
+    # Whether `pull_back` takes buffers as its last argument, in which gradients may be computed: see `Operator`.
+    takes_buffers: bool = False
+    # Whether programs have taken the places of its kernels, where they are faster.
     is_compiled: bool = False
     # Where its gradient comes from, in the error for those who want to define another.
     gradient_source: str = "its own pull_back"

@@ -224,7 +224,7 @@ class Defining(BaseOperator):
         >>> softplus(np.zeros(2))
         array([0.69314718, 0.69314718])
         """
-        self.is_compiled = True
+        self.is_compiled = self.takes_buffers = True
         self._rules_changed()
         return self
 

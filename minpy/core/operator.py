@@ -25,7 +25,7 @@ from minpy.core.filling import default_attributes
 from minpy.core.outputs import LearnedOutputs, declared_outputs, require_declared
 from minpy.core.references import reference
 from minpy.core.replacing import Definitions
-from minpy.core.rules import GradientRules, Plan, PullInto, Rule, Target, Unstaged
+from minpy.core.rules import GradientRules, OutputBuffer, Plan, Rule, Unstaged, VjpInto
 
 __all__ = ["Operator"]
 
@@ -243,11 +243,11 @@ class Operator(Defining):
         attributes: dict[str, Any],
         gradient: Any,
         needed: Sequence[int],
-        targets: dict[int, Target] | None = None,
+        output_buffers: dict[int, OutputBuffer] | None = None,
     ) -> list[Any]:
         """Return the gradients of the inputs at the positions `needed`, in order.
 
-        One rule for all of them may compute some in the buffers of targets, which are given for all of these positions.
+        One rule for all of them may compute some in `output_buffers`, which are given for all of these positions.
         """
         if self.guarded:
             gradient = tuple(map(guards.read_only, gradient)) if type(gradient) is tuple else guards.read_only(gradient)
@@ -263,14 +263,14 @@ class Operator(Defining):
                 continue
             rule = rules[index] if index < len(rules) else None
             if rule is not None:
-                alone = targets if len(needed) == 1 else None  # or another rule could fail afterwards
+                alone = output_buffers if len(needed) == 1 else None  # or another rule could fail afterwards
                 parts[index] = self._apply(rule, index, answer, arguments, attributes, gradient, alone)
                 continue
             for indices, rule in self.multiple_rules:
                 if indices is None or index in indices:
                     indices = tuple(range(len(arguments))) if indices is None else indices
                     form = rule if recorded else self.gradients.several_raw.get(rule, rule)
-                    alone = None if parts or not self._answers(rule, needed) else targets
+                    alone = None if parts or not self._answers(rule, needed) else output_buffers
                     results = self._apply(form, index, answer, arguments, attributes, gradient, alone)
                     if not isinstance(results, (tuple, list)) or len(results) != len(indices):
                         got = len(results) if isinstance(results, (tuple, list)) else describe(results)
@@ -314,13 +314,13 @@ class Operator(Defining):
         arguments: Sequence[Any],
         attributes: dict[str, Any],
         gradient: Any,
-        targets: dict[int, Target] | None,
+        output_buffers: dict[int, OutputBuffer] | None,
     ) -> Any:
         function = None
         try:
             function = rule(answer, *arguments, **attributes)
-            if targets and isinstance(function, PullInto):
-                return function.into(gradient, targets)
+            if output_buffers and isinstance(function, VjpInto):
+                return function.into(gradient, output_buffers)
             if callable(function):
                 return function(gradient)
         except Unstaged as error:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-__all__ = ["GradientRules", "Plan", "PullInto", "Rule", "Target", "Unstaged", "parameters_read", "values_read"]
+__all__ = ["GradientRules", "OutputBuffer", "Plan", "Rule", "Unstaged", "VjpInto", "parameters_read", "values_read"]
 
 Rule = Callable[..., Callable[[Any], Any]]
 # What looks at frames: at those of the functions that call it, too.
@@ -32,7 +32,7 @@ class Unstaged(TypeError):
     """A rule has returned something else than a function of the upstream gradient: that is its argument."""
 
 
-class Target(NamedTuple):
+class OutputBuffer(NamedTuple):
     """What the gradient of an argument has to be, and where it may be computed, if anywhere."""
 
     shape: tuple[int, ...]
@@ -40,15 +40,15 @@ class Target(NamedTuple):
     buffer: Any
 
 
-class PullInto:
+class VjpInto:
     """What a rule returns that can compute in given memory: a function of the upstream gradient, and another one."""
 
     def __call__(self, gradient: Any) -> Any:
         """Return what the rule gives for an upstream gradient."""
         raise NotImplementedError
 
-    def into(self, gradient: Any, targets: Mapping[int, Target]) -> Any:
-        """Return the same; gradients may have been computed in the buffers of targets, by the positions of arguments.
+    def into(self, gradient: Any, output_buffers: Mapping[int, OutputBuffer]) -> Any:
+        """Return the same; gradients may have been computed in these buffers, by the positions of arguments.
 
         Nothing has been written there if it raises, or if it returns something else than gradients of these kinds for
         any of the arguments.

@@ -216,6 +216,7 @@ def _inside(function: Decorated, **values: bool) -> Decorated:
         with SwitchScope(**values):
             return function(*arguments, **keywords)
 
+    vars(call)["_switches"] = values
     return call  # type: ignore[return-value]
 
 

@@ -19,7 +19,7 @@ from minpy.core.array import Array, Shaped, last_write, now, written_since
 from minpy.core.errors import GradientError, GraphFreedError, MutationError, MXNetError, describe, in_place_of
 from minpy.core.nodes import Leaf, Node, Output, connect
 from minpy.core.ownership import is_unseen
-from minpy.core.rules import Target, Unstaged
+from minpy.core.rules import OutputBuffer, Unstaged
 from minpy.core.state import state
 from minpy.core.sums import sum_to
 
@@ -121,13 +121,13 @@ def _walk_alone(node: Node, gradient: Any, retain_graph: bool) -> dict[Any, Any]
     pending: dict[Any, Any] = {}
     zeros: set[Any] = set()
     leaves = [parent for parent in node.parents or () if parent is not None]
-    targets = _targets(node, {*leaves}) if node.operator.is_compiled else None
+    output_buffers = _output_buffers(node, {*leaves}) if node.operator.takes_buffers else None
     recording, state.recording = state.recording, False
     try:
-        if node.operator.direct and not targets:
+        if node.operator.direct and not output_buffers:
             _walk_direct(node, node.operator, gradient, pending, zeros)
         else:
-            _walk_general(node, gradient, pending, zeros, targets)
+            _walk_general(node, gradient, pending, zeros, output_buffers)
     finally:
         state.recording = recording
     if zeros:
@@ -142,15 +142,17 @@ def _walk_alone(node: Node, gradient: Any, retain_graph: bool) -> dict[Any, Any]
     return found
 
 
-def _last_compiled(order: Sequence[Any]) -> Any:
-    """Return the node that is walked last but for leaves, if its gradients may be computed in given memory."""
+def _last_taking_buffers(order: Sequence[Any]) -> Any:
+    """Return the node that is walked last but for leaves, if it takes buffers for its gradients."""
     for node in reversed(order):
         if type(node) is not Leaf:
-            return node if node.operator is not None and node.operator.is_compiled else None
+            return node if node.operator is not None and node.operator.takes_buffers else None
     return None
 
 
-def _targets(node: Node, leaves: Iterable[Any], pending: Mapping[Any, Any] = _NOTHING) -> dict[int, Target] | None:
+def _output_buffers(
+    node: Node, leaves: Iterable[Any], pending: Mapping[Any, Any] = _NOTHING
+) -> dict[int, OutputBuffer] | None:
     """Return where the gradients of a node's arguments may be computed; None if that is nowhere.
 
     These are buffers of leaves that nobody else knows, and each is the place of one gradient only. It is the last node
@@ -187,7 +189,7 @@ def _targets(node: Node, leaves: Iterable[Any], pending: Mapping[Any, Any] = _NO
     if not buffers:
         return None
     return {
-        position: Target(parent.shape, parent.dtype, buffers.get(position))
+        position: OutputBuffer(parent.shape, parent.dtype, buffers.get(position))
         for position, parent in enumerate(parents)
         if parent is not None and not node.operator.is_zero(position)
     }
@@ -197,7 +199,7 @@ def _walk(order: Sequence[Any], pending: dict[Any, Any]) -> dict[Any, Any]:
     """Take raw gradients back to every leaf."""
     found: dict[Any, Any] = {}
     zeros: set[Any] = set()  # reached, but only by gradients that are zero
-    last = _last_compiled(order)
+    last = _last_taking_buffers(order)
     for node in order:
         gradient = pending.pop(node, None)
         operator = node.operator
@@ -216,7 +218,7 @@ def _walk(order: Sequence[Any], pending: dict[Any, Any]) -> dict[Any, Any]:
                 _add_output(pending, node, gradient)
         elif node is last:
             leaves = [one for one in order if type(one) is Leaf]
-            _walk_general(node, gradient, pending, zeros, _targets(node, leaves, pending))
+            _walk_general(node, gradient, pending, zeros, _output_buffers(node, leaves, pending))
         elif operator.direct:
             _walk_direct(node, operator, gradient, pending, zeros)
         else:
@@ -277,7 +279,7 @@ def _walk_general(
     gradient: Any,
     pending: dict[Any, Any],
     zeros: set[Any],
-    targets: dict[int, Target] | None = None,
+    output_buffers: dict[int, OutputBuffer] | None = None,
 ) -> None:
     operator = node.operator
     needed = []
@@ -288,7 +290,7 @@ def _walk_general(
             else:
                 needed.append(index)
     if needed:
-        for index, part in zip(needed, _pull_back(node, gradient, needed, False, targets), strict=True):
+        for index, part in zip(needed, _pull_back(node, gradient, needed, False, output_buffers), strict=True):
             parent = node.parents[index]
             if type(part) is not numpy_array or part.shape != parent.shape or part.dtype is not parent.dtype:
                 part = conform(part, operator, index, node, parent)
@@ -345,9 +347,9 @@ def _pull_back(
     gradient: Any,
     needed: Sequence[int],
     create_graph: bool,
-    targets: dict[int, Target] | None = None,
+    output_buffers: dict[int, OutputBuffer] | None = None,
 ) -> Sequence[Any]:
-    """Return the gradients of the arguments of `node` at the positions `needed`; some may be computed in `targets`."""
+    """Return the gradients of the arguments of `node` at the positions `needed`; buffers may hold some of them."""
     arguments, answer = node.arguments, node.answer
     several = type(node.dtype) is tuple
     if several:
@@ -367,9 +369,9 @@ def _pull_back(
             answer = connect(answer, node)
     if node.operator.guarded:
         arguments = _told(node, arguments)
-    if targets is None:
+    if output_buffers is None:
         return node.operator.pull_back(answer, arguments, node.attributes, gradient, needed)
-    return node.operator.pull_back(answer, arguments, node.attributes, gradient, needed, targets)
+    return node.operator.pull_back(answer, arguments, node.attributes, gradient, needed, output_buffers)
 
 
 def _told(node: Any, arguments: Sequence[Any] | None = None) -> list[Any]:

@@ -25,6 +25,7 @@ class _Changes:
     def note_meaning(self) -> None:
         """Note that operators compute otherwise from now on, as in mixed precision: every block is traced again."""
         self.meanings += 1
+        self.count = self._next()
 
 
 CHANGES = _Changes()

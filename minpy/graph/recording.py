@@ -16,7 +16,7 @@ from minpy.core.array import Array
 from minpy.core.base import BaseOperator
 from minpy.core.errors import ArgumentError
 from minpy.core.nodes import attach_outputs, record_node
-from minpy.core.rules import Target
+from minpy.core.rules import OutputBuffer
 from minpy.core.state import state
 from minpy.graph.compiled import Compiled
 from minpy.graph.frame import Frame
@@ -29,7 +29,7 @@ _MOST_PROGRAMS = 64
 _data, _node = attrgetter("_data"), attrgetter("_node")
 _kind = attrgetter("shape", "dtype")
 _is_there = partial(is_not, None)
-_NOTHING: Mapping[int, Target] = MappingProxyType({})
+_NOTHING: Mapping[int, OutputBuffer] = MappingProxyType({})
 
 
 class GraphOperator(BaseOperator):
@@ -46,7 +46,7 @@ class GraphOperator(BaseOperator):
     """
 
     builtin = True
-    is_compiled = True
+    takes_buffers = True
     gradient_source = "its graph"
 
     def __init__(self, compiled: Compiled, name: str = "graph") -> None:
@@ -73,7 +73,7 @@ class GraphOperator(BaseOperator):
         attributes: dict[str, Any],
         gradient: Any,
         needed: Sequence[int],
-        targets: Mapping[int, Target] = _NOTHING,
+        targets: Mapping[int, OutputBuffer] = _NOTHING,
     ) -> list[Any]:
         """Return the gradients of the variables at the positions `needed`, in `targets` if nothing can fail."""
         frame: Frame = arguments[-1]

@@ -25,7 +25,7 @@ from minpy.capture.rules import RuleCall, trace_rule
 from minpy.capture.steps import frozen
 from minpy.core.array import Array, Shaped, raw_of
 from minpy.core.errors import is_quitting
-from minpy.core.rules import PullInto, Target, Unstaged
+from minpy.core.rules import OutputBuffer, Unstaged, VjpInto
 from minpy.graph.builder import GraphBuilder
 from minpy.graph.expanding import Expansion
 from minpy.graph.ir import Node, Value, topological, variable
@@ -144,7 +144,9 @@ class _Way:
         """Note what the function returns: NumPy has scalars in the place of arrays without axes."""
         self.form = tuple(map(type, result)) if isinstance(result, (tuple, list)) else type(result)
 
-    def places(self, targets: Mapping[int, Target], captured: Sequence[numpy.ndarray]) -> list[numpy.ndarray | None]:
+    def places(
+        self, targets: Mapping[int, OutputBuffer], captured: Sequence[numpy.ndarray]
+    ) -> list[numpy.ndarray | None]:
         """Return, for each head, the buffer in which native code may compute it; nothing where some do not fit.
 
         They would be refused, or converted, after others have been written. A buffer may be that of an array that the
@@ -210,7 +212,7 @@ class _Compiled:
         function: Callable[[], Any],
         values: Sequence[Any],
         attributes: dict[str, Any],
-        targets: Mapping[int, Target] | None = None,
+        targets: Mapping[int, OutputBuffer] | None = None,
     ) -> Any:
         """Return what `function()` does, which runs the definition on `values`; or what a program gives for them.
 
@@ -312,7 +314,7 @@ class _Compiled:
         function: Callable[[], Any],
         values: Sequence[Any],
         arrays: list[numpy.ndarray],
-        targets: Mapping[int, Target] | None = None,
+        targets: Mapping[int, OutputBuffer] | None = None,
     ) -> Any:
         assert way.program is not None
         try:
@@ -411,7 +413,7 @@ class CompiledRule(_Compiled):
         return range(count) if indices is None else indices
 
 
-class _Pull(PullInto):
+class _Pull(VjpInto):
     """What a compiled rule returns: the function from the upstream gradient."""
 
     __slots__ = ("_answer", "_attributes", "_rule", "_values")
@@ -425,7 +427,7 @@ class _Pull(PullInto):
     def __call__(self, gradient: Any) -> Any:
         return self.into(gradient, None)
 
-    def into(self, gradient: Any, targets: Mapping[int, Target] | None) -> Any:
+    def into(self, gradient: Any, targets: Mapping[int, OutputBuffer] | None) -> Any:
         """Return what the rule gives, computed in `targets` by a program that is native code from end to end."""
         rule, answer, values, attributes = self._rule, self._answer, self._values, self._attributes
 

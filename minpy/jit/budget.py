@@ -38,6 +38,7 @@ class Budget:
         self.captures = 0
         self.capturing = self.as_written = 0.0
         self.misses = self.resting = 0
+        self._latest = 0.0  # what the latest capture took: the next one may take as long
         self._seen: OrderedDict[Any, int] = OrderedDict()
 
     def allows(self, key: Any) -> bool:
@@ -48,7 +49,7 @@ class Budget:
         self._seen[key] = times
         while len(self._seen) > _MOST_SEEN:
             self._seen.popitem(last=False)
-        return times >= _OFTEN and self.capturing <= _SHARE * self.as_written
+        return times >= _OFTEN and self.capturing + self._latest <= _SHARE * self.as_written
 
     def tire(self) -> None:
         """Note a call that ran as written: after many in a row a specialization is looked for now and then only."""
@@ -63,6 +64,7 @@ class Budget:
     def charge(self, seconds: float) -> None:
         """Note a capture, and what its graph took to become a program."""
         self.captures += 1
+        self._latest = seconds
         if self.captures > _FREE:
             self.capturing += seconds
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Set
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy
 
@@ -20,7 +20,7 @@ from minpy.core.array import FRONT_ENDS, Array
 from minpy.graph.ir import CONSTANT, Node, Value, topological
 from minpy.jit.pytrees import Nest, flatten, is_named
 
-__all__ = ["Captured", "Output", "capture_call"]
+__all__ = ["ArrayGroup", "Captured", "Output", "capture_call"]
 
 
 class Output(NamedTuple):
@@ -45,6 +45,36 @@ class Output(NamedTuple):
     cls: Any = None
 
 
+class ArrayGroup(Protocol):
+    """Arrays that a call reads together, and what else holds as long as a clock stands still.
+
+    Attributes
+    ----------
+    nodes : list of Node
+        The variables of the graph.
+    kinds : list of ArrayKind
+    clock
+        What has a `count` of changes.
+    arrays : tuple of Array
+    count : int
+        As of when everything was compared last.
+    """
+
+    nodes: list[Node]
+    clock: Any
+    arrays: tuple[Any, ...]
+    count: int
+
+    @property
+    def kinds(self) -> list[ArrayKind]: ...
+
+    def holds(self) -> bool:
+        """Tell whether everything is as it was, and look up the arrays anew."""
+
+    def failure(self) -> str | None:
+        """Return in words what has changed; None if nothing has."""
+
+
 class Captured(NamedTuple):
     """What became of a call.
 
@@ -64,6 +94,8 @@ class Captured(NamedTuple):
     kinds : list of ArrayKind
         What these are.
     reads : Reads
+    group : ArrayGroup or None
+        Arrays that are read together: the parameters of blocks.
     scalars : Scalars
         The numbers that are inputs.
     recorder : Recorder
@@ -77,6 +109,7 @@ class Captured(NamedTuple):
     inputs: list[Node]
     kinds: list[ArrayKind]
     reads: Reads
+    group: ArrayGroup | None
     scalars: Scalars
     recorder: Recorder
 
@@ -100,11 +133,18 @@ class _Call(Capture):
         position, self._count = self._count, self._count + 1
         if position in self._dynamic and is_dynamic(value):
             return self.shadow.scalars.proxy(value, "argument", position)
+        if isinstance(value, Array):
+            self._note_class(value)
         proxy = super().argument(value, name)
         if isinstance(value, (numpy.ndarray, Array)) and id(proxy) not in self.proxies:
             self.proxies[id(proxy)] = len(self.arrays)
             self.arrays.append(value)
         return proxy
+
+    def _note_class(self, array: Array) -> None:
+        """Note an array of ours among the arguments: what is computed has its class and context."""
+        if self.like is None or array._precedence > self.like._precedence:
+            self.like = array
 
     def _captured(self, outputs: Any) -> Any:
         run = super()._captured(outputs)
@@ -121,6 +161,11 @@ class _Call(Capture):
         kinds = list(map(kind_of, self.arrays))
         classes = {value.node: kind.cls for value, kind in zip(run.inputs, kinds, strict=True)}
         classes.update((row.node, row.kind.cls) for row in reads.array_rows)
+        group = None if self.surroundings is None else self.surroundings.arrays
+        if group is not None:
+            classes.update((node, kind.cls) for node, kind in zip(group.nodes, group.kinds, strict=True))
+            first = len(reads.nodes)
+            variables.update((node, ("read", first + position)) for position, node in enumerate(group.nodes))
         heads: list[Value] = []
         outputs: list[Output] = []
         known: dict[int, Output] = {}
@@ -149,7 +194,17 @@ class _Call(Capture):
             heads.append(value)
         nodes = [value.node for value in run.inputs]
         return Captured(
-            heads, writes, sorted(run.contiguous), outputs, spec, nodes, kinds, reads, self.shadow.scalars, recorder
+            heads,
+            writes,
+            sorted(run.contiguous),
+            outputs,
+            spec,
+            nodes,
+            kinds,
+            reads,
+            group,
+            self.shadow.scalars,
+            recorder,
         )
 
     def _apart(self, proxy: ArrayProxy, heads: Sequence[Value]) -> Value:
@@ -192,6 +247,7 @@ def capture_call(
         If it does what cannot be captured: nothing has happened then.
     """
     capture = _Call(title, dynamic, dynamic_reads)
+    capture.outermost = function
     positional = [capture.argument(value, f"argument {position}") for position, value in enumerate(arguments)]
     named = {key: capture.argument(value, key) for key, value in keywords.items()}
     captured: Any = capture.run(function, *positional, **named)

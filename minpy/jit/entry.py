@@ -5,7 +5,7 @@ The source is made of names that are counted; values come in as constants of its
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any
 
 import numpy
@@ -13,11 +13,11 @@ import numpy
 from minpy.capture.reads import PLAIN
 from minpy.capture.scalars import ScalarCall, ScalarRead, is_dynamic
 from minpy.core.array import FRONT_ENDS, Array
-from minpy.core.state import TRACES
+from minpy.core.state import TRACES, tracing
 from minpy.core.switches import switches
 from minpy.jit.floating_point import is_calm
 from minpy.jit.guards import GONE, Names, array_source, different, expression, source
-from minpy.jit.pytrees import Nest, is_named
+from minpy.jit.pytrees import Nest
 from minpy.jit.specialization import AS_WRITTEN
 
 __all__ = ["AS_WRITTEN", "MISS", "Entry", "make_entry"]
@@ -59,6 +59,7 @@ def make_entry(
         MISS=MISS,
         AS_WRITTEN=AS_WRITTEN,
         TRACES=TRACES,
+        tracing=tracing,
         switches=switches,
         is_calm=is_calm,
     )
@@ -84,6 +85,7 @@ def make_entry(
             lines.append(_miss(f"{variable} is not {names.of(leaf)}"))
     given = list(arrays.values())
     by_name = dict(zip(variables, leaves, strict=True))
+    identities = {variable: key for key, variable in arrays.items()}
     reading: list[str] = []
     fetched: list[str] = []
     for position, row in enumerate(specialization.arrays_read):
@@ -91,13 +93,20 @@ def make_entry(
         reading += [fetch, _miss(condition)]
         fetched.append(f"r{position}")
         ours = ours or issubclass(row.kind.cls, Array)
+        identities[f"r{position}"] = id(row.fetch(row.container, row.key))
     reading += [_miss(source(row, names)) for row in specialization.reads.rows]
+    grouped = ""
+    if specialization.group is not None:
+        group, clock = names.of(specialization.group), names.of(specialization.group.clock)
+        reading.insert(0, _miss(f"{group}.count != {clock}.count and not {group}.holds()"))
+        grouped = f"*{group}.arrays, "
+        ours = True
     numbers = _Numbers(names, variables)
     for position, (where, row) in enumerate(scalars.reads.items()):
         numbers.reads[where] = f"n{position}"
         reading.append(f"n{position} = {expression(row, names)}")
         reading.append(_miss(f"type(n{position}) is not {row.expected.__name__}"))
-    distinct = _distinct(given, fetched)
+    distinct = _identity(identities)
     lines += [f"if {distinct}: return MISS"] if distinct and not fetched else []
     if reading:
         lines += ["try:", *(f"    {line}" for line in reading), "except GONE:", "    return MISS"]
@@ -113,9 +122,12 @@ def make_entry(
         text = given[position] if isinstance(by_name[given[position]], numpy.ndarray) else f"{given[position]}._data"
         lines.append(f"if not {text}.flags.c_contiguous: return AS_WRITTEN")
     modes = ", ".join(map(repr, (switches.array, switches.shape, switches.dtype)))
-    lines.append(_miss(f"TRACES or (switches.array, switches.shape, switches.dtype) != ({modes}) or not is_calm()"))
+    lines.append(_miss("TRACES and tracing.trace is not None"))
+    lines.append(_miss(f"(switches.array, switches.shape, switches.dtype) != ({modes})"))
+    lines.append("if not is_calm(): return AS_WRITTEN")
     called = names.of(run or (specialization.call if ours else specialization.run))
-    lines.append(f"return {called}(({''.join(f'{name}, ' for name in (*given, *fetched, *inputs))}))")
+    before, after = ("".join(f"{name}, " for name in part) for part in ((*given, *fetched), inputs))
+    lines.append(f"return {called}(({before}{grouped}{after}))")
     text = "def entry(arguments, keywords):\n" + "\n".join(f"    {line}" for line in lines)
     exec(compile(text, f"<entry of {specialization.operator.__name__}>", "exec"), names.values)
     entry: Entry = names.values["entry"]
@@ -188,18 +200,18 @@ def _array_condition(variable: str, array: Any, names: Names) -> str:
     return condition
 
 
-def _distinct(given: Sequence[str], fetched: Sequence[str]) -> str:
-    """Return the condition under which two of several arrays are one; '' for less than two."""
-    names = [*given, *fetched]
-    if len(names) < 2:
-        return ""
-    if len(names) <= _FEW_ARRAYS:
-        return " or ".join(
-            f"{name} is {other}" for position, name in enumerate(names) for other in names[position + 1 :]
-        )
-    return f"len({{{', '.join(f'id({name})' for name in names)}}}) != {len(names)}"
-
-
-def is_nest(value: Any) -> bool:
-    """Tell whether a value is taken apart."""
-    return type(value) in (tuple, list, dict) or is_named(type(value))
+def _identity(identities: Mapping[str, int]) -> str:
+    """Return the condition under which other arrays of a call are one than at the capture; '' for less than two."""
+    first: dict[int, str] = {}
+    conditions = []
+    for name, identity in identities.items():
+        if identity in first:
+            conditions.append(f"{name} is not {first[identity]}")
+        else:
+            first[identity] = name
+    names = list(first.values())
+    if len(names) > _FEW_ARRAYS:
+        conditions.append(f"len({{{', '.join(f'id({name})' for name in names)}}}) != {len(names)}")
+    else:
+        conditions += [f"{name} is {other}" for place, name in enumerate(names) for other in names[place + 1 :]]
+    return " or ".join(conditions)

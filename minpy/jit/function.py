@@ -13,12 +13,13 @@ import numpy
 from minpy.capture.places import CaptureRefused
 from minpy.capture.reads import PLAIN
 from minpy.capture.scalars import is_dynamic
-from minpy.core.array import FRONT_ENDS, Array
+from minpy.core.array import FRONT_ENDS, Array, raw_of
 from minpy.core.errors import is_quitting
 from minpy.jit.budget import budget_of
-from minpy.jit.capturing import capture_call
+from minpy.jit.capturing import Captured, capture_call
 from minpy.jit.entry import AS_WRITTEN, MISS, Entry, make_entry
-from minpy.jit.guards import GONE
+from minpy.jit.floating_point import is_calm
+from minpy.jit.guards import GONE, where
 from minpy.jit.history import History, argument_paths, changed_numbers, described, miss_reason
 from minpy.jit.pytrees import Nest, flatten
 from minpy.jit.specialization import Specialization
@@ -60,6 +61,8 @@ class Specialized:
     ----------
     budget : Budget
         Of its code.
+    signature : callable
+        Whose parameters messages name.
     latest : Entry
         That of the last call; one that holds for nothing, before there is any.
     history : History
@@ -79,6 +82,7 @@ class Specialized:
         self.latest: Entry = _holds_never
         self.history = History()
         self.eager, self._refused = eager, refused
+        self.signature: Callable[..., Any] = function
         self.budget = budget_of(function)
         # By the kind of call: those that differ in what the function read.
         self._known: OrderedDict[Any, list[Candidate]] = OrderedDict()
@@ -97,7 +101,7 @@ class Specialized:
     def call(self, arguments: tuple[Any, ...], keywords: dict[str, Any], spec: Nest, leaves: Sequence[Any]) -> Any:
         """Return what the function returns, for a call for which `latest` does not hold."""
         self.history.calls += 1
-        if self.history.refusal is not None:
+        if self.history.refusal is not None or not is_calm():
             return self.eager(arguments, keywords)
         try:
             dynamic = self._dynamic.get(spec, frozenset())
@@ -147,8 +151,8 @@ class Specialized:
         self, key: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], spec: Nest, leaves: Sequence[Any]
     ) -> Any:
         began = perf_counter()
-        paths = argument_paths(self.function, spec)
-        reason = "first call" if self._last is None else miss_reason(self._last, spec, leaves, paths)
+        paths = argument_paths(self.signature, spec)
+        reason = "first call" if self._last is None else miss_reason(self._last, spec, leaves, paths, self.signature)
         changed = None if self._last is None else changed_numbers(self._last, spec, leaves)
         if changed is not None:
             self._dynamic[spec] = self._dynamic.get(spec, frozenset()) | changed[0]
@@ -161,7 +165,7 @@ class Specialized:
         dynamic = self._dynamic.get(spec, frozenset())
         try:
             captured = capture_call(self.function, self.name, arguments, keywords, dynamic, self._dynamic_reads)
-            specialization = Specialization(captured, self.name, self.fast_math)
+            specialization = self.specialized(captured)
             specialization.call_spec, specialization.pattern = spec, _pattern(leaves)
             specialization.kinds = [_kind(leaf) for leaf in leaves]
             entry = make_entry(specialization, spec, leaves, dynamic)
@@ -170,7 +174,8 @@ class Specialized:
             if is_quitting(error) or isinstance(error, MustRunEagerly):
                 raise
             answer = self.eager(arguments, keywords)  # an error of its own says more
-            self.refuse(str(error) if isinstance(error, CaptureRefused) else f"{type(error).__name__}: {error}")
+            is_refusal = isinstance(error, CaptureRefused)
+            self.refuse(error.reason + where(error.place) if is_refusal else f"{type(error).__name__}: {error}")
             return answer
         seconds = perf_counter() - began
         self.budget.charge(seconds)
@@ -190,6 +195,10 @@ class Specialized:
                 self._known.popitem(last=False)
             self.latest, self._last = entry if candidate.is_decided else _holds_never, specialization
         return self.eager(arguments, keywords) if answer is AS_WRITTEN else answer
+
+    def specialized(self, captured: Captured) -> Specialization:
+        """Return the specialization of a captured call."""
+        return Specialization(captured, self.name, self.fast_math)
 
     def refuse(self, reason: str) -> None:
         """Run the function as it is written from now on."""
@@ -230,8 +239,8 @@ class Specialized:
                 reads = [row.fetch(row.container, row.key) for row in specialization.arrays_read]
             except GONE:
                 continue
-            if all(type(array) is numpy.ndarray for array in reads):
-                run = specialization.gradients([*arguments, *reads], argnums)
+            if all(type(array) is numpy.ndarray or array._node is None for array in reads):
+                run = specialization.gradients([*arguments, *map(raw_of, reads)], argnums)
                 if run is not None:
                     self._gradients[argnums] = make_entry(specialization, spec, arguments, run=run)
                 return

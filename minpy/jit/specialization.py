@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from minpy.backends.protocol import ArgumentMismatch
-from minpy.core.array import FRONT_ENDS, Array, new_array
+from minpy.core.array import FRONT_ENDS, Array, new_array, raw_of
 from minpy.core.state import state
 from minpy.graph.compiled import Compiled, Known
 from minpy.graph.ir import CONSTANT, Value, topological
@@ -52,7 +52,10 @@ class Specialization:
         self.count = len(captured.inputs)
         self._kinds = captured.kinds
         self.scalars = captured.scalars
-        nodes = [*captured.inputs, *captured.reads.nodes, *(row.node for row in captured.scalars.inputs)]
+        self.group = captured.group
+        grouped = [] if self.group is None else self.group.nodes
+        scalars = [row.node for row in captured.scalars.inputs]
+        nodes = [*captured.inputs, *captured.reads.nodes, *grouped, *scalars]
         self.contiguous = captured.contiguous
         self.stores = {head: position for position, head in captured.writes.items()}
         self._written = sorted(captured.writes)
@@ -178,9 +181,13 @@ class Specialization:
         variables = [self.compiled.variables[place] for place in places]
         order = [[*program.steps.requests].index(node) for node in variables]
         sources, assembled = self.sources, self._assembled
+        ours = [self.count + place for place, row in enumerate(self.arrays_read) if issubclass(row.kind.cls, Array)]
 
         def run(arrays: Sequence[numpy.ndarray]) -> Any:
-            answer = program.run_with_gradients([arrays[source] for source in sources])
+            for position in ours:  # what stands on the tape needs the tape
+                if arrays[position]._node is not None:
+                    return NotImplemented
+            answer = program.run_with_gradients([raw_of(arrays[source]) for source in sources])
             if answer is None:
                 return NotImplemented
             heads, gradients = answer
@@ -210,6 +217,9 @@ def _facts(captured: Captured) -> Known:
     facts.update((Value(node), kind[1:]) for node, kind in zip(captured.inputs, captured.kinds, strict=True))
     facts.update((Value(row.node), row.kind[1:]) for row in captured.reads.array_rows)
     facts.update((Value(row.node), ((), row.dtype)) for row in captured.scalars.inputs)
+    if captured.group is not None:
+        group = captured.group
+        facts.update((Value(node), kind[1:]) for node, kind in zip(group.nodes, group.kinds, strict=True))
     constants = (node for node in topological(captured.heads) if node.operator is CONSTANT)
     for node in constants:
         value = numpy.asarray(node.attributes["value"])

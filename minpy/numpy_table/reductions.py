@@ -8,7 +8,8 @@ __all__ = ["ROWS"]
 
 ROWS = [
     *alike("reduce", "all any argmax argmin max mean min prod", scalar=True, method=True),
-    *alike("reduce", "amax amin median nanargmax nanargmin nanmax nanmean nanmedian nanmin nanprod nanstd nanvar ptp",
+    *alike("reduce", "nanargmax nanargmin", scalar=True, gradient="zero"),
+    *alike("reduce", "amax amin median nanmax nanmean nanmedian nanmin nanprod nanstd nanvar ptp",
            scalar=True),
     *alike("reduce", "alltrue sometrue", scalar=True, parameters="a axis out keepdims"),
     Row("product", "reduce", scalar=True, parameters="a axis dtype out keepdims"),

@@ -24,7 +24,7 @@ ROWS = [
     *alike("sized", "bincount flatnonzero intersect1d setdiff1d setxor1d union1d unique unique_all unique_counts "
            "unique_inverse unique_values"),
     *alike("sized", "compress extract", traced=(1,)),  # unless it is known what is taken
-    Row("trim_zeros", "sized", view="always"),
+    Row("trim_zeros", "sized", view="sometimes"),
     *alike("sized", "polymul roots"),  # zeros at the end are left out
     Row("polydiv", "sized", outputs=2),
     Row("linalg.lstsq", "refused", outputs=4,
@@ -56,6 +56,6 @@ ROWS = [
            "get_include info lookfor safe_eval show_config show_runtime source test who", in_files=False,
            reason=_PROGRAMS),
     # Methods beside the functions of these names.
-    *alike("method", "T flatten getitem", view="always"),
-    Row("conj", "method", view="always", method=True),
+    *alike("method", "T flatten getitem", view="sometimes"),
+    Row("conj", "method", view="sometimes", method=True),
 ]  # fmt: skip

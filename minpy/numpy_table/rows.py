@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-__all__ = ["KINDS", "NOT_CAPTURED", "Row", "alike"]
+__all__ = ["KINDS", "Row", "alike"]
 
 # By kind: what a capture does with a call.
 KINDS = {
@@ -26,6 +26,7 @@ KINDS = {
     "each": "of several arrays each is answered by itself, as a view",
     "mesh": "vectors as they index the axes of one array, each a view",
     "real": "a view of what is not complex; of what is, the dtype depends on values",
+    "imag": "elementwise for complex arrays; of others the answer may not be written to",
     "spectrum": "a call for complex arrays; of others the dtype depends on values",
     "bins": "a call, if a number or an array says which bins there are",
     "pieces": "a call, if no functions are among its arguments",
@@ -44,7 +45,6 @@ KINDS = {
     "refused": "not captured, because of what `reason` says",
     "method": "a method of arrays beside the function of that name, if there is one",
 }
-NOT_CAPTURED = frozenset(("sized", "refused"))
 # They make no array of arrays: a file that holds a graph has no operator for them.
 _WITHOUT_OPERATOR = frozenset(("array", "fact", "full", "made", "method", "plain", "range", "seen", "write"))
 
@@ -64,7 +64,8 @@ class Row(NamedTuple):
         The module of `minpy.numpy_table.gradients` that has the gradient of a step which is no operator; 'zero' where
         there is none, as nothing follows what the function answers; '' where the tape takes the gradient of the call.
     view : str
-        'always' where the answer may lie in an array's memory; or the arguments with which it may.
+        'always' where the answer lies in an array's memory, whatever its strides; 'sometimes' where that depends on
+        strides, values or dtypes; or the argument with which it may.
     scalar : bool
         Whether it gives a scalar where the answer has no axes, never an array.
     results : str

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from minpy.numpy_table.rows import Row, alike
 
-__all__ = ["ROWS"]  # fmt: skip
+__all__ = ["ROWS"]
 
 ROWS = [
-    *alike("view", "broadcast_to expand_dims flip moveaxis reshape", view="always", moves=True),
+    *alike("view", "broadcast_to expand_dims flip moveaxis", view="always", moves=True),
+    Row("reshape", "view", view="sometimes", moves=True),
     *alike("view", "fliplr flipud rollaxis", view="always", moves=True, gradient="moving"),
-    *alike("view", "ravel squeeze swapaxes", view="always", moves=True, method=True),
+    *alike("view", "squeeze swapaxes", view="always", moves=True, method=True),
+    Row("ravel", "view", view="sometimes", moves=True, method=True),
     Row("rot90", "view", view="always", moves=True, gradient="moving"),
     Row("transpose", "view", view="always", moves=True),
     Row("diagonal", "view", view="always", moves=True, gradient="moving", method=True),
-    Row("diag", "view", view="always", gradient="moving"),
+    Row("diag", "view", view="sometimes", gradient="moving"),
     Row("linalg.diagonal", "view", view="always", gradient="moving"),
     *alike("view", "linalg.matrix_transpose matrix_transpose", view="always", gradient="moving"),
     *alike(

@@ -146,7 +146,7 @@ def operator(
         visible_outputs=visible_outputs,
         auxiliary=auxiliary,
     )
-    if has_forms:
+    if isinstance(made, WithNumberForms):
         made.find_form = OPERATORS.__getitem__
     if synonyms:
         made.signature = replace(made.signature, synonyms=dict(synonyms))
@@ -157,7 +157,10 @@ def operator(
     if outputs is not None:
         made.outputs = outputs
     made.random = random
-    if is_ufunc or elementwise:
+    is_product = isinstance(function, numpy.ufunc) and function.signature is not None  # matmul
+    if is_product:
+        made.may_alias = False
+    elif is_ufunc or elementwise:
         made.shape_inference = same_shape if arity in (None, 1) else broadcasting
         made.may_alias, made.elementwise = False, True
         made.keeps_dtype = public

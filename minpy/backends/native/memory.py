@@ -1,4 +1,4 @@
-"""Where arrays of schedules lie: one aligned block of memory for each runner, shared by arrays that never meet.
+"""Where arrays of schedules lie: one aligned block of memory for each context, shared by arrays that never meet.
 
 A work is an item of a schedule with the memory that it takes. Works of all parts are numbered in the order in which
 they run, so that what backward reads of forward stays, and what forward alone needs is taken again.
@@ -7,77 +7,17 @@ they run, so that what backward reads of forward stays, and what forward alone n
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import NamedTuple
-
-import numpy
 
 from minpy.backends.native.fusing.nest import Place
 from minpy.backends.native.language import Array, Layout, contiguous
-from minpy.backends.native.running import ALIGNMENT
+from minpy.backends.planning import ALIGNMENT, MemoryPlan
 
-__all__ = ["ALIGNMENT", "Block", "Memory", "Uses", "Whereabouts", "offsets", "owner_of", "whereabouts"]
-
-
-class Block(NamedTuple):
-    """Bytes that are needed from one work to another, both included."""
-
-    size: int
-    first: int
-    last: int
+__all__ = ["Allocation", "Memory", "Uses", "allocation", "owner_of"]
 
 
-def offsets(blocks: Sequence[Block], alignment: int = ALIGNMENT) -> tuple[list[int], int]:
-    """Return where in one piece of memory each block lies, and how many bytes that has.
-
-    Blocks that are needed at the same time do not overlap. The largest are placed first, each at the lowest offset
-    that is free as long as it is needed ("greedy by size", Pisarchyk and Lee, Efficient Memory Management for Deep
-    Neural Net Inference, 2020, section 4).
-
-    Parameters
-    ----------
-    blocks : sequence of Block
-    alignment : int
-        Of every offset, in bytes.
-
-    Returns
-    -------
-    list of int, int
-
-    Examples
-    --------
-    >>> offsets([Block(100, 0, 1), Block(50, 1, 2), Block(100, 2, 3)])
-    ([0, 128, 0], 192)
-    """
-    count = len(blocks)
-    sizes = [-(-max(block.size, 1) // alignment) * alignment for block in blocks]
-    found = [0] * count
-    # What has been placed: first, last, begin, end.
-    placed = numpy.empty((4, count), numpy.int64)
-    whole = 0
-    order = sorted(range(count), key=lambda number: (-sizes[number], blocks[number].first))
-    for position, number in enumerate(order):
-        _, first, last = blocks[number]
-        known = placed[:, :position]
-        meets = (known[0] <= last) & (known[1] >= first)
-        begin = _gap(known[2, meets], known[3, meets], sizes[number])
-        found[number] = begin
-        placed[:, position] = first, last, begin, begin + sizes[number]
-        whole = max(whole, begin + sizes[number])
-    return found, whole
-
-
-def _gap(begins: numpy.ndarray, ends: numpy.ndarray, size: int) -> int:
-    """Return the lowest offset at which `size` bytes touch none of some ranges."""
-    if not begins.size:
-        return 0
-    order = numpy.argsort(begins, kind="stable")
-    begins = begins[order]
-    reached = numpy.concatenate([[0], numpy.maximum.accumulate(ends[order])])
-    fits = numpy.flatnonzero(begins - reached[:-1] >= size)
-    return int(reached[fits[0]] if fits.size else reached[-1])
-
-
-class Whereabouts(NamedTuple):
+class Allocation(NamedTuple):
     """In which array's memory another lies, and its layout there."""
 
     owner: Array
@@ -98,7 +38,7 @@ class Uses(NamedTuple):
     in_place: Sequence[tuple[Array, Array]] = ()
 
 
-class Memory:
+class Memory(MemoryPlan[Array]):
     """A plan of the memory of all parts.
 
     Parameters
@@ -119,24 +59,10 @@ class Memory:
 
     Attributes
     ----------
-    offsets : dict of Array to int
-        Where in the block the owners lie, in bytes.
-    scratch : dict of int to int
-        Where the scratch memory of works lies.
-    spans : dict of Array to (int, int)
-        From which work to which each owner is needed.
-    heirs : dict of Array to Array
-        Owners that lie where another did, which is not needed any more; or those that are wanted there, elsewhere.
     prepared : dict of Array to int
         Where in the block of what outlives the call its owners lie, in bytes.
     prepared_bytes : int
         The size of that block.
-    nbytes : int
-        The size of the block.
-    least_bytes : int
-        The most bytes that are needed at once: no block could be smaller.
-    unshared_bytes : int
-        What it would be without sharing.
     """
 
     def __init__(
@@ -154,80 +80,31 @@ class Memory:
         for owner in prepared:
             self.prepared[owner] = self.prepared_bytes
             self.prepared_bytes += -(-owner.nbytes // ALIGNMENT) * ALIGNMENT
-        self.spans: dict[Array, tuple[int, int]] = {}
-        self.heirs: dict[Array, Array] = {}
-        scratch = {number: work.scratch for number, work in enumerate(works) if work.scratch}
+        spans: dict[Array, tuple[int, int]] = {}
+        in_place: list[tuple[int, Array, Array]] = []
         for number, work in enumerate(works):
             for array in (*work.reads, *work.writes, *work.spare):
                 owner = self.owner(array)
                 if owner not in elsewhere and owner not in self.prepared and not owner.is_constant:
-                    self.spans[owner] = (self.spans.get(owner, (number, number))[0], number)
+                    spans[owner] = (spans.get(owner, (number, number))[0], number)
+            for written, read in work.in_place:
+                is_wanted = wanted is not None and wanted.get(written) is read
+                pair = (written, read) if is_wanted else (self.owner(written), self.owner(read))
+                in_place.append((number, *pair))
         for array in lasting:
             owner = self.owner(array)
-            if owner in self.spans:
-                self.spans[owner] = (self.spans[owner][0], len(works))
-        self.unshared_bytes = sum(owner.nbytes for owner in self.spans) + sum(scratch.values())
-        whole = dict(self.spans)
-        self._taken: set[Array] = set()
-        for number, work in enumerate(works):
-            for written, read in work.in_place:
-                if wanted and wanted.get(written) is read and self.spans.get(written, (-1,))[0] == number:
-                    self.heirs[written] = read
-                    whole.pop(written, None)
-                    continue
-                self._hand_over(number, self.owner(written), self.owner(read), whole)
-        blocks = [Block(owner.nbytes, first, last) for owner, (first, last) in whole.items()]
-        blocks += [Block(size, number, number) for number, size in scratch.items()]
-        found, self.nbytes = offsets(blocks)
-        self.least_bytes = _least_bytes(blocks, len(works) + 1)
-        self.offsets = dict(zip(whole, found, strict=False))
-        self.scratch = dict(zip(scratch, found[len(whole) :], strict=True))
-        for heir, owner in self.heirs.items():
-            if owner in self.offsets:
-                self.offsets[heir] = self.offsets[owner]
-
-    def _hand_over(self, number: int, heir: Array, owner: Array, whole: dict[Array, tuple[int, int]]) -> None:
-        """Let an array lie where another did that is not needed after a work, if that is so, and it begins there."""
-        if (
-            heir in whole
-            and owner in self.spans
-            and self.spans[heir][0] == self.spans[owner][1] == number
-            and heir.nbytes == owner.nbytes
-            and owner not in self._taken
-        ):
-            self._taken.add(owner)
-            first = self.heirs.get(owner, owner)
-            self.heirs[heir] = first
-            whole[first] = (whole[first][0], whole.pop(heir)[1])
-
-    def kept_bytes(self, number: int) -> int:
-        """Return how many bytes are needed both up to some work and later: those that a part keeps for another one.
-
-        Parameters
-        ----------
-        number : int
-            Of the work.
-        """
-        inside = {owner: span for owner, span in self.spans.items() if owner in self.offsets}
-        return sum(owner.nbytes for owner, (first, last) in inside.items() if first <= number < last)
+            if owner in spans:
+                spans[owner] = (spans[owner][0], len(works))
+        scratch = {number: work.scratch for number, work in enumerate(works) if work.scratch}
+        super().__init__(spans, attrgetter("nbytes"), in_place, (), wanted, scratch)
 
     def owner(self, array: Array) -> Array:
         """Return in whose memory an array lies."""
         return owner_of(array, self.places)
 
-    def whereabouts(self, array: Array) -> Whereabouts:
+    def allocation(self, array: Array) -> Allocation:
         """Return in whose memory an array lies, and how."""
-        return whereabouts(array, self.places)
-
-
-def _least_bytes(blocks: Sequence[Block], times: int) -> int:
-    """Return the most bytes that blocks need at once."""
-    change = numpy.zeros(times + 1, numpy.int64)
-    for size, first, last in blocks:
-        whole = -(-max(size, 1) // ALIGNMENT) * ALIGNMENT
-        change[first] += whole
-        change[last + 1] -= whole
-    return int(change.cumsum().max())
+        return allocation(array, self.places)
 
 
 def owner_of(array: Array, places: Mapping[Array, Place]) -> Array:
@@ -238,7 +115,7 @@ def owner_of(array: Array, places: Mapping[Array, Place]) -> Array:
     return root
 
 
-def whereabouts(array: Array, places: Mapping[Array, Place]) -> Whereabouts:
+def allocation(array: Array, places: Mapping[Array, Place]) -> Allocation:
     """Return in whose memory an array lies, and its layout there.
 
     Raises
@@ -251,7 +128,7 @@ def whereabouts(array: Array, places: Mapping[Array, Place]) -> Whereabouts:
         place = places[root]
         layout = _inside(array.shape, layout, root, place.layout)
         root = place.root
-    return Whereabouts(root, layout)
+    return Allocation(root, layout)
 
 
 def _inside(shape: Sequence[int], layout: Layout, root: Array, place: Layout) -> Layout:

@@ -9,15 +9,13 @@ import numpy
 
 from minpy.backends.native.machine import blas, builtins, threads
 from minpy.backends.native.table import DESK, SHARE
+from minpy.backends.planning import ALIGNMENT
 
 if TYPE_CHECKING:
     from minpy.backends.native.machine.llvm import Loaded
     from minpy.backends.native.table import Table
 
-__all__ = ["ALIGNMENT", "RunnerMemory", "aligned"]
-
-# Of the block of memory, and of each array in it, in bytes.
-ALIGNMENT = 64
+__all__ = ["ContextMemory", "aligned"]
 
 
 def aligned(size: int) -> numpy.ndarray:
@@ -32,7 +30,7 @@ def aligned(size: int) -> numpy.ndarray:
     return whole[start : start + size]
 
 
-class RunnerMemory:
+class ContextMemory:
     """A block of memory, and the functions of native code, by their names, that know where it is."""
 
     def __init__(self, block: numpy.ndarray, segments: Mapping[str, Callable[..., Any]]) -> None:
@@ -40,7 +38,7 @@ class RunnerMemory:
         self.segments = segments
 
     @classmethod
-    def made(cls, nbytes: int, table: Table, loaded: Loaded | None, names: Iterable[str]) -> RunnerMemory:
+    def made(cls, nbytes: int, table: Table, loaded: Loaded | None, names: Iterable[str]) -> ContextMemory:
         """Return new memory, and functions that compute in it.
 
         Parameters

@@ -215,7 +215,8 @@ class Emitter:
         expression = self._expression(value)
         if not is_trusted(node) and value.index != ANSWER:
             owners = self.facts[value.node].shares
-            if any(owner in self.plan.placements and self.plan.placements[owner].kind == "arena" for owner in owners):
+            roots = [self.plan.roots[owner] for owner in owners if owner in self.plan.roots]
+            if any(self.plan.placements[root].kind == "arena" for root in roots):
                 return f"{expression}.copy()"
         return expression
 

@@ -1,19 +1,21 @@
-"""Where the values of a program live: which arrays share memory, how long they are needed, and what may be reused.
+"""Where the answers of steps lie: how long each is needed, and in what memory it may be computed.
 
 The facts come from running the program once: for given shapes an operator's result always has the same layout, and is
-a view of the same inputs. The forward part is planned as soon as it has run, the backward part when that has.
+a view of the same inputs. The forward part is planned as soon as it has run, the backward part when that has; where in
+the buffers answers lie is the matter of `minpy.backends.planning`.
 """
 
 from __future__ import annotations
 
 import math
-from bisect import bisect_left, insort
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy
 
+from minpy.backends.planning import MemoryPlan
 from minpy.backends.protocol import ArrayFact
 from minpy.graph.ir import CONSTANT, Node
 from minpy.graph.steps import Steps, is_trusted
@@ -23,24 +25,25 @@ __all__ = ["Block", "Placement", "Plan", "Planner"]
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Where an answer lies in a frame's buffers: the number of a buffer, and the array that is laid into it."""
+    """Where an answer lies in a context's buffers: the number of a buffer, and the array that is laid into it."""
 
     number: int
+    offset: int
     shape: tuple[int, ...]
     dtype: Any
     strides: tuple[int, ...]
 
     def laid(self, buffers: Sequence[numpy.ndarray]) -> numpy.ndarray:
-        """Return the array in the buffers of one frame."""
-        return numpy.ndarray(self.shape, self.dtype, buffers[self.number], strides=self.strides)
+        """Return the array in the buffers of one context."""
+        return numpy.ndarray(self.shape, self.dtype, buffers[self.number], self.offset, self.strides)
 
 
 @dataclass(slots=True)
 class Placement:
     """Where a step puts its answer.
 
-    'fresh' memory, a block of the frame's buffers ('arena'), the memory of an earlier answer that nobody needs any more
-    ('reuse'), or the array that a gradient is asked into ('gradient').
+    'fresh' memory, a block of the context's buffers ('arena'), the memory of an earlier answer that nobody needs any
+    more ('reuse'), or the array that a gradient is asked into ('gradient').
     """
 
     kind: str = "fresh"
@@ -54,8 +57,10 @@ class Plan:
 
     Attributes
     ----------
+    unshared_bytes : int
+        How much the answers take that lie in the buffers, those in the memory of another left out.
     buffers : list of int
-        The sizes of the buffers that a frame has, in bytes.
+        The sizes of the buffers that a context has, in bytes.
     roots, root_end : dict
         The step in whose memory each step's answer lies, and when all that lies there has been read.
     """
@@ -68,7 +73,7 @@ class Plan:
 
     @property
     def arena_bytes(self) -> int:
-        """How much memory the buffers of a frame take."""
+        """How much memory the buffers of a context take."""
         return sum(self.buffers)
 
     @property
@@ -78,45 +83,26 @@ class Plan:
 
 
 class Planner:
-    """Goes through the steps once, and decides about each where its answer is computed.
+    """Decides about each step where its answer is computed: first of the forward part, then of the backward part.
 
-    Attributes
-    ----------
-    needed : dict
-        Owner of memory to the number of the last step that reads any answer in it.
-    seen : set of Node
-        Owners whose memory users' operators have seen, and may keep, or that are needed once more: nothing else is
-        computed there.
-    own : set of Node
-        Owners whose memory others keep beyond the call: callers the heads, users' operators what they have seen. It is
-        never a frame's, which is used again.
-    ending : dict
-        Number of a step to the owners whose buffer is free after it.
-    blocks : dict
-        Owner to its block in the arena.
-    heirs : dict
-        Node that is computed in the memory of another to the owner of that.
+    Owners of memory are the steps that have answers of their own; which of them an answer may share memory with is
+    among the facts.
     """
 
     def __init__(self, steps: Steps) -> None:
         self.steps = steps
         self.plan = Plan()
         self.facts: dict[Node, ArrayFact] = {}
-        self.into_gradient: Mapping[Node, Node] = {}
         self._ends = _last_reads(steps)
-        self.needed: dict[Node, int] = {}
-        self.seen: set[Node] = set()
-        self.own: set[Node] = set()
-        self.free = _Free()
-        self.ending: dict[int, dict[Node, None]] = {}
-        self.blocks: dict[Node, Block] = {}
-        self.heirs: dict[Node, Node] = {}
+        self._memory: MemoryPlan[Node] | None = None
+        # Steps whose answers have memory of their own, and those that may be computed in buffers.
+        self._outside: set[Node] = set()
+        self._inside: set[Node] = set()
 
     def place_forward(self, facts: Mapping[Node, ArrayFact]) -> None:
         """Plan the forward part, from the facts about its steps and the variables."""
         self.facts.update(facts)
-        self._look()
-        self._place(self.steps.forward, 0)
+        self._place(self.steps.forward, 0, {})
 
     def place_backward(self, facts: Mapping[Node, ArrayFact], into_gradient: Mapping[Node, Node]) -> None:
         """Plan the backward part, from the facts about its steps.
@@ -124,99 +110,79 @@ class Planner:
         `into_gradient` are the steps that may write their answer where a variable's gradient is asked for.
         """
         self.facts.update(facts)
-        self.into_gradient = into_gradient
-        self._look()
-        start = len(self.steps.forward)
-        self.ending = {}
-        for owner in self.blocks:
-            if self.needed[owner] >= start - 1:
-                self._end(owner)
-        self._place(self.steps.backward, start)
+        self._place(self.steps.backward, len(self.steps.forward), into_gradient)
 
-    def _look(self) -> None:
-        """Note what the facts tell about the memory of the steps that have some."""
-        steps, facts = self.steps, self.facts
-        self.needed = {}
-        for node in steps.all:
-            if node in facts:
-                for owner in self._owners([node]):
-                    self.needed[owner] = max(self.needed.get(owner, 0), self._ends[node])
-                if node.operator is not None and not is_trusted(node):
-                    self.seen |= self._owners(value.node for value in node.inputs)
-        for node in steps.backward:
-            if not is_trusted(node):
-                self.seen |= self._owners(value.node for value in node.inputs if value.node in facts)
-        self.own |= self.seen | self._owners(head.node for head in steps.heads)
-        lasting = self._owners(steps.lasting)
-        self.seen |= lasting
-        self.own |= lasting
-
-    def _owners(self, nodes: Iterable[Node]) -> set[Node]:
-        """Return the owners of the memory of some answers; those that took it over, and those that had it first."""
-        found = {owner for node in nodes for owner in self.facts[node].shares}
-        return found | {self.heirs[owner] for owner in found if owner in self.heirs}
-
-    def _place(self, steps: Sequence[Node], start: int) -> None:
-        plan = self.plan
+    def _place(self, steps: Sequence[Node], start: int, into_gradient: Mapping[Node, Node]) -> None:
+        facts, plan, size = self.facts, self.plan, partial(_size, self.facts)
+        needed, own = self._needed()
+        in_place: list[tuple[int, Node, Node]] = []
         for number, node in enumerate(steps, start):
-            for owner in self.ending.pop(number - 1, ()):
-                self.free.give(self.blocks[owner].number, plan.buffers[self.blocks[owner].number])
-            plan.placements[node] = self._placement(number, node)
-        for node in plan.placements:
-            placement = plan.placements[node]
-            reused = placement.source if placement.kind == "reuse" else None
-            root = plan.roots[node] = node if reused is None else plan.roots[reused]
+            fact = facts[node]
+            if not _writes_into(node, fact, [facts[value.node] for value in node.inputs]):
+                self._outside.add(node)
+                continue
+            if node in into_gradient and node not in own:
+                plan.placements[node] = Placement("gradient", source=into_gradient[node])
+                continue
+            (self._outside if node in own else self._inside).add(node)
+            in_place += [(number, node, source) for source in self._alike(node, fact)]
+        numbers = {node: number for number, node in enumerate(self.steps.all)}
+        owners = [node for node in (*self._outside, *self._inside) if node in needed]
+        spans = {node: (numbers[node], needed[node]) for node in sorted(owners, key=numbers.__getitem__)}
+        before = self._memory
+        memory = self._memory = MemoryPlan(spans, size, in_place, self._outside, before=before)
+        if memory.nbytes > sum(plan.buffers):
+            plan.buffers.append(memory.nbytes - sum(plan.buffers))
+        for node in steps:
+            placement = plan.placements.setdefault(node, self._placement(node, memory))
+            if placement.kind == "arena":
+                plan.unshared_bytes += size(node)
+        for node in steps:
+            root = plan.roots[node] = memory.heirs.get(node, node)
             plan.root_end[root] = max(plan.root_end.get(root, 0), self._ends[node])
 
-    def _placement(self, number: int, node: Node) -> Placement:
+    def _placement(self, node: Node, memory: MemoryPlan[Node]) -> Placement:
+        if node in memory.heirs:
+            return Placement("reuse", source=memory.heirs[node])
+        offset = memory.offsets.get(node)
+        if offset is None:
+            return Placement()
+        number = 0
+        while offset >= self.plan.buffers[number]:  # no answer lies across two buffers
+            offset -= self.plan.buffers[number]
+            number += 1
         fact = self.facts[node]
-        if not _writes_into(node, fact, [self.facts[value.node] for value in node.inputs]):
-            return Placement()
-        if node in self.into_gradient and node not in self.own:
-            return Placement("gradient", source=self.into_gradient[node])
-        source = self._dying(node, number, fact)
-        if source is not None:
-            self._hand_over(source, node, fact)
-            return Placement("reuse", source=source)
-        if node in self.own:
-            return Placement()
-        return Placement("arena", block=self._block(node, fact))
-
-    def _hand_over(self, source: Node, node: Node, fact: ArrayFact) -> None:
-        """Let `node` compute in the memory of `source`, which is then needed as long as the answer of `node`."""
-        (owner,) = self.facts[source].shares
-        self.ending.get(self.needed[owner], {}).pop(owner, None)
-        self.needed[owner] = self.needed[node]
-        for kept in (self.seen, self.own):
-            if node in kept:
-                kept.add(owner)
-        if owner in self.blocks:
-            self._end(owner)
-        self.heirs[node] = owner
-        self.facts[node] = replace(fact, shares=frozenset([owner]), nbytes=0)
-
-    def _block(self, node: Node, fact: ArrayFact) -> Block:
-        """Return memory of the arena for an answer."""
         assert fact.shape is not None
-        size = math.prod(fact.shape) * fact.dtype.itemsize
-        self.plan.unshared_bytes += size
-        number = self.free.take(size)
-        if number is None:
-            number = len(self.plan.buffers)
-            self.plan.buffers.append(size)
-        block = self.blocks[node] = Block(number, fact.shape, fact.dtype, fact.strides)
-        self._end(node)
-        return block
+        return Placement("arena", block=Block(number, offset, fact.shape, fact.dtype, fact.strides))
 
-    def _end(self, owner: Node) -> None:
-        """Note when the buffer of an owner is free, if it ever is."""
-        if owner not in self.seen:
-            self.ending.setdefault(self.needed[owner], {})[owner] = None
+    def _needed(self) -> tuple[dict[Node, int], set[Node]]:
+        """Return the number of the last step that reads the memory of each owner; and owners that others keep.
 
-    def _dying(self, node: Node, number: int, fact: ArrayFact) -> Node | None:
-        """Return an input in whose memory the answer may be computed: of the same layout, and needed by nobody else."""
+        These are never computed in buffers, which are used again: callers keep heads, users' operators what they have
+        seen. Nothing else is computed where users' operators have looked, or in what is needed once more: these owners
+        are needed for ever.
+        """
+        steps, facts = self.steps, self.facts
+        needed: dict[Node, int] = {}
+        seen: set[Node] = set()
+        for node in steps.all:
+            if node in facts:
+                for owner in facts[node].shares:
+                    needed[owner] = max(needed.get(owner, 0), self._ends[node])
+            if not is_trusted(node):
+                seen |= self._owners(value.node for value in node.inputs if value.node in facts)
+        seen |= self._owners(steps.lasting)
+        needed.update(dict.fromkeys(seen, len(steps.all) + 1))
+        return needed, seen | self._owners(head.node for head in steps.heads)
+
+    def _owners(self, nodes: Iterable[Node]) -> set[Node]:
+        """Return the owners of the memory of some answers."""
+        return {owner for node in nodes for owner in self.facts[node].shares}
+
+    def _alike(self, node: Node, fact: ArrayFact) -> Iterable[Node]:
+        """Return the inputs in whose memory an answer may be computed if nobody needs them any more: of its layout."""
         if not node.operator.elementwise or fact.shape == ():  # NumPy answers with scalars, which nothing is written to
-            return None
+            return
         for value in node.inputs:
             source = value.node
             known = self.facts[source]
@@ -224,25 +190,10 @@ class Planner:
                 source.operator is not None
                 and source.operator is not CONSTANT
                 and (known.shape, known.dtype, known.strides) == (fact.shape, fact.dtype, fact.strides)
-                and len(known.shares) == 1
-                and self._may_be_overwritten(source, number, ("fresh",) if node in self.own else ("fresh", "arena"))
+                and known.shares == {source}
+                and is_trusted(source)
             ):
-                return source
-        return None
-
-    def _may_be_overwritten(self, source: Node, number: int, kinds: Collection[str]) -> bool:
-        """Tell whether nobody reads the memory of `source` after the step of this number, and it is the program's."""
-        (owner,) = self.facts[source].shares
-        placed = self.plan.placements.get(owner)
-        return (
-            self.needed.get(owner) == number
-            and owner not in self.seen
-            and owner.operator is not None
-            and placed is not None
-            and placed.kind in kinds
-            and is_trusted(owner)
-            and (owner is source or self.plan.placements[source].kind == "reuse")
-        )
+                yield source
 
 
 def _last_reads(steps: Steps) -> dict[Node, int]:
@@ -278,6 +229,12 @@ def _writes_into(node: Node, fact: ArrayFact, inputs: Sequence[ArrayFact]) -> bo
     return fact.dtype.kind not in "iub" and any(one.dtype is None or one.dtype.kind in "fc" for one in inputs)
 
 
+def _size(facts: Mapping[Node, ArrayFact], node: Node) -> int:
+    """Return how many bytes an answer has."""
+    fact = facts[node]
+    return math.prod(fact.shape or ()) * int(fact.dtype.itemsize)
+
+
 def _is_dense(fact: ArrayFact) -> bool:
     """Tell whether the array fills its memory, in whatever order of axes."""
     assert fact.shape is not None
@@ -290,28 +247,3 @@ def _is_dense(fact: ArrayFact) -> bool:
                 return False
             expected *= length
     return True
-
-
-class _Free:
-    """Buffers that nobody needs, by size."""
-
-    def __init__(self) -> None:
-        self._sizes: list[int] = []
-        self._blocks: dict[int, list[int]] = {}
-
-    def give(self, number: int, size: int) -> None:
-        """Add a buffer."""
-        if not self._blocks.setdefault(size, []):
-            insort(self._sizes, size)
-        self._blocks[size].append(number)
-
-    def take(self, size: int) -> int | None:
-        """Return the number of the smallest buffer that holds `size` bytes, wasting few: it is no longer free."""
-        position = bisect_left(self._sizes, size)
-        if position == len(self._sizes) or self._sizes[position] > 2 * size + 4096:
-            return None
-        blocks = self._blocks[self._sizes[position]]
-        block = blocks.pop()
-        if not blocks:
-            del self._sizes[position]
-        return block

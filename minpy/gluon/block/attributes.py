@@ -15,8 +15,8 @@ __all__ = ["INTERNAL", "Attributes", "Before"]
 INTERNAL = frozenset(
     """
     _active _backend _backend_opts _cached_graph _cached_op _cached_op_args _callback _changes _children _empty_prefix
-    _flags _forward_hooks _forward_pre_hooks _graphs _in_format _lasting _monitor_all _name _optimizations _out_format
-    _params _prefix _reg_params _scope
+    _flags _forward_hooks _forward_pre_hooks _graphs _in_format _is_captured _lasting _monitor_all _name _optimizations
+    _out_format _params _prefix _reg_params _scope _specialized
     """.split()  # noqa: SIM905
 )
 

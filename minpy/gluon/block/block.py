@@ -14,6 +14,7 @@ from minpy.gluon.block import saving
 from minpy.gluon.block.constructing import refusing_unknown
 from minpy.gluon.block.scope import _BlockScope
 from minpy.gluon.block.summary import print_summary, table_of_blocks
+from minpy.gluon.changes import CHANGES
 from minpy.gluon.hooks import HookHandle
 from minpy.gluon.parameter import Parameter, ParameterDict
 
@@ -171,6 +172,13 @@ class Block:
         found.update(own)
         for child in self._children.values():
             child._collect(found, pattern)
+
+    def _parameters_inside(self) -> dict[str, Parameter]:
+        """Return its parameters and those of all blocks inside, by name."""
+        found = {**self._params._params, **{parameter.name: parameter for parameter in self._reg_params.values()}}
+        for child in self._children.values():
+            found.update(child._parameters_inside())
+        return found
 
     def _collect_params_with_prefix(self, prefix: str = "") -> dict[str, Parameter]:
         """Return all parameters by where they are: 'features.0.weight'."""
@@ -432,12 +440,14 @@ class Block:
 
     def register_forward_hook(self, hook: Callable[..., Any]) -> HookHandle:
         """Call `hook(block, inputs, outputs)` after each `forward`; return what detaches it."""
+        CHANGES.note(self)
         handle = HookHandle()
         handle.attach(self._forward_hooks, hook)
         return handle
 
     def register_forward_pre_hook(self, hook: Callable[..., Any]) -> HookHandle:
         """Call `hook(block, inputs)` before each `forward`; return what detaches it."""
+        CHANGES.note(self)
         handle = HookHandle()
         handle.attach(self._forward_pre_hooks, hook)
         return handle

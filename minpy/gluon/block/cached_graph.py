@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from minpy.core.array import Array
+from minpy.core.array import PLAIN_CLASSES, Array
 from minpy.core.dispatch import meet
 from minpy.core.errors import MXNetError
-from minpy.gluon.block.changes import Changes
+from minpy.gluon.changes import CHANGES
 from minpy.gluon.parameter import Parameter
 from minpy.graph.compiled import Compiled
 from minpy.graph.frame import start
@@ -37,18 +37,6 @@ class CachedGraph:
         By their names.
     captured : sequence of (Symbol, Array)
         Variables that stand for other arrays.
-    changes : Changes, optional
-        The arguments that it changes, of a function that does.
-    places : sequence of int, optional
-        For all that `rebuild` is given, the position of the output that it is, of a function: what that returns at
-        several places is one array at all of them. Left out, they are the outputs.
-
-    Attributes
-    ----------
-    repeats : bool
-        Whether there is such an array.
-    assemble : callable or None
-        As `rebuild`, of the arrays that are computed, each of which is there once.
 
     Raises
     ------
@@ -64,15 +52,12 @@ class CachedGraph:
         rebuild: Callable[[list[Any]], Any] | None,
         parameters: Mapping[str, Parameter],
         captured: Sequence[tuple[Symbol, Any]] = (),
-        changes: Changes | None = None,
-        places: Sequence[int] | None = None,
     ) -> None:
         self.name = name
         self.inputs = inputs
         self.out = out
         self.captured = captured
-        self.changes = changes
-        self.compiled = Compiled(out.values, stores={} if changes is None else changes.stores())
+        self.compiled = Compiled(out.values)
         self.operator = GraphOperator(self.compiled, name)
         known: dict[Any, Any] = {one.values[0].node: array for one, array in captured}
         known.update((one.values[0].node, index) for index, one in enumerate(inputs) if one is not None)
@@ -91,12 +76,10 @@ class CachedGraph:
             self.sources.append(source)
         pairs = zip(self.compiled.variables, self.sources, strict=True)
         self.compiled.parameters = {node for node, source in pairs if isinstance(source, Parameter)}
+        # By context: as of when they were looked up, and each source with its array.
+        self._lasting_arrays: dict[Any, tuple[int, list[tuple[Any, Any]]]] = {}
         self.parameters = [source for source in self.sources if isinstance(source, Parameter)]
         self.rebuild = rebuild
-        self.repeats = places is not None and len(set(places)) < len(places)
-        self.assemble = rebuild
-        if places is not None and self.repeats:
-            self.assemble = lambda found: (rebuild or list)([found[place] for place in places])
         self.returns_numpy = False  # whether its outputs have NumPy's semantics, whatever the arguments have
         self.has_no_program = False  # whether shapes in it depend on values
         self.applied = 0  # how many of the block's steps it has gone through; see `optimizing`
@@ -116,12 +99,20 @@ class CachedGraph:
                     like = leaf if like is None else meet(self.operator, like, leaf)
         if self.returns_numpy and like._keeps_dtype:
             like = like.as_np_ndarray()
-        context = like.context
-        arrays = [
-            leaves[source] if type(source) is int else source.data(context) if isinstance(source, Parameter) else source
+        place = None if type(like) in PLAIN_CLASSES else like.context
+        known = self._lasting_arrays.get(place)
+        if known is None or known[0] != CHANGES.count:
+            known = self._lasting_arrays[place] = CHANGES.count, self._arrays_on(like.context)
+        return [leaves[source] if array is None else array for source, array in known[1]], like
+
+    def _arrays_on(self, context: Any) -> list[tuple[Any, Any]]:
+        """Return each source with its array on a context; None for those that are arguments."""
+        return [
+            (source, None)
+            if type(source) is int
+            else (source, source.data(context) if isinstance(source, Parameter) else source)
             for source in self.sources
         ]
-        return arrays, like
 
     def __call__(self, leaves: Sequence[Any]) -> Any:
         """Return what the block returns for these arguments.
@@ -132,15 +123,8 @@ class CachedGraph:
             If a parameter has no values yet.
         """
         arrays, like = self._arrays(leaves)
-        if self.changes is not None:
-            self.changes.require_own(arrays, [*self.compiled.stored.values()])
-            found = self.operator.call(arrays, like)
-            news = [answer._data for answer in found]
-            self.changes.store(news, [array._data for array in arrays], self.compiled.stored)
-            found = self.changes.returned(found, leaves)
-            return found[0] if self.rebuild is None else self.rebuild(found)
         found = self.operator.call(arrays, like)
-        return found[0] if self.assemble is None else self.assemble(found)
+        return found[0] if self.rebuild is None else self.rebuild(found)
 
     def observe(self, leaves: Sequence[Any], callback: Callable[..., Any], monitor_all: bool, training: bool) -> None:
         """Run it step by step on copies of its states, and call a function on what its operators compute.

@@ -1,4 +1,4 @@
-"""Blocks that define `forward`, MXNet 2's way, and compiled functions: what stand-ins for arrays become in it."""
+"""Blocks that define `forward`, MXNet 2's way: the symbol that stand-ins for arrays become in it."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from typing import Any
 
 import numpy
 
-from minpy.core.errors import ArgumentError, NotTraceableError, describe
+from minpy.core.errors import ArgumentError, describe
 from minpy.gluon.block.cached_graph import CachedGraph
-from minpy.gluon.block.changes import Changes, Returned, of_numpy
 from minpy.gluon.block.stand_ins.trace import Trace
-from minpy.gluon.block.stand_ins.traced import Traced
-from minpy.gluon.block.templates import Unkeyed, filled, key_of, split, template_of
+from minpy.gluon.block.templates import filled, split, template_of
 from minpy.ndarray import NDArray
 from minpy.symbol import Group, Symbol
 
@@ -38,44 +36,23 @@ def graph_of_forward(block: Any, leaves: Sequence[Any], form: Any) -> CachedGrap
     form
         The template in which they stand.
     """
-    is_function = block._is_function
     with Trace.of(block, leaves[0]) as trace:
-        trace.is_of_numpy = is_function and all(id(leaf._data) in of_numpy.ids for leaf in leaves)
         given = [trace.argument(name, leaf) for name, leaf in zip(block._input_variables(leaves), leaves, strict=True)]
         inputs = [one.symbol for one in given]
-        arguments = filled(form, given)
-        out = block._call_as_written(*split(arguments))
-        if is_function and not _is_filled(arguments, form, given):
-            raise NotTraceableError(
-                "it changes a list or dict that it is given, which a graph cannot. Return what is to be in there."
-            )
-        changes = Changes(given, inputs)
+        out = block._call_as_written(*split(filled(form, given)))
         found: list[Any] = []
-        out_form = template_of(trace.unwrapped(changes.marked(out)), found, (Symbol, Returned))
-    if not found and not changes:
+        out_form = template_of(trace.unwrapped(out), found, Symbol)
+    if not found:
         raise ArgumentError(f"{block.name}: forward returned {describe(out)}; expected arrays.")
     block._out_format = out_form
-    heads = changes.heads(found) if is_function else found
-    block._graphs.note_asked(shapes=trace.asked_for_shapes, classes=trace.asked_for_classes)
+    block._graphs.note_asked(shapes=trace.asked_for_shapes)
     graph = CachedGraph(
         block.name,
         inputs,
-        heads[0] if len(heads) == 1 and len(heads[0].values) == 1 else Group(heads),
+        found[0] if len(found) == 1 and len(found[0].values) == 1 else Group(found),
         lambda values: filled(out_form, values),
         block._parameters_by_name(),
         trace.captured,
-        changes if changes else None,
-        [place for _, place in changes.places] if is_function and not changes else None,
     )
-    graph.returns_numpy = trace.in_numpy and not is_function and bool(graph.parameters)
+    graph.returns_numpy = trace.in_numpy and bool(graph.parameters)
     return graph
-
-
-def _is_filled(value: Any, template: Any, given: Sequence[Any]) -> bool:
-    """Tell whether a value is still what `filled` has made of a template and stand-ins."""
-    found: list[Any] = []
-    try:
-        is_same = key_of(template_of(value, found, Traced)) == key_of(template)
-    except Unkeyed:
-        return False
-    return is_same and all(one is other for one, other in zip(found, given, strict=True))

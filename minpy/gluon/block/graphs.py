@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
-
-import numpy
+from typing import Any, NamedTuple
 
 from minpy.core.state import state
-from minpy.core.switches import is_np_array
+from minpy.core.switches import is_np_array, switches
 from minpy.gluon.block.cached_graph import CachedGraph
-from minpy.gluon.block.changes import of_numpy
 from minpy.gluon.block.forward import arrays_and_template
 from minpy.gluon.block.guards import Guards
 from minpy.gluon.block.nesting import _flatten
 from minpy.gluon.block.templates import key_of
 from minpy.gluon.block.tracing import traced
+from minpy.gluon.changes import CHANGES
 from minpy.ndarray import NDArray
 
 __all__ = ["Graphs"]
@@ -23,31 +21,32 @@ __all__ = ["Graphs"]
 _MOST = 32
 
 
+class _Latest(NamedTuple):
+    """The graph of the latest call, of arrays only, and what it holds for as long as nothing is changed anywhere."""
+
+    graph: CachedGraph
+    count: int
+    kinds: tuple[type, ...]
+    modes: tuple[Any, ...]
+
+
 class Graphs(dict[Any, CachedGraph]):
     """The graphs of one block, by what each is for: see `key`. All of them hold for the same surroundings.
-
-    Parameters
-    ----------
-    of_function : bool
-        Whether the block stands for a function that is compiled.
 
     Attributes
     ----------
     guards : Guards or None
         What they hold for; None: there is none.
-    retraced : int
-        How often they were forgotten because something that they refer to had changed.
     asks_for_recording : bool
         Whether what the block computes depends on whether it is recorded.
     """
 
-    def __init__(self, of_function: bool) -> None:
+    def __init__(self) -> None:
         super().__init__()
         self.guards: Guards | None = None
-        self.retraced = 0
         self.asks_for_recording = False
-        self._asks_for_training = self._asks_for_shapes = self._asks_for_classes = False
-        self._of_function = of_function
+        self._asks_for_training = self._asks_for_shapes = False
+        self._latest: _Latest | None = None
 
     def find(self, block: Any, args: Sequence[Any]) -> tuple[CachedGraph, list[Any]]:
         """Return the graph for some arguments, traced if it is not there, and these in a flat list.
@@ -64,9 +63,17 @@ class Graphs(dict[Any, CachedGraph]):
         Unkeyed
             If there is something among them that may change without its being seen.
         """
+        latest = self._latest
+        if (
+            latest is not None
+            and latest.count == CHANGES.count
+            and latest.kinds == tuple(map(type, args))
+            and latest.modes == (switches.array, state.training)
+        ):
+            return latest.graph, [*args]
+        self._latest = None
         if self.guards is not None and not self.guards.hold():
             block._clear_cached_op()
-            self.retraced += 1
         leaves: list[Any]
         nested: Any = None
         for one in args:
@@ -79,7 +86,15 @@ class Graphs(dict[Any, CachedGraph]):
         graph = self.get(self.key(form, leaves))
         if graph is None:
             graph = self._add(block, leaves, _taken_apart(block, args)[1] if nested is None else nested, form)
+        elif nested is None and self._may_be_latest():
+            modes = switches.array, state.training
+            self._latest = _Latest(graph, CHANGES.count, tuple(map(type, args)), modes)
         return graph, leaves
+
+    def _may_be_latest(self) -> bool:
+        """Tell whether a graph holds as long as no change is counted, for arrays of the same classes."""
+        asks = self._asks_for_shapes or self.asks_for_recording
+        return not asks and self.guards is not None and self.guards.are_of_attributes
 
     def _add(self, block: Any, leaves: list[Any], nested: Any, form: Any) -> CachedGraph:
         """Trace the block, and keep its graph; where there are many, the oldest goes."""
@@ -88,8 +103,6 @@ class Graphs(dict[Any, CachedGraph]):
             del self[next(iter(self))]
         graph.is_settled = not block._optimizations.steps
         block._prepare(graph)
-        if graph.changes is not None:
-            graph.changes.guards = guards
         self[self.key(form, leaves)] = graph
         self.guards = guards
         if not block._cached_graph:
@@ -107,10 +120,6 @@ class Graphs(dict[Any, CachedGraph]):
         leaves : sequence of NDArray or None
             The arguments, in a flat list.
         """
-        if self._of_function:
-            form = form, *[leaf._data.dtype for leaf in leaves]
-        if self._asks_for_classes:
-            form = form, *[numpy.ndarray if id(leaf._data) in of_numpy.ids else type(leaf) for leaf in leaves]
         # What signs mean, and operators return, depends on which of them have NumPy's semantics.
         kinds: Any
         if len(leaves) == 1:
@@ -128,23 +137,22 @@ class Graphs(dict[Any, CachedGraph]):
             key += [None if leaf is None else (leaf.shape, leaf.dtype, leaf.context) for leaf in leaves]
         return tuple(key)
 
-    def note_asked(
-        self, training: bool = False, recording: bool = False, shapes: bool = False, classes: bool = False
-    ) -> None:
+    def note_asked(self, training: bool = False, recording: bool = False, shapes: bool = False) -> None:
         """Note what a trace has asked for. Graphs that were not told apart by that are forgotten."""
         before = self._asked()
         self._asks_for_training |= training
         self.asks_for_recording |= recording
         self._asks_for_shapes |= shapes
-        self._asks_for_classes |= classes
         if self._asked() != before:
             self.clear()
+            self._latest = None
 
     def _asked(self) -> tuple[bool, ...]:
-        return self._asks_for_training, self.asks_for_recording, self._asks_for_shapes, self._asks_for_classes
+        return self._asks_for_training, self.asks_for_recording, self._asks_for_shapes
 
     def replace(self, graph: CachedGraph, other: CachedGraph) -> None:
         """Put another graph in the place of one."""
+        self._latest = None
         for key, one in self.items():
             if one is graph:
                 self[key] = other
@@ -153,11 +161,11 @@ class Graphs(dict[Any, CachedGraph]):
     def forget(self) -> None:
         """Forget all graphs: the next call traces anew. What tracing has asked for is known still."""
         self.clear()
-        self.guards = None
+        self.guards = self._latest = None
 
     def copy(self) -> Graphs:
         """Return others with the same graphs."""
-        others = Graphs(self._of_function)
+        others = Graphs()
         others.restore(self)
         return others
 

@@ -171,10 +171,6 @@ class _Contents:
             return bool((array.reshape(-1).view(numpy.uint8) == kept.reshape(-1).view(numpy.uint8)).all())
         return array.tobytes() == kept.tobytes() if array.dtype.kind in "biufcSU" else bool((array == kept).all())
 
-    def restore(self) -> None:
-        if self.array.shape == self._kept.shape and self.array.dtype == self._kept.dtype and self.array.flags.writeable:
-            self.array[...] = self._kept
-
 
 class Guards:
     """What some blocks, and functions that they call, referred to before one of them was traced.
@@ -219,6 +215,11 @@ class Guards:
                     if name in names and not isinstance(value, _OF_BLOCKS):
                         self._names.append((vars(block), name, value))
                     self._follow(value, names, seen)
+
+    @property
+    def are_of_attributes(self) -> bool:
+        """Whether nothing is looked at but attributes, of which changes are counted."""
+        return not (self._names or self._cells or self._parts or self._containers or self._contents or self._arrays)
 
     @property
     def are_full(self) -> bool:
@@ -344,16 +345,6 @@ class Guards:
         found["children"] = tuple(id(child) for child in block._children.values())
         found["dtypes"] = tuple(parameter._dtype for parameter in block._reg_params.values())
         return found
-
-    def arrays(self) -> list[numpy.ndarray]:
-        """Return the arrays that are referred to, raw: of NumPy's, and of ours."""
-        return [*(contents.array for contents in self._contents.values()), *(array._data for array, _ in self._arrays)]
-
-    def restore(self) -> None:
-        """Give NumPy's arrays the contents back that they had: after a trace that has come to nothing."""
-        for contents in self._contents.values():
-            if not contents.hold():
-                contents.restore()
 
     def hold(self) -> bool:
         """Tell whether everything is what it was."""

@@ -24,18 +24,23 @@ from minpy.gluon.block import saving
 from minpy.gluon.block.attributes import INTERNAL, Before
 from minpy.gluon.block.block import Block
 from minpy.gluon.block.cached_graph import CachedGraph
+from minpy.gluon.block.capturing import stand_in_of
 from minpy.gluon.block.forward import graph_of_forward
+from minpy.gluon.block.grafting import Graft
 from minpy.gluon.block.graphs import Graphs
-from minpy.gluon.block.hybrid_forward import first_of, graph_of_hybrid_forward
+from minpy.gluon.block.hybrid_forward import first_of, graph_of_hybrid_forward, written_as_forward
 from minpy.gluon.block.inferring import infer, infer_deferred, initialize_waiting, require_rule
+from minpy.gluon.block.library import enter
 from minpy.gluon.block.modes import AsWritten
 from minpy.gluon.block.optimizing import Optimizations, optimized
+from minpy.gluon.block.specializing import BlockSpecialized
 from minpy.gluon.block.stand_ins.trace import Trace
 from minpy.gluon.block.stand_ins.traced import Traced
 from minpy.gluon.block.steps import Step, taken_options
 from minpy.gluon.block.templates import Keywords, Unkeyed, split, template_of
 from minpy.gluon.changes import CHANGES
 from minpy.gluon.parameter import DeferredInitializationError, ParameterDict
+from minpy.jit.entry import AS_WRITTEN, MISS
 from minpy.ndarray import NDArray
 from minpy.ops.nn.data_axes import wrong_axes
 from minpy.symbol import Symbol
@@ -44,6 +49,9 @@ if TYPE_CHECKING:
     from minpy.backends.explanation import Explanations
 
 __all__ = ["HybridBlock"]
+
+# Whether calls of blocks that define `forward` are captured, or traced with symbols.
+CAPTURES = True
 
 
 class HybridBlock(Block):
@@ -78,8 +86,6 @@ class HybridBlock(Block):
 
     # Whether it defines `forward`, and not `hybrid_forward`: MXNet 2's way, with `mx.np`.
     _is_written_as_forward: ClassVar[bool] = False
-    # Whether it stands for a function that is compiled: messages are of that then.
-    _is_function: ClassVar[bool] = False
     # Plain attributes that what it computes does not depend on, beside those of all blocks.
     _not_compared: ClassVar[frozenset[str]] = frozenset()
     # The names of the axes that the first input must have; none: it may have any.
@@ -105,13 +111,19 @@ class HybridBlock(Block):
         self._optimizations = Optimizations()
         self._callback: Callable[..., Any] | None = None
         self._monitor_all = False
-        self._graphs = Graphs(self._is_function)
+        self._graphs = Graphs()
         self._clear_cached_op()
+
+    def __capture__(self, capture: Any) -> Any:
+        enter()
+        return stand_in_of(capture.shadow, self, self.name)
 
     def _clear_cached_op(self) -> None:
         """Forget what the block was traced to: the next call traces it again."""
         self._graphs.forget()
-        self._cached_graph: tuple[Any, ...] = ()
+        self._specialized: Any = None
+        self._is_captured: bool | None = None
+        self._cached_graph = ()
         self._cached_op: Any = None
         self._cached_op_args: list[Any] = []
         self._lasting: dict[str, Any] = {}
@@ -120,18 +132,19 @@ class HybridBlock(Block):
 
     def __getstate__(self) -> dict[str, Any]:
         forgotten: dict[str, Any] = {
-            "_graphs": Graphs(self._is_function),
+            "_graphs": Graphs(),
             "_cached_graph": (),
             "_cached_op": None,
             "_cached_op_args": [],
             "_lasting": {},
+            "_specialized": None,
         }
         return {**vars(self), **forgotten}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
         if not isinstance(vars(self).get("_graphs"), Graphs):  # as earlier versions wrote it
-            self._graphs = Graphs(self._is_function)
+            self._graphs = Graphs()
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in INTERNAL:
@@ -339,6 +352,21 @@ class HybridBlock(Block):
 
     # -- tracing ---------------------------------------------------------------------------------------------------
 
+    @property
+    def _cached_graph(self) -> tuple[Any, ...]:
+        """The variables for the arguments, and the symbol that the block computes of them; () if there is none."""
+        found: tuple[Any, ...] = vars(self)["_cached_graph"]
+        if not found and self._specialized is not None:
+            arguments = self._specialized.arguments_alike()
+            if arguments is not None:
+                self._graphs.find(self, arguments)
+                found = vars(self)["_cached_graph"]
+        return found
+
+    @_cached_graph.setter
+    def _cached_graph(self, graph: tuple[Any, ...]) -> None:
+        vars(self)["_cached_graph"] = graph
+
     def _get_graph(self, *args: Any) -> tuple[Any, ...]:
         """Return (inputs, out): the variables for the arguments, and the symbol that the block computes of them."""
         if not self._cached_graph:
@@ -379,12 +407,50 @@ class HybridBlock(Block):
         """
         from minpy.backends.explanation import Explanations  # nobody who only runs blocks needs it
 
-        if not self._graphs:
+        if not self._graphs and (self._specialized is None or not self._specialized.specializations):
             raise ArgumentError(
                 f"{self.name}.explain: the block has no graph. Call hybridize(), and the block on arrays, three times "
                 "for one that is compiled."
             )
-        return Explanations(one for graph in self._graphs.values() for one in graph.compiled.explain())
+        graphs: list[Any] = [*self._graphs.values()]
+        if self._specialized is not None:
+            graphs = [*self._specialized.specializations, *graphs]
+        return Explanations(one for graph in graphs for one in graph.compiled.explain())
+
+    def explain_retraces(self) -> str:
+        """Return why the block was captured, each time, and why it runs as it is written, if it does.
+
+        Returns
+        -------
+        str
+            A line for each capture: what was another than at the captures before it.
+
+        Raises
+        ------
+        ArgumentError
+            If there is nothing to explain: a block without `forward`, in it or inside, becomes a graph of symbols.
+
+        Examples
+        --------
+        >>> import minpy as mx
+        >>> class Doubled(mx.gluon.HybridBlock):
+        ...     def forward(self, x):
+        ...         return x * 2
+        >>> net = Doubled(prefix='net_')
+        >>> net.hybridize()
+        >>> _ = net(mx.np.ones((2, 3))), net(mx.np.ones((4, 3)))
+        >>> print(net.explain_retraces())  # doctest: +ELLIPSIS
+        net: 2 specializations, 2 captures, ... ms
+        1  first call                                     x float32 (2, 3)
+        2  argument x: shape was (2, 3), is (4, 3)
+        """
+        specialized = self._specialized
+        if specialized is None:
+            raise ArgumentError(
+                f"{self.name}.explain_retraces: it was not captured. Call hybridize(), and the block on arrays; blocks "
+                "that define hybrid_forward, and hold none that define forward, become graphs of symbols instead."
+            )
+        return str(specialized.history.text(self.name, len(specialized.specializations)))
 
     def _show(self, graph: CachedGraph) -> None:
         """Make a graph the one that is exported."""
@@ -468,27 +534,40 @@ class HybridBlock(Block):
             if self._input_axes and first._data.ndim != len(self._input_axes):
                 raise wrong_axes(f"{type(self).__name__} {self.name!r}: ", first.shape, self._input_axes)
             if self._active and not tracing.as_written:
+                if self._is_captured is not False and self._captures():
+                    return self._call_captured((x, *args), {})
                 return self._call_cached_op(x, *args)
-            context = first.context
-            try:
-                own = {name: parameter.data(context) for name, parameter in self._reg_params.items()}
-            except DeferredInitializationError:
-                self._deferred_infer_shape(x, *args)
-                for parameter in self._params.values():
-                    parameter._finish_deferred_init()
-                own = {name: parameter.data(context) for name, parameter in self._reg_params.items()}
-            if context == current_context():
-                return self.hybrid_forward(nd, x, *args, **own)
-            with context:
-                return self.hybrid_forward(nd, x, *args, **own)
+            return self._computed(first, x, *args)
         own = {name: self._variable(parameter) for name, parameter in self._reg_params.items()}
         with self.name_scope():
             return self.hybrid_forward(symbol, x, *args, **own)
+
+    def _computed(self, first: NDArray, x: Any, *args: Any) -> Any:
+        """Return what `hybrid_forward` computes of arrays, of which `first` is one."""
+        context = first.context
+        try:
+            own = {name: parameter.data(context) for name, parameter in self._reg_params.items()}
+        except DeferredInitializationError:
+            self._deferred_infer_shape(x, *args)
+            for parameter in self._params.values():
+                parameter._finish_deferred_init()
+            own = {name: parameter.data(context) for name, parameter in self._reg_params.items()}
+        if context == current_context():
+            return self.hybrid_forward(nd, x, *args, **own)
+        with context:
+            return self.hybrid_forward(nd, x, *args, **own)
 
     def _call_written(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call a block that defines `forward`, outside of traces."""
         if not self._active or tracing.as_written:
             return self._call_as_written(args, kwargs)
+        if self._captures():
+            for before in [*self._forward_pre_hooks.values()] if self._forward_pre_hooks else ():
+                before(self, args)
+            out = self._call_captured(args, kwargs)
+            for after in [*self._forward_hooks.values()] if self._forward_hooks else ():
+                after(self, args, out)
+            return out
         if kwargs:
             bound = inspect.signature(self.forward).bind(*args, **kwargs)
             bound.apply_defaults()
@@ -502,17 +581,47 @@ class HybridBlock(Block):
             after(self, split(args)[0], out)
         return out
 
+    def _captures(self) -> bool:
+        """Tell whether calls are captured: of blocks that define `forward`, or hold such, if nobody looks inside."""
+        if self._callback is not None or self._optimizations.steps or not CAPTURES:
+            return False
+        if self._is_written_as_forward:
+            return True
+        if self._is_captured is None:
+            self._is_captured = bool(written_as_forward(self))
+        return self._is_captured
+
+    def _call_captured(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call the graph that the block was captured to, or the block as it is written."""
+        specialized = self._specialized
+        if specialized is None:
+            specialized = self._specialized = BlockSpecialized(self, self._called_eagerly)
+        answer = specialized.latest(args, kwargs)
+        return specialized.answer(args, kwargs) if answer is MISS or answer is AS_WRITTEN else answer
+
+    def _called_eagerly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run the block as it is written, with the graphs of those inside."""
+        if not self._is_written_as_forward:
+            return self._computed(first_of(self.name, args), *args)
+        self._initialize_waiting(args)
+        return self.forward(*args, **kwargs)
+
     def _call_as_written(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run `forward`, with parameters whose shapes it says are known by what it is called on."""
-        waiting = [parameter for parameter in self._reg_params.values() if parameter._deferred_init]
-        if waiting:
-            initialize_waiting(self, waiting, args, type(self).infer_shape is not HybridBlock.infer_shape)
+        self._initialize_waiting(args)
         if tracing.trace is not None:
             return self.forward(*args, **kwargs)
         return super().__call__(*args, **kwargs)
 
+    def _initialize_waiting(self, args: tuple[Any, ...]) -> None:
+        waiting = [parameter for parameter in self._reg_params.values() if parameter._deferred_init]
+        if waiting:
+            initialize_waiting(self, waiting, args, type(self).infer_shape is not HybridBlock.infer_shape)
+
     def _call_in_trace(self, trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call the block while one that it is inside of is traced."""
+        if isinstance(trace, Graft):
+            return trace.call(self, args, kwargs)
         if self._is_written_as_forward:
             symbols: list[Any] = []
             template_of((args, kwargs), symbols, Symbol)

@@ -101,7 +101,7 @@ def _of_symbols(block: Any, leaves: Sequence[Any], form: Any, trace: Trace | Non
     group = out_symbols[0] if len(out_symbols) == 1 else Group(out_symbols)
     captured: Sequence[tuple[Symbol, Any]] = ()
     if trace is not None:
-        block._graphs.note_asked(shapes=trace.asked_for_shapes, classes=trace.asked_for_classes)
+        block._graphs.note_asked(shapes=trace.asked_for_shapes)
         captured = trace.captured
     graph = CachedGraph(block.name, inputs, group, rebuild, block._parameters_by_name(), captured)
     graph.returns_numpy = all(type(one) is not Symbol for one in out_symbols)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from minpy.core.errors import NotTraceableError
 from minpy.core.places import warn_at_program
 from minpy.core.state import Scope, questions, state
 from minpy.gluon.block.attributes import INTERNAL, Attributes
@@ -45,7 +44,7 @@ def traced(block: Any, leaves: Sequence[Any], form: Any) -> tuple[CachedGraph, G
     before = questions.training, questions.recording
     questions.training = questions.recording = False
     recording = 1 if state.recording == 1 else 2
-    draws = Draws(_functions_of(blocks.values()), blocks.values(), block._is_function)
+    draws = Draws(_functions_of(blocks.values()), blocks.values())
     try:
         with Scope(recording, int(state.training)), Modes(block.name), draws:  # type: ignore[arg-type]
             graph: CachedGraph = block._trace(leaves, form)
@@ -54,8 +53,6 @@ def traced(block: Any, leaves: Sequence[Any], form: Any) -> tuple[CachedGraph, G
         training, recorded = questions.training, questions.recording
     except BaseException:
         attributes.restore(None)
-        if block._is_function:  # it runs as it is written next, and changes what it changes once
-            guards.restore()
         raise
     finally:
         questions.training = before[0] or questions.training
@@ -73,16 +70,8 @@ def _functions_of(blocks: Iterable[Any]) -> Iterator[Callable[..., Any]]:
 
 
 def _heed(draws: Draws, block: Any) -> None:
-    """Warn that a trace holds numbers that were drawn once; of a function that is compiled it is an error."""
-    if not draws.found:
-        return
-    if block._is_function:
-        draws.undo()
-        raise NotTraceableError(
-            f"it {draws.found}, and a graph would hold what that gave once. Draw with minpy.np.random, or take the "
-            "numbers as an argument."
-        )
-    if draws.is_random:
+    """Warn that a trace holds numbers that were drawn once."""
+    if draws.found:
         warn_at_program(
             f"{block.name} is hybridized, and its forward {draws.found}: every call uses the numbers that were "
             "drawn when it was traced. Draw with mx.np.random (F.random in hybrid_forward), give the numbers as an "

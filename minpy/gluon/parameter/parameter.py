@@ -138,6 +138,16 @@ class Parameter:
     def __repr__(self) -> str:
         return f"{type(self).__name__} {self.name} (shape={self.shape}, dtype={self.dtype})"
 
+    def __capture__(self, capture: Any) -> Any:
+        if capture.surroundings is None:
+            raise capture.shadow.refuse(f"{self.name} is a parameter, and no block of its is there")
+        return capture.surroundings.stand_in(self, self.name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+        if name == "_data":  # graphs know the arrays
+            CHANGES.note(self)
+
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_trainer": None, "_var": None}
 

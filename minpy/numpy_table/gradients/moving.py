@@ -181,7 +181,7 @@ def _ediff1d(answer: Any, g: Any, ary: Any, to_end: Any = None, to_begin: Any = 
     before = 0 if to_begin is None else math.prod(np.shape(to_begin))
     after = np.shape(g)[0] - (0 if to_end is None else math.prod(np.shape(to_end)))
     steps = g[before:after]
-    parts = [np.reshape(np.pad(steps, (1, 0)) - np.pad(steps, (0, 1)), np.shape(ary))]
+    parts: list[Any] = [np.reshape(np.pad(steps, (1, 0)) - np.pad(steps, (0, 1)), np.shape(ary))]
     for edge, part in ((to_end, g[after:]), (to_begin, g[:before])):
         if isinstance(edge, (list, tuple)):
             return None

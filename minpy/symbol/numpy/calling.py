@@ -16,11 +16,14 @@ __all__ = ["remaining"]
 def _count(function: Any, arguments: Any, keywords: Mapping[str, Any]) -> int:
     """Return how many arrays a call gives."""
     row = row_of(function)
-    if row is None or isinstance(row.outputs, int):
-        return 1 if row is None else row.outputs
+    if row is None:
+        return 1
+    outputs = row.outputs
+    if isinstance(outputs, int):
+        return outputs
     if row.parameters:  # a built-in function, whose signature NumPy 1 does not tell
-        return row.outputs({**dict(zip(row.parameters.split(), arguments, strict=False)), **keywords})
-    return row.outputs(inspect.signature(function).bind(*arguments, **keywords).arguments)
+        return outputs({**dict(zip(row.parameters.split(), arguments, strict=False)), **keywords})
+    return outputs(inspect.signature(function).bind(*arguments, **keywords).arguments)
 
 
 def _function(name: str, function: Any) -> Callable[..., Any]:

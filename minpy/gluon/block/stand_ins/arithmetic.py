@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy
 
 from minpy.core.array import Array
-from minpy.gluon.block.stand_ins.numbers import METHODS
+from minpy.gluon.block.stand_ins.numbers import METHODS, differs_for_complex, need_numpy
 from minpy.ops.registry import OPERATORS
 
 __all__ = ["Arithmetic"]
@@ -23,14 +22,12 @@ class Arithmetic:
     if TYPE_CHECKING:
         _trace: Any
         _in_numpy: bool
-        _is_scalar: bool
 
         symbol: Any
         dtype: Any
 
         def _replaced(self, answer: Any) -> Any: ...
         def _of_numpy(self, name: str, arguments: Any, keywords: Any) -> Any: ...
-        def _need_numpy(self, name: str, arguments: Any, keywords: Any) -> bool: ...
 
 
 _BROADCAST = {
@@ -49,23 +46,9 @@ _BROADCAST = {
 }
 
 
-def _of_ufunc(compute: Callable[..., Any]) -> Callable[..., Any]:
-    """Note of what an operator answers that it is a scalar where it has no axes, as all that ufuncs give."""
-
-    @functools.wraps(compute)
-    def noted(*operands: Any) -> Any:
-        answer = compute(*operands)
-        if isinstance(answer, Arithmetic):
-            answer._is_scalar = True  # type: ignore[misc]
-        return answer
-
-    return noted
-
-
 def _binary(name: str, reflected: bool = False) -> Callable[[Arithmetic, Any], Any]:
     method = f"__{'r' if reflected else ''}{name}__"
 
-    @_of_ufunc
     def compute(self: Arithmetic, other: Any) -> Any:
         if other is None or isinstance(other, str):
             return NotImplemented
@@ -87,13 +70,17 @@ def _binary(name: str, reflected: bool = False) -> Callable[[Arithmetic, Any], A
                 lambda left, right: getattr(left.as_np_ndarray(), plain)(right.as_np_ndarray()), pair, {}, True
             )
         pair = (other, self) if reflected else (self, other)
-        if self._in_numpy and name in METHODS and self._need_numpy(METHODS[name], pair, {}):
+        if self._in_numpy and name in METHODS and _needs_numpy(METHODS[name], pair):
             return trace.call_of_numpy(METHODS[name], pair, {})
         if isinstance(other, (numpy.generic, numpy.ndarray)):
             other = other.item()
         return trace.call(lambda one: getattr(one, method)(other), (self,), {}, self._in_numpy)
 
     return compute
+
+
+def _needs_numpy(name: str, pair: Any) -> bool:
+    return differs_for_complex(name, pair, {}) or need_numpy(name, pair, {})
 
 
 def _in_place(name: str) -> Callable[[Arithmetic, Any], Arithmetic]:
@@ -106,7 +93,7 @@ def _in_place(name: str) -> Callable[[Arithmetic, Any], Arithmetic]:
 
 
 def _unary(name: str) -> Callable[[Arithmetic], Any]:
-    return _of_ufunc(lambda self: self._trace.call(lambda one: getattr(one, name)(), (self,), {}, self._in_numpy))
+    return lambda self: self._trace.call(lambda one: getattr(one, name)(), (self,), {}, self._in_numpy)
 
 
 def _by_ufunc(name: str, reflected: bool = False) -> Callable[[Arithmetic, Any], Any]:
@@ -135,10 +122,7 @@ def _negated(self: Arithmetic) -> Any:
     return self._trace.call(lambda one: -one, (self,), {}, False)
 
 
-@_of_ufunc
 def _unchanged(self: Arithmetic) -> Any:
-    if self._trace.of_function and self._in_numpy and self.dtype == bool:
-        raise TypeError("bad operand type for unary +: booleans have none")
     return self._trace.wrapped(self.symbol, self._in_numpy)  # a new array, which can be changed by itself
 
 

@@ -33,13 +33,13 @@ class Facts:
     def __init__(self, name: str, parameters: Mapping[str, Any]) -> None:
         self._name = name
         self._parameters = parameters
-        self._shapes: dict[Value, Any] = {}
-        self._dtypes: dict[Value, Any] = {}
+        self.shapes: dict[Value, Any] = {}
+        self.dtypes: dict[Value, Any] = {}
 
     def know(self, variable: Symbol, array: Any) -> None:
         """Note the shape and dtype of what a variable stands for."""
         raw = raw_of(array)
-        self._shapes[variable.values[0]], self._dtypes[variable.values[0]] = raw.shape, raw.dtype
+        self.shapes[variable.values[0]], self.dtypes[variable.values[0]] = raw.shape, raw.dtype
 
     def of(self, one: Symbol) -> tuple[tuple[int, ...], numpy.dtype]:
         """Return the shape and dtype of a value.
@@ -50,9 +50,9 @@ class Facts:
             If they cannot be inferred.
         """
         (value,) = one.values
-        if value not in self._shapes or value not in self._dtypes:
-            self._infer(one)
-        shape, dtype = self._shapes.get(value), self._dtypes.get(value)
+        if value not in self.shapes or value not in self.dtypes:
+            self.infer(one)
+        shape, dtype = self.shapes.get(value), self.dtypes.get(value)
         if shape is None or dtype is None:
             raise NotTraceableError(
                 f"{self._name}: at {place_in_program()} the shape of {one.name} is asked for, and it does not follow "
@@ -67,21 +67,22 @@ class Facts:
         It learns how many arrays that returns.
         """
         for value in node.inputs:
-            if value not in self._shapes or value not in self._dtypes:
-                self._infer(Symbol([value]))
-        given = [(self._shapes.get(value), self._dtypes.get(value)) for value in node.inputs]
+            if value not in self.shapes or value not in self.dtypes:
+                self.infer(Symbol([value]))
+        given = [(self.shapes.get(value), self.dtypes.get(value)) for value in node.inputs]
         if all(shape is not None and dtype is not None for shape, dtype in given):
             shapes_returned(node, given)
 
-    def _infer(self, one: Symbol) -> None:
+    def infer(self, one: Symbol) -> None:
+        """Find the shapes and dtypes that a symbol, and all that it is made of, has, as far as they are known."""
         for node in one.order:
             parameter = self._parameters.get(node.name) if node.operator is None else None
-            if parameter is not None and Value(node) not in self._shapes:
-                self._dtypes[Value(node)] = numpy.dtype(parameter.dtype)
+            if parameter is not None and Value(node) not in self.shapes:
+                self.dtypes[Value(node)] = numpy.dtype(parameter.dtype)
                 if is_complete(parameter._shape):
-                    self._shapes[Value(node)] = parameter._shape
+                    self.shapes[Value(node)] = parameter._shape
         origin = "of the array that is given"
-        dtypes = infer_dtypes(one.order, [(self._dtypes, origin)]).known
-        shapes = infer_shapes(one.order, [(self._shapes, origin)], dtypes).known
-        self._dtypes.update(dtypes)
-        self._shapes.update((value, shape) for value, shape in shapes.items() if is_known(shape))
+        dtypes = infer_dtypes(one.order, [(self.dtypes, origin)]).known
+        shapes = infer_shapes(one.order, [(self.shapes, origin)], dtypes).known
+        self.dtypes.update(dtypes)
+        self.shapes.update((value, shape) for value, shape in shapes.items() if is_known(shape))

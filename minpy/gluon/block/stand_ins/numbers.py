@@ -16,7 +16,7 @@ from minpy.core.errors import NotTraceableError
 from minpy.numpy_table.table import function_named, named
 from minpy.symbol.numpy.methods import COMPARISONS, SIGNS
 
-__all__ = ["METHODS", "differs", "differs_for_complex", "need_numpy"]
+__all__ = ["METHODS", "differs_for_complex", "need_numpy"]
 
 # The functions that operators of Python are.
 METHODS = SIGNS | COMPARISONS
@@ -69,19 +69,6 @@ def need_numpy(name: str, operands: Sequence[Any], keywords: Mapping[str, Any]) 
         return bool(names) and numpy.result_type(*dtypes, *numbers) != numpy.result_type(*dtypes)
     except OverflowError:  # the dtype does not hold the number: the error is NumPy's
         return True
-
-
-def differs(name: str, operands: Sequence[Any], keywords: Mapping[str, Any]) -> bool:
-    """Tell whether MXNet's operator gives another dtype than NumPy's function for arrays of integers or bools.
-
-    Examples
-    --------
-    >>> [differs('cumsum', [numpy.ones(3, dtype)], {}) for dtype in ('float32', 'int32')]
-    [False, True]
-    """
-    row = named(name)
-    kinds = set(row.differs) & set("biu") if row is not None and row.differs != "any" else set()
-    return bool(kinds) and not kinds.isdisjoint(_kinds(operands, keywords))
 
 
 def differs_for_complex(name: str, operands: Sequence[Any], keywords: Mapping[str, Any]) -> bool:

@@ -11,7 +11,7 @@ import numpy
 
 from minpy.numpy_table.table import function_named, named
 
-__all__ = ["ROUNDING", "gives_scalars", "in_its_class", "may_give_view", "with_out_named"]
+__all__ = ["ROUNDING", "in_its_class", "may_give_view", "with_out_named"]
 
 ROUNDING = frozenset(["around", "round", "round_"])  # they give whole numbers as they are
 _VIEWS_OF_MXNET = frozenset(["getitem", "reshape"])
@@ -37,7 +37,7 @@ def may_give_view(name: str, arguments: Sequence[Any], keywords: Mapping[str, An
     view = "" if row is None else row.view
     if not view or not (in_numpy or name in _VIEWS_OF_MXNET):
         return False
-    return view == "always" or view in keywords or len(arguments) >= 2 + (name == "astype")
+    return view in ("always", "sometimes") or view in keywords or len(arguments) >= 2 + (name == "astype")
 
 
 def in_its_class(name: str, answer: Any) -> Any:
@@ -86,13 +86,3 @@ def _place_of_out(name: str) -> int | None:
         return None
     places = {each: place for place, (each, what) in enumerate(parameters.items()) if what.kind != what.KEYWORD_ONLY}
     return places.get("out")
-
-
-def gives_scalars(name: str) -> bool:
-    """Tell whether a function of NumPy's, or a method, gives a scalar where its answer has no axes: never an array.
-
-    >>> gives_scalars("exp"), gives_scalars("sum"), gives_scalars("copy")
-    (True, True, False)
-    """
-    row = named(name)
-    return row is not None and (row.scalar or isinstance(function_named(name), numpy.ufunc))

@@ -22,7 +22,6 @@ from minpy.core.nodes import Leaf
 from minpy.core.places import place_in_program
 from minpy.core.state import TRACES, leaving, tracing
 from minpy.core.switches import is_np_array
-from minpy.gluon.block.changes import of_numpy
 from minpy.gluon.block.stand_ins.changing import ARGUMENT
 from minpy.gluon.block.stand_ins.facts import Facts
 from minpy.gluon.block.stand_ins.traced import Traced
@@ -47,8 +46,6 @@ class Trace:
         An argument, whose class and device arrays get that are made.
     parameters : mapping of str to Parameter
         Those of the block and of all inside, by name.
-    of_function : bool
-        Whether the block stands for a function that is compiled.
 
     Attributes
     ----------
@@ -58,24 +55,16 @@ class Trace:
         The variables that stand for arrays that the forward refers to.
     asked_for_shapes : bool
         Whether the forward has asked for a shape or dtype, so that its graph is for these only.
-    asked_for_classes : bool
-        Whether a function does what is another thing for NumPy's arrays than for ours, so that its graph is for some.
-    is_of_numpy : bool
-        Whether all arguments of a function are NumPy's arrays.
     """
 
-    def __init__(
-        self, name: str, in_numpy: bool, like: Any, parameters: Mapping[str, Any], of_function: bool = False
-    ) -> None:
+    def __init__(self, name: str, in_numpy: bool, like: Any, parameters: Mapping[str, Any]) -> None:
         self.name = name
-        self.of_function = of_function
         self.in_numpy = in_numpy
         self.context = like.context
         self.like = like
         self._start = now()
         self.captured: list[tuple[Symbol, Any]] = []
-        self.asked_for_shapes = self.asked_for_classes = False
-        self.is_of_numpy = False
+        self.asked_for_shapes = False
         self._variables: dict[int, Symbol] = {}
         self._kept: list[Any] = []
         self._facts = Facts(name, parameters)
@@ -84,7 +73,7 @@ class Trace:
     def of(cls, block: Any, like: Any) -> Trace:
         """Return a trace of a block, whose arguments are such as `like`."""
         in_numpy = is_np_array() or not like._keeps_dtype
-        return cls(block.name, in_numpy, like, block._parameters_by_name(), block._is_function)
+        return cls(block.name, in_numpy, like, block._parameters_by_name())
 
     def __enter__(self) -> Trace:
         traces, values = TRACES, vars(tracing)
@@ -103,10 +92,7 @@ class Trace:
 
     def argument(self, name: str, array: Any) -> Traced:
         """Return what stands for an argument."""
-        found = Traced(self, self._variable(name, array), self.in_numpy, ARGUMENT)
-        if self.of_function:
-            found._given_as = numpy.ndarray if id(array._data) in of_numpy.ids else type(array)
-        return found
+        return Traced(self, self._variable(name, array), self.in_numpy, ARGUMENT)
 
     def capture(self, array: Any) -> Traced:
         """Return what stands for an array that the forward refers to."""
@@ -117,9 +103,7 @@ class Trace:
                 raise self.refusal(
                     "computes with an array of other arrays that need gradients and are no arguments of it: its "
                     "gradient would be lost.",
-                    "Give them as arguments."
-                    if self.of_function
-                    else "Make them Parameters and read them with data(), or give them as arguments.",
+                    "Make them Parameters and read them with data(), or give them as arguments.",
                     None,
                 )
             self._kept.append(array)  # so that nothing else gets its id
@@ -159,8 +143,8 @@ class Trace:
         return self._facts.of(one)
 
     def dtype(self, one: Symbol) -> numpy.dtype:
-        """Return the dtype of a value. (Functions have a graph for each combination of dtypes in any case.)"""
-        self.asked_for_shapes |= not self.of_function
+        """Return the dtype of a value."""
+        self.asked_for_shapes = True
         return self._facts.of(one)[1]
 
     # -- random numbers ----------------------------------------------------------------------------------------------
@@ -193,8 +177,6 @@ class Trace:
             What else can be done, for a block.
         """
         where = place_in_program()
-        if self.of_function:
-            return NotTraceableError(f"at {where} it {does} {remedy.removesuffix('.')}.")
         rest = "" if way_out is None else f"; or {way_out}."
         return NotTraceableError(f"{self.name} is hybridized, and at {where} its forward {does} {remedy}{rest}")
 
@@ -206,7 +188,7 @@ class Trace:
             return value.symbol
         if isinstance(value, Array):
             return self.capture(value).symbol
-        if isinstance(value, numpy.ndarray) and (value.ndim or self.of_function):
+        if isinstance(value, numpy.ndarray) and value.ndim:
             return self.capture(value).symbol
         if isinstance(value, tuple) and hasattr(value, "_fields"):
             return type(value)(*map(self.unwrapped, value))

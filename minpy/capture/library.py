@@ -1,0 +1,66 @@
+"""Functions of ours that captured functions may call, and what stands for each: entered by the rooms above."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from minpy.core.operator import Operator
+
+if TYPE_CHECKING:
+    from minpy.capture.shadow import ShadowFunctions
+
+__all__ = ["CLASSES", "CONSTANT_CLASSES", "MEMBERS", "MODULES", "member_of_array", "register", "stand_in"]
+
+# Modules of ours whose members may be read: what a member is decides.
+MODULES: set[str] = set()
+# Classes whose instances never change.
+CONSTANT_CLASSES: set[type] = set()
+# What gives members of arrays of ours that NumPy's do not have: `member(proxy, name)`; None: there is no such.
+MEMBERS: list[Callable[[Any, str], Any]] = []
+# By class of values: what stands for one, as in `register`.
+CLASSES: dict[type, Callable[[ShadowFunctions, Any, str], Any]] = {}
+_known: dict[Any, Callable[[ShadowFunctions, Any, str], Any]] = {}
+
+
+def register(values: Any, handler: Callable[[ShadowFunctions, Any, str], Any]) -> None:
+    """Let `handler(shadow, value, name)` say what stands for some values: functions of ours, mostly."""
+    _known.update(dict.fromkeys(values, handler))
+
+
+def stand_in(shadow: ShadowFunctions, value: Any, name: str) -> Any:
+    """Return what stands for a function of ours in a captured function; None if it is not known.
+
+    Parameters
+    ----------
+    shadow : ShadowFunctions
+    value : callable
+    name : str
+        What the user's code calls it.
+    """
+    handler = _known.get(value)
+    return None if handler is None else handler(shadow, value, name)
+
+
+def member_of_array(proxy: Any, name: str) -> Any:
+    """Return a member of an array of ours, bound to its proxy; None if it is not known."""
+    for member in MEMBERS:
+        found = member(proxy, name)
+        if found is not None:
+            return found
+    return None
+
+
+def with_states(recorder: Any, operator: Any) -> Callable[..., Any] | None:
+    """Return what calls an operator on proxies that draws, has states, acts as in training, or is of another kind.
+
+    None: it is none of these, or nothing does.
+    """
+    if recorder.capture is None:
+        return None
+    is_plain = not operator.builtin or not (operator.random or operator.auxiliary or operator.uses_training)
+    if isinstance(operator, Operator) and is_plain:
+        return None
+    found = stand_in(recorder.capture.shadow, Operator, operator.__name__)
+    return None if found is None else functools.partial(found, operator)

@@ -1,0 +1,286 @@
+"""Blocks in captured functions, and captured themselves: what stands for a block, and what a call of it becomes.
+
+A block that defines `forward` is captured through, as a function is. Of all others `hybrid_forward` runs on symbols:
+see `grafting`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NoReturn
+
+from minpy.capture.foreign import DictProxy, ForeignProxy, ObjectProxy
+from minpy.capture.nd_proxy import NDArrayProxy
+from minpy.capture.proxy import ArrayProxy
+from minpy.capture.reads import attribute, item, keys
+from minpy.capture.shadow import ShadowFunctions
+from minpy.context import current_context
+from minpy.core.array import FRONT_ENDS
+from minpy.core.state import state
+from minpy.core.switches import SwitchScope, is_np_array
+from minpy.gluon.block.attributes import INTERNAL
+from minpy.gluon.block.grafting import Graft
+from minpy.gluon.block.guards import Guards
+from minpy.gluon.block.parameter_arrays import ParameterArrays
+from minpy.gluon.parameter import Parameter
+from minpy.graph.ir import Value
+
+__all__ = ["BlockCapture", "BlockProxy", "ParameterProxy", "is_recording", "is_training", "stand_in_of"]
+
+
+def is_training(_: Any, __: Any) -> bool:
+    """Tell whether operators act as in training: what a captured function may have asked."""
+    return bool(state.training)
+
+
+def is_recording(_: Any, __: Any) -> bool:
+    """Tell whether operators are recorded."""
+    return state.recording == 1
+
+
+def _context(_: Any, __: Any) -> Any:
+    return current_context()
+
+
+def _hold(guards: Guards, _: Any) -> bool:
+    return guards.hold()
+
+
+class BlockCapture:
+    """What the blocks in one capture share.
+
+    Parameters
+    ----------
+    shadow : ShadowFunctions
+        Of the captured call.
+
+    Attributes
+    ----------
+    in_numpy : bool
+        Whether arrays have NumPy's semantics.
+    context : Context
+        Where the arguments are, and the parameters that are read.
+    arrays : ParameterArrays
+    name : str
+        What messages call what is captured.
+    """
+
+    def __init__(self, shadow: ShadowFunctions) -> None:
+        self.shadow = shadow
+        self.name = shadow.recorder.title
+        like = shadow.capture.like
+        self.in_numpy = is_np_array() or like is None or not like._keeps_dtype
+        self.context = None if like is None else like.context
+        self.training, self.recording = bool(state.training), state.recording == 1
+        self.scopes = 0  # how many scopes of autograd's are entered
+        self._outer = shadow.capture.outermost
+        self.arrays = ParameterArrays()
+        self._guarded: set[int] = set()
+        self._proxies: dict[int, Any] = {}  # of each block and parameter there is one
+
+    @classmethod
+    def of(cls, shadow: ShadowFunctions) -> BlockCapture:
+        """Return what the blocks in a capture share."""
+        if shadow.capture.surroundings is None:
+            shadow.capture.surroundings = cls(shadow)
+        found: BlockCapture = shadow.capture.surroundings
+        return found
+
+    def stand_in(self, owner: Any, path: str) -> Any:
+        """Return what stands for a block or a parameter."""
+        proxy = self._proxies.get(id(owner))
+        if proxy is None:
+            kind = ParameterProxy if isinstance(owner, Parameter) else BlockProxy
+            proxy = self._proxies[id(owner)] = kind(self.shadow, owner, path)
+        return proxy
+
+    def refuse(self, reason: str) -> NoReturn:
+        """End the capture."""
+        raise self.shadow.recorder.refuse(reason)
+
+    def note_modes(self, training: bool, recording: bool) -> None:
+        """Note that something depends on whether operators act as in training, or are recorded."""
+        if training:
+            self.shadow.note(is_training, state, None, self.training, "is_training()")
+        if recording:
+            self.shadow.note(is_recording, state, None, self.recording, "is_recording()")
+
+    # -- calls -------------------------------------------------------------------------------------------------------
+
+    def call(self, block: Any, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
+        """Return what a block gives for proxies.
+
+        Parameters
+        ----------
+        block : HybridBlock
+        arguments, keywords
+
+        Raises
+        ------
+        CaptureRefused
+        """
+        try:
+            return self._called(block, arguments, keywords)
+        except BaseException:
+            if self._outer is not None and self._outer._specialized is not None:
+                self._outer._specialized.note_refusal_in(block)
+            raise
+
+    def _called(self, block: Any, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
+        function = None
+        if self.shadow.capture.outermost is block:  # it has been called already, with its hooks
+            self.shadow.capture.outermost = None
+        else:
+            self.require_no_effects(block)
+            function = type(block).__call__
+        self.arrays.add_block(block, function is not None)
+        if not block._is_written_as_forward:
+            self._guard(block)
+            graft = Graft(self, block)
+            return graft.compute(graft.entering(block), arguments, keywords)
+        proxy = stand_in_of(self.shadow, block, block.name)
+
+        def called() -> Any:
+            return proxy.forward(*arguments, **keywords)
+
+        return _in_switches(function, called)
+
+    def require_no_effects(self, block: Any) -> None:
+        """Refuse a block inside whose calls do more than to compute."""
+        if block._forward_hooks or block._forward_pre_hooks:
+            self.refuse(f"{block.name} has hooks, which are called each time")
+        if getattr(block, "_memory", ()):
+            self.refuse(f"{block.name} remembers what it has computed")
+        function = type(block).__call__
+        while "_switches" in vars(function):
+            function = vars(function)["__wrapped__"]
+        if not function.__module__.startswith("minpy."):
+            self.refuse(f"{type(block).__name__} defines __call__")
+
+    def _guard(self, block: Any) -> None:
+        """Compare, at each call, the attributes of a block, and of those inside, that computes with symbols."""
+        found = [one for one in _blocks_of(block) if id(one) not in self._guarded]
+        self._guarded.update(map(id, found))
+        if found:
+            guards = Guards(found, INTERNAL)
+            path = f"{block.name}: an attribute, or what its functions refer to"
+            self.shadow.note(_hold, guards, None, True, path)
+
+    # -- parameters --------------------------------------------------------------------------------------------------
+
+    def parameter(self, parameter: Any, context: Any) -> Any:
+        """Return what stands for the array of a parameter."""
+        context = context if context is not None else self._own_context(parameter)
+        node, array = self.arrays.variable(parameter, context)
+        recorder = self.shadow.recorder
+        front = FRONT_ENDS["numpy"] if is_np_array() or not array._keeps_dtype or self.in_numpy else None
+        proxy = ArrayProxy.given(recorder, Value(node), array.shape, array._data.dtype, front)
+        return proxy if front is not None else NDArrayProxy(proxy)
+
+    def _own_context(self, parameter: Any) -> Any:
+        return None if parameter._data is None or len(parameter._data) == 1 else self.noted_context()
+
+    def noted_context(self) -> Any:
+        """Return the current context, which is noted."""
+        self.shadow.note(_context, state, None, current_context(), "current_context()")
+        return current_context()
+
+    # -- other functions ---------------------------------------------------------------------------------------------
+
+    def computed(self, function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:
+        """Return what a function of symbols gives for proxies."""
+        return Graft(self).compute(function, arguments, keywords)
+
+    def drawn(self, name: str, *arguments: Any, **keywords: Any) -> Any:
+        """Return what a function of `mx.np.random` draws: at every call of the graph anew."""
+        graft = Graft(self)
+        return graft.compute(lambda *given, **named: graft.draw(name, given, named), arguments, keywords)
+
+
+def _in_switches(function: Any, called: Callable[[], Any]) -> Any:
+    """Return what a call gives in the scopes that a method was given by `use_np`."""
+    if function is None or "_switches" not in vars(function):
+        return called()
+    with SwitchScope(**vars(function)["_switches"]):
+        return _in_switches(vars(function)["__wrapped__"], called)
+
+
+def _blocks_of(block: Any) -> list[Any]:
+    found: dict[int, Any] = {}
+    block.apply(lambda one: found.setdefault(id(one), one))
+    return list(found.values())
+
+
+def stand_in_of(shadow: ShadowFunctions, owner: Any, path: str) -> Any:
+    """Return what stands for a block or a parameter in a capture."""
+    return BlockCapture.of(shadow).stand_in(owner, path)
+
+
+class BlockProxy(ObjectProxy):
+    """A block in a captured function: it can be called, and its attributes may be read."""
+
+    __slots__ = ()
+
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+        return BlockCapture.of(self.__shadow__).call(self.__owner__, arguments, keywords)
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "_children":
+            return super().__getattr__(name)
+        shadow = self.__shadow__
+        return shadow.watched(DictProxy(shadow, zip(_names(self), _inside(self), strict=True)))
+
+    def __len__(self) -> int:
+        return len(_names(self)) if _is_container(self) else super().__len__()  # type: ignore[misc]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(_inside(self)) if _is_container(self) else super().__iter__()  # type: ignore[misc]
+
+    def __getitem__(self, position: Any) -> Any:
+        if _is_container(self) and type(position) is int:
+            return _inside(self)[position]
+        return super().__getitem__(position)  # type: ignore[misc]
+
+    def __bool__(self) -> bool:
+        return len(_names(self)) > 0 if _is_container(self) else super().__bool__()  # type: ignore[misc]
+
+
+def _names(proxy: BlockProxy) -> tuple[str, ...]:
+    """Return the names of the blocks inside one, noted."""
+    children = proxy.__owner__._children
+    proxy.__shadow__.note(keys, children, None, tuple(children), f"{proxy.__path__}._children")
+    return tuple(children)
+
+
+def _inside(proxy: BlockProxy) -> list[Any]:
+    """Return what stands for the blocks inside one."""
+    shadow, children, path = proxy.__shadow__, proxy.__owner__._children, proxy.__path__
+    return [shadow.value(children[name], item, children, name, f"{path}[{name}]") for name in _names(proxy)]
+
+
+def _is_container(proxy: BlockProxy) -> bool:
+    """Tell whether it is a sequence of ours, of which what is inside may be asked for."""
+    found = getattr(type(proxy.__owner__), "__getitem__", None)
+    return str(getattr(found, "__module__", "")).startswith("minpy.gluon.")
+
+
+class ParameterProxy(ForeignProxy):
+    """A parameter in a captured function: its array can be asked for."""
+
+    __slots__ = ()
+
+    def data(self, ctx: Any = None, *, device: Any = None) -> Any:
+        """Return what stands for its array."""
+        return BlockCapture.of(self.__shadow__).parameter(self.__owner__, ctx if device is None else device)
+
+    def list_data(self) -> Any:
+        """Return what stands for its arrays."""
+        if self.__owner__._data is None or len(self.__owner__._data) != 1:
+            raise self.__shadow__.refuse(f"it asks for the arrays of {self.__path__} on all contexts")
+        return [self.data()]
+
+    def __getattr__(self, name: str) -> Any:
+        owner, shadow = self.__owner__, self.__shadow__
+        if name not in ("shape", "dtype", "name"):
+            raise shadow.refuse(f"it reads {self.__path__}.{name} of a parameter")
+        return shadow.value(getattr(owner, name), attribute, owner, name, f"{self.__path__}.{name}")

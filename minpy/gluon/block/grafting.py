@@ -1,0 +1,256 @@
+"""Calls of layers inside a capture: `hybrid_forward` runs on symbols, whose nodes become nodes of the captured graph.
+
+A block inside that defines `forward` is captured through: it gets proxies for the symbols, and gives symbols back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from operator import methodcaller
+from typing import Any
+
+import numpy
+
+from minpy import symbol
+from minpy.capture.facts import Fact
+from minpy.capture.fronts import as_front
+from minpy.capture.nd_proxy import NDArrayProxy
+from minpy.capture.noting import constant, made
+from minpy.capture.proxy import ArrayProxy
+from minpy.capture.values import Traced
+from minpy.core.array import FRONT_ENDS, Array
+from minpy.core.state import TRACES, leaving, questions, state, tracing
+from minpy.differentiation.trees import leaves_of
+from minpy.gluon.block.modes import Modes
+from minpy.gluon.block.stand_ins.facts import Facts
+from minpy.graph.ir import CONSTANT, Node, Value, topological
+from minpy.symbol import Symbol
+
+__all__ = ["Graft"]
+
+
+class Graft:
+    """One call of something that computes with symbols, on proxies. Used in a `with` statement.
+
+    Parameters
+    ----------
+    capture : BlockCapture
+        What it is part of.
+    block : HybridBlock or None
+        What is called, if it is a block.
+    """
+
+    def __init__(self, capture: Any, block: Any = None) -> None:
+        self.capture = capture
+        self.name = capture.name if block is None else block.name
+        self.in_numpy = capture.in_numpy
+        self._recorder = capture.shadow.recorder
+        self._parameters: dict[str, Any] = {} if block is None else block._parameters_inside()
+        self._facts = Facts(self.name, self._parameters)
+        # What values of symbols are in the captured graph.
+        self._became: dict[Value, Value] = {}
+        self._count = 0
+        self._entered: Any = None
+
+    def __enter__(self) -> Graft:
+        traces, values = TRACES, vars(tracing)
+        before = {"trace": tracing.trace, "leave": tracing.leave}
+        undone = [partial(values.update, before), partial(traces.remove, self)]
+        leave = partial(any, map(methodcaller("__call__"), undone))  # in C; none of them returns anything
+        traces += [self]
+        values |= {"trace": self, "leave": leave}
+        return self
+
+    __exit__ = leaving(tracing)
+
+    # -- calls -------------------------------------------------------------------------------------------------------
+
+    def compute(self, function: Callable[..., Any], arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
+        """Return what a function of symbols gives for proxies: a nest of proxies.
+
+        Raises
+        ------
+        CaptureRefused
+        """
+        asked = questions.training, questions.recording
+        questions.training = questions.recording = False
+        try:
+            given = leaves_of((arguments, keywords))
+            self.in_numpy = self.in_numpy or any(isinstance(leaf, Traced) for leaf in given)
+            positional = [self.symbols(value) for value in arguments]
+            named = {key: self.symbols(value) for key, value in keywords.items()}
+            modes = Modes(self.name)
+            modes.facts, modes.training = self._facts, self.capture.training
+            with _Numbered(not self.capture.scopes), modes, self:
+                answer = function(*positional, **named)
+            if questions.training or questions.recording:
+                self.capture.note_modes(questions.training, questions.recording)
+        finally:
+            questions.training, questions.recording = asked[0] or questions.training, asked[1] or questions.recording
+        return self.proxies(answer)
+
+    def entering(self, block: Any) -> Callable[..., Any]:
+        """Return what calls the block that all this is the call of."""
+
+        def call(*arguments: Any, **keywords: Any) -> Any:
+            self._entered = block
+            return block(*arguments, **keywords)
+
+        return call
+
+    def call(self, block: Any, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
+        """Return what a block inside gives for symbols."""
+        if self._entered is block:  # its own way of being called leads here
+            self._entered = None
+            return block.forward(*arguments, **keywords)
+        self.capture.require_no_effects(block)
+        if not block._is_written_as_forward:
+            self.capture.arrays.add_block(block)
+            return block.forward(*arguments, **keywords)
+        positional = [self.proxies(value) for value in arguments]
+        named = {key: self.proxies(value) for key, value in keywords.items()}
+        with _Without():
+            answer = self.capture.call(block, positional, named)
+        return self.symbols(answer)
+
+    # -- what blocks ask for while they are traced -------------------------------------------------------------------
+
+    def parameter(self, parameter: Any) -> Symbol:
+        """Return the variable of a parameter, of which the values are read."""
+        self._parameters.setdefault(parameter.name, parameter)
+        return self._kind(parameter.var())
+
+    def draw(self, name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
+        """Return what a function of `mx.np.random` draws."""
+        function = vars(symbol.np.random).get(name)
+        if function is None:
+            self.refuse_draw(f"np.random.{name}")
+        return function(*arguments, **{key: value for key, value in keywords.items() if value is not None})
+
+    def refuse_draw(self, what: str = "random numbers") -> None:
+        """Refuse numbers that would be drawn once only."""
+        raise self._recorder.refuse(f"it draws {what}, for which graphs have no operator")
+
+    def refusal(self, does: str, *_: Any) -> BaseException:
+        """Return what to raise for something that a graph cannot do."""
+        return self._recorder.refuse(f"it {does}")
+
+    # -- symbols and proxies -----------------------------------------------------------------------------------------
+
+    def symbols(self, value: Any) -> Any:
+        """Return a nest with symbols in the place of proxies."""
+        if isinstance(value, (Traced, NDArrayProxy)):
+            is_plain = isinstance(value, NDArrayProxy)
+            made = self._symbol_of(value.inner if is_plain else value)
+            return made if is_plain else made.as_np_ndarray()
+        if isinstance(value, (Array, numpy.ndarray)):
+            raise self._recorder.refuse("an array is given to a layer that is none of its arguments or attributes")
+        if type(value) in (list, tuple):
+            return type(value)(map(self.symbols, value))
+        if isinstance(value, dict):
+            return {key: self.symbols(part) for key, part in value.items()}
+        if hasattr(type(value), "pin"):
+            return value.pin()
+        return value
+
+    def _symbol_of(self, proxy: Any) -> Symbol:
+        self._count += 1
+        made = symbol.var(f"{self.name}_input{self._count}")
+        value = made.values[0]
+        self._became[value] = proxy.value
+        self._facts.shapes[value], self._facts.dtypes[value] = proxy.shape, proxy.dtype
+        return made
+
+    def _kind(self, one: Symbol) -> Symbol:
+        return one.as_np_ndarray() if self.in_numpy else one
+
+    def proxies(self, value: Any) -> Any:
+        """Return a nest with proxies in the place of symbols."""
+        if isinstance(value, Symbol):
+            self._facts.infer(value)
+            parts = [self._proxy_of(part) for part in value.values]
+            return parts[0] if len(parts) == 1 else parts
+        if type(value) in (list, tuple):
+            return type(value)(map(self.proxies, value))
+        if isinstance(value, dict):
+            return {key: self.proxies(part) for key, part in value.items()}
+        return value
+
+    def _proxy_of(self, value: Value) -> Any:
+        inner = self._copied(value)
+        shape, dtype = self._facts.shapes.get(value), self._facts.dtypes.get(value)
+        if shape is None or dtype is None:
+            raise self._recorder.refuse(f"the shape of what {self.name} computes depends on values")
+        fact = Fact(tuple(shape), numpy.dtype(dtype), False)
+        front = FRONT_ENDS["numpy"] if self.in_numpy else None
+        if inner.node.operator is CONSTANT:
+            proxy = as_front(self._recorder, constant(self._recorder, inner.node.attributes["value"]), front)
+        elif inner.node.operator is None:
+            proxy = ArrayProxy.given(self._recorder, inner, *fact[:2], front)
+        else:
+            proxy = made(self._recorder, inner.node, fact, inner.index, front)
+        return proxy if self.in_numpy else NDArrayProxy(proxy)
+
+    def _copied(self, head: Value) -> Value:
+        """Return the value in the captured graph that a value of symbols is."""
+        recorder = self._recorder
+        shapes, dtypes = self._facts.shapes, self._facts.dtypes
+        for node in topological([head]):
+            if Value(node) in self._became:
+                continue
+            if node.operator is None:
+                self._became[Value(node)] = self._variable_of(node)
+                continue
+            inputs = [self._became[value] for value in node.inputs]
+            copied = recorder.node(node.operator, inputs, node.attributes, name=node.name, called=node.kind)
+            copied.outputs_expected = node.outputs_expected
+            for index in range(len(node.output_names())):
+                value = Value(node, index)
+                self._became[value] = Value(copied, index)
+                shape, dtype = shapes.get(value), dtypes.get(value)
+                if shape is not None and dtype is not None:
+                    fact = tuple(shape), numpy.dtype(dtype)
+                    recorder.outputs[Value(copied, index)] = fact
+                    recorder.facts.setdefault(copied, fact)
+        return self._became[head]
+
+    def _variable_of(self, node: Node) -> Value:
+        parameter = self._parameters.get(node.name)
+        if parameter is None:
+            raise self._recorder.refuse(f"{self.name} has a variable {node.name!r}, which is no parameter of it")
+        inner, _ = self.capture.arrays.variable(parameter, self.capture.context)
+        return Value(inner)
+
+
+class _Numbered:
+    """Makes the flags of recording and training numbers, so that scopes inside, which set booleans, are told apart.
+
+    Where one is entered already, they stay what they are.
+    """
+
+    def __init__(self, is_outside: bool) -> None:
+        self._is_outside = is_outside
+
+    def __enter__(self) -> None:
+        self._before = {"recording": state.recording, "training": state.training}
+        if self._is_outside:
+            self._set()
+
+    def _set(self) -> None:
+        vars(state).update(recording=1 if state.recording == 1 else 2, training=int(state.training))
+
+    def __exit__(self, *_: Any) -> None:
+        vars(state).update(self._before)
+
+
+class _Without:
+    """Lets no trace be there: what is captured through asks for nothing of symbols."""
+
+    def __enter__(self) -> None:
+        values = vars(tracing)
+        self._before = {"trace": tracing.trace, "modes": tracing.modes, "leave": tracing.leave}
+        values |= {"trace": None, "modes": None}
+
+    def __exit__(self, *_: Any) -> None:
+        vars(tracing).update(self._before)

@@ -1,0 +1,110 @@
+"""The arrays of the parameters that a captured block reads: looked at again only where something has changed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minpy.capture.reads import ArrayKind, kind_of
+from minpy.gluon.changes import CHANGES
+from minpy.graph.ir import Node, variable
+
+__all__ = ["ParameterArrays"]
+
+
+class ParameterArrays:
+    """What a capture reads of parameters, and of the blocks that it goes through.
+
+    It holds as long as `CHANGES` has counted nothing; else everything is compared.
+
+    Attributes
+    ----------
+    nodes : list of Node
+        The variables of the graph, one a parameter and context.
+    arrays : tuple of Array
+        Theirs.
+    clock
+        What counts changes: `CHANGES`.
+    count : int
+        As of when they were compared last.
+    """
+
+    def __init__(self) -> None:
+        self.nodes: list[Node] = []
+        self.arrays: tuple[Any, ...] = ()
+        self.clock = CHANGES
+        self.count = CHANGES.count
+        self._meanings = CHANGES.meanings
+        # (parameter, context, kind) of each; and the classes of blocks, the blocks inside them, and their hooks.
+        self._rows: list[tuple[Any, Any, ArrayKind]] = []
+        self._numbers: dict[Any, int] = {}
+        self._blocks: dict[int, tuple[Any, type, tuple[int, ...], bool]] = {}
+
+    @property
+    def kinds(self) -> list[ArrayKind]:
+        """What the arrays are."""
+        return [kind for _, _, kind in self._rows]
+
+    @property
+    def names(self) -> list[str]:
+        """What the parameters are called."""
+        return [parameter.name for parameter, _, _ in self._rows]
+
+    def variable(self, parameter: Any, context: Any) -> tuple[Node, Any]:
+        """Return (the variable of a parameter, its array) on a context."""
+        array = parameter._check_and_get(parameter._data, context)
+        key = id(array)
+        number = self._numbers.get(key)
+        if number is None:
+            number = self._numbers[key] = len(self.nodes)
+            self.nodes.append(variable(parameter.name).node)
+            self.arrays += (array,)
+            place = None if len(parameter._data) == 1 else array.context
+            self._rows.append((parameter, place, kind_of(array)))
+        return self.nodes[number], self.arrays[number]
+
+    def add_block(self, block: Any, has_no_hooks: bool = True) -> None:
+        """Note a block: that it has the same class and the same blocks inside, and no hooks."""
+        self._blocks.setdefault(id(block), (block, type(block), _children(block), has_no_hooks))
+
+    def failure(self) -> str | None:
+        """Return in words what has changed; None if nothing has."""
+        if self._meanings != CHANGES.meanings:
+            return "operators compute otherwise than before (mixed precision)"
+        for block, cls, children, has_no_hooks in self._blocks.values():
+            if type(block) is not cls:
+                return f"the class of {block.name} was {cls.__name__}, is {type(block).__name__}"
+            if _children(block) != children:
+                return f"the blocks inside {block.name} are others than before"
+            if has_no_hooks and (block._forward_hooks or block._forward_pre_hooks):
+                return f"{block.name} has hooks now"
+        for (parameter, context, kind), array in zip(self._rows, self._now(), strict=True):
+            if array is None:
+                return f"parameter {parameter.name} is not there any more on {context}"
+            now = kind_of(array)
+            if now != kind:
+                return f"parameter {parameter.name}: was {_text(kind)}, is {_text(now)}"
+        return None
+
+    def holds(self) -> bool:
+        """Tell whether everything is as it was, and look up the arrays anew."""
+        count = CHANGES.count
+        if self.failure() is not None:
+            return False
+        self.arrays = tuple(self._now())
+        self.count = count
+        return True
+
+    def _now(self) -> list[Any]:
+        found = []
+        for parameter, context, _ in self._rows:
+            arrays = parameter._data or ()
+            found.append(next((array for array in arrays if context is None or array.context == context), None))
+        return found
+
+
+def _children(block: Any) -> tuple[int, ...]:
+    return tuple(map(id, block._children.values()))
+
+
+def _text(kind: ArrayKind) -> str:
+    return f"{kind.cls.__name__} {kind.dtype} {kind.shape}"
