@@ -236,7 +236,7 @@ def _surroundings() -> Iterator[None]:
     try:
         with pytest.MonkeyPatch.context() as patched:
             for module, name, value in _CHOICES:
-                with contextlib.suppress(ModuleNotFoundError):
+                with contextlib.suppress(ImportError):
                     patched.setattr(f"{module}.{name}", value)
             yield
     finally:
