@@ -203,7 +203,7 @@ class CompiledFunction:
         2  argument x: shape was (64, 100), is (65, 100)
         """
         jit = self._jit
-        return jit.history.text(getattr(self._function, "__qualname__", jit.name), len(jit.specializations))
+        return jit.history.text(jit.name, len(jit.specializations))
 
     def _warn(self, reason: str) -> None:
         name = getattr(self._function, "__qualname__", "the function")

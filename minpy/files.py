@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import secrets
 import stat
 import sys
 import zlib
@@ -180,7 +179,7 @@ else:
 def _temporary(folder: str, prefix: str) -> Iterator[str]:
     """Make an empty file with a name of its own, and keep it locked."""
     while True:
-        path = os.path.join(folder, f"{prefix}{secrets.token_hex(8)}.tmp")
+        path = os.path.join(folder, f"{prefix}{os.urandom(8).hex()}.tmp")
         descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)
         locked = False
         try:

@@ -141,6 +141,13 @@ class OfAClass(Base):
         self.assign(out_data[0], req[0], nd.array(in_data[0].asnumpy() * self.scale))
 
 
+class OfAGlobal(Base):
+    """Reads a number by a global name."""
+
+    def forward(self, is_train, req, in_data, out_data, aux):
+        self.assign(out_data[0], req[0], nd.array(in_data[0].asnumpy() * SCALE))
+
+
 def doubled(x: np.ndarray, factor: float = 2.0) -> np.ndarray:
     return x * factor
 
@@ -185,15 +192,30 @@ class Loop(Base):
         self.assign(out_data[0], req[0], nd.array(total))
 
 
+class Comprehensions(Base):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        parts = [x.asnumpy() * factor for x in in_data for factor in (0.5, 1.5)]
+        self.assign(out_data[0], req[0], nd.array(sum(parts) + sum(part * 0 for part in parts)))
+
+
 class OperatorsOfMXNet(Base):
     def forward(self, is_train, req, in_data, out_data, aux):
         x = nd.exp(in_data[0]) * 2
         self.assign(out_data[0], req[0], x / nd.sum(x))
 
 
+class Super(Base):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        super().forward(is_train, req, in_data, out_data, aux)
+
+    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        Base.backward(self, req, out_grad, in_data, out_data, in_grad, aux)
+
+
 PURE = [
     Sigmoid, Base, Constants, Softmax, Views, InputItself, SameArrayTwice, AssignedTwice, in_a_function(), Generator,
-    WithoutSource, OfAClass, WithHelpers, OwnArray, Stores, Loop, OperatorsOfMXNet,
+    WithoutSource, OfAClass, OfAGlobal, WithHelpers, OwnArray, Stores, Loop, Comprehensions,
+    OperatorsOfMXNet, Super,
 ]  # fmt: skip
 
 
@@ -380,6 +402,19 @@ class TryFinally(Base):
             self.assign(out_data[0], req[0], nd.array(x))
 
 
+class Catching(Base):
+    """Keeps its input where an error is raised, which proxies do not raise."""
+
+    def forward(self, is_train, req, in_data, out_data, aux):
+        x = in_data[0].asnumpy()
+        try:
+            y = np.log(x - 2)
+        except FloatingPointError:
+            KEPT.append(x)
+            y = x
+        self.assign(out_data[0], req[0], nd.array(y))
+
+
 class Nested(Base):
     def forward(self, is_train, req, in_data, out_data, aux):
         x = in_data[0].asnumpy()
@@ -411,14 +446,6 @@ class Getattr(Base):
         x = in_data[0].asnumpy()
         getattr(x, "fi" + "ll")(6)
         self.assign(out_data[0], req[0], nd.array(x))
-
-
-class Super(Base):
-    def forward(self, is_train, req, in_data, out_data, aux):
-        super().forward(is_train, req, in_data, out_data, aux)
-
-    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
-        Base.backward(self, req, out_grad, in_data, out_data, in_grad, aux)
 
 
 def helper(x: np.ndarray) -> np.ndarray:
@@ -578,8 +605,8 @@ IMPURE = [
     InPlace, Item, Slice, OutKeyword, OutByPosition, UnaryOutByPosition, ClipIntoItself, ChangedAfterAssigning, Sorted,
     NDArrayChangedAfterAssigning, ViewChangedAfterAssigning, ArrayChangedAfterSharing, NDArrayChangedAfterSharing,
     StoredAfterAssigning, Filled, Flags, Stored, Appended, Global,
-    ThroughATable, Comprehension, Walrus, TryFinally, Nested, LambdaDefault,
-    DefaultList, Getattr, Super, Helper, HelperMethod, SelfByAnotherName, OwnAssign, AssignOnTheInstance, Attribute,
+    ThroughATable, Comprehension, Walrus, TryFinally, Catching, Nested, LambdaDefault,
+    DefaultList, Getattr, Helper, HelperMethod, SelfByAnotherName, OwnAssign, AssignOnTheInstance, Attribute,
     Property, EvilScale, OutputAsScratch, OutputByAnotherName, OneOutputFromAnother, AssignsItsInput, Rebinds,
     InPlaceLoop, Imported, Decorated,
 ]  # fmt: skip

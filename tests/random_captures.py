@@ -566,7 +566,7 @@ def scenario_of(program: Program, how: Callable[..., Any] = _called) -> Callable
     """Return a scenario that runs a program: see `capture_ways`."""
 
     def scenario(way: Way) -> Iterator[Any]:
-        names: dict[str, Any] = {"np": np, "__name__": "random_capture", "gradient": None}
+        names: dict[str, Any] = {"np": np, "__name__": "program_of_a_user", "gradient": None}
         count = [0]
 
         def array(dtype: str = "f8") -> Any:
@@ -578,7 +578,7 @@ def scenario_of(program: Program, how: Callable[..., Any] = _called) -> Callable
             names.update(x=x, y=y)
             names["result"] = capture_ways.outcome(names["call_f"], x, y)
 
-        exec(compile(SETUP + "\n" + program.function, "<random capture>", "exec"), names)
+        exec(compile(SETUP + "\n" + program.function, "<program of a user>", "exec"), names)
         names.update(array=array, call=call, x=array(), y=array(), result=None)
         names["call_f"] = how(way(names["f"]), names)
         for step in program.steps:

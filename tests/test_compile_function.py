@@ -194,7 +194,7 @@ def test_what_cannot_be_a_graph_is_called_with_one_warning():
 
     compiled = mx.compile(choosing)
     with pytest.warns(
-        CompileWarning, match=r"choosing is called as it is written.*function.py:\d+: it chooses by"
+        CompileWarning, match=r"choosing is called as it is written.* it chooses by values.*function.py:\d+"
     ) as seen:
         found = compiled(-X)
     np.testing.assert_array_equal(found, choosing(-X))
@@ -372,7 +372,7 @@ def test_counters_that_a_function_moves_are_seen():
         return x + count[0]
 
     compiled = mx.compile(counting)
-    with pytest.warns(CompileWarning, match=r"function.py:\d+: it changes a list or a dict that it did not make"):
+    with pytest.warns(CompileWarning, match=r"it changes a list or a dict that it did not make .*function.py:\d+"):
         np.testing.assert_array_equal(compiled(X), X + 1)
     for number in range(2, 6):
         np.testing.assert_array_equal(compiled(X), X + number)

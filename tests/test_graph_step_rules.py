@@ -8,10 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 from compiling import ROUNDS, both_kinds_of_program
+from traces import Trace
 
 import minpy as mx
 from minpy.capture.facts import VALUE_BASED
-from minpy.capture.steps import Slot, make_step
+from minpy.capture.functions import changed, filled
+from minpy.capture.steps import Slot, fill, make_step, power
+from minpy.capture.storage import as_dtype, item_of, with_item
+from minpy.capture.tracer import run_traced
+from minpy.capture.ufuncs import computed_at
+from minpy.differentiation.trees import leaves_of
 from minpy.graph.step_rules import has_step_rule, step_gradients
 
 COMPILES = True
@@ -72,6 +78,8 @@ CASES: dict[str, Callable[..., Any]] = {
     "hsplit": lambda x, y, t: np.hsplit(x * 2, 2)[1],
     "atleast_3d": lambda x, y, t: np.atleast_3d(x * 2),
     "meshgrid": lambda x, y, t: np.meshgrid(x[0] * 2, y[1])[1],
+    "meshgrid of one": lambda x, y, t: np.meshgrid(x[0] * 2)[0] * y,
+    "split into one": lambda x, y, t: np.hsplit(x * 2, 1)[0] * y,
     "repeat, one by one": lambda x, y, t: np.repeat(x * 2, [1, 0, 2, 3], axis=0),
     "delete": lambda x, y, t: np.delete(x * 2, [1, 3], axis=1),
     "resize": lambda x, y, t: np.resize(x * 2, (5, 7)),
@@ -138,3 +146,58 @@ def test_rules_of_steps_answer_for_what_they_know() -> None:
     np.testing.assert_array_equal(second, gradient[1:3])
     diagonals = make_step(np.einsum, ("ii->i", Slot(0)), {})
     assert step_gradients(diagonals, np.ones(2), [np.ones((2, 2))], np.ones(2)) is None
+
+
+A, B = Slot(0), Slot(1)
+ROWS_OF_2 = np.array([2, 0])
+# Steps that captures make of stores, casts and powers: (function, arguments), of two arrays of 3 rows and 4 columns.
+MADE: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    "item": (item_of, (A, (slice(1, None), 2))),
+    "item by arrays": (item_of, (A, (ROWS_OF_2, slice(None)))),
+    "store": (with_item, (A, (1, slice(None)), 3.0)),
+    "store of rows": (with_item, (A, slice(None), B)),
+    "store by arrays": (with_item, (A, (np.array([0, 2, 1]), slice(None)), B)),
+    "store twice at a place": (with_item, (A, (np.array([0, 2, 0]),), B)),
+    "copyto": (changed, (np.copyto, A, (B,), {})),
+    "copyto where": (changed, (np.copyto, A, (B,), {"where": np.arange(12).reshape(3, 4) % 3 == 0})),
+    "fill_diagonal": (changed, (np.fill_diagonal, A, (2.0,), {})),
+    "put": (changed, (np.put, A, ([0, 5, 5], B), {})),
+    "putmask": (changed, (np.putmask, A, (np.arange(12).reshape(3, 4) % 2 == 0, B), {})),
+    "place": (changed, (np.place, A, (np.arange(12).reshape(3, 4) % 2 == 0, B), {})),
+    "put_along_axis": (changed, (np.put_along_axis, A, (np.array([[1], [0], [3]]), 0.5, 1), {})),
+    "add.at": (computed_at, (np.add, A, (np.array([0, 2, 0]),), (B,))),
+    "cast": (as_dtype, (A, np.dtype("float64"))),
+    "power": (power, (A, 3)),
+    "power of arrays": (power, (A, B)),
+    "flatten": (np.ndarray.flatten, (A, "F")),
+    "filled": (filled, (Slot(2), (2, 3), np.dtype("float64"))),
+}
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_gradients_of_what_captures_make(name: str) -> None:
+    """They are those of finite differences; and captured they are the same."""
+    function, arguments = MADE[name]
+    step = make_step(function, arguments, {})
+    assert has_step_rule(step)
+    draw = np.random.RandomState(5)
+    arrays: list[Any] = [draw.uniform(0.5, 1.5, (3, 4)), draw.uniform(0.5, 1.5, (3, 4)), np.array(0.75)]
+    arrays = arrays[: 1 + max(leaf.index for leaf in leaves_of(arguments) if isinstance(leaf, Slot))]
+    answer = function(*fill(arguments, arrays))
+    gradient = draw.normal(size=answer.shape)
+    found = step_gradients(step, answer, arrays, gradient) or []
+    trace = Trace()
+    given = [trace.given(array) for array in arrays]
+    captured = run_traced(trace.recorder, step_gradients, step, trace.given(answer), given, trace.given(gradient))
+    for place, array in enumerate(arrays):
+        if found[place] is None:
+            continue
+        np.testing.assert_allclose(trace.compute(captured[place]), found[place], rtol=1e-12)
+        direction = draw.normal(size=array.shape) * 1e-6
+        ends = [
+            function(*fill(arguments, [*arrays[:place], array + sign * direction, *arrays[place + 1 :]]))
+            for sign in (1, -1)
+        ]
+        expected = np.sum(gradient * (ends[0] - ends[1])) / 2
+        np.testing.assert_allclose(np.sum(found[place] * direction), expected, rtol=1e-5, atol=1e-12)
+    assert sum(part is not None for part in found) == len(arrays) - ("filled" in name) * 2

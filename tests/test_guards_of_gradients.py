@@ -62,7 +62,7 @@ def test_numbers_of_gradients_are_taken_at_each_call(made):
     x, a = leaf(), nd.ones((2,))
     function = made(x)
     compiled = mx.compile(function)
-    with pytest.warns(CompileWarning, match=r"gradients.py:\d+: an (array|NDArray)'s attribute 'as(numpy|scalar)' is"):
+    with pytest.warns(CompileWarning, match=r"an? .*as(numpy|scalar).* \(test_guards_of_gradients.py:\d+"):
         compiled(a)
     for number in range(9):
         np.testing.assert_array_equal(compiled(a).asnumpy(), function(a).asnumpy(), err_msg=f"call {number}")

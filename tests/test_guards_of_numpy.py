@@ -252,7 +252,7 @@ def test_what_is_not_known_to_stay_runs_as_written(name: str) -> None:
     function, change, reason = WRITTEN[name]
     compiled = mx.compile(function)
     x = np.arange(3.0)
-    with pytest.warns(CompileWarning, match=rf"numpy.py:\d+: {reason}"):
+    with pytest.warns(CompileWarning, match=rf"{reason}.*numpy.py:\d+"):
         compiled(x)
     for _ in range(3):
         old = function(x)

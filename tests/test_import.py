@@ -14,17 +14,18 @@ from minpy.core.attributes import REQUIRED, read_signature
 from minpy.core.operator import Operator
 
 LOADED = """
-import sys, numpy, numpy.random, autograd.numpy
+import sys, numpy
 before = set(sys.modules)
 import minpy
 print(*sorted(set(sys.modules) - before))
 """
 
 UNNEEDED = {
-    *("ast", "concurrent.futures", "decimal", "difflib", "fractions", "json", "logging", "multiprocessing", "platform"),
-    *("shutil", "subprocess", "tempfile", "unittest", "urllib.request", "zipfile"),
-    *("minpy.autograd", "minpy.checking", "numpy.f2py", "numpy.ma", "numpy.testing", "scipy"),
-}
+    "ast", "autograd", "concurrent.futures", "decimal", "difflib", "fractions", "hashlib", "json", "logging",
+    "minpy.autograd", "minpy.checking", "multiprocessing", "numpy.f2py", "numpy.ma", "numpy.random", "numpy.testing",
+    "platform", "random", "scipy", "secrets", "shutil", "subprocess", "tempfile", "unittest", "urllib.request",
+    "zipfile",
+}  # fmt: skip
 # What is in these is imported when it is looked up.
 ROOMS = (
     *("minpy.capture", "minpy.custom", "minpy.gluon", "minpy.graph", "minpy.numpy", "minpy.pictures", "minpy.symbol"),

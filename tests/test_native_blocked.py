@@ -25,7 +25,7 @@ from minpy.backends.native.convolutions.registers import Processor
 from minpy.backends.native.kernels.module import module_text
 from minpy.backends.native.language import Array, Layout, Product
 from minpy.backends.native.machine import blas, llvm, threads
-from minpy.backends.native.memory import Whereabouts
+from minpy.backends.native.memory import Allocation
 
 COMPILES = True
 
@@ -36,7 +36,7 @@ GUARD = 7  # elements before and after what a kernel may write
 class Lying:
     """An array in memory that has room around and between its elements."""
 
-    where: Whereabouts
+    where: Allocation
     memory: np.ndarray
     values: np.ndarray
 
@@ -52,7 +52,7 @@ class Lying:
         nbytes = [stride * memory.itemsize for stride in strides]
         values = np.lib.stride_tricks.as_strided(memory[GUARD:], shape, nbytes)
         owner = Array((memory.size,), np.dtype(dtype))
-        return cls(Whereabouts(owner, Layout(GUARD, tuple(strides))), memory, values)
+        return cls(Allocation(owner, Layout(GUARD, tuple(strides))), memory, values)
 
 
 def product_of(first: Lying, second: Lying, added: Lying | None) -> Product:
@@ -133,7 +133,7 @@ def test_random_products(data: Any) -> None:
             strides = (0, 0, *one.where.layout.strides[2:])
             nbytes = [stride * one.memory.itemsize for stride in strides]
             values = np.lib.stride_tricks.as_strided(one.memory[GUARD:], one.values.shape, nbytes)
-            one = Lying(Whereabouts(one.where.owner, Layout(GUARD, strides)), one.memory, values)
+            one = Lying(Allocation(one.where.owner, Layout(GUARD, strides)), one.memory, values)
         one.values[...] = random.randint(-9, 10, one.values.shape)  # sums of products of these are exact
         return one, layout
 

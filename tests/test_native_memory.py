@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from minpy.backends.native.fusing.nest import Place
 from minpy.backends.native.language import Array, Layout, View, contiguous, viewed
-from minpy.backends.native.memory import Memory, Uses, whereabouts
+from minpy.backends.native.memory import Memory, Uses, allocation
 from minpy.backends.planning import ALIGNMENT, Block, MemoryPlan, offsets
 
 
@@ -164,7 +164,7 @@ def test_where_a_view_of_a_piece_lies(function, axis):
     values = numpy.arange(whole.size, dtype="float32").reshape(shape)
     lying = values[tuple(slices)]
     view = viewed(piece, function)
-    owner, layout = whereabouts(view, places)
+    owner, layout = allocation(view, places)
     assert owner is whole
     (found,) = View((whole,), view.shape, layout).evaluate(values)
     assert numpy.array_equal(found, function(lying))
@@ -174,7 +174,7 @@ def test_a_flattened_view_of_a_scattered_piece_is_refused():
     piece, whole = array(2, 3), array(2, 6)
     places = {piece: Place(whole, Layout(3, (6, 1)))}
     with pytest.raises(ValueError, match="lies scattered"):
-        whereabouts(viewed(piece, lambda one: one.reshape(6)), places)
+        allocation(viewed(piece, lambda one: one.reshape(6)), places)
 
 
 @given(PROGRAMS)

@@ -70,12 +70,12 @@ def test_pieces_make_up_the_loop(length: int, unit: int) -> None:
     memory = np.zeros((found.count, 2), "int64")
     w = Writer()
     for row in range(found.count):
-        number = w.give(f"add i64 %begin, {row}")
+        number = w.put(f"add i64 %begin, {row}")
         for column, edge in enumerate(found.bounds(w, number)):
             w.store(edge, w.offset("%p0", "i64", str(2 * row + column)), np.dtype("int64"))
     array = Array(memory.shape, memory.dtype)
     kernel = Kernel(
-        w.text("ptr %p0, ptr %scratch, i64 %begin, i64 %end"),
+        w.function("ptr %p0, ptr %scratch, i64 %begin, i64 %end"),
         (Pointer(array, 0, True),),
         declares=frozenset(w.declares),
     )

@@ -17,7 +17,7 @@ import minpy as mx
 from minpy.backends.native.kernels.module import module_text
 from minpy.backends.native.language import Array, Product, viewed
 from minpy.backends.native.machine import llvm
-from minpy.backends.native.memory import whereabouts
+from minpy.backends.native.memory import allocation
 from minpy.backends.native.row_products import covers_row, row_kernel
 
 COMPILES = True
@@ -35,7 +35,7 @@ def product_of(depth: int, columns: int, dtype: str, leading: int, adds: bool) -
 
 
 def places_of(step: Product) -> Any:
-    return [whereabouts(one, {}) for one in step.operands], whereabouts(step.output, {})
+    return [allocation(one, {}) for one in step.operands], allocation(step.output, {})
 
 
 def run(step: Product, arrays: list[np.ndarray], cuts: int) -> np.ndarray:

@@ -182,7 +182,7 @@ hsplit: x, 2; x, [1, 2]; v, 3
 hstack: [x, y]; (v, g)
 i0: x
 identity: 3
-imag: c; x
+imag: c
 in1d: v, g
 indices: (2, 3)
 inner: x, y; v, g
@@ -211,7 +211,7 @@ matrix_transpose: t
 max: x; x, 0, keepdims=True
 mean: x; f, 1; x, axis=0, dtype='float32'
 median: x; x, 1
-meshgrid: v, w; v, w, indexing='ij', sparse=True
+meshgrid: v, w; v; v, w, indexing='ij', sparse=True
 min: x, (0, 1)
 mintypecode: 'fd'
 moveaxis: t, 0, 2
@@ -278,7 +278,7 @@ sinc: v; x
 size: x; x, 1
 sort: x; x, 0; v, kind='stable'
 sort_complex: c; v
-split: x, 2; x, [1, 3], 1
+split: x, 2; x, [1, 3], 1; x, 1
 squeeze: x[:1]; t[:, :1], 1
 stack: [x, y]; (x, y), -1
 std: x; x, 0; x, 1, ddof=1
@@ -309,7 +309,7 @@ unique_inverse: known
 unique_values: known
 unpackbits: z; z, count=4
 unravel_index: i, (2, 2); o.astype(int), (4,)
-unstack: x; t, axis=2
+unstack: x; t, axis=2; x[:1]
 unwrap: v * 4; x, axis=0
 vander: v; v, 3, increasing=True
 var: x; x, 1; c
@@ -550,6 +550,7 @@ REFUSED = {
     "np.linalg.lstsq(s, v[:4])": "the shape of its answer depends on the rank: take linalg.pinv, or linalg.solve",
     "np.poly(v)": "whether its answer is complex depends on values",
     "np.real_if_close(c)": "whether numpy.real_if_close answers with complex numbers depends on values",
+    "np.imag(x)": "numpy.imag of numbers that are not complex answers with what may not be written to",
     "np.unique(v)": "the shape of numpy.unique's answer depends on values",
     "np.roots(v)": "the shape of numpy.roots's answer depends on values",
     "np.extract(b, x)": "the shape of numpy.extract's answer depends on values",

@@ -232,7 +232,7 @@ REFUSED: dict[Any, str] = {
     opens: "open is not known to be free of effects",
     catches: "LinAlgError: 1-dimensional array given",
     asks_python: "eval is not known to be free of effects",
-    calls_what_remembers: "what it does with remembered is not traced",
+    calls_what_remembers: "remembered is a functools._lru_cache_wrapper, changes of which are not noticed",
     undefined: "NameError: name 'not_there' is not defined",
     makes_a_number: "it makes a Python number of an array",
     makes_a_list: "it makes a list of an array",

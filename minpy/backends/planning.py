@@ -165,6 +165,7 @@ class MemoryPlan(Generic[Owner]):
         blocks = {owner: Block(size(owner), first, last) for owner, (first, last) in whole.items()}
         placed: list[tuple[Block, int]] = []
         self.offsets: dict[Owner, int] = {}
+        self.nbytes: int
         if before is not None:
             self.offsets = {owner: before.offsets[owner] for owner in blocks if owner in before.offsets}
             placed = [(blocks[owner], offset) for owner, offset in self.offsets.items()]

@@ -34,7 +34,7 @@ _KEEPS_BITS = os.environ.get("MINPY_SAME_BITS", "0") not in ("", "0")
 _ENABLED = os.environ.get("MINPY_COMPILE", "1") != "0" and not _KEEPS_BITS
 _ONLY_FALLBACK = (FALLBACK,)
 _ALL = ("native", FALLBACK)
-_selections = {names: names for names in (_ONLY_FALLBACK, _ALL)}
+_selections: dict[tuple[str, ...], tuple[str, ...]] = {names: names for names in (_ONLY_FALLBACK, _ALL)}
 selection = _Selection(enabled=_ENABLED, keeps_bits=_KEEPS_BITS, backends=_ALL if _ENABLED else _ONLY_FALLBACK)
 
 

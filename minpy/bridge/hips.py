@@ -25,6 +25,7 @@ from autograd.numpy.numpy_boxes import ArrayBox
 from autograd.tracer import Box, getval, isbox, new_box, primitive, trace_stack
 from autograd.util import toposort
 
+from minpy.bridge.boxes import boxes
 from minpy.core import dispatch, guards
 from minpy.core.array import Array, raw_of, share_with
 from minpy.core.base import BaseOperator
@@ -311,6 +312,18 @@ def register_array(cls: type) -> None:
 
     Box.type_mappings[cls] = box
     VSpace.register(cls, lambda array: vspace(array._data))
+
+
+def _register_arrays(cls: type) -> None:
+    """Register all classes of arrays that there are; later ones are when they are made."""
+    subclasses: list[type] = type.__subclasses__(cls)
+    for subclass in subclasses:
+        register_array(subclass)
+        _register_arrays(subclass)
+
+
+_register_arrays(Array)
+boxes.types = Box.types
 
 
 # -- autograd's functions on our tape ----------------------------------------------------------------------------------

@@ -13,14 +13,12 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-import autograd.numpy
 import numpy
-from autograd.tracer import isbox, trace_primitives_map
 
-from minpy.bridge.hips import call_through_autograd, no_gradient, register_array, wrap_result
+from minpy.bridge.arrival import await_autograd
+from minpy.bridge.boxes import is_box
 from minpy.bridge.lists import has_lists, with_arrays
 from minpy.bridge.orders import ORDERED, in_known_order
-from minpy.bridge.rearrangements import COMPOSITIONS
 from minpy.bridge.writers import WRITERS, target_of, write
 from minpy.core.array import Array, memory_of, note_external, note_write
 from minpy.core.errors import ArgumentError, MutationError, NoGradientError, ShapeError, describe
@@ -70,7 +68,9 @@ class NumPyProtocols(Array):
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
-        register_array(cls)
+        register = getattr(sys.modules.get("minpy.bridge.hips"), "register_array", None)
+        if register is not None:  # else all classes that there are will be registered when that is imported
+            register(cls)
 
     def __array_ufunc__(self, ufunc: numpy.ufunc, method: str, *inputs: Any, **keywords: Any) -> Any:
         outs = keywords.pop("out", None)
@@ -267,7 +267,7 @@ def _arrays_in(*values: Any) -> list[Array]:
 
 
 def _has_box(value: Any) -> bool:
-    return any(map(isbox, leaves_of(value)))
+    return any(map(is_box, leaves_of(value)))
 
 
 def _replaced(value: Any, replacements: Any) -> Any:
@@ -282,6 +282,8 @@ def call_function(function: Any, arguments: Any, keywords: dict[str, Any], name:
     NoGradientError
         If the call is recorded, and autograd has no version of the function.
     """
+    from minpy.bridge.hips import call_through_autograd, no_gradient, wrap_result  # it imports autograd
+
     name = name or _full_name(function)
     arrays = _arrays_in(arguments, keywords)
     recorded = state.recording and any(array._node is not None for array in arrays)
@@ -320,9 +322,11 @@ def _by_position(name: str, function: Any, arguments: Any, keywords: dict[str, A
 
     It does not look for traced values among keywords, nor in lists.
     """
+    from minpy.bridge.hips import no_gradient
+
     if any(_nested(value) for value in (*arguments, *keywords.values())):
         raise no_gradient(name, " of arrays in a list")
-    last = max((key for key, value in keywords.items() if isinstance(value, Array) or isbox(value)), default=None)
+    last = max((key for key, value in keywords.items() if isinstance(value, Array) or is_box(value)), default=None)
     if last is None:
         return arguments, keywords
     keywords = dict(keywords)
@@ -332,7 +336,7 @@ def _by_position(name: str, function: Any, arguments: Any, keywords: dict[str, A
         raise no_gradient(name, f" with an array as the keyword {last}=") from None
     positional = list(arguments)
     for parameter in parameters[len(arguments) :]:
-        if not any(isinstance(value, Array) or isbox(value) for value in keywords.values()):
+        if not any(isinstance(value, Array) or is_box(value) for value in keywords.values()):
             break
         if parameter.kind is parameter.KEYWORD_ONLY or (
             parameter.name not in keywords and parameter.default is parameter.empty
@@ -361,6 +365,11 @@ def _scipy_special(ufunc: numpy.ufunc) -> str | None:
 
 def autograd_version(function: Any) -> Callable[..., Any] | None:
     """Return autograd's version of a NumPy or SciPy function, or None."""
+    import autograd.numpy
+    from autograd.tracer import trace_primitives_map
+
+    from minpy.bridge.rearrangements import COMPOSITIONS
+
     if function in COMPOSITIONS:
         return COMPOSITIONS[function]
     package, _, path = _full_name(function).partition(".")
@@ -400,3 +409,6 @@ def _write_outs(name: str, result: Any, outs: Any) -> Any:
         else:
             numpy.copyto(out, value._data, casting="same_kind")
     return outs[0] if len(outs) == 1 else outs
+
+
+await_autograd()

@@ -19,7 +19,6 @@ A program that raises an exception has changed nothing: the function is to run a
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -28,6 +27,7 @@ import numpy
 from minpy.capture.facts import Fact
 from minpy.capture.forwards import traced_facts
 from minpy.capture.nd_proxy import NDArrayProxy, wrapped
+from minpy.capture.places import CaptureRefused
 from minpy.capture.proxy import ArrayProxy
 from minpy.capture.reads import Reads
 from minpy.capture.recorder import Recorder
@@ -39,18 +39,7 @@ from minpy.differentiation.trees import leaves_of
 from minpy.graph.builder import GraphBuilder
 from minpy.graph.ir import Node, Value, variable
 
-__all__ = ["Capture", "Captured", "Policy"]
-
-
-class Policy(enum.Enum):
-    """What becomes of what cannot be guarded.
-
-    `REFUSE`: the capture ends, and the function is to run as it is written. `FREEZE`: it stays what it was; see
-    `Captured.frozen`.
-    """
-
-    REFUSE = "refuse"
-    FREEZE = "freeze"
+__all__ = ["Capture", "Captured"]
 
 
 class Captured(NamedTuple):
@@ -88,8 +77,6 @@ class Capture:
     ----------
     title : str
         What messages and nodes are called after.
-    policy : Policy
-        What becomes of what cannot be guarded.
     draws : bool
         Whether operators that draw numbers, have auxiliary states, or act as in training may be called.
     writes : bool
@@ -108,9 +95,8 @@ class Capture:
     ((), [0])
     """
 
-    def __init__(self, title: str, *, policy: Policy = Policy.REFUSE, draws: bool = False, writes: bool = True) -> None:
+    def __init__(self, title: str, *, draws: bool = False, writes: bool = True) -> None:
         self.title = title
-        self.policy = policy
         self.reads = Reads()
         self.recorder = Recorder(GraphBuilder(), title, ArrayProxy)
         self.recorder.draws, self.recorder.writes, self.recorder.falls_back = draws, writes, True
@@ -187,14 +173,21 @@ class Capture:
         CaptureRefused
             If it does what cannot be captured: with the reason, and the line. Nothing has happened then.
         """
+        refusal: CaptureRefused | None = None
         try:
             shadow = self.shadow.function(function)
             outputs = run_traced(self.recorder, self._outputs, shadow, args, kwargs)
             return self._captured(outputs)
+        except CaptureRefused as error:
+            refusal = CaptureRefused(error.reason, error.place)
         finally:
-            self.shadow.close()
-            self.recorder.ended = True
-            self.recorder.facts_of_user = None
+            try:
+                self.shadow.close()
+            finally:
+                self.recorder.ended = True
+                self.recorder.facts_of_user = None
+        del args, kwargs  # whoever keeps the error keeps this frame, and no proxy
+        raise refusal
 
     def _outputs(self, shadow: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """Return what a shadow returns, all views read once more: there are no steps after that."""

@@ -174,6 +174,13 @@ def _real(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords:
     return array if array.dtype.kind != "c" else _step(recorder, row, function, arguments, keywords, "call")
 
 
+def _imag(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
+    (array,) = _bound(function, arguments, keywords).values()
+    if array.dtype.kind != "c":
+        raise recorder.refuse("numpy.imag of numbers that are not complex answers with what may not be written to")
+    return _step(recorder, row, function, arguments, keywords, "elementwise")
+
+
 def _spectrum(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
     (array,) = _bound(function, arguments, keywords).values()
     if array.dtype.kind != "c" and not is_known(array):
@@ -339,6 +346,7 @@ _HANDLERS: dict[str, Callable[..., Any]] = {
     "copy": _copy,
     "each": _each,
     "fact": _structure,
+    "imag": _imag,
     "index": _index,
     "like": _like,
     "mesh": _open_mesh,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import abc
 import enum
+import sys
 import types
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,8 @@ __all__ = ["ObjectReads"]
 _METACLASSES = (type, abc.ABCMeta, enum.EnumMeta)
 _IS_BINARY = {f"__{word}__" for word in BINARY.split()}
 _OF_ENUM = {"name": "_name_", "value": "_value_"}
+# Classes of the standard library whose instances have attributes, and nothing else.
+_PLAIN = ("types.SimpleNamespace", "argparse.Namespace")
 _GETTERS = (object.__getattribute__, types.SimpleNamespace.__getattribute__)
 
 
@@ -38,8 +41,13 @@ class ObjectReads:
     def is_plain_object(self, value: Any) -> bool:
         """Tell whether the attributes of an instance are found as those of most are."""
         cls = type(value)
-        is_of_python = bool(cls.__flags__ & OF_PYTHON) or cls is types.SimpleNamespace
-        return is_of_python and cls.__getattribute__ in _GETTERS and type(cls) in _METACLASSES
+        top = cls.__module__.partition(".")[0]
+        is_of_python = bool(cls.__flags__ & OF_PYTHON) and (top not in sys.stdlib_module_names or top == "__main__")
+        return (
+            (is_of_python or f"{cls.__module__}.{cls.__qualname__}" in _PLAIN)
+            and cls.__getattribute__ in _GETTERS
+            and type(cls) in _METACLASSES
+        )
 
     def _member(self, cls: type, name: str, path: str) -> Any:
         """Return what a class has under a name, noted."""
@@ -121,6 +129,8 @@ class ObjectReads:
         path = f"{shadow.__path__}.{name}"
         self.note(class_of, owner, None, cls, f"type({shadow.__path__})")
         found = self._member(cls, name, path)
+        if name == "__hash__" and found in (object.__hash__, enum.Enum.__hash__):
+            return object.__hash__(shadow)
         if isinstance(found, types.FunctionType):
             return self.function(found, path)(shadow, *arguments, **keywords)
         if name == "__eq__" and found is object.__eq__:
@@ -128,8 +138,6 @@ class ObjectReads:
         if name == "__ne__" and found is object.__ne__:
             answer = self.special(shadow, "__eq__", arguments, {})
             return answer if answer is NotImplemented else not answer
-        if name == "__hash__" and found in (object.__hash__, enum.Enum.__hash__):
-            return object.__hash__(shadow)
         if found is ABSENT:
             if name == "__bool__":
                 has_length = self._member(cls, "__len__", path) is not ABSENT

@@ -14,10 +14,13 @@ from minpy.core.errors import NotTraceableError
 from minpy.graph.builder import GraphBuilder
 from minpy.graph.ir import CONSTANT, Node, Value
 
-__all__ = ["LIMIT", "Notes", "Recorder"]
+__all__ = ["LIMIT", "Notes", "Recorder", "has_handlers"]
 
 # More nodes than this make a graph that costs more than it saves: loops over the rows of an array.
 LIMIT = 2000
+# With what the handling of errors begins: the first since Python 3.11, where comprehensions and generators clean up
+# without it, the others before.
+_HANDLING = {dis.opmap[name] for name in ("PUSH_EXC_INFO", "SETUP_FINALLY", "SETUP_WITH") if name in dis.opmap}
 
 
 @dataclass
@@ -168,7 +171,7 @@ class Recorder:
         """Tell whether a function of the user's that runs may catch the error of a step."""
         frame: types.FrameType | None = sys._getframe(2) if self.codes else None
         while frame is not None:
-            if frame.f_code in self.codes and _has_handlers(frame.f_code):
+            if frame.f_code in self.codes and has_handlers(frame.f_code):
                 return True
             frame = frame.f_back
         return False
@@ -179,7 +182,6 @@ class Recorder:
         return Value(self.builder.node(CONSTANT, (), {"value": value}, "constant"))
 
 
-def _has_handlers(code: types.CodeType) -> bool:
-    """Tell whether code has a `try` or `with` statement; a generator may look as if it had one."""
-    table = getattr(code, "co_exceptiontable", None)  # since Python 3.11
-    return bool(table) if table is not None else dis.opmap["SETUP_FINALLY"] in code.co_code[::2]
+def has_handlers(code: types.CodeType) -> bool:
+    """Tell whether code has a `try` or `with` statement."""
+    return not _HANDLING.isdisjoint(code.co_code[::2])

@@ -10,6 +10,7 @@ from __future__ import annotations
 import builtins
 import functools
 import inspect
+import os
 import sys
 import types
 from collections.abc import Callable, Iterator
@@ -58,6 +59,7 @@ from minpy.core.switches import SwitchScope
 
 __all__ = ["ShadowFunctions"]
 
+_STANDARD_LIBRARY = os.path.dirname(os.__file__) + os.sep
 _COROUTINES = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 _REMEDY = "changes of which are not noticed: pass what it needs as an argument"
 
@@ -516,6 +518,9 @@ class ShadowFunctions(ObjectReads):
                 return found
         if module.split(".")[0] in LIBRARIES:
             return self._opaque(value, f"{name} ({module}.{value.__name__})")
+        file = value.__code__.co_filename
+        if file.startswith(_STANDARD_LIBRARY) and "-packages" not in file:
+            return self._opaque(value, name)
         return self.function(value, name)
 
     def _partial(self, value: Any, name: str) -> Any:

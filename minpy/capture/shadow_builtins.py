@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import operator
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -152,6 +153,19 @@ def _super(shadow: Any, *arguments: Any) -> Any:
     return SuperProxy(shadow, (start.__owner__, instance), "super()")
 
 
+def _attrgetter(shadow: Any, *names: str) -> Any:
+    for name in names:
+        if type(name) is not str or not all(map(may_be_read, name.split("."))):
+            raise shadow.refuse(f"it reads {name}")
+    return operator.attrgetter(*names)
+
+
+def _methodcaller(shadow: Any, name: str, *arguments: Any, **keywords: Any) -> Any:
+    if type(name) is not str or not may_be_read(name):
+        raise shadow.refuse(f"it reads {name}")
+    return operator.methodcaller(name, *arguments, **keywords)
+
+
 SHADOWED: dict[Any, Callable[..., Any]] = {
     isinstance: _isinstance,
     issubclass: _issubclass,
@@ -160,4 +174,6 @@ SHADOWED: dict[Any, Callable[..., Any]] = {
     hasattr: _hasattr,
     callable: _callable,
     builtins.super: _super,
+    operator.attrgetter: _attrgetter,
+    operator.methodcaller: _methodcaller,
 }

@@ -16,6 +16,7 @@ import numpy
 from minpy.core.attributes import Signature
 from minpy.core.operator import Operator
 from minpy.differentiation.tracing import vjp
+from minpy.numpy_table.table import row_of
 from minpy.ops.registry import FUNCTIONS
 
 __all__ = [
@@ -50,7 +51,8 @@ class Step(Operator):
     arguments, keywords : tuple, dict
         With a `Slot` in the place of each array. These and the function are kept, as attributes of the same names.
     outputs : int
-        How many arrays are in the tuple or list that is the answer; 0 if it is an array.
+        How many arrays are in the tuple or list that is the answer; 0 if it is an array. Of one the step answers with
+        what is in it.
     """
 
     def __init__(
@@ -58,7 +60,8 @@ class Step(Operator):
     ) -> None:
         forward = _caller(function, arguments, keywords)
         if outputs:
-            several, forward = forward, lambda *arrays: tuple(several(*arrays))
+            several = forward
+            forward = (lambda *arrays: several(*arrays)[0]) if outputs == 1 else lambda *arrays: tuple(several(*arrays))
         super().__init__(forward, name=_name(function), builtin=True, signature=_VARIADIC)
         self.function, self.arguments, self.keywords = function, arguments, keywords
         self.__doc__ = None
@@ -172,12 +175,20 @@ def make_step(
         key = (function, outputs, frozen(arguments), frozen(keywords))
         known = _made.get(key)
     except TypeError:
-        return Step(function, arguments, keywords, outputs)
+        return _step(function, arguments, keywords, outputs)
     if known is None:
         if len(_made) > 4096:  # shapes and constants of programs that are long gone
             _made.clear()
-        known = _made[key] = Step(function, arguments, keywords, outputs)
+        known = _made[key] = _step(function, arguments, keywords, outputs)
     return known
+
+
+def _step(function: Callable[..., Any], arguments: tuple[Any, ...], keywords: dict[str, Any], outputs: int) -> Step:
+    made = Step(function, arguments, keywords, outputs)
+    row = row_of(function)
+    if row is not None and row.gradient == "zero":
+        made.def_grad_zero()
+    return made
 
 
 @functools.lru_cache(None)

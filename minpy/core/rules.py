@@ -5,8 +5,10 @@ What rules read is told from their code: recording a call keeps that, and nothin
 
 from __future__ import annotations
 
+import contextlib
 import dis
 import inspect
+import sys
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +17,15 @@ from typing import Any, NamedTuple
 __all__ = ["GradientRules", "OutputBuffer", "Plan", "Rule", "Unstaged", "VjpInto", "parameters_read", "values_read"]
 
 Rule = Callable[..., Callable[[Any], Any]]
-_READS_EVERYTHING = {"locals", "vars", "eval", "exec", "dir", "breakpoint", "set_trace"}
+# What looks at frames: at those of the functions that call it, too.
+_FRAMES = {"_getframe", "currentframe", "f_back", "f_locals", "inspect"}
+_FRAME_FUNCTIONS = (sys._getframe, inspect.currentframe, inspect.stack, inspect.trace)  # by other names
+_LIBRARIES = ("autograd", "minpy", "numpy", "scipy")
+_READS_EVERYTHING = {
+    *("locals", "vars", "eval", "exec", "dir", "breakpoint", "set_trace"),
+    *("globals", "builtins", "__builtins__", "__import__", "getattr"),  # these may stand for one of them
+    *_FRAMES,
+}
 
 
 class Unstaged(TypeError):
@@ -240,7 +250,7 @@ def parameters_read(rule: Rule) -> tuple[set[str], tuple[str, ...]] | None:
     if code.co_flags & inspect.CO_VARARGS:
         return None
     positions = code.co_varnames[: code.co_argcount]
-    if _READS_EVERYTHING & set(code.co_names):
+    if _READS_EVERYTHING & set(code.co_names) or _looks_at_frames(rule, set()):
         return None
     read = set(code.co_cellvars) & set(positions)
     for instruction in dis.get_instructions(code):
@@ -248,3 +258,33 @@ def parameters_read(rule: Rule) -> tuple[set[str], tuple[str, ...]] | None:
             values = instruction.argval if isinstance(instruction.argval, tuple) else (instruction.argval,)
             read.update(value for value in values if isinstance(value, str) and value in positions)
     return read, positions
+
+
+def _looks_at_frames(function: types.FunctionType, seen: set[int]) -> bool:
+    """Tell whether a function, or one of users' that it calls by a name, looks at the frames of those that call it."""
+    if id(function) in seen:
+        return False
+    seen.add(id(function))
+    names = {name for code in _codes(function.__code__) for name in code.co_names}
+    if _FRAMES & names:
+        return True
+    called = [function.__globals__.get(name) for name in names]
+    for cell in function.__closure__ or ():
+        with contextlib.suppress(ValueError):  # it is empty
+            called.append(cell.cell_contents)
+    return any(
+        any(inner is known for known in _FRAME_FUNCTIONS)
+        or (
+            type(inner) is types.FunctionType
+            and str(inner.__module__).split(".")[0] not in _LIBRARIES
+            and _looks_at_frames(inner, seen)
+        )
+        for inner in called
+    )
+
+
+def _codes(code: types.CodeType) -> Iterable[types.CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _codes(constant)

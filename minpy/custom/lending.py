@@ -130,8 +130,7 @@ def method_of(
     own = _instance_dict(op)
     if type(cls) is not type or type(own) is not dict or "assign" in own:
         return bound, None
-    classes = cls.__mro__[:-1]  # all but `object`
-    for parent in classes:
+    for parent in cls.__mro__[:-1]:  # all but `object`
         members = parent.__dict__
         if members.get("assign", _ASSIGN) is not _ASSIGN or "__getattribute__" in members:
             return bound, None
@@ -139,13 +138,13 @@ def method_of(
     if arguments != kind.arguments:
         kind = known.kind_of(arguments)
     for capture in kind.captures:
-        if capture.is_valid(function, own, classes):
+        if capture.is_valid(function, op, own):
             return bound, capture
     if known.is_due(kind):
-        made = capture_method(op, function, values)
+        made = capture_method(op, function, _ASSIGN, values)
         if made is not None:
             kind.captures = (made, *kind.captures[: _CAPTURES - 1])
-            if made.is_valid(function, own, classes):
+            if made.is_valid(function, op, own):
                 return bound, made
     return bound, None
 

@@ -206,7 +206,9 @@ class Program:
             if forward is None or backward is None:
                 return None
             heads, (arrays, kept, _) = forward(arrays)
-            gradients, targets, zeros = [], [], []
+            gradients: list[numpy.ndarray] = []
+            targets: list[numpy.ndarray] = []
+            zeros: list[numpy.ndarray] = []
             for shape, dtype, is_small, is_reached in self._kinds or self._requested_kinds():
                 array = numpy.empty(shape, dtype) if is_small else aligned.empty(shape, dtype)
                 gradients.append(array)

@@ -1,6 +1,6 @@
-"""Gradients of steps that are calls of NumPy's functions and no operators: what compositions of functions are made of.
+"""Gradients of steps that are no operators: calls of NumPy's functions, and what captures make of stores and casts.
 
-The rules are those of `minpy.numpy_table.gradients`, and the ones of the steps that captures make themselves.
+The rules of the first are those of `minpy.numpy_table.gradients`; those of the others stand here.
 """
 
 from __future__ import annotations
@@ -8,18 +8,24 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from minpy.capture.steps import Slot, Step, fill
-from minpy.capture.storage import item_of
+import numpy as np
+
+from minpy.capture.functions import changed, filled
+from minpy.capture.steps import Slot, Step, fill, power, power_of_array
+from minpy.capture.storage import as_dtype, item_of, with_item
+from minpy.capture.ufuncs import computed_at
+from minpy.core.sums import sum_to
 from minpy.differentiation.trees import leaves_of
 from minpy.numpy_table.gradients import has_rule, rule_of
 from minpy.numpy_table.table import row_of
+from minpy.ops.registry import FUNCTIONS
 
 __all__ = ["has_step_rule", "step_gradients"]
 
 
 def has_step_rule(operator: Any) -> bool:
     """Tell whether an operator is a step of which a rule is known here."""
-    return isinstance(operator, Step) and (operator.function is item_of or has_rule(row_of(operator.function)))
+    return isinstance(operator, Step) and (operator.function in _RULES or has_rule(row_of(operator.function)))
 
 
 def step_gradients(operator: Step, answer: Any, arrays: Sequence[Any], gradient: Any) -> list[Any] | None:
@@ -51,10 +57,85 @@ def step_gradients(operator: Step, answer: Any, arrays: Sequence[Any], gradient:
 
 def _rule(function: Any) -> Callable[..., Any]:
     row = row_of(function)
-    return _item if row is None else rule_of(row)
+    return _RULES[function] if row is None else rule_of(row)
+
+
+# -- steps that captures make ------------------------------------------------------------------------------------------
 
 
 def _item(answer: Any, g: Any, array: Any, index: Any) -> Any:
     from minpy.numpy_table.gradients.moving import placed
 
     return [placed(array, index, g), *(None for _ in leaves_of(index))]
+
+
+def _with_item(answer: Any, g: Any, array: Any, index: Any, value: Any) -> Any:
+    kept = np.copy(g)
+    kept[index] = 0
+    part = g[index]
+    if any(np.ndim(leaf) for leaf in leaves_of(index) if not isinstance(leaf, slice)):  # of one place the last stays
+        numbers = np.reshape(np.arange(np.size(part)), np.shape(part))
+        owners = np.full_like(g, -1, dtype=np.int64)
+        owners[index] = numbers
+        part = np.where(owners[index] == numbers, part, g.dtype.type(0))
+    return [kept, *(None for _ in leaves_of(index)), sum_to(part, np.shape(value))]
+
+
+def _changed(answer: Any, g: Any, function: Any, target: Any, arguments: Any, keywords: Any) -> Any:
+    from minpy.numpy_table.gradients.moving import placed
+
+    place = 0 if function in (np.copyto, np.fill_diagonal) else 1
+    if len(arguments) <= place or isinstance(arguments[place], (list, tuple)):
+        return None
+    value = arguments[place]
+    # The same change tells which value went where.
+    numbers = np.reshape(np.arange(np.size(value)), np.shape(value))
+    sources = np.full_like(g, -1, dtype=np.int64)
+    function(sources, *arguments[:place], numbers, *arguments[place + 1 :], **keywords)
+    kept = np.where(sources < 0, g, g.dtype.type(0))
+    if not np.ndim(value):
+        return [None, kept, *(None for _ in leaves_of(arguments[:place])), np.sum(g - kept)]
+    last = np.zeros_like(g, shape=(np.size(value) + 1,))
+    flat = placed(last, (np.reshape(sources, (-1,)),), np.reshape(g, (-1,)))[:-1]
+    return [None, kept, *(None for _ in leaves_of(arguments[:place])), np.reshape(flat, np.shape(value))]
+
+
+def _added_at(answer: Any, g: Any, ufunc: Any, target: Any, index: Any, values: Any) -> Any:
+    if ufunc is not np.add or len(values) != 1:
+        return None
+    return [None, g, *(None for _ in leaves_of(index)), sum_to(g[index], np.shape(values[0]))]
+
+
+def _filled(answer: Any, g: Any, value: Any, shape: Any, dtype: Any) -> Any:
+    return [sum_to(g, np.shape(value))]
+
+
+def _cast(answer: Any, g: Any, array: Any, dtype: Any) -> Any:
+    return [g]
+
+
+def _flatten(answer: Any, g: Any, array: Any, order: Any = "C") -> Any:
+    return [np.reshape(g, np.shape(array), order=order)]
+
+
+def _power(answer: Any, g: Any, base: Any, exponent: Any) -> Any:
+    rules = FUNCTIONS[np.power].rules
+    of_base = None if isinstance(base, (int, float)) else rules[0](answer, base, exponent)(g)
+    of_exponent = None if isinstance(exponent, (int, float)) else rules[1](answer, base, exponent)(g)
+    return [
+        part if part is None else sum_to(part, np.shape(value))
+        for part, value in ((of_base, base), (of_exponent, exponent))
+    ]
+
+
+_RULES: dict[Any, Callable[..., Any]] = {
+    as_dtype: _cast,
+    changed: _changed,
+    computed_at: _added_at,
+    filled: _filled,
+    item_of: _item,
+    np.ndarray.flatten: _flatten,
+    power: _power,
+    power_of_array: _power,
+    with_item: _with_item,
+}

@@ -5,7 +5,7 @@ The source is made of names that are counted; values come in as constants of its
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any
 
 import numpy
@@ -17,7 +17,7 @@ from minpy.core.state import TRACES, tracing
 from minpy.core.switches import switches
 from minpy.jit.floating_point import is_calm
 from minpy.jit.guards import GONE, Names, array_source, different, expression, source
-from minpy.jit.pytrees import Nest, is_named
+from minpy.jit.pytrees import Nest
 from minpy.jit.specialization import AS_WRITTEN
 
 __all__ = ["AS_WRITTEN", "MISS", "Entry", "make_entry"]
@@ -85,15 +85,15 @@ def make_entry(
             lines.append(_miss(f"{variable} is not {names.of(leaf)}"))
     given = list(arrays.values())
     by_name = dict(zip(variables, leaves, strict=True))
+    identities = {variable: key for key, variable in arrays.items()}
     reading: list[str] = []
     fetched: list[str] = []
-    first_places = {id(by_name[name]): name for name in given}  # one array that is read at several places is so again
     for position, row in enumerate(specialization.arrays_read):
         fetch, condition = array_source(row, f"r{position}", names)
-        first = first_places.setdefault(id(row.fetch(row.container, row.key)), f"r{position}")
-        reading += [fetch, _miss(condition if first == f"r{position}" else f"r{position} is not {first}")]
+        reading += [fetch, _miss(condition)]
         fetched.append(f"r{position}")
         ours = ours or issubclass(row.kind.cls, Array)
+        identities[f"r{position}"] = id(row.fetch(row.container, row.key))
     reading += [_miss(source(row, names)) for row in specialization.reads.rows]
     grouped = ""
     if specialization.group is not None:
@@ -106,7 +106,7 @@ def make_entry(
         numbers.reads[where] = f"n{position}"
         reading.append(f"n{position} = {expression(row, names)}")
         reading.append(_miss(f"type(n{position}) is not {row.expected.__name__}"))
-    distinct = _distinct(given, [name for name in fetched if name in first_places.values()])
+    distinct = _identity(identities)
     lines += [f"if {distinct}: return MISS"] if distinct and not fetched else []
     if reading:
         lines += ["try:", *(f"    {line}" for line in reading), "except GONE:", "    return MISS"]
@@ -122,8 +122,9 @@ def make_entry(
         text = given[position] if isinstance(by_name[given[position]], numpy.ndarray) else f"{given[position]}._data"
         lines.append(f"if not {text}.flags.c_contiguous: return AS_WRITTEN")
     modes = ", ".join(map(repr, (switches.array, switches.shape, switches.dtype)))
-    lines.append(_miss("TRACES and tracing.trace is not None or not is_calm()"))
+    lines.append(_miss("TRACES and tracing.trace is not None"))
     lines.append(_miss(f"(switches.array, switches.shape, switches.dtype) != ({modes})"))
+    lines.append("if not is_calm(): return AS_WRITTEN")
     called = names.of(run or (specialization.call if ours else specialization.run))
     before, after = ("".join(f"{name}, " for name in part) for part in ((*given, *fetched), inputs))
     lines.append(f"return {called}(({before}{grouped}{after}))")
@@ -199,18 +200,18 @@ def _array_condition(variable: str, array: Any, names: Names) -> str:
     return condition
 
 
-def _distinct(given: Sequence[str], fetched: Sequence[str]) -> str:
-    """Return the condition under which two of several arrays are one; '' for less than two."""
-    names = [*given, *fetched]
-    if len(names) < 2:
-        return ""
-    if len(names) <= _FEW_ARRAYS:
-        return " or ".join(
-            f"{name} is {other}" for position, name in enumerate(names) for other in names[position + 1 :]
-        )
-    return f"len({{{', '.join(f'id({name})' for name in names)}}}) != {len(names)}"
-
-
-def is_nest(value: Any) -> bool:
-    """Tell whether a value is taken apart."""
-    return type(value) in (tuple, list, dict) or is_named(type(value))
+def _identity(identities: Mapping[str, int]) -> str:
+    """Return the condition under which other arrays of a call are one than at the capture; '' for less than two."""
+    first: dict[int, str] = {}
+    conditions = []
+    for name, identity in identities.items():
+        if identity in first:
+            conditions.append(f"{name} is not {first[identity]}")
+        else:
+            first[identity] = name
+    names = list(first.values())
+    if len(names) > _FEW_ARRAYS:
+        conditions.append(f"len({{{', '.join(f'id({name})' for name in names)}}}) != {len(names)}")
+    else:
+        conditions += [f"{name} is {other}" for place, name in enumerate(names) for other in names[place + 1 :]]
+    return " or ".join(conditions)

@@ -18,7 +18,8 @@ from minpy.core.errors import is_quitting
 from minpy.jit.budget import budget_of
 from minpy.jit.capturing import Captured, capture_call
 from minpy.jit.entry import AS_WRITTEN, MISS, Entry, make_entry
-from minpy.jit.guards import GONE
+from minpy.jit.floating_point import is_calm
+from minpy.jit.guards import GONE, where
 from minpy.jit.history import History, argument_paths, changed_numbers, described, miss_reason
 from minpy.jit.pytrees import Nest, flatten
 from minpy.jit.specialization import Specialization
@@ -100,7 +101,7 @@ class Specialized:
     def call(self, arguments: tuple[Any, ...], keywords: dict[str, Any], spec: Nest, leaves: Sequence[Any]) -> Any:
         """Return what the function returns, for a call for which `latest` does not hold."""
         self.history.calls += 1
-        if self.history.refusal is not None:
+        if self.history.refusal is not None or not is_calm():
             return self.eager(arguments, keywords)
         try:
             dynamic = self._dynamic.get(spec, frozenset())
@@ -151,7 +152,7 @@ class Specialized:
     ) -> Any:
         began = perf_counter()
         paths = argument_paths(self.signature, spec)
-        reason = "first call" if self._last is None else miss_reason(self._last, spec, leaves, paths)
+        reason = "first call" if self._last is None else miss_reason(self._last, spec, leaves, paths, self.signature)
         changed = None if self._last is None else changed_numbers(self._last, spec, leaves)
         if changed is not None:
             self._dynamic[spec] = self._dynamic.get(spec, frozenset()) | changed[0]
@@ -173,7 +174,8 @@ class Specialized:
             if is_quitting(error) or isinstance(error, MustRunEagerly):
                 raise
             answer = self.eager(arguments, keywords)  # an error of its own says more
-            self.refuse(str(error) if isinstance(error, CaptureRefused) else f"{type(error).__name__}: {error}")
+            is_refusal = isinstance(error, CaptureRefused)
+            self.refuse(error.reason + where(error.place) if is_refusal else f"{type(error).__name__}: {error}")
             return answer
         seconds = perf_counter() - began
         self.budget.charge(seconds)

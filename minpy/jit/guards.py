@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+import builtins
+import os
+import types
 from typing import Any
 
 import numpy
 
 from minpy.capture.allowed import OF_PYTHON as _OF_PYTHON
-from minpy.capture.reads import ArrayRead, Read, attribute, item, keys, length, missing, same_value
+from minpy.capture.places import SourceLocation
+from minpy.capture.reads import ArrayKind, ArrayRead, Read, attribute, item, keys, length, missing, same_value
 from minpy.capture.sources import ABSENT, class_of, contents, member, module_member, own_value
 
-__all__ = ["GONE", "Names", "array_failure", "array_source", "different", "expression", "failure", "source"]
+__all__ = [
+    "GONE",
+    "Names",
+    "array_failure",
+    "array_source",
+    "different",
+    "expression",
+    "failure",
+    "kind_difference",
+    "source",
+    "where",
+]
 
 # What reading a place raises where there is nothing any more; an empty cell is a ValueError.
 GONE = (AttributeError, IndexError, KeyError, ValueError)
@@ -51,7 +66,7 @@ def expression(read: Read | ArrayRead, names: Names) -> str:
         return f"len({container})"
     if read.fetch is keys:
         return f"tuple({container})"
-    if read.fetch is missing:
+    if read.fetch is missing and hasattr(builtins, str(read.key)):
         return f"{key_text} not in {container}"
     if read.fetch is contents and isinstance(read, Read) and read.expected is not ABSENT:
         return f"{container}.cell_contents"
@@ -69,7 +84,7 @@ def source(read: Read, names: Names) -> str:
     text = expression(read, names)
     if read.fetch is length:
         return f"{text} != {read.expected}"
-    if read.fetch is missing:
+    if read.fetch is missing and hasattr(builtins, str(read.key)):
         return f"not ({text})" if read.expected else text
     return _is_another(text, read.expected, names)
 
@@ -117,51 +132,97 @@ def array_source(read: ArrayRead, variable: str, names: Names) -> list[str]:
 
 def failure(read: Read) -> str | None:
     """Return in words how a value is another than it was; None if it is the same."""
-    where = f" ({read.place})" if read.place is not None else ""
     if hasattr(read.fetch, "explain"):
-        return None if read.holds() else f"{read.fetch.explain(read)}{where}"
+        return None if read.holds() else f"{read.fetch.explain(read)}"
     try:
         value = read.fetch(read.container, read.key)
     except GONE:
-        return f"`{read.path}` was {_text(read.expected)}, and is gone{where}"
-    if value is read.expected or same_value(value, read.expected):
+        value = ABSENT
+    before = read.expected
+    if value is before or same_value(value, before):
         return None
-    if read.fetch is length:
-        return f"`{read.path}` had {read.expected} values, has {value}{where}"
+    return _difference(read, before, value) + where(read.place)
+
+
+def _difference(read: Read, before: Any, value: Any) -> str:
+    """Return in words what a value was, and is."""
+    path = read.path
     if read.fetch is keys:
-        return f"the keys of `{read.path}` were {_text(read.expected)}, are {_text(value)}{where}"
+        path = path.removeprefix("the keys of ")
+        if isinstance(read.container, (set, frozenset)):
+            return f"`{path}` was {_text(set(before))}, is {_text(set(value))}"
+        return f"the keys of `{path}` were {_listed(before)}, are {_listed(value)}"
+    if read.fetch is length:
+        return f"`{path if path.startswith('len(') else f'len({path})'}` was {before}, is {_text(value)}"
+    if read.fetch is missing and hasattr(builtins, str(read.key)):
+        return f"`{path}` was {'a builtin, is a global' if before else 'a global, is a builtin'}"
     if read.fetch is missing:
-        return f"`{read.path}` {'was not defined, and is' if read.expected else 'was defined, and is not'}{where}"
-    if read.key == "__code__":
-        return f"`{read.path}` is a function with other code than before{where}"
-    if read.key == "__defaults__":
-        return f"`{read.path}` has other defaults than before{where}"
-    if type(value) is not type(read.expected):
-        return (
-            f"`{read.path}` was {_text(read.expected)}, of type {type(read.expected).__name__}, "
-            f"is {_text(value)}, of type {type(value).__name__}{where}"
-        )
-    if not _is_constant(read.expected):
-        return f"`{read.path}` is another {type(value).__name__} than before{where}"
-    return f"`{read.path}` was {_text(read.expected)}, is {_text(value)}{where}"
+        return f"`{path}` was missing, is {_text(read.container[read.key])}" if before else f"`{path}` is missing"
+    if read.fetch is class_of:
+        path = path.removeprefix("type(").removesuffix(")")
+        return f"the class of `{path}` was {before.__name__}, is {type(read.container).__name__}"
+    if isinstance(read.container, types.FunctionType):
+        if read.key == "__code__":
+            return f"the code of `{path}` is another"
+        if read.key in ("__defaults__", "__kwdefaults__"):
+            return _default_difference(read.container, path, before, value)
+    if before is ABSENT or value is ABSENT or _is_constant(before) or _is_constant(value):
+        return f"`{path}` was {_text(before)}, is {_text(value, before)}"
+    kind = "function" if isinstance(value, types.FunctionType) else type(value).__name__
+    return f"`{path}` is another {kind}"
+
+
+def _default_difference(function: Any, path: str, before: Any, value: Any) -> str:
+    """Return in words which default of a function is another."""
+    names = function.__code__.co_varnames[: function.__code__.co_argcount]
+    was, now = (
+        dict(zip(names[len(names) - len(defaults) :], defaults, strict=True))
+        if isinstance(defaults, tuple)
+        else dict(defaults if isinstance(defaults, dict) else {})
+        for defaults in (before, value)
+    )
+    for name in {**was, **now}:
+        one, other = was.get(name, ABSENT), now.get(name, ABSENT)
+        if one is not other and not same_value(one, other):
+            return f"the default of {name} in `{path}` was {_text(one)}, is {_text(other, one)}"
+    return f"the defaults of `{path}` are others"
 
 
 def array_failure(read: ArrayRead) -> str | None:
     """Return in words how an array that a function refers to is of another kind than it was; None if it is not."""
-    where = f" ({read.place})" if read.place is not None else ""
     try:
         value = read.fetch(read.container, read.key)
     except GONE:
-        return f"`{read.path}` was an array, and is gone{where}"
-    cls, shape, dtype = read.kind
-    if type(value) is not cls:
-        return f"`{read.path}` was of type {cls.__name__}, is of type {type(value).__name__}{where}"
-    if value.shape != shape:
-        return f"`{read.path}`: shape was {shape}, is {value.shape}{where}"
-    raw = value if issubclass(cls, numpy.ndarray) else value._data
-    return None if raw.dtype == dtype else f"`{read.path}`: dtype was {dtype}, is {raw.dtype}{where}"
+        return f"`{read.path}` was an array, is missing{where(read.place)}"
+    difference = kind_difference(read.kind, value)
+    return None if difference is None else f"`{read.path}`: {difference}{where(read.place)}"
 
 
-def _text(value: Any) -> str:
+def kind_difference(kind: ArrayKind, value: Any) -> str | None:
+    """Return in words how a value is no array of a kind; None if it is one."""
+    if type(value) is not kind.cls:
+        return f"class was {kind.cls.__name__}, is {type(value).__name__}"
+    raw = value if isinstance(value, numpy.ndarray) else value._data
+    if len(kind.shape) != raw.ndim:
+        return f"rank was {len(kind.shape)}, is {raw.ndim}"
+    if kind.shape != raw.shape:
+        return f"shape was {kind.shape}, is {raw.shape}"
+    return None if raw.dtype == kind.dtype else f"dtype was {kind.dtype}, is {raw.dtype}"
+
+
+def where(place: SourceLocation | None) -> str:
+    """Return a line of a user's code as it stands behind a reason."""
+    return "" if place is None else f" ({os.path.basename(place.file)}:{place.line})"
+
+
+def _listed(values: Any) -> str:
+    return ", ".join(map(_text, values)) or "none"
+
+
+def _text(value: Any, before: Any = ABSENT) -> str:
+    if value is ABSENT:
+        return "missing"
     text = repr(value)
+    if before is not ABSENT and type(before) is not type(value) and repr(before) == text:
+        text = f"{text}, a {type(value).__name__}"
     return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}..."

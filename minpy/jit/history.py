@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy
 
-from minpy.capture.reads import PLAIN, length, same_value
+from minpy.capture.reads import PLAIN, ArrayKind, length, same_value
 from minpy.capture.scalars import is_dynamic
 from minpy.core.array import Array
-from minpy.jit.guards import GONE, array_failure, failure
+from minpy.jit.guards import GONE, array_failure, failure, kind_difference, where
 from minpy.jit.pytrees import Nest
 
 __all__ = ["Capture", "History", "argument_paths", "miss_reason"]
@@ -96,6 +96,17 @@ def argument_paths(function: Callable[..., Any], spec: Nest) -> list[str]:
     assert positional is not None
     assert keywords is not None
     assert keywords.keys is not None
+    names = argument_names(function, len(positional.parts))
+    found: list[str] = []
+    for position, part in enumerate(positional.parts):
+        _paths(part, names[position], found)
+    for key, part in zip(keywords.keys, keywords.parts, strict=True):
+        _paths(part, str(key), found)
+    return found
+
+
+def argument_names(function: Callable[..., Any], count: int) -> list[str]:
+    """Return what a function calls its first arguments by position."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
@@ -103,12 +114,7 @@ def argument_paths(function: Callable[..., Any], spec: Nest) -> list[str]:
     names = [parameter.name for parameter in parameters if parameter.kind in (0, 1)]
     variadic = [parameter.name for parameter in parameters if parameter.kind is inspect.Parameter.VAR_POSITIONAL]
     rest = variadic[0] if variadic else "argument"
-    found: list[str] = []
-    for position, part in enumerate(positional.parts):
-        _paths(part, names[position] if position < len(names) else f"{rest}[{position - len(names)}]", found)
-    for key, part in zip(keywords.keys, keywords.parts, strict=True):
-        _paths(part, str(key), found)
-    return found
+    return [names[place] if place < len(names) else f"{rest}[{place - len(names)}]" for place in range(count)]
 
 
 def _paths(spec: Nest | None, path: str, found: list[str]) -> None:
@@ -130,12 +136,15 @@ def described(paths: Sequence[str], leaves: Sequence[Any]) -> str:
     return ", ".join(texts)
 
 
-def miss_reason(specialization: Any, spec: Nest, leaves: Sequence[Any], paths: Sequence[str]) -> str:
+def miss_reason(
+    specialization: Any, spec: Nest, leaves: Sequence[Any], paths: Sequence[str], function: Callable[..., Any]
+) -> str:
     """Return why a specialization does not hold for a call."""
     return (
-        _structure(specialization.call_spec, spec)
+        _structure(specialization.call_spec, spec, function)
         or _arguments(specialization, leaves, paths)
         or _reads(specialization)
+        or _with_reads(specialization, leaves, paths)
         or "NumPy's switches, or what is done about floating-point errors, are others than before"
     )
 
@@ -169,7 +178,8 @@ def changed_numbers(
     return frozenset(positions), frozenset(places)
 
 
-def _structure(before: Nest, now: Nest) -> str | None:
+def _structure(before: Nest, now: Nest, function: Callable[..., Any]) -> str | None:
+    """Return how the arguments of a call are nested in another way than those of another one."""
     if before == now:
         return None
     counts = [len(nest.parts[0].parts) for nest in (before, now)]  # type: ignore[union-attr]
@@ -178,7 +188,37 @@ def _structure(before: Nest, now: Nest) -> str | None:
     names = [nest.parts[1].keys for nest in (before, now)]  # type: ignore[union-attr]
     if names[0] != names[1]:
         return f"the arguments by keyword were {_listed(names[0])}, are {_listed(names[1])}"
-    return "the arguments are nested in another way than before"
+    first = argument_names(function, counts[0])
+    for name, was, is_now in zip((*first, *names[0]), _parts(before), _parts(now), strict=True):  # type: ignore[misc]
+        difference = _nest_difference(was, is_now, f"argument {name}")
+        if difference is not None:
+            return difference
+    return None
+
+
+def _parts(call: Nest) -> Iterator[Nest | None]:
+    for half in call.parts:
+        assert half is not None
+        yield from half.parts
+
+
+def _nest_difference(before: Nest | None, now: Nest | None, path: str) -> str | None:
+    if before == now:
+        return None
+    if before is None or now is None or before.kind is not now.kind:
+        was, is_now = ("no nest" if nest is None else nest.kind.__name__ for nest in (before, now))
+        return f"{path}: class was {was}, is {is_now}"
+    if before.keys != now.keys:
+        was, is_now = (", ".join(map(repr, nest.keys or ())) or "none" for nest in (before, now))
+        return f"{path}: keys were {was}, are {is_now}"
+    if len(before.parts) != len(now.parts):
+        return f"{path}: length was {len(before.parts)}, is {len(now.parts)}"
+    keys = before.keys if before.keys is not None else range(len(before.parts))
+    for key, was_part, part in zip(keys, before.parts, now.parts, strict=True):
+        difference = _nest_difference(was_part, part, f"{path}[{key!r}]")
+        if difference is not None:
+            return difference
+    return None
 
 
 def _listed(names: Any) -> str:
@@ -187,29 +227,34 @@ def _listed(names: Any) -> str:
 
 def _arguments(specialization: Any, leaves: Sequence[Any], paths: Sequence[str]) -> str | None:
     for path, kind, leaf in zip(paths, specialization.kinds, leaves, strict=True):
-        is_array = isinstance(leaf, (numpy.ndarray, Array))
-        if kind.cls is not type(leaf):
-            return f"argument {path}: was of type {_class(kind.cls)}, is of type {_class(type(leaf))}"
-        if is_array:
-            raw = leaf if isinstance(leaf, numpy.ndarray) else leaf._data
-            if kind.shape is not None and len(kind.shape) != raw.ndim:
-                return f"argument {path}: had {len(kind.shape)} axes, has {raw.ndim}"
-            if kind.shape != raw.shape:
-                return f"argument {path}: shape was {kind.shape}, is {raw.shape}"
-            if kind.dtype != raw.dtype:
-                return f"argument {path}: dtype was {kind.dtype}, is {raw.dtype}"
+        if isinstance(leaf, (numpy.ndarray, Array)) and kind.shape is not None:
+            difference = kind_difference(ArrayKind(*kind[:3]), leaf)
+            if difference is not None:
+                return f"argument {path}: {difference}"
+        elif kind.cls is not type(leaf) and not (isinstance(leaf, PLAIN) and isinstance(kind.value, PLAIN)):
+            return f"argument {path}: class was {kind.cls.__name__}, is {type(leaf).__name__}"
         elif leaf is not kind.value and not (isinstance(leaf, PLAIN) and same_value(leaf, kind.value)):
             if not isinstance(leaf, PLAIN):
-                return f"argument {path} is another {type(leaf).__name__} than before"
-            return f"argument {path} was {_text(kind.value)}, is {_text(leaf)}"
-    arrays = [id(leaf) for leaf in leaves if isinstance(leaf, (numpy.ndarray, Array))]
-    if [arrays.index(key) for key in arrays] != specialization.pattern:
-        return "which of the arguments are one array is another than before"
+                return f"argument {path} is another {type(leaf).__name__}"
+            return f"argument {path}: was {_text(kind.value)}, is {_text(leaf)}"
+    places = [place for place, leaf in enumerate(leaves) if isinstance(leaf, (numpy.ndarray, Array))]
+    identities = [id(leaves[place]) for place in places]
+    pattern = [identities.index(identity) for identity in identities]
+    for place, before, now in zip(places, specialization.pattern, pattern, strict=True):
+        if before != now:
+            other = paths[places[min(before, now)]]
+            was, is_now = ("one", "two arrays") if before < now else ("two arrays", "one")
+            return f"arguments {other} and {paths[place]} were {was}, are {is_now}"
     return None
 
 
-def _class(cls: type) -> str:
-    return cls.__qualname__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__qualname__}"
+def _with_reads(specialization: Any, leaves: Sequence[Any], paths: Sequence[str]) -> str | None:
+    """Return which argument is an array that the function refers to, and was not; or is not, and was."""
+    for path, leaf in zip(paths, leaves, strict=True):
+        for row in specialization.arrays_read:
+            if isinstance(leaf, (numpy.ndarray, Array)) and row.fetch(row.container, row.key) is leaf:
+                return f"argument {path} and `{row.path}` were two arrays, are one{where(row.place)}"
+    return None
 
 
 def _reads(specialization: Any) -> str | None:

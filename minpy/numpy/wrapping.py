@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy
-from autograd.tracer import Box
 
+from minpy.bridge.boxes import boxes
 from minpy.bridge.lists import has_lists, with_arrays
 from minpy.bridge.protocols import autograd_version
 from minpy.core.array import Array, new_array
@@ -17,8 +17,6 @@ from minpy.numpy_table.refused import SETTINGS
 from minpy.numpy_table.table import row_of
 
 __all__ = ["wrap_function", "wrap_result", "wrapped_namespace"]
-
-_BOXES = Box.types
 
 
 def wrap_result(value: Any) -> Any:
@@ -39,7 +37,7 @@ def wrap_result(value: Any) -> Any:
 def _holds_box(values: Iterable[Any]) -> bool:
     for value in values:
         cls = type(value)
-        if cls in _BOXES or ((cls is list or cls is tuple) and _holds_box(value)):
+        if cls in boxes.types or ((cls is list or cls is tuple) and _holds_box(value)):
             return True
     return False
 

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy
 
+from minpy.backends.native.llvm_ir import FunctionWriter
 from minpy.backends.native.machine.builtins import data_offset
-from minpy.backends.native.writing import Writer
 from minpy.core.array import note_write
 from minpy.core.errors import DTypeError, LibraryError, MXNetError, ShapeError, describe
 
@@ -130,12 +130,12 @@ def is_singular(dtype: numpy.dtype) -> bool:
     return usual(dtype) is usual(dtype)
 
 
-def write_check(code: Writer, thing: str, argument: Argument, kind: str, dtype: str, otherwise: str) -> None:
+def write_check(code: FunctionWriter, thing: str, argument: Argument, kind: str, dtype: str, otherwise: str) -> None:
     """Write the code that looks at one object, and goes to a block if it does not fit.
 
     Parameters
     ----------
-    code : Writer
+    code : FunctionWriter
     thing : str
         The pointer to the object.
     argument : Argument
@@ -147,15 +147,13 @@ def write_check(code: Writer, thing: str, argument: Argument, kind: str, dtype: 
     at = offsets()
 
     def field(what: str, offset: int) -> str:
-        return code.put(f"load {what}, ptr {code.at(thing, 'i8', offset)}, align {8 if what != 'i32' else 4}")
+        return code.put(f"load {what}, ptr {code.address(thing, 'i8', offset)}, align {8 if what != 'i32' else 4}")
 
     def go_on(tests: Sequence[str]) -> None:
         found = tests[0]
         for test in tests[1:]:
             found = code.put(f"and i1 {found}, {test}")
-        label = f"fits{code.number()}"
-        code.do(f"br i1 {found}, label %{label}, label %{otherwise}")
-        code.label(label)
+        code.go_on_if(found, otherwise)
 
     # What is no array may have no further fields, and an array of other axes no such lengths.
     go_on([code.put(f"icmp eq ptr {field('ptr', at.kind)}, {kind}")])
@@ -170,17 +168,17 @@ def write_check(code: Writer, thing: str, argument: Argument, kind: str, dtype: 
     )
     if argument.shape:
         lengths = field("ptr", at.shape)
-        places = [code.at(lengths, "i64", axis) for axis in range(len(argument.shape))]
+        places = [code.address(lengths, "i64", axis) for axis in range(len(argument.shape))]
         found = [code.put(f"load i64, ptr {place}") for place in places]
         go_on([code.put(f"icmp eq i64 {one}, {length}") for one, length in zip(found, argument.shape, strict=True)])
 
 
-def write_apart(code: Writer, ranges: Sequence[tuple[str, int]], alone: Sequence[int], otherwise: str) -> None:
+def write_apart(code: FunctionWriter, ranges: Sequence[tuple[str, int]], alone: Sequence[int], otherwise: str) -> None:
     """Write the code that goes to a block if some ranges of memory share a byte with another one.
 
     Parameters
     ----------
-    code : Writer
+    code : FunctionWriter
     ranges : sequence of (str, int)
         Where each begins, a pointer, and its length in bytes.
     alone : sequence of int
@@ -202,9 +200,9 @@ def write_apart(code: Writer, ranges: Sequence[tuple[str, int]], alone: Sequence
         moved = code.put(f"add i64 {distance}, {ranges[one][1] - 1}")
         meets = code.put(f"icmp ult i64 {moved}, {ranges[one][1] + ranges[other][1] - 1}")
         found = code.put(f"or i1 {found}, {meets}") if found else meets
-    label = f"apart{code.number()}"
-    code.do(f"br i1 {found}, label %{otherwise}, label %{label}")
-    code.label(label)
+    block = code.new_block()
+    code.do(f"br i1 {found}, label %{otherwise}, label %{block}")
+    code.begin(block)
 
 
 def _fits(array: Any, argument: Argument) -> bool:

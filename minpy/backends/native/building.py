@@ -23,7 +23,7 @@ from minpy.backends.native.parts import PartWriter
 from minpy.backends.native.passes import Notes, optimized
 from minpy.backends.native.prepared import Preparation
 from minpy.backends.native.preparing import PREPARED, SMALLEST, prepared
-from minpy.backends.native.running import RunnerMemory
+from minpy.backends.native.running import ContextMemory
 from minpy.backends.native.segments import Segment, task_text
 from minpy.backends.native.source import NativePart
 from minpy.backends.native.table import Table
@@ -72,7 +72,7 @@ class NativeProgram(NativeExecutable):
     works_of_segments : dict of str to Work
         By the name of a segment, the first work in it.
     watch : callable, optional
-        `watch(name of a segment, or node of a call, function)` returns what runners call in its place: what takes its
+        `watch(name of a segment, or node of a call, function)` returns what contexts call in its place: what takes its
         time, say.
     """
 
@@ -128,10 +128,10 @@ class NativeProgram(NativeExecutable):
             return super().context(calls)
         return super().context(lambda node: watch(node, calls(node)))
 
-    def new_memory(self) -> RunnerMemory:
+    def new_memory(self) -> ContextMemory:
         """Return memory for one call at a time."""
         names = [one.name for one in self.segments]
-        memory = RunnerMemory.made(self.memory.nbytes, self.table, self.loaded, names)
+        memory = ContextMemory.made(self.memory.nbytes, self.table, self.loaded, names)
         if self.watch is not None:
             memory.segments = {name: self.watch(name, segment) for name, segment in memory.segments.items()}
         return memory

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from minpy.backends.native.arguments import Argument, coerced_groups
 from minpy.backends.native.prepared import Preparation, PreparedForward
-from minpy.backends.native.running import RunnerMemory
+from minpy.backends.native.running import ContextMemory
 from minpy.backends.native.source import NativePart
 from minpy.backends.protocol import ArgumentMismatch, Context, Executable, StepCalls
 
@@ -65,7 +65,7 @@ class NativeExecutable(Executable):
         """Return the program with all that is known of it, for reports."""
         raise NotImplementedError
 
-    def new_memory(self) -> RunnerMemory:
+    def new_memory(self) -> ContextMemory:
         """Return memory for one call at a time."""
         raise NotImplementedError
 
@@ -93,7 +93,7 @@ class NativeContext(Context):
 
     Attributes
     ----------
-    memory : RunnerMemory
+    memory : ContextMemory
     """
 
     __slots__ = ("backward", "forward", "memory")
@@ -134,7 +134,7 @@ class _Coerced:
         cls,
         part: NativePart,
         calls: StepCalls,
-        memory: RunnerMemory,
+        memory: ContextMemory,
         arguments: Sequence[Sequence[Argument]],
         in_place: bool,
     ) -> Callable[..., Any]:

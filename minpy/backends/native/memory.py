@@ -1,4 +1,4 @@
-"""Where arrays of schedules lie: one aligned block of memory for each runner, shared by arrays that never meet.
+"""Where arrays of schedules lie: one aligned block of memory for each context, shared by arrays that never meet.
 
 A work is an item of a schedule with the memory that it takes. Works of all parts are numbered in the order in which
 they run, so that what backward reads of forward stays, and what forward alone needs is taken again.
@@ -14,10 +14,10 @@ from minpy.backends.native.fusing.nest import Place
 from minpy.backends.native.language import Array, Layout, contiguous
 from minpy.backends.planning import ALIGNMENT, MemoryPlan
 
-__all__ = ["Memory", "Uses", "Whereabouts", "owner_of", "whereabouts"]
+__all__ = ["Allocation", "Memory", "Uses", "allocation", "owner_of"]
 
 
-class Whereabouts(NamedTuple):
+class Allocation(NamedTuple):
     """In which array's memory another lies, and its layout there."""
 
     owner: Array
@@ -89,7 +89,8 @@ class Memory(MemoryPlan[Array]):
                     spans[owner] = (spans.get(owner, (number, number))[0], number)
             for written, read in work.in_place:
                 is_wanted = wanted is not None and wanted.get(written) is read
-                in_place.append((number, written, read) if is_wanted else (number, *map(self.owner, (written, read))))
+                pair = (written, read) if is_wanted else (self.owner(written), self.owner(read))
+                in_place.append((number, *pair))
         for array in lasting:
             owner = self.owner(array)
             if owner in spans:
@@ -101,9 +102,9 @@ class Memory(MemoryPlan[Array]):
         """Return in whose memory an array lies."""
         return owner_of(array, self.places)
 
-    def whereabouts(self, array: Array) -> Whereabouts:
+    def allocation(self, array: Array) -> Allocation:
         """Return in whose memory an array lies, and how."""
-        return whereabouts(array, self.places)
+        return allocation(array, self.places)
 
 
 def owner_of(array: Array, places: Mapping[Array, Place]) -> Array:
@@ -114,7 +115,7 @@ def owner_of(array: Array, places: Mapping[Array, Place]) -> Array:
     return root
 
 
-def whereabouts(array: Array, places: Mapping[Array, Place]) -> Whereabouts:
+def allocation(array: Array, places: Mapping[Array, Place]) -> Allocation:
     """Return in whose memory an array lies, and its layout there.
 
     Raises
@@ -127,7 +128,7 @@ def whereabouts(array: Array, places: Mapping[Array, Place]) -> Whereabouts:
         place = places[root]
         layout = _inside(array.shape, layout, root, place.layout)
         root = place.root
-    return Whereabouts(root, layout)
+    return Allocation(root, layout)
 
 
 def _inside(shape: Sequence[int], layout: Layout, root: Array, place: Layout) -> Layout:

@@ -1,6 +1,6 @@
 """The parts of a program as functions of Python: segments of native code, and calls of Python's functions between them.
 
-Arrays lie in the block of memory of the runner, in the block of what was made of parameters (see `prepared`), in new
+Arrays lie in the block of memory of the context, in the block of what was made of parameters (see `prepared`), in new
 arrays (heads), in the arrays that gradients are asked into, or they are what a call has answered. Python's functions
 get arrays laid into the blocks, users' operators copies of these, as they may keep what they see.
 """
@@ -15,10 +15,10 @@ import numpy
 from minpy.backends.native.arguments import is_singular, usual
 from minpy.backends.native.boundary import Boundary, is_whole
 from minpy.backends.native.language import Array, Call, Layout, Product, contiguous
-from minpy.backends.native.memory import Memory, Whereabouts
+from minpy.backends.native.memory import Allocation, Memory
 from minpy.backends.native.segments import Segment
-from minpy.backends.native.source import ARGUMENT_MISMATCH, COERCED, Answer, Code, Laid, NativePart, NodeCall
-from minpy.backends.native.table import Table
+from minpy.backends.native.source import COERCED, Answer, Code, Laid, NativePart, NodeCall
+from minpy.backends.native.table import ARGUMENT_MISMATCH, Table
 from minpy.backends.native.works import Work
 from minpy.core import aligned
 from minpy.core.array import note_writes
@@ -288,7 +288,7 @@ class PartWriter:
         return [*dict.fromkeys(map(self._holder, outside))]
 
     def _holder(self, owner: Array) -> Array:
-        """Return what native code is given for an owner that has no place in the runner's block."""
+        """Return what native code is given for an owner that has no place in the context's block."""
         if owner in self.memory.prepared:
             assert self.prepared is not None
             return self.prepared
@@ -398,7 +398,7 @@ class PartWriter:
         """Return an array as source: a name, or an array laid into other memory."""
         if array.is_constant:
             return self._constant(f"k{len(self.constants)}", array.value)
-        where = self.memory.whereabouts(array)
+        where = self.memory.allocation(array)
         owner = self._owner(array)
         itemsize = array.dtype.itemsize
         strides = tuple(stride * itemsize for stride in where.layout.strides)
@@ -418,7 +418,7 @@ class PartWriter:
             return f"{self._constant('ndarray', numpy.ndarray)}({array.shape}, {dtype}, prepared, {offset}, {strides})"
         name = self.names[owner]
         shape = self.boundary.fresh.get(owner, owner.shape)
-        if array.shape == shape and where == Whereabouts(where.owner, Layout(0, contiguous(array.shape))):
+        if array.shape == shape and where == Allocation(where.owner, Layout(0, contiguous(array.shape))):
             return name
         dtype = self._constant(f"dtype_{array.dtype.name}", usual(array.dtype))
         return f"{self._constant('ndarray', numpy.ndarray)}({array.shape}, {dtype}, {name}, {offset}, {strides})"

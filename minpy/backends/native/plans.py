@@ -18,8 +18,8 @@ import numpy
 from minpy.backends.native.arguments import Argument, usual
 from minpy.backends.native.language import Array, Call, Routine
 from minpy.backends.native.machine.store import Store
-from minpy.backends.native.source import ARGUMENT_MISMATCH, COERCED, Answer, Code, Laid, NativePart, NodeCall
-from minpy.backends.native.table import Table
+from minpy.backends.native.source import COERCED, Answer, Code, Laid, NativePart, NodeCall
+from minpy.backends.native.table import ARGUMENT_MISMATCH, Table
 from minpy.core import aligned
 from minpy.core.array import note_writes
 from minpy.graph.heads import apart

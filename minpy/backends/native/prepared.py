@@ -17,7 +17,7 @@ import numpy
 
 from minpy.backends.native.arguments import Argument, coerced_groups
 from minpy.backends.native.running import aligned
-from minpy.backends.native.source import ARGUMENT_MISMATCH
+from minpy.backends.native.table import ARGUMENT_MISMATCH
 from minpy.backends.protocol import ArgumentMismatch
 from minpy.core.array import last_write, may_have_changed, now
 from minpy.graph.locking import lock

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 from minpy.backends.native.kernels.kernel import Kernel, Pointer
 from minpy.backends.native.language import Product
+from minpy.backends.native.llvm_ir import FunctionWriter
 from minpy.backends.native.machine.blas import NO_TRANS, TRANS
-from minpy.backends.native.memory import Whereabouts
-from minpy.backends.native.writing import Writer
+from minpy.backends.native.memory import Allocation
 
 __all__ = ["Gemm", "Matrix", "blas_matrix", "collapsed", "gemm_of", "is_row_major", "is_small", "small_kernel"]
 
@@ -86,7 +87,7 @@ def is_row_major(rows: int, columns: int, strides: Sequence[int]) -> bool:
     return found is not None and found.turned == NO_TRANS
 
 
-def gemm_of(product: Product, first: Whereabouts, second: Whereabouts, result: Whereabouts) -> Gemm:
+def gemm_of(product: Product, first: Allocation, second: Allocation, result: Allocation) -> Gemm:
     """Return the call of BLAS that a product is, whose operands and result lie so that BLAS takes them."""
     (*lead, rows, depth), columns = product.operands[0].shape, product.output.shape[-1]
     one = blas_matrix(rows, depth, first.layout.strides)
@@ -124,7 +125,7 @@ def is_small(product: Product) -> bool:
     return rows * depth * columns <= _SMALL and max(columns, depth) <= _SMALL_SIDE
 
 
-def small_kernel(product: Product, places: Sequence[Whereabouts], result: Whereabouts) -> Kernel:
+def small_kernel(product: Product, places: Sequence[Allocation], result: Allocation) -> Kernel:
     """Return a kernel for a product of small matrices, or a stack of them.
 
     Each row of the result is a vector, or several; it grows by a row of the second matrix, times an element of the
@@ -133,9 +134,9 @@ def small_kernel(product: Product, places: Sequence[Whereabouts], result: Wherea
     Parameters
     ----------
     product : Product
-    places : sequence of Whereabouts
+    places : sequence of Allocation
         Of its operands.
-    result : Whereabouts
+    result : Allocation
         Of its output.
     """
     return _Small(product, places, result).kernel()
@@ -144,7 +145,7 @@ def small_kernel(product: Product, places: Sequence[Whereabouts], result: Wherea
 class _Small:
     """Writes the kernel of a small product."""
 
-    def __init__(self, product: Product, places: Sequence[Whereabouts], result: Whereabouts) -> None:
+    def __init__(self, product: Product, places: Sequence[Allocation], result: Allocation) -> None:
         *self.lead, self.rows, self.depth = product.operands[0].shape
         self.columns = product.output.shape[-1]
         self.dtype = product.output.dtype
@@ -153,7 +154,7 @@ class _Small:
         self.adds = len(places) == 3
         self.places = [*places, result]
         self.packs = places[1].layout.strides[-1] != 1 and self.columns > 1 and self.rows > 1
-        self.code = Writer()
+        self.code = FunctionWriter()
 
     def kernel(self) -> Kernel:
         stack = math.prod(self.lead)
@@ -179,18 +180,15 @@ class _Small:
 
     def _stack(self) -> None:
         pointers = [f"%p{number}" for number in range(len(self.places))]
-        loops = []
-        for axis, length in enumerate(self.lead):
-            if length > 1:
-                loop = self.code.begin(length)
-                loops.append(loop)
-                pointers = [
-                    self._at(pointer, loop.counter, where.layout.strides[axis])
-                    for pointer, where in zip(pointers, self.places, strict=True)
-                ]
-        self._matrices(pointers)
-        for loop in reversed(loops):
-            self.code.end(loop)
+        with ExitStack() as loops:
+            for axis, length in enumerate(self.lead):
+                if length > 1:
+                    index = loops.enter_context(self.code.counted(0, length, runs=True)).counter
+                    pointers = [
+                        self._at(pointer, index, where.layout.strides[axis])
+                        for pointer, where in zip(pointers, self.places, strict=True)
+                    ]
+            self._matrices(pointers)
 
     def _matrices(self, pointers: list[str]) -> None:
         strides = [where.layout.strides[-2:] for where in self.places]
@@ -198,11 +196,16 @@ class _Small:
         if self.packs and self.depth:
             self._pack(second, down, right)
             second, down, right = "%scratch", self.columns, 1
-        rows = self.code.begin(self.rows)
-        first = self._at(pointers[0], rows.counter, strides[0][0])
-        result = self._at(pointers[-1], rows.counter, strides[-1][0])
+        with self.code.counted(0, self.rows, runs=True) as rows:
+            self._row(rows.counter, pointers, second, down, right)
+
+    def _row(self, row: str, pointers: list[str], second: str, down: int, right: int) -> None:
+        """Write a row of the result, given the pointers to a row's matrices, and where the second one is read."""
+        strides = [where.layout.strides[-2:] for where in self.places]
+        first = self._at(pointers[0], row, strides[0][0])
+        result = self._at(pointers[-1], row, strides[-1][0])
         # What is added: a matrix of its own, or what the result holds.
-        added, along = (self._at(pointers[2], rows.counter, strides[2][0]), strides[2][1]) if self.adds else ("", 0)
+        added, along = (self._at(pointers[2], row, strides[2][0]), strides[2][1]) if self.adds else ("", 0)
         wide = right == 1 and strides[-1][1] == 1 and (not self.adds or along == 1)
         begin = 0
         while begin < self.columns:
@@ -214,17 +217,14 @@ class _Small:
             place = self._at(result, begin, strides[-1][1])
             self.code.do(f"store {self._kind(width)} {total}, ptr {place}, align {self.dtype.itemsize}")
             begin += width
-        self.code.end(rows)
 
     def _pack(self, source: str, down: int, right: int) -> None:
         """Copy the second matrix into the scratch memory, row by row."""
-        outer = self.code.begin(self.depth)
-        inner = self.code.begin(self.columns)
-        element = self._at(self._at(source, outer.counter, down), inner.counter, right)
-        place = self._at(self._at("%scratch", outer.counter, self.columns), inner.counter, 1)
-        self.code.do(f"store {self.type} {self._load(1, element)}, ptr {place}, align {self.dtype.itemsize}")
-        self.code.end(inner)
-        self.code.end(outer)
+        code = self.code
+        with code.counted(0, self.depth, runs=True) as outer, code.counted(0, self.columns, runs=True) as inner:
+            element = self._at(self._at(source, outer.counter, down), inner.counter, right)
+            place = self._at(self._at("%scratch", outer.counter, self.columns), inner.counter, 1)
+            code.do(f"store {self.type} {self._load(1, element)}, ptr {place}, align {self.dtype.itemsize}")
 
     def _total(self, width: int, first: str, step: int, second: str, down: int) -> str:
         """Return some columns of a row of the product."""
@@ -232,23 +232,23 @@ class _Small:
         zero = "0.0" if width == 1 else "zeroinitializer"
         if not self.depth:
             return zero
-        loop = self.code.begin(self.depth)
-        before, after = f"%s{loop.number}", f"%t{loop.number}"
-        self.code.do(f"{before} = phi {kind} [ {zero}, %{loop.before} ], [ {after}, %{loop.latch} ]")
-        factor = self._load(1, self._at(first, loop.counter, step))
-        if width > 1:
-            alone = self.code.put(f"insertelement {kind} poison, {self.type} {factor}, i64 0")
-            factor = self.code.put(f"shufflevector {kind} {alone}, {kind} poison, <{width} x i32> zeroinitializer")
-        row = self._load(width, self._at(second, loop.counter, down))
-        self.code.do(f"{after} = fadd {kind} {before}, {self.code.put(f'fmul {kind} {factor}, {row}')}")
-        self.code.end(loop)
+        code = self.code
+        before, after = code.fresh(), code.fresh()
+        with code.counted(0, self.depth, runs=True) as loop:
+            code.do(f"{before} = phi {kind} [ {zero}, %{loop.before} ], [ {after}, %{loop.latch} ]")
+            factor = self._load(1, self._at(first, loop.counter, step))
+            if width > 1:
+                alone = code.put(f"insertelement {kind} poison, {self.type} {factor}, i64 0")
+                factor = code.put(f"shufflevector {kind} {alone}, {kind} poison, <{width} x i32> zeroinitializer")
+            row = self._load(width, self._at(second, loop.counter, down))
+            code.do(f"{after} = fadd {kind} {before}, {code.put(f'fmul {kind} {factor}, {row}')}")
         return after
 
     def _kind(self, width: int) -> str:
         return self.type if width == 1 else f"<{width} x {self.type}>"
 
     def _at(self, pointer: str, index: str | int, stride: int) -> str:
-        return self.code.at(pointer, self.type, index, stride)
+        return self.code.address(pointer, self.type, index, stride)
 
     def _load(self, width: int, pointer: str) -> str:
         return self.code.put(f"load {self._kind(width)}, ptr {pointer}, align {self.dtype.itemsize}")

@@ -18,7 +18,7 @@ from minpy.backends.native.executable import NativeExecutable
 from minpy.backends.native.identity import identity
 from minpy.backends.native.machine import llvm
 from minpy.backends.native.prepared import Preparation
-from minpy.backends.native.running import RunnerMemory
+from minpy.backends.native.running import ContextMemory
 from minpy.backends.native.source import NativePart
 from minpy.backends.native.translating import Translation, translate
 from minpy.backends.protocol import ArrayFact
@@ -80,10 +80,10 @@ class RecalledProgram(NativeExecutable):
         """Return the variables that the backward part reads."""
         return self._plan.reads
 
-    def new_memory(self) -> RunnerMemory:
+    def new_memory(self) -> ContextMemory:
         """Return memory for one call at a time."""
         plan = self._plan
-        return RunnerMemory.made(plan.nbytes, plan.table, self._loaded, plan.segments)
+        return ContextMemory.made(plan.nbytes, plan.table, self._loaded, plan.segments)
 
 
 def native_program(steps: Steps, facts: Mapping[Node, ArrayFact], **options: Any) -> NativeProgram | RecalledProgram:

@@ -14,7 +14,7 @@ from minpy.backends.native.convolutions.registers import Processor, VectorsOfBat
 from minpy.backends.native.kernels.kernel import Kernel, Pointer
 from minpy.backends.native.language import Product
 from minpy.backends.native.machine import llvm
-from minpy.backends.native.memory import Whereabouts
+from minpy.backends.native.memory import Allocation
 
 __all__ = ["covers_row", "row_kernel"]
 
@@ -22,15 +22,15 @@ __all__ = ["covers_row", "row_kernel"]
 COLUMNS, VECTORS = 4, 2
 
 
-def covers_row(product: Product, places: Sequence[Whereabouts], result: Whereabouts) -> bool:
+def covers_row(product: Product, places: Sequence[Allocation], result: Allocation) -> bool:
     """Tell whether a product is of one row by a matrix whose columns lie contiguously, one after the other.
 
     Parameters
     ----------
     product : Product
-    places : sequence of Whereabouts
+    places : sequence of Allocation
         Of its operands.
-    result : Whereabouts
+    result : Allocation
         Of its output.
     """
     shape = product.operands[0].shape
@@ -43,7 +43,7 @@ def covers_row(product: Product, places: Sequence[Whereabouts], result: Whereabo
     return adds and down == 1 <= right
 
 
-def row_kernel(product: Product, places: Sequence[Whereabouts], result: Whereabouts) -> Kernel:
+def row_kernel(product: Product, places: Sequence[Allocation], result: Allocation) -> Kernel:
     """Return the kernel of such a product; see `covers_row`."""
     depth, columns = product.operands[0].shape[-1], product.output.shape[-1]
     itemsize = product.output.dtype.itemsize
@@ -52,9 +52,9 @@ def row_kernel(product: Product, places: Sequence[Whereabouts], result: Whereabo
     code = Emitter("double" if itemsize == 8 else "float", width)
     adds = "%p2" if len(places) == 3 else ""
     splits = _write(code, depth, columns, places[1].layout.strides[-1], adds, f"%p{len(places)}")
-    whereabouts = [*places, result]
+    allocation = [*places, result]
     pointers = tuple(
-        Pointer(where.owner, where.layout.offset, number == len(places)) for number, where in enumerate(whereabouts)
+        Pointer(where.owner, where.layout.offset, number == len(places)) for number, where in enumerate(allocation)
     )
     sizes = depth + depth * columns + columns * (2 if adds else 1)
     return Kernel(
@@ -108,6 +108,6 @@ def _write(code: Emitter, depth: int, columns: int, leading: int, adds: str, tar
             total = code.load_element("%scratch", row)
             if adds:
                 before = code.load_element(adds, code.add(first, row))
-                total = code.define(f"fadd {code.element} {before}, {total}")
+                total = code.put(f"fadd {code.element} {before}, {total}")
             code.store_element(total, target, code.add(first, row))
     return units

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from minpy.backends.native.machine.llvm import Loaded
     from minpy.backends.native.table import Table
 
-__all__ = ["RunnerMemory", "aligned"]
+__all__ = ["ContextMemory", "aligned"]
 
 
 def aligned(size: int) -> numpy.ndarray:
@@ -30,7 +30,7 @@ def aligned(size: int) -> numpy.ndarray:
     return whole[start : start + size]
 
 
-class RunnerMemory:
+class ContextMemory:
     """A block of memory, and the functions of native code, by their names, that know where it is."""
 
     def __init__(self, block: numpy.ndarray, segments: Mapping[str, Callable[..., Any]]) -> None:
@@ -38,7 +38,7 @@ class RunnerMemory:
         self.segments = segments
 
     @classmethod
-    def made(cls, nbytes: int, table: Table, loaded: Loaded | None, names: Iterable[str]) -> RunnerMemory:
+    def made(cls, nbytes: int, table: Table, loaded: Loaded | None, names: Iterable[str]) -> ContextMemory:
         """Return new memory, and functions that compute in it.
 
         Parameters

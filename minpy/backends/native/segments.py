@@ -1,7 +1,7 @@
 """Segments: works that follow each other, as one function of native code that Python calls as a builtin.
 
 `PyObject *segment(PyObject *self, PyObject *const *args, Py_ssize_t n)`: `self` is the table of addresses, `args` are
-arrays of NumPy's. What differs between processes, or between runners, comes from the table, so that the code can be
+arrays of NumPy's. What differs between processes, or between contexts, comes from the table, so that the code can be
 kept in a cache. Long segments let go of Python's lock while they run.
 """
 
@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Hashable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 
 from minpy.backends.native.arguments import Argument, offsets, write_apart, write_check
 from minpy.backends.native.kernels.kernel import Kernel
 from minpy.backends.native.language import Array
+from minpy.backends.native.llvm_ir import FunctionWriter
 from minpy.backends.native.machine.blas import NO_TRANS, ROW_MAJOR, TRANS
-from minpy.backends.native.memory import Memory, Whereabouts
-from minpy.backends.native.table import ARENA, ARRAY, DESK, NONE, RESTORE, SAVE, SHARE, UNFIT, Table
+from minpy.backends.native.memory import Allocation, Memory
+from minpy.backends.native.table import ARENA, ARRAY, DESK, MISMATCH, NONE, RESTORE, SAVE, SHARE, Table
 from minpy.backends.native.works import CopyRun, GemmRun, Work, is_shared, scratch_step
-from minpy.backends.native.writing import Writer
 
 __all__ = ["Segment", "task_text"]
 
@@ -93,22 +94,22 @@ class Segment:
 
     def text(self, names: Mapping[Kernel, str]) -> str:
         """Return the function, given the names of the kernels' functions."""
-        self._code = code = Writer()
+        self._code = code = FunctionWriter()
         self._entries = {}
         shared = [len(kernel.pointers) + 1 for kernel in self.kernels if self.is_shared(kernel)]
         if shared:
             code.do(f"%block = alloca [{max(shared)} x ptr], align 64")
-        self._table = code.put(f"load ptr, ptr {code.at('%self', 'i8', offsets().data)}")
+        self._table = code.put(f"load ptr, ptr {code.address('%self', 'i8', offsets().data)}")
         checked = [(index, array) for index, array in enumerate(self.arguments) if array in self.given]
         for _, array in checked:
             self._entry(array.dtype)
-        unfit = self._entry(UNFIT) if checked else ""
+        mismatch = self._entry(MISMATCH) if checked else ""
         checks = self._checks(checked)
         self._places: dict[Hashable, int] = {array: index for index, array in enumerate(self.arguments)}
         if self.apart:
             ranges = [(self._base(array), array.nbytes) for _, array in checked]
             alone = [index for index, (_, array) in enumerate(checked) if array in self.apart]
-            write_apart(code, ranges, alone, "unfit")
+            write_apart(code, ranges, alone, "mismatch")
         lets_go = self.seconds >= _LONG
         state = code.put(f"call ptr {self._entry(SAVE)}()") if lets_go else ""
         for number, work in self.numbered:
@@ -123,8 +124,8 @@ class Segment:
             code.do(f"call void {self._entry(RESTORE)}(ptr {state})")
         self._return(self._entry(NONE))
         if checked:
-            code.label("unfit")
-            self._return(unfit)
+            code.begin("mismatch")
+            self._return(mismatch)
         return f"{checks}define ptr @{self.name}(ptr %self, ptr %args, i64 %n) {{\n{code.text()}\n}}\n"
 
     def _checks(self, checked: Sequence[tuple[int, Array]]) -> str:
@@ -137,7 +138,7 @@ class Segment:
         if len(checked) <= _CHECKED_INLINE:
             for index, array in checked:
                 thing = self._thing(index)
-                write_check(code, thing, self.given[array], self._entry(ARRAY), self._entry(array.dtype), "unfit")
+                write_check(code, thing, self.given[array], self._entry(ARRAY), self._entry(array.dtype), "mismatch")
             return ""
         found = "true"
         for number, (index, array) in enumerate(checked, 1):
@@ -147,8 +148,7 @@ class Segment:
             )
             found = code.put(f"and i1 {found}, {code.put(f'call i1 @{name}({given})')}")
             if number % _CHECKED_INLINE == 0 or number == len(checked):
-                code.do(f"br i1 {found}, label %fit{number}, label %unfit")
-                code.label(f"fit{number}")
+                code.go_on_if(found, "mismatch")
                 found = "true"
         return "".join(_check_text(name, argument) for argument, name in functions.items())
 
@@ -168,9 +168,9 @@ class Segment:
 
     def _loaded(self, key: Hashable) -> str:
         """Return an entry of the table, read here."""
-        return self._code.put(f"load ptr, ptr {self._code.at(self._table, 'ptr', self.table.slot(key))}")
+        return self._code.put(f"load ptr, ptr {self._code.address(self._table, 'ptr', self.table.slot(key))}")
 
-    def _place(self, where: Whereabouts) -> tuple[Hashable, int]:
+    def _place(self, where: Allocation) -> tuple[Hashable, int]:
         """Return what memory lies in, the block or an argument or a constant, and an offset in bytes."""
         owner, offset = where.owner, where.layout.offset * where.owner.dtype.itemsize
         if owner in self.memory.offsets:
@@ -184,7 +184,7 @@ class Segment:
 
     def _thing(self, index: int) -> str:
         """Return an argument: an array of NumPy's."""
-        return self._code.put(f"load ptr, ptr {self._code.at('%args', 'ptr', index)}")
+        return self._code.put(f"load ptr, ptr {self._code.address('%args', 'ptr', index)}")
 
     def _base(self, owner: Hashable) -> str:
         """Return where the block, the memory of an argument, or a constant begins.
@@ -196,23 +196,23 @@ class Segment:
         if owner not in self._places:
             return self._loaded(owner)
         thing = self._thing(self._places[owner])
-        return self._code.put(f"load ptr, ptr {self._code.at(thing, 'i8', offsets().data)}")
+        return self._code.put(f"load ptr, ptr {self._code.address(thing, 'i8', offsets().data)}")
 
-    def _pointer(self, where: Whereabouts) -> str:
+    def _pointer(self, where: Allocation) -> str:
         owner, offset = self._place(where)
         return self._moved(self._base(owner), offset)
 
     def _moved(self, base: str, offset: int) -> str:
-        return self._code.at(base, "i8", offset)
+        return self._code.address(base, "i8", offset)
 
     # -- runs --------------------------------------------------------------------------------------------------------
 
     def _kernel(self, kernel: Kernel, names: Mapping[Kernel, str], number: int) -> None:
         given = []
         for pointer in kernel.pointers:
-            owner, layout = self.memory.whereabouts(pointer.array)
+            owner, layout = self.memory.allocation(pointer.array)
             place = layout._replace(offset=layout.offset + pointer.offset)
-            given.append(f"ptr {self._pointer(Whereabouts(owner, place))}")
+            given.append(f"ptr {self._pointer(Allocation(owner, place))}")
         scratch = "null"
         if kernel.scratch:
             scratch = self._moved(self._entry(ARENA), self.memory.scratch[number])
@@ -229,7 +229,7 @@ class Segment:
     def _share(self, kernel: Kernel, given: Sequence[str], names: Mapping[Kernel, str]) -> None:
         code = self._code
         for index, one in enumerate(given):
-            code.do(f"store {one}, ptr {code.at('%block', 'ptr', index)}")
+            code.do(f"store {one}, ptr {code.address('%block', 'ptr', index)}")
         function, desk = self._entry(SHARE), self._entry(DESK)
         code.do(
             f"call void {function}(ptr {desk}, ptr @{names[kernel]}_task, ptr %block, i64 0, i64 {kernel.splits}, "
@@ -243,26 +243,24 @@ class Segment:
         kind = "double" if gemm.double else "float"
         function = self._entry("dgemm" if gemm.double else "sgemm")
         pointers = [self._pointer(where) for where in (run.first, run.second, run.result)]
-        loops = []
-        for length, *strides in gemm.stack:
-            loop = code.begin(length)
-            loops.append(loop)
-            pointers = [
-                code.at(pointer, kind, loop.counter, stride) for pointer, stride in zip(pointers, strides, strict=True)
-            ]
-        first, second, result = pointers
         if gemm.rows == 1 and not gemm.stack:
-            self._gemv(run, first, second, result)
+            self._gemv(run, *pointers)
             return
         enumerations = [f"i32 {one}" for one in (ROW_MAJOR, gemm.first.turned, gemm.second.turned)]
         sizes = [f"{integer} {one}" for one in (gemm.rows, gemm.columns, gemm.depth)]
-        code.do(
-            f"call void {function}({', '.join(enumerations + sizes)}, {kind} 1.0, ptr {first}, "
-            f"{integer} {gemm.first.leading}, ptr {second}, {integer} {gemm.second.leading}, "
-            f"{kind} {'1.0' if run.adds else '0.0'}, ptr {result}, {integer} {gemm.leading})"
-        )
-        for loop in reversed(loops):
-            code.end(loop)
+        with ExitStack() as loops:
+            for length, *strides in gemm.stack:
+                index = loops.enter_context(code.counted(0, length, runs=True)).counter
+                pointers = [
+                    code.address(pointer, kind, index, stride)
+                    for pointer, stride in zip(pointers, strides, strict=True)
+                ]
+            first, second, result = pointers
+            code.do(
+                f"call void {function}({', '.join(enumerations + sizes)}, {kind} 1.0, ptr {first}, "
+                f"{integer} {gemm.first.leading}, ptr {second}, {integer} {gemm.second.leading}, "
+                f"{kind} {'1.0' if run.adds else '0.0'}, ptr {result}, {integer} {gemm.leading})"
+            )
 
     def _gemv(self, run: GemmRun, first: str, second: str, result: str) -> None:
         """Write the product of one row by a matrix: BLAS's product of matrices would pack the matrix first."""
@@ -281,10 +279,10 @@ class Segment:
 
 def _check_text(name: str, argument: Argument) -> str:
     """Return the function that tells whether an object is the array that an argument has to be."""
-    code = Writer()
-    write_check(code, "%thing", argument, "%kind", "%dtype", "unfit")
+    code = FunctionWriter()
+    write_check(code, "%thing", argument, "%kind", "%dtype", "mismatch")
     code.do("ret i1 true")
-    code.label("unfit")
+    code.begin("mismatch")
     code.do("ret i1 false")
     return f"define internal i1 @{name}(ptr %thing, ptr %kind, ptr %dtype) noinline {{\n{code.text()}\n}}\n"
 
@@ -294,11 +292,11 @@ def task_text(kernel: Kernel, name: str) -> str:
 
     The block holds the pointers that the kernel takes, the last of them to the scratch memory of all threads.
     """
-    code = Writer()
+    code = FunctionWriter()
     count = len(kernel.pointers) + 1
-    given = [code.put(f"load ptr, ptr {code.at('%block', 'ptr', index)}") for index in range(count)]
+    given = [code.put(f"load ptr, ptr {code.address('%block', 'ptr', index)}") for index in range(count)]
     if kernel.scratch:
-        given[-1] = code.at(given[-1], "i8", "%who", scratch_step(kernel))
+        given[-1] = code.address(given[-1], "i8", "%who", scratch_step(kernel))
     code.do(f"call void @{name}({', '.join(f'ptr {one}' for one in given)}, i64 %begin, i64 %end)")
     code.do("ret void")
     return f"define internal void @{name}_task(ptr %block, i64 %begin, i64 %end, i64 %who) {{\n{code.text()}\n}}\n"

@@ -15,10 +15,12 @@ from minpy.core.errors import BuildError
 if TYPE_CHECKING:
     from minpy.backends.native.machine.blas import Blas
 
-__all__ = ["ARENA", "ARRAY", "DESK", "NONE", "RESTORE", "SAVE", "SHARE", "UNFIT", "Table"]
+__all__ = ["ARENA", "ARGUMENT_MISMATCH", "ARRAY", "DESK", "MISMATCH", "NONE", "RESTORE", "SAVE", "SHARE", "Table"]
 
 # The block of memory; None and what stands for arrays that do not fit; NumPy's class; Python's lock let go and taken.
-ARENA, NONE, UNFIT, ARRAY, SAVE, RESTORE = "arena", "none", "unfit", "array", "save", "restore"
+ARENA, NONE, MISMATCH, ARRAY, SAVE, RESTORE = "arena", "none", "mismatch", "array", "save", "restore"
+# What native code returns, before it has done anything, where arrays do not fit.
+ARGUMENT_MISMATCH = NotImplemented
 # The function that shares a range with the helper thread, and its first argument.
 SHARE, DESK = "share", "desk"
 
@@ -79,4 +81,4 @@ class Table:
         return address
 
 
-_OBJECTS: dict[Any, Any] = {NONE: None, UNFIT: NotImplemented, ARRAY: numpy.ndarray}
+_OBJECTS: dict[Any, Any] = {NONE: None, MISMATCH: ARGUMENT_MISMATCH, ARRAY: numpy.ndarray}

@@ -15,9 +15,10 @@ from typing import Any
 import numpy
 
 from minpy.backends.native.arguments import ALIGNED, C_CONTIGUOUS, WRITEABLE, offsets, usual
+from minpy.backends.native.llvm_ir import FunctionWriter
 from minpy.backends.native.machine import gil
 from minpy.backends.native.machine.builtins import builtin
-from minpy.backends.native.writing import Loop, Writer
+from minpy.backends.native.table import ARGUMENT_MISMATCH
 
 __all__ = ["steps_builtin", "steps_text"]
 
@@ -25,13 +26,13 @@ __all__ = ["steps_builtin", "steps_text"]
 _PIECES = 8
 
 # The entries of the table.
-_NONE, _UNFIT, _ARRAY, _DTYPE, _SAVE, _RESTORE, _SHARE, _DESK = range(8)
+_NONE, _MISMATCH, _ARRAY, _DTYPE, _SAVE, _RESTORE, _SHARE, _DESK = range(8)
 
 
 def steps_builtin(loaded: Any, dtype: numpy.dtype, share: int, desk: int) -> Callable[..., Any]:
     """Return the function of compiled code: of an array of rates, and then the arrays of each weight.
 
-    It returns None; or NotImplemented, if arrays do not fit: then it has done nothing.
+    It returns None; or ARGUMENT_MISMATCH, if arrays do not fit: then it has done nothing.
 
     Parameters
     ----------
@@ -42,7 +43,7 @@ def steps_builtin(loaded: Any, dtype: numpy.dtype, share: int, desk: int) -> Cal
         Of the helper thread; 0, if there is none.
     """
     table = numpy.zeros(8, numpy.intp)
-    objects = {_NONE: None, _UNFIT: NotImplemented, _ARRAY: numpy.ndarray, _DTYPE: usual(dtype)}
+    objects = {_NONE: None, _MISMATCH: ARGUMENT_MISMATCH, _ARRAY: numpy.ndarray, _DTYPE: usual(dtype)}
     for place, one in objects.items():
         table[place] = id(one)
     table[_SAVE], table[_RESTORE] = gil.addresses()
@@ -94,7 +95,7 @@ class _Steps:
         self.unit, self.least_shared = unit, least_shared
         self.itemsize = dtype.itemsize
         self.type = "double" if dtype.itemsize == 8 else "float"
-        self.code = Writer()
+        self.code = FunctionWriter()
 
     def text(self) -> str:
         """Return the functions."""
@@ -102,20 +103,18 @@ class _Steps:
         code.do(f"%block = alloca [{len(self.order) + 1} x ptr], align 64")
         code.do(f"%pads = alloca [{self.count * self.unit} x {self.type}], align 64")
         table = self._field("%self", offsets().data)
-        entries = [code.put(f"load ptr, ptr {code.at(table, 'ptr', number)}") for number in range(8)]
+        entries = [code.put(f"load ptr, ptr {code.address(table, 'ptr', number)}") for number in range(8)]
         rates = self._field(code.put("load ptr, ptr %args"), offsets().data)
         rows = code.put(f"udiv i64 {code.put('sub i64 %n, 1')}, {self.count}")
-        row = code.begin(rows)
-        self._look(row, entries)
-        code.end(row)
+        with code.counted(0, rows, runs=True) as row:
+            self._look(row.counter, entries)
         state = code.put(f"call ptr {entries[_SAVE]}()")
-        row = code.begin(rows)
-        self._step(row, rates, entries)
-        code.end(row)
+        with code.counted(0, rows, runs=True) as row:
+            self._step(row.counter, rates, entries)
         code.do(f"call void {entries[_RESTORE]}(ptr {state})")
         self._return(entries[_NONE])
-        code.label("unfit")
-        self._return(entries[_UNFIT])
+        code.begin("mismatch")
+        self._return(entries[_MISMATCH])
         # Without the attribute copies become calls of memcpy, of which nobody has given the address.
         head = 'define ptr @steps(ptr %self, ptr %args, i64 %n) nounwind "no-builtins"'
         return f"{head} {{\n{code.text()}\n}}\n"
@@ -127,13 +126,15 @@ class _Steps:
         self.code.do(f"ret ptr {thing}")
 
     def _field(self, thing: str, offset: int, kind: str = "ptr") -> str:
-        return self.code.put(f"load {kind}, ptr {self.code.at(thing, 'i8', offset)}, align {4 if kind == 'i32' else 8}")
+        return self.code.put(
+            f"load {kind}, ptr {self.code.address(thing, 'i8', offset)}, align {4 if kind == 'i32' else 8}"
+        )
 
-    def _things(self, row: Loop) -> list[str]:
+    def _things(self, row: str) -> list[str]:
         code = self.code
-        first = code.put(f"add i64 {code.put(f'mul i64 {row.counter}, {self.count}')}, 1")
-        start = code.at("%args", "ptr", first)
-        return [code.put(f"load ptr, ptr {code.at(start, 'ptr', number)}") for number in range(self.count)]
+        first = code.put(f"add i64 {code.put(f'mul i64 {row}, {self.count}')}, 1")
+        start = code.address("%args", "ptr", first)
+        return [code.put(f"load ptr, ptr {code.address(start, 'ptr', number)}") for number in range(self.count)]
 
     def _size(self, weight: str) -> str:
         at = offsets()
@@ -141,8 +142,8 @@ class _Steps:
             f"call i64 @size(i32 {self._field(weight, at.axes, 'i32')}, ptr {self._field(weight, at.shape)})"
         )
 
-    def _look(self, row: Loop, entries: Sequence[str]) -> None:
-        """Go to `unfit`, if the arrays of a weight are not what the loop takes."""
+    def _look(self, row: str, entries: Sequence[str]) -> None:
+        """Go to `mismatch`, if the arrays of a weight are not what the loop takes."""
         code, at = self.code, offsets()
         things = self._things(row)
         self._require([code.put(f"icmp eq ptr {self._field(things[0], at.kind)}, {entries[_ARRAY]}")])
@@ -172,74 +173,73 @@ class _Steps:
         found = tests[0]
         for test in tests[1:]:
             found = code.put(f"and i1 {found}, {test}")
-        self._branch(found, otherwise="unfit")
+        code.go_on_if(found, "mismatch")
 
-    def _branch(self, condition: str, otherwise: str) -> None:
-        label = f"on{self.code.number()}"
-        self.code.do(f"br i1 {condition}, label %{label}, label %{otherwise}")
-        self.code.label(label)
-
-    def _step(self, row: Loop, rates: str, entries: Sequence[str]) -> None:
+    def _step(self, row: str, rates: str, entries: Sequence[str]) -> None:
         """Make the step of a weight: whole units where they lie, the rest in memory of its own."""
         code, at = self.code, offsets()
         things = self._things(row)
         size = self._size(things[0])
         arrays = [self._field(thing, at.data) for thing in things]
-        rate = code.at(rates, self.type, row.counter)
+        rate = code.address(rates, self.type, row)
         units = code.put(f"udiv i64 {size}, {self.unit}")
-        number = code.number()
-        self._branch(code.put(f"icmp ne i64 {units}, 0"), otherwise=f"rest{number}")
+        two, one, rest, end = (code.new_block() for _ in range(4))
+        code.go_on_if(code.put(f"icmp ne i64 {units}, 0"), rest)
         self._fill(arrays, rate)
         is_long = code.put(f"icmp uge i64 {units}, {self.least_shared}")
         is_shared = code.put(f"and i1 {is_long}, {code.put(f'icmp ne ptr {entries[_SHARE]}, null')}")
-        code.do(f"br i1 {is_shared}, label %two{number}, label %one{number}")
-        code.label(f"two{number}")
+        code.do(f"br i1 {is_shared}, label %{two}, label %{one}")
+        code.begin(two)
         code.do(
             f"call void {entries[_SHARE]}(ptr {entries[_DESK]}, ptr @{self.task}, ptr %block, i64 0, i64 {units}, "
             f"i64 {_PIECES})"
         )
-        code.do(f"br label %rest{number}")
-        code.label(f"one{number}")
+        code.do(f"br label %{rest}")
+        code.begin(one)
         code.do(f"call void @{self.task}(ptr %block, i64 0, i64 {units}, i64 0)")
-        code.do(f"br label %rest{number}")
-        code.label(f"rest{number}")
+        code.do(f"br label %{rest}")
+        code.begin(rest)
         done = code.put(f"mul i64 {units}, {self.unit}")
         left = code.put(f"sub i64 {size}, {done}")
-        self._branch(code.put(f"icmp ne i64 {left}, 0"), otherwise=f"done{number}x")
-        rests = [code.at(array, self.type, done) for array in arrays]
-        pads = [code.at("%pads", self.type, place * self.unit) for place in range(self.count)]
-        for rest, pad in zip(rests, pads, strict=True):
-            self._copy(rest, pad, left)
+        code.go_on_if(code.put(f"icmp ne i64 {left}, 0"), end)
+        rests = [code.address(array, self.type, done) for array in arrays]
+        pads = [code.address("%pads", self.type, place * self.unit) for place in range(self.count)]
+        for array, pad in zip(rests, pads, strict=True):
+            self._copy(array, pad, left)
             self._clear(pad, left)
         self._fill(pads, rate)
         code.do(f"call void @{self.task}(ptr %block, i64 0, i64 1, i64 0)")
         for place in self.moved:
             self._copy(pads[place], rests[place], left)
-        code.do(f"br label %done{number}x")
-        code.label(f"done{number}x")
+        code.do(f"br label %{end}")
+        code.begin(end)
 
     def _fill(self, arrays: Sequence[str], rate: str) -> None:
         code = self.code
         for place, which in enumerate(self.order):
             pointer = rate if which < 0 else arrays[which]
-            code.do(f"store ptr {pointer}, ptr {code.at('%block', 'ptr', place)}")
-        code.do(f"store ptr null, ptr {code.at('%block', 'ptr', len(self.order))}")
+            code.do(f"store ptr {pointer}, ptr {code.address('%block', 'ptr', place)}")
+        code.do(f"store ptr null, ptr {code.address('%block', 'ptr', len(self.order))}")
 
     def _copy(self, source: str, target: str, count: str) -> None:
         code = self.code
-        loop = code.begin(count)
-        value = code.put(f"load {self.type}, ptr {code.at(source, self.type, loop.counter)}, align {self.itemsize}")
-        code.do(f"store {self.type} {value}, ptr {code.at(target, self.type, loop.counter)}, align {self.itemsize}")
-        code.end(loop)
+        with code.counted(0, count, runs=True) as loop:
+            value = code.put(
+                f"load {self.type}, ptr {code.address(source, self.type, loop.counter)}, align {self.itemsize}"
+            )
+            code.do(
+                f"store {self.type} {value}, ptr {code.address(target, self.type, loop.counter)}, align {self.itemsize}"
+            )
 
     def _clear(self, pad: str, start: str) -> None:
         """Fill what is behind the rest: units are whole, and the rest is not a whole one."""
         code = self.code
         count = code.put(f"sub i64 {self.unit}, {start}")
-        target = code.at(pad, self.type, start)
-        loop = code.begin(count)
-        code.do(f"store {self.type} 0.0, ptr {code.at(target, self.type, loop.counter)}, align {self.itemsize}")
-        code.end(loop)
+        target = code.address(pad, self.type, start)
+        with code.counted(0, count, runs=True) as loop:
+            code.do(
+                f"store {self.type} 0.0, ptr {code.address(target, self.type, loop.counter)}, align {self.itemsize}"
+            )
 
 
 _FITS = """

@@ -14,7 +14,7 @@ from minpy.backends.native.fusing.nest import Item, Level, Nest, Place
 from minpy.backends.native.kernels.kernel import Kernel, is_long
 from minpy.backends.native.kernels.kernel import seconds as seconds_of
 from minpy.backends.native.language import Array, Assembly, Call, Elementwise, Layout, Product, constant, contiguous
-from minpy.backends.native.memory import Uses, Whereabouts, owner_of, whereabouts
+from minpy.backends.native.memory import Allocation, Uses, allocation, owner_of
 from minpy.backends.native.products import Gemm, blas_matrix, gemm_of, is_row_major, is_small, small_kernel
 from minpy.backends.native.row_products import covers_row, row_kernel
 from minpy.backends.planning import ALIGNMENT
@@ -27,9 +27,9 @@ class GemmRun:
     """A product by BLAS: where its operands and its result lie. With `adds`, to what is there already."""
 
     gemm: Gemm
-    first: Whereabouts
-    second: Whereabouts
-    result: Whereabouts
+    first: Allocation
+    second: Allocation
+    result: Allocation
     adds: bool
 
     @property
@@ -50,8 +50,8 @@ class CopyRun:
     """A copy from one place to another; where the plan makes them the same place, there is nothing to do."""
 
     kernel: Kernel
-    source: Whereabouts
-    target: Whereabouts
+    source: Allocation
+    target: Allocation
 
     @property
     def flops(self) -> int:
@@ -193,8 +193,8 @@ def _assembled(assembly: Assembly) -> list[Nest]:
 
 
 def _product(item: Product, places: Mapping[Array, Place], kernel_of: _Print, has_blas: bool) -> Work:
-    where = [whereabouts(operand, places) for operand in item.operands]
-    result = whereabouts(item.output, places)
+    where = [allocation(operand, places) for operand in item.operands]
+    result = allocation(item.output, places)
     # In one place only if they lie there alike: a transposed array would be read where the result is already.
     alike = len(where) == 3 and where[2].layout == result.layout and not item.operands[2].is_view
     alike = alike and all(one.owner is not where[2].owner for one in where[:2])
@@ -220,13 +220,13 @@ def _product(item: Product, places: Mapping[Array, Place], kernel_of: _Print, ha
             nest, made = copied(operand)
             runs.append(kernel_of(nest))
             spare.append(made)
-            where[position] = whereabouts(made, {})
+            where[position] = allocation(made, {})
     target = result
     rows, columns = item.output.shape[-2:]
     if not is_row_major(rows, columns, result.layout.strides):
         made = Product.of(*item.operands[:2])
         spare.append(made)
-        target = whereabouts(made, {})
+        target = allocation(made, {})
         in_place = []
     adds = len(where) == 3
     if adds:

@@ -64,25 +64,30 @@ def _append(answer: Any, g: Any, arr: Any, values: Any, axis: int | None = None)
     return _cut(g, arrays, 0, [np.size(one) for one in arrays])
 
 
+def _parts(g: Any) -> tuple[Any, ...]:
+    """Return the gradients of several answers; of one it comes alone."""
+    return g if isinstance(g, tuple) else (g,)
+
+
 def _split(answer: Any, g: Any, ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
-    return [np.concatenate(g, axis)]
+    return [np.concatenate(_parts(g), axis)]
 
 
 def _hsplit(answer: Any, g: Any, ary: Any, indices_or_sections: Any) -> Any:
-    return [np.concatenate(g, 1 if np.ndim(ary) > 1 else 0)]
+    return [np.concatenate(_parts(g), 1 if np.ndim(ary) > 1 else 0)]
 
 
 def _dsplit(answer: Any, g: Any, ary: Any, indices_or_sections: Any) -> Any:
-    return [np.concatenate(g, 2)]
+    return [np.concatenate(_parts(g), 2)]
 
 
 def _unstack(answer: Any, g: Any, x: Any, axis: int = 0) -> Any:
-    return [np.stack(g, axis)]
+    return [np.stack(_parts(g), axis)]
 
 
 def _meshgrid(answer: Any, g: Any, *xi: Any, sparse: bool = False, indexing: str = "xy", **unused: Any) -> Any:
     parts = []
-    for place, (array, part) in enumerate(zip(xi, g if isinstance(g, tuple) else (g,), strict=True)):
+    for place, (array, part) in enumerate(zip(xi, _parts(g), strict=True)):
         own = 1 - place if indexing == "xy" and place < 2 and len(xi) > 1 else place
         others = tuple(axis for axis in range(len(xi)) if axis != own)
         parts.append(np.reshape(np.sum(part, axis=others) if others else part, np.shape(array)))

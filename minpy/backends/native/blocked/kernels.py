@@ -12,7 +12,7 @@ from minpy.backends.native.convolutions.registers import Processor
 from minpy.backends.native.kernels.kernel import Kernel, Pointer, is_long
 from minpy.backends.native.language import Product
 from minpy.backends.native.machine import blas, llvm
-from minpy.backends.native.memory import Whereabouts
+from minpy.backends.native.memory import Allocation
 
 __all__ = ["BLOCKED", "blocked_kernel", "covers_blocked", "is_faster", "kernel_of_matrices"]
 
@@ -30,7 +30,7 @@ LEAST_SIDE, UNPACKED, LEAST_TURNED, LEAST_STACKED = 16, 10**6, 1 << 16, 1 << 17
 FILLED = 0.7
 
 
-def covers_blocked(product: Product, places: Sequence[Whereabouts], result: Whereabouts) -> bool:
+def covers_blocked(product: Product, places: Sequence[Allocation], result: Allocation) -> bool:
     """Tell whether a product, or a stack of them, is faster as a kernel of its own than by a BLAS.
 
     Up to 10**6 products of numbers OpenBLAS has kernels that pack nothing. Where only the second matrix is
@@ -43,9 +43,9 @@ def covers_blocked(product: Product, places: Sequence[Whereabouts], result: Wher
     Parameters
     ----------
     product : Product
-    places : sequence of Whereabouts
+    places : sequence of Allocation
         Of its operands.
-    result : Whereabouts
+    result : Allocation
         Of its output.
     """
     found = blas.find()
@@ -79,15 +79,15 @@ def is_faster(matrices: Matrices, processor: Processor) -> bool:
     return matrices.count > 1 and size >= LEAST_STACKED and matrices.nbytes >= processor.second_cache
 
 
-def blocked_kernel(product: Product, places: Sequence[Whereabouts], result: Whereabouts) -> Kernel:
+def blocked_kernel(product: Product, places: Sequence[Allocation], result: Allocation) -> Kernel:
     """Return the kernel of a product, or of a stack of them; see `covers_blocked`.
 
     Parameters
     ----------
     product : Product
-    places : sequence of Whereabouts
+    places : sequence of Allocation
         Of its operands.
-    result : Whereabouts
+    result : Allocation
         Of its output.
     """
     matrices = matrices_of(product, places, result)
@@ -97,14 +97,14 @@ def blocked_kernel(product: Product, places: Sequence[Whereabouts], result: Wher
     return kernel_of_matrices(matrices, blocking, [*places, result], is_shared)
 
 
-def kernel_of_matrices(matrices: Matrices, blocking: Blocking, where: Sequence[Whereabouts], is_shared: bool) -> Kernel:
+def kernel_of_matrices(matrices: Matrices, blocking: Blocking, where: Sequence[Allocation], is_shared: bool) -> Kernel:
     """Return the kernel of a product with a blocking.
 
     Parameters
     ----------
     matrices : Matrices
     blocking : Blocking
-    where : sequence of Whereabouts
+    where : sequence of Allocation
         Of the operands and the result.
     is_shared : bool
         Whether threads may do panels each.

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from minpy.backends.native.language import Product
-from minpy.backends.native.memory import Whereabouts
+from minpy.backends.native.memory import Allocation
 from minpy.backends.native.products import collapsed
 
 __all__ = ["Matrices", "matrices_of"]
@@ -65,15 +65,15 @@ class Matrices:
         return self.count * sizes * self.itemsize
 
 
-def matrices_of(product: Product, places: Sequence[Whereabouts], result: Whereabouts) -> Matrices | None:
+def matrices_of(product: Product, places: Sequence[Allocation], result: Allocation) -> Matrices | None:
     """Return a product as `Matrices`; None where neither rows nor columns of the result lie contiguously.
 
     Parameters
     ----------
     product : Product
-    places : sequence of Whereabouts
+    places : sequence of Allocation
         Of its operands.
-    result : Whereabouts
+    result : Allocation
         Of its output.
     """
     (*lead, rows, depth), columns = product.operands[0].shape, product.output.shape[-1]

@@ -79,7 +79,7 @@ def _columns(code: Emitter, source: str, apart: int, some: int) -> list[str]:
     for number in range(some):
         kind = f"<{some} x {code.element}>"
         places = [code.at(source, row * apart) for row in range(number, code.lanes, some)]
-        registers.append(_joined(code, [code.define(f"load {kind}, ptr {one}, align {code.bytes}") for one in places]))
+        registers.append(_joined(code, [code.put(f"load {kind}, ptr {one}, align {code.bytes}") for one in places]))
     distance = 1
     while distance < some:
         registers = _exchanged(code, registers, distance)
@@ -93,7 +93,7 @@ def _joined(code: Emitter, parts: list[str]) -> str:
         size = code.lanes // len(parts)
         kind, places = f"<{size} x {code.element}>", ", ".join(f"i32 {place}" for place in range(2 * size))
         parts = [
-            code.define(f"shufflevector {kind} {one}, {kind} {other}, <{2 * size} x i32> <{places}>")
+            code.put(f"shufflevector {kind} {one}, {kind} {other}, <{2 * size} x i32> <{places}>")
             for one, other in zip(parts[::2], parts[1::2], strict=True)
         ]
     return parts[0]

@@ -135,7 +135,7 @@ class _Writer:
             is_added: str | bool = bool(added)
             if blocking.blocks > 1:
                 is_later = code.compare("sgt", part.index, 0)
-                before = code.define(f"select i1 {is_later}, ptr {result}, ptr {before or result}")
+                before = code.put(f"select i1 {is_later}, ptr {result}, ptr {before or result}")
                 leading = code.choose(code.smaller(part.index, 1), (matrices.added or 0, matrices.result))
                 is_added = is_added or is_later
             block = _Block(
@@ -213,7 +213,7 @@ class _Writer:
         for row in range(height):
             for start in range(0, matrices.depth, self.line):
                 place = code.at(pointer, row * matrices.first[0] + start)
-                code.emit(f"call void @llvm.prefetch.p0(ptr {place}, i32 0, i32 2, i32 1)")
+                code.do(f"call void @llvm.prefetch.p0(ptr {place}, i32 0, i32 2, i32 1)")
 
     def tiles(self, block: _Block, height: int, begin: Integer, end: Integer) -> None:
         """Write the tiles of some rows of a panel."""
@@ -261,7 +261,7 @@ class _Writer:
         for row in range(height):
             for start in range(0, starts[-1] + self.blocking.width, self.line):
                 place = code.at(block.result, row * leading + start)
-                code.emit(f"call void @llvm.prefetch.p0(ptr {place}, i32 1, i32 3, i32 1)")
+                code.do(f"call void @llvm.prefetch.p0(ptr {place}, i32 1, i32 3, i32 1)")
 
         def step(sums: Sequence[str], at: Integer) -> list[str]:
             values = [code.load(block.second, code.add(code.multiply(at, block.down), one)) for one in steps]

@@ -163,7 +163,7 @@ def channels_pooling(pooling: Pooling, processor: Processor) -> Code:
                     for p, value in enumerate(i.values):
                         if not largest:
                             size = code.multiply(height, _size(code, pooling, 1, code.add(t, p)))
-                            divisor = code.splat(code.define(f"sitofp i64 {size} to {element}"))
+                            divisor = code.splat(code.put(f"sitofp i64 {size} to {element}"))
                             value = code.arithmetic("fdiv", value, divisor)
                         code.store(value, "%p1", code.add(place, p * channels))
     return Code(code.body(2), ("data",), ("result",), pooling.batch * rows.count, 0)

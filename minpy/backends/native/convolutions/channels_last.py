@@ -328,8 +328,8 @@ class _Writer:
                 column = code.add(left, distance, p * axis.step)
                 exists = code.both(code.compare("sge", column, 0), code.compare("slt", column, axis.length))
                 here = code.at(*sources[p])
-                sources[p] = (code.define(f"select i1 {exists}, ptr {here}, ptr %scratch"), 0)
-                steps[p] = code.define(f"select i1 {exists}, i64 {channel}, i64 0")
+                sources[p] = (code.put(f"select i1 {exists}, ptr {here}, ptr %scratch"), 0)
+                steps[p] = code.put(f"select i1 {exists}, i64 {channel}, i64 0")
 
         def step(values: list[str], c: Integer) -> list[str]:
             result = list(values)
@@ -388,7 +388,7 @@ def pack_weight(problem: Problem, processor: Processor) -> Code:
             value = "poison"
             for lane in range(vectors.width):
                 number = code.load_element(here, lane * channels * area)
-                value = code.define(f"insertelement {code.vector} {value}, {code.element} {number}, i64 {lane}")
+                value = code.put(f"insertelement {code.vector} {value}, {code.element} {number}, i64 {lane}")
             place = code.add(code.multiply(k.index, channels), c.index)
             code.store(value, code.at(target, code.multiply(place, vectors.width)))
     return Code(code.body(2), ("weight",), ("packed",), problem.groups * vectors.count, 0)

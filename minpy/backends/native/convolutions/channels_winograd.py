@@ -169,7 +169,7 @@ def channels_winograd_weight(problem: Problem, results: int, processor: Processo
             value = "poison"
             for lane in range(vectors.width):
                 number = code.load_element(source, lane * channels * 9 + 3 * i + j)
-                value = code.define(f"insertelement {code.vector} {value}, {code.element} {number}, i64 {lane}")
+                value = code.put(f"insertelement {code.vector} {value}, {code.element} {number}, i64 {lane}")
             kernel.append(value)
         down = [line(kernel[j::3]) for j in range(3)]
         place = code.multiply(code.add(code.multiply(unit.index, channels), c.index), vectors.width)
@@ -279,7 +279,7 @@ class _Writer:
                 for j in range(side):
                     here = code.at(image, (i * length + j) * problem.channels)
                     exists = code.both(rows[i], columns[j])
-                    found.append((code.define(f"select i1 {exists}, ptr {here}, ptr %scratch"), 0))
+                    found.append((code.put(f"select i1 {exists}, ptr {here}, ptr %scratch"), 0))
                 pointers.append(found)
             return channels(pointers)
 
@@ -378,4 +378,4 @@ class _Writer:
 
     def if_exists(self, exists: str, pointer: str, at: Integer, nowhere: str) -> str:
         found = self.code.at(pointer, at)
-        return self.code.define(f"select i1 {exists}, ptr {found}, ptr {nowhere}") if exists else found
+        return self.code.put(f"select i1 {exists}, ptr {found}, ptr {nowhere}") if exists else found

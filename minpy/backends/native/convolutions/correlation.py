@@ -418,7 +418,7 @@ class _Writer:
             r = code.add(code.multiply(row, 2), code.quotient(corner.index, 2))
             q = code.add(code.multiply(column, 2), code.remainder(corner.index, 2))
             sums = self.write_sums(r, q, axis, biases)
-            number = code.splat(code.define(f"uitofp i64 {corner.index} to {code.element}"))
+            number = code.splat(code.put(f"uitofp i64 {corner.index} to {code.element}"))
             for n, value in enumerate(sums):
                 before = code.load(best, n * width)
                 # Larger, or NaN: which stays.
@@ -426,12 +426,12 @@ class _Writer:
                 code.store(code.where(taken, value, before), best, n * width)
                 code.store(code.where(taken, number, code.load(which, n * width)), which, n * width)
         target = code.at(self.pointer["result"], place[1])
-        index = code.define(f"getelementptr i8, ptr {self.pointer['index']}, i64 {place[1]}")
+        index = code.put(f"getelementptr i8, ptr {self.pointer['index']}, i64 {place[1]}")
         for n, (f, v) in enumerate(self.vectors):
             value = code.load(best, n * width)
             passes = code.test("ogt" if self.what.relu else "ord", value, code.zero)
             code.store(code.relu(value) if self.what.relu else value, target, self.distance(f, v))
             chosen = code.where(passes, code.load(which, n * width), code.number(4))
-            narrow = code.define(f"fptoui {code.vector} {chosen} to <{width} x i8>")
-            at = code.define(f"getelementptr i8, ptr {index}, i64 {self.distance(f, v)}")
-            code.emit(f"store <{width} x i8> {narrow}, ptr {at}, align 1")
+            narrow = code.put(f"fptoui {code.vector} {chosen} to <{width} x i8>")
+            at = code.put(f"getelementptr i8, ptr {index}, i64 {self.distance(f, v)}")
+            code.do(f"store <{width} x i8> {narrow}, ptr {at}, align 1")

@@ -188,7 +188,7 @@ def depthwise_weight_gradient(problem: Problem, processor: Processor) -> Code:
 
     def existing(column: Integer, data: str, distance: Integer) -> str:
         exists = code.both(code.compare("sge", column, 0), code.compare("slt", column, width))
-        return code.define(f"select i1 {exists}, ptr {code.at(data, distance)}, ptr %scratch")
+        return code.put(f"select i1 {exists}, ptr {code.at(data, distance)}, ptr %scratch")
 
     def positions(t: Integer, count: int, data: str, gradient: str, sums: list[str], within: bool) -> list[str]:
         column = code.add(code.multiply(t, axis.step), axis.offset)

@@ -6,10 +6,11 @@ names. Addresses are pointers and distances in elements.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+
+from minpy.backends.native.llvm_ir import FunctionWriter, literal
 
 __all__ = ["METADATA", "PREFETCH", "Emitter", "Integer", "Loop"]
 
@@ -42,7 +43,7 @@ class Loop:
     values: list[str] = field(default_factory=list)
 
 
-class Emitter:
+class Emitter(FunctionWriter):
     """The text of one function on floats of one kind, and on vectors of them.
 
     Parameters
@@ -63,18 +64,18 @@ class Emitter:
     entry:
       br label %b1
     b1:
-      %v2 = phi i64 [ 0, %entry ], [ %v9, %b1 ]
-      %v3 = phi <4 x float> [ zeroinitializer, %entry ], [ %v8, %b1 ]
-      %v4 = mul nsw i64 %v2, 4
-      %v5 = getelementptr float, ptr %p0, i64 %v4
-      %v6 = load <4 x float>, ptr %v5, align 4
-      %v7 = fmul contract <4 x float> %v6, %v6
-      %v8 = fadd contract <4 x float> %v3, %v7
-      %v9 = add nsw i64 %v2, 1
-      %v10 = icmp slt i64 %v9, 2
-      br i1 %v10, label %b1, label %b11, !llvm.loop !#0
-    b11:
-      store <4 x float> %v8, ptr %p1, align 4
+      %v1 = phi i64 [ 0, %entry ], [ %v8, %b1 ]
+      %v2 = phi <4 x float> [ zeroinitializer, %entry ], [ %v7, %b1 ]
+      %v3 = mul nsw i64 %v1, 4
+      %v4 = getelementptr float, ptr %p0, i64 %v3
+      %v5 = load <4 x float>, ptr %v4, align 4
+      %v6 = fmul contract <4 x float> %v5, %v5
+      %v7 = fadd contract <4 x float> %v2, %v6
+      %v8 = add nsw i64 %v1, 1
+      %v9 = icmp slt i64 %v8, 2
+      br i1 %v9, label %b1, label %b2, !llvm.loop !#0
+    b2:
+      store <4 x float> %v7, ptr %p1, align 4
       ret void
     }
     """
@@ -82,38 +83,18 @@ class Emitter:
     zero = "zeroinitializer"
 
     def __init__(self, element: str, lanes: int) -> None:
+        super().__init__()
         self.element, self.lanes = element, lanes
         self.bytes = 8 if element == "double" else 4
         self.vector = f"<{lanes} x {element}>"
-        self._lines = ["entry:"]
-        self._block = "entry"
-        self._count = 0
 
     def body(self, pointers: int, alike: Collection[int] = ()) -> str:
         """Return the parameters and the text of the function; some pointers may be to the same memory."""
         given = "".join(f"ptr{'' if one in alike else ' noalias'} %p{one}, " for one in range(pointers))
-        lines = "\n".join([*self._lines, "  ret void"])
         # Without the last attribute copies become calls of memcpy, of which nobody has given the address. With the one
         # before, loops stay as they are written: as quick, and compiled in half the time.
-        return f'({given}ptr noalias %scratch, i64 %begin, i64 %end) nounwind optsize "no-builtins" {{\n{lines}\n}}'
-
-    def emit(self, line: str) -> None:
-        """Write a line."""
-        self._lines.append(f"  {line}")
-
-    def define(self, text: str) -> str:
-        """Write a line that gives a value, and return its name."""
-        name = self._name("%v")
-        self.emit(f"{name} = {text}")
-        return name
-
-    def _name(self, prefix: str) -> str:
-        self._count += 1
-        return f"{prefix}{self._count}"
-
-    def _label(self, label: str) -> None:
-        self._lines.append(f"{label}:")
-        self._block = label
+        head = f'({given}ptr noalias %scratch, i64 %begin, i64 %end) nounwind optsize "no-builtins"'
+        return f"{head} {{\n{self.text()}\n  ret void\n}}"
 
     # -- integers ------------------------------------------------------------------------------------------------------
 
@@ -123,16 +104,16 @@ class Emitter:
         result: Integer | None = None
         for term in terms:
             if isinstance(term, str):
-                result = term if result is None else self.define(f"add nsw i64 {result}, {term}")
+                result = term if result is None else self.put(f"add nsw i64 {result}, {term}")
         if result is None:
             return known
-        return self.define(f"add nsw i64 {result}, {known}") if known else result
+        return self.put(f"add nsw i64 {result}, {known}") if known else result
 
     def subtract(self, first: Integer, second: Integer) -> Integer:
         """Return a difference."""
         if isinstance(second, int):
             return self.add(first, -second)
-        return self.define(f"sub nsw i64 {first}, {second}")
+        return self.put(f"sub nsw i64 {first}, {second}")
 
     def multiply(self, first: Integer, second: Integer) -> Integer:
         """Return a product."""
@@ -144,19 +125,19 @@ class Emitter:
             return second if first == 1 else first
         if isinstance(first, int):
             first, second = second, first
-        return self.define(f"mul nsw i64 {first}, {second}")
+        return self.put(f"mul nsw i64 {first}, {second}")
 
     def quotient(self, first: Integer, divisor: int) -> Integer:
         """Return how often a divisor fits into a number that is not negative."""
         if isinstance(first, int):
             return first // divisor
-        return first if divisor == 1 else self.define(f"udiv i64 {first}, {divisor}")
+        return first if divisor == 1 else self.put(f"udiv i64 {first}, {divisor}")
 
     def remainder(self, first: Integer, divisor: int) -> Integer:
         """Return what is left of a number that is not negative."""
         if isinstance(first, int):
             return first % divisor
-        return 0 if divisor == 1 else self.define(f"urem i64 {first}, {divisor}")
+        return 0 if divisor == 1 else self.put(f"urem i64 {first}, {divisor}")
 
     def smaller(self, first: Integer, second: Integer) -> Integer:
         """Return the smaller of two integers."""
@@ -169,16 +150,16 @@ class Emitter:
     def _extreme(self, first: Integer, second: Integer, order: str, known: Callable[[int, int], int]) -> Integer:
         if isinstance(first, int) and isinstance(second, int):
             return known(first, second)
-        condition = self.define(f"icmp {order} i64 {first}, {second}")
-        return self.define(f"select i1 {condition}, i64 {first}, i64 {second}")
+        condition = self.put(f"icmp {order} i64 {first}, {second}")
+        return self.put(f"select i1 {condition}, i64 {first}, i64 {second}")
 
     def compare(self, order: str, first: Integer, second: Integer) -> str:
         """Return the condition of a comparison: 'eq', 'ne', 'slt', 'sle', 'sgt' or 'sge'."""
-        return self.define(f"icmp {order} i64 {first}, {second}")
+        return self.put(f"icmp {order} i64 {first}, {second}")
 
     def both(self, first: str, second: str) -> str:
         """Return whether two conditions hold."""
-        return self.define(f"and i1 {first}, {second}")
+        return self.put(f"and i1 {first}, {second}")
 
     def choose(self, index: Integer, numbers: Sequence[int]) -> Integer:
         """Return one of several known numbers."""
@@ -189,7 +170,7 @@ class Emitter:
         result: Integer = numbers[-1]
         for position in range(len(numbers) - 2, -1, -1):
             condition = self.compare("eq", index, position)
-            result = self.define(f"select i1 {condition}, i64 {numbers[position]}, i64 {result}")
+            result = self.put(f"select i1 {condition}, i64 {numbers[position]}, i64 {result}")
         return result
 
     # -- memory --------------------------------------------------------------------------------------------------------
@@ -199,27 +180,27 @@ class Emitter:
         distance = self.add(*distances)
         if distance == 0:
             return pointer
-        return self.define(f"getelementptr {self.element}, ptr {pointer}, i64 {distance}")
+        return self.put(f"getelementptr {self.element}, ptr {pointer}, i64 {distance}")
 
     def load(self, pointer: str, distance: Integer = 0) -> str:
         """Return a vector of consecutive elements."""
-        return self.define(f"load {self.vector}, ptr {self.at(pointer, distance)}, align {self.bytes}")
+        return self.put(f"load {self.vector}, ptr {self.at(pointer, distance)}, align {self.bytes}")
 
     def load_element(self, pointer: str, distance: Integer = 0) -> str:
         """Return one element."""
-        return self.define(f"load {self.element}, ptr {self.at(pointer, distance)}, align {self.bytes}")
+        return self.put(f"load {self.element}, ptr {self.at(pointer, distance)}, align {self.bytes}")
 
     def store(self, value: str, pointer: str, distance: Integer = 0) -> None:
         """Write a vector of consecutive elements."""
-        self.emit(f"store {self.vector} {value}, ptr {self.at(pointer, distance)}, align {self.bytes}")
+        self.do(f"store {self.vector} {value}, ptr {self.at(pointer, distance)}, align {self.bytes}")
 
     def store_element(self, value: str, pointer: str, distance: Integer = 0) -> None:
         """Write one element."""
-        self.emit(f"store {self.element} {value}, ptr {self.at(pointer, distance)}, align {self.bytes}")
+        self.do(f"store {self.element} {value}, ptr {self.at(pointer, distance)}, align {self.bytes}")
 
     def prefetch(self, pointer: str, distance: Integer) -> None:
         """Have what lies some elements further on fetched into the first-level cache, if there is such memory."""
-        self.emit(f"call void @llvm.prefetch.p0(ptr {self.at(pointer, distance)}, i32 0, i32 3, i32 1)")
+        self.do(f"call void @llvm.prefetch.p0(ptr {self.at(pointer, distance)}, i32 0, i32 3, i32 1)")
 
     def copy(self, target: str, source: str, count: int) -> None:
         """Copy `count` elements, at least a vector's: the last vector may overlap the one before."""
@@ -241,10 +222,8 @@ class Emitter:
 
     def splat(self, value: str) -> str:
         """Return a vector of one element's value."""
-        first = self.define(f"insertelement {self.vector} poison, {self.element} {value}, i64 0")
-        return self.define(
-            f"shufflevector {self.vector} {first}, {self.vector} poison, <{self.lanes} x i32> {self.zero}"
-        )
+        first = self.put(f"insertelement {self.vector} poison, {self.element} {value}, i64 0")
+        return self.put(f"shufflevector {self.vector} {first}, {self.vector} poison, <{self.lanes} x i32> {self.zero}")
 
     def broadcast(self, pointer: str, distance: Integer = 0) -> str:
         """Return a vector of one element in memory."""
@@ -252,11 +231,11 @@ class Emitter:
 
     def number(self, value: float) -> str:
         """Return a vector of a known number."""
-        return f"splat ({self.element} 0x{struct.pack('>d', value).hex().upper()})"
+        return f"splat ({self.element} {literal(self.element, value)})"
 
     def arithmetic(self, operation: str, first: str, second: str) -> str:
         """Return 'fadd', 'fsub', 'fmul' or 'fdiv' of two vectors."""
-        return self.define(f"{operation} {CONTRACT} {self.vector} {first}, {second}")
+        return self.put(f"{operation} {CONTRACT} {self.vector} {first}, {second}")
 
     def add_product(self, total: str, first: str, second: str) -> str:
         """Return `total + first * second`, rounded once if the CPU can."""
@@ -264,15 +243,15 @@ class Emitter:
 
     def where(self, condition: str, first: str, second: str) -> str:
         """Return a vector with the elements of two, after a vector of conditions."""
-        return self.define(f"select <{self.lanes} x i1> {condition}, {self.vector} {first}, {self.vector} {second}")
+        return self.put(f"select <{self.lanes} x i1> {condition}, {self.vector} {first}, {self.vector} {second}")
 
     def test(self, order: str, first: str, second: str) -> str:
         """Return the vector of conditions of a comparison, such as 'olt'."""
-        return self.define(f"fcmp {order} {self.vector} {first}, {second}")
+        return self.put(f"fcmp {order} {self.vector} {first}, {second}")
 
     def conditions(self, operation: str, first: str, second: str) -> str:
         """Return 'and', 'or' or 'xor' of two vectors of conditions."""
-        return self.define(f"{operation} <{self.lanes} x i1> {first}, {second}")
+        return self.put(f"{operation} <{self.lanes} x i1> {first}, {second}")
 
     def relu(self, value: str) -> str:
         """Return the larger of a vector and zero; NaN stays NaN, and a zero has no sign."""
@@ -281,7 +260,7 @@ class Emitter:
     def shuffle(self, first: str, second: str, places: Sequence[int]) -> str:
         """Return the elements of two vectors at some places."""
         chosen = ", ".join(f"i32 {place}" for place in places)
-        return self.define(
+        return self.put(
             f"shufflevector {self.vector} {first}, {self.vector} {second}, <{len(places)} x i32> <{chosen}>"
         )
 
@@ -329,34 +308,34 @@ class Emitter:
             return
         runs = isinstance(begin, int) and isinstance(end, int) and end > begin
         kind = kind or self.vector
-        before, first = self._block, self._name("%b")[1:]
-        head = len(self._lines)
+        before, first = self.block, self.new_block()
+        head = len(self.lines)
         if not runs:
-            after = self._name("%b")[1:]
+            after = self.new_block()
             condition = self.compare("slt", begin, end)
-            self.emit(f"br i1 {condition}, label %{first}, label %{after}")
-            head = len(self._lines)
+            self.do(f"br i1 {condition}, label %{first}, label %{after}")
+            head = len(self.lines)
         else:
-            self.emit(f"br label %{first}")
-            head = len(self._lines)
-        self._label(first)
-        loop = Loop(self._name("%v"), [self._name("%v") for _ in values])
+            self.do(f"br label %{first}")
+            head = len(self.lines)
+        self.begin(first)
+        loop = Loop(self.fresh(), [self.fresh() for _ in values])
         starts = list(loop.values)
         yield loop
-        following = self.define(f"add nsw i64 {loop.index}, 1")
+        following = self.put(f"add nsw i64 {loop.index}, 1")
         condition = self.compare("slt", following, end)
         if runs:
-            after = self._name("%b")[1:]
-        last = self._block
-        self.emit(f"br i1 {condition}, label %{first}, label %{after}, !llvm.loop !#0")
+            after = self.new_block()
+        last = self.block
+        self.do(f"br i1 {condition}, label %{first}, label %{after}, !llvm.loop !#0")
         phis = [f"  {loop.index} = phi i64 [ {begin}, %{before} ], [ {following}, %{last} ]"]
         for start, old, new in zip(starts, values, loop.values, strict=True):
             phis.append(f"  {start} = phi {kind} [ {old}, %{before} ], [ {new}, %{last} ]")
-        self._lines[head + 1 : head + 1] = phis
-        self._label(after)
+        self.lines[head + 1 : head + 1] = phis
+        self.begin(after)
         if not runs:
             loop.values = [
-                self.define(f"phi {kind} [ {old}, %{before} ], [ {new}, %{last} ]")
+                self.put(f"phi {kind} [ {old}, %{before} ], [ {new}, %{last} ]")
                 for old, new in zip(values, loop.values, strict=True)
             ]
 
@@ -366,16 +345,16 @@ class Emitter:
         """Write a branch, and return the vectors that the side that runs gives."""
         if isinstance(condition, bool):
             return (first if condition else second)()
-        labels = [self._name("%b")[1:] for _ in range(3)]
-        self.emit(f"br i1 {condition}, label %{labels[0]}, label %{labels[1]}")
+        labels = [self.new_block() for _ in range(3)]
+        self.do(f"br i1 {condition}, label %{labels[0]}, label %{labels[1]}")
         results, ends = [], []
         for label, side in zip(labels, (first, second), strict=False):
-            self._label(label)
+            self.begin(label)
             results.append(side())
-            ends.append(self._block)
-            self.emit(f"br label %{labels[2]}")
-        self._label(labels[2])
+            ends.append(self.block)
+            self.do(f"br label %{labels[2]}")
+        self.begin(labels[2])
         return [
-            self.define(f"phi {self.vector} [ {one}, %{ends[0]} ], [ {other}, %{ends[1]} ]")
+            self.put(f"phi {self.vector} [ {one}, %{ends[0]} ], [ {other}, %{ends[1]} ]")
             for one, other in zip(*results, strict=True)
         ]

@@ -35,10 +35,10 @@ def unpool(problem: Problem, processor: Processor) -> Code:
                 place = code.add(code.multiply(code.add(code.multiply(row.index, length), column.index), batch), start)
                 place = code.add(place, source)
                 gradient = code.load("%p0", place)
-                at = code.define(f"getelementptr i8, ptr %p1, i64 {place}")
-                index = code.define(f"load <{width} x i8>, ptr {at}, align 1")
+                at = code.put(f"getelementptr i8, ptr %p1, i64 {place}")
+                index = code.put(f"load <{width} x i8>, ptr {at}, align 1")
                 for corner, (down, right) in enumerate(pieces):
-                    chosen = code.define(f"icmp eq <{width} x i8> {index}, splat (i8 {corner})")
+                    chosen = code.put(f"icmp eq <{width} x i8> {index}, splat (i8 {corner})")
                     r = code.add(code.multiply(row.index, 2), down)
                     q = code.add(code.multiply(column.index, 2), right)
                     distance = code.add(code.multiply(code.add(code.multiply(r, columns), q), batch), start)

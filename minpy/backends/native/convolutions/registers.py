@@ -199,4 +199,4 @@ class VectorsOfBatch:
         tail = ", ".join("i1 true" if lane >= known else "i1 false" for lane in range(self.width))
         is_last = code.compare("eq", vector, self.count - 1)
         kind = f"<{self.width} x i1>"
-        return code.define(f"select i1 {is_last}, {kind} <{tail}>, {kind} splat (i1 true)")
+        return code.put(f"select i1 {is_last}, {kind} <{tail}>, {kind} splat (i1 true)")

@@ -97,7 +97,7 @@ def winograd_weight(problem: Problem, what: str, processor: Processor) -> Code:
                 value = "poison"
                 for f, place in enumerate(places):
                     number = code.load_element(source, code.add(place, tap))
-                    value = code.define(f"insertelement {code.vector} {value}, {code.element} {number}, i64 {f}")
+                    value = code.put(f"insertelement {code.vector} {value}, {code.element} {number}, i64 {f}")
                 row.append(value)
             kernel.append(row)
         down = [thirds([kernel[i][j] for i in range(3)]) for j in range(3)]
@@ -183,7 +183,7 @@ class _Writer:
                 line = []
                 for j in range(4):
                     pointer = code.at(source, (i * length + j) * what.batch)
-                    pointer = code.define(f"select i1 {exists[i][j]}, ptr {pointer}, ptr %scratch")
+                    pointer = code.put(f"select i1 {exists[i][j]}, ptr {pointer}, ptr %scratch")
                     line.append(code.load(pointer))
                 found.append(line)
             down = [[code.arithmetic(how, found[a][j], found[b][j]) for j in range(4)] for a, b, how in ROWS]
@@ -256,8 +256,8 @@ class _Writer:
                         value = code.arithmetic("fadd", value, bias)
                     if what.residual:
                         pointer = code.at(self.pointer["residual"], at)
-                        pointer = code.define(f"select i1 {exists[i][j]}, ptr {pointer}, ptr {nowhere}")
+                        pointer = code.put(f"select i1 {exists[i][j]}, ptr {pointer}, ptr {nowhere}")
                         value = code.arithmetic("fadd", value, code.load(pointer))
                     value = code.relu(value) if what.relu else value
                     pointer = code.at(self.pointer["result"], at)
-                    code.store(value, code.define(f"select i1 {exists[i][j]}, ptr {pointer}, ptr {nowhere}"))
+                    code.store(value, code.put(f"select i1 {exists[i][j]}, ptr {pointer}, ptr {nowhere}"))

@@ -23,7 +23,7 @@ def _kernel(writer: Writer, arrays: list[Array], name: str, *, splits: int, scra
         pointers.append(Pointer(array.root, array.layout.offset, array is arrays[-1]))
     given = "".join(f"ptr noalias %p{number}, " for number in range(len(arrays)))
     return Kernel(
-        writer.text(f"{given}ptr noalias %scratch, i64 %begin, i64 %end"),
+        writer.function(f"{given}ptr noalias %scratch, i64 %begin, i64 %end"),
         tuple(pointers),
         declares=frozenset(writer.declares),
         metadata=tuple(writer.metadata),
@@ -52,18 +52,18 @@ def gather_kernel(data: Array, positions: Array, result: Array) -> Kernel:
             ("%p0", "%p2")
             if before == 1
             else (
-                w.offset("%p0", kind, w.give(f"mul i64 {outer}, {length * after}")),
-                w.offset("%p2", kind, w.give(f"mul i64 {outer}, {count * after}")),
+                w.offset("%p0", kind, w.put(f"mul i64 {outer}, {length * after}")),
+                w.offset("%p2", kind, w.put(f"mul i64 {outer}, {count * after}")),
             )
         )
         alone = w.hint(parallel=True) if after == 1 else ""
         with w.loop("%begin", "%end", hint=alone) as number:
             w.marked = after == 1
-            position = w.give(f"load i64, ptr {w.offset('%p1', 'i64', number)}{w.mark()}")
+            position = w.put(f"load i64, ptr {w.offset('%p1', 'i64', number)}{w.mark()}")
             w.marked = False
             if after != 1:
-                source = w.offset(source, kind, w.give(f"mul i64 {position}, {after}"))
-                target = w.offset(target, kind, w.give(f"mul i64 {number}, {after}"))
+                source = w.offset(source, kind, w.put(f"mul i64 {position}, {after}"))
+                target = w.offset(target, kind, w.put(f"mul i64 {number}, {after}"))
                 with w.loop(0, after, hint=w.hint(parallel=True)) as inner, w.independent():
                     _move(w, w.offset(source, kind, inner), w.offset(target, kind, inner), kind)
             else:
@@ -73,7 +73,7 @@ def gather_kernel(data: Array, positions: Array, result: Array) -> Kernel:
 
 
 def _move(w: Writer, source: str, target: str, kind: str) -> None:
-    w.do(f"store {kind} {w.give(f'load {kind}, ptr {source}{w.mark()}')}, ptr {target}{w.mark()}")
+    w.do(f"store {kind} {w.put(f'load {kind}, ptr {source}{w.mark()}')}, ptr {target}{w.mark()}")
 
 
 def scatter_kernel(data: Array, positions: Array, base: Array | None, result: Array, adds: bool) -> Kernel:
@@ -96,9 +96,9 @@ def scatter_kernel(data: Array, positions: Array, base: Array | None, result: Ar
     begin: int | str = 0
     end: int | str = width
     if blocks > 1:
-        begin = w.give(f"mul i64 %begin, {_COLUMNS}")
-        is_last = w.give(f"icmp eq i64 %end, {blocks}")
-        end = w.give(f"select i1 {is_last}, i64 {width}, i64 {w.give(f'mul i64 %end, {_COLUMNS}')}")
+        begin = w.put(f"mul i64 %begin, {_COLUMNS}")
+        is_last = w.put(f"icmp eq i64 %end, {blocks}")
+        end = w.put(f"select i1 {is_last}, i64 {width}, i64 {w.put(f'mul i64 %end, {_COLUMNS}')}")
     result_pointer = "%p2" if base is None else "%p3"
     sums, kept = ("%scratch", numpy.dtype("float64")) if is_wide else (result_pointer, dtype)
     _begin(w, "" if base is None else "%p2", sums, dtype, kept, (0, length * width) if blocks == 1 else None)
@@ -106,9 +106,9 @@ def scatter_kernel(data: Array, positions: Array, base: Array | None, result: Ar
         with w.loop(0, length) as row:
             _begin(w, "" if base is None else "%p2", sums, dtype, kept, (begin, end), width, row)
     with w.loop(0, count) as number:
-        position = w.give(f"load i64, ptr {w.offset('%p1', 'i64', number)}")
-        source = w.offset("%p0", memory_type(dtype), w.give(f"mul i64 {number}, {width}"))
-        target = w.offset(sums, memory_type(kept), w.give(f"mul i64 {position}, {width}"))
+        position = w.put(f"load i64, ptr {w.offset('%p1', 'i64', number)}")
+        source = w.offset("%p0", memory_type(dtype), w.put(f"mul i64 {number}, {width}"))
+        target = w.offset(sums, memory_type(kept), w.put(f"mul i64 {position}, {width}"))
         with w.loop(begin, end, hint=w.hint(parallel=True)) as column, w.independent():
             value = _loaded(w, w.offset(source, memory_type(dtype), column), dtype, kept)
             place = w.offset(target, memory_type(kept), column)
@@ -118,7 +118,7 @@ def scatter_kernel(data: Array, positions: Array, base: Array | None, result: Ar
     if is_wide:
         with w.loop(0, length * width, hint=w.hint(parallel=True)) as number, w.independent():
             value = _loaded(w, w.offset(sums, "double", number), kept, kept)
-            rounded = w.give(f"fptrunc double {value} to float")
+            rounded = w.put(f"fptrunc double {value} to float")
             w.do(f"store float {rounded}, ptr {w.offset(result_pointer, 'float', number)}{w.mark()}")
     arrays = [data, positions, *([] if base is None else [base]), result]
     scratch = 8 * length * width if is_wide else 0
@@ -140,7 +140,7 @@ def _begin(
     if reach is None:
         return
     if row:
-        start = w.give(f"mul i64 {row}, {width}")
+        start = w.put(f"mul i64 {row}, {width}")
         base = base and w.offset(base, memory_type(dtype), start)
         sums = w.offset(sums, memory_type(kept), start)
     with w.loop(*reach, hint=w.hint(parallel=True)) as number, w.independent():
@@ -150,11 +150,11 @@ def _begin(
 
 
 def _loaded(w: Writer, pointer: str, dtype: numpy.dtype, kept: numpy.dtype) -> str:
-    found = w.give(f"load {memory_type(dtype)}, ptr {pointer}{w.mark()}")
-    return found if dtype == kept else w.give(f"fpext float {found} to double")
+    found = w.put(f"load {memory_type(dtype)}, ptr {pointer}{w.mark()}")
+    return found if dtype == kept else w.put(f"fpext float {found} to double")
 
 
 def _added(w: Writer, first: str, second: str, dtype: numpy.dtype) -> str:
     if dtype.kind == "b":
-        return w.give(f"or i8 {first}, {second}")
-    return w.give(f"{'fadd' if dtype.kind == 'f' else 'add'} {memory_type(dtype)} {first}, {second}")
+        return w.put(f"or i8 {first}, {second}")
+    return w.put(f"{'fadd' if dtype.kind == 'f' else 'add'} {memory_type(dtype)} {first}, {second}")

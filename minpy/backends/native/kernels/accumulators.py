@@ -23,12 +23,12 @@ BLOCK = 16
 
 def add_exactly(w: Writer, kind: str, total: str, value: str) -> tuple[str, str]:
     """Write the sum of two values, and the error of that sum."""
-    found = w.give(f"fadd {kind} {total}, {value}")
-    part = w.give(f"fsub {kind} {found}, {total}")
-    rest = w.give(f"fsub {kind} {found}, {part}")
-    first = w.give(f"fsub {kind} {total}, {rest}")
-    second = w.give(f"fsub {kind} {value}, {part}")
-    return found, w.give(f"fadd {kind} {first}, {second}")
+    found = w.put(f"fadd {kind} {total}, {value}")
+    part = w.put(f"fsub {kind} {found}, {total}")
+    rest = w.put(f"fsub {kind} {found}, {part}")
+    first = w.put(f"fsub {kind} {total}, {rest}")
+    second = w.put(f"fsub {kind} {value}, {part}")
+    return found, w.put(f"fadd {kind} {first}, {second}")
 
 
 def added(w: Writer, totals: Sequence[str], errors: Sequence[str]) -> tuple[str, str]:
@@ -36,21 +36,21 @@ def added(w: Writer, totals: Sequence[str], errors: Sequence[str]) -> tuple[str,
     total, error = totals[0], errors[0] if errors else ""
     for number in range(1, len(totals)):
         if not errors:
-            total = w.give(f"fadd double {total}, {totals[number]}")
+            total = w.put(f"fadd double {total}, {totals[number]}")
             continue
         total, further = add_exactly(w, "double", total, totals[number])
-        error = w.give(f"fadd double {error}, {errors[number]}")
-        error = w.give(f"fadd double {error}, {further}")
+        error = w.put(f"fadd double {error}, {errors[number]}")
+        error = w.put(f"fadd double {error}, {further}")
     return total, error
 
 
 def rounded(w: Writer, dtype: numpy.dtype, total: str, error: str) -> str:
     """Write what a sum is as a number of a dtype: of float64 there is an error, which is NaN where it is infinite."""
     if not error:
-        return w.give(f"fptrunc double {total} to {memory_type(dtype)}")
-    nan = w.give(f"fcmp uno double {error}, 0.0")
-    error = w.give(f"select i1 {nan}, double 0.0, double {error}")
-    return w.give(f"fadd double {total}, {error}")
+        return w.put(f"fptrunc double {total} to {memory_type(dtype)}")
+    nan = w.put(f"fcmp uno double {error}, 0.0")
+    error = w.put(f"select i1 {nan}, double 0.0, double {error}")
+    return w.put(f"fadd double {total}, {error}")
 
 
 class Lanes:
@@ -109,7 +109,7 @@ class Lanes:
 
     def _load(self, place: str, start: int, kind: str) -> str:
         pointer = self.writer.offset(place, kind, str(start))
-        return self.writer.give(f"load <{self.piece} x {kind}>, ptr {pointer}")
+        return self.writer.put(f"load <{self.piece} x {kind}>, ptr {pointer}")
 
     def _store(self, value: str, place: str, start: int, kind: str) -> None:
         pointer = self.writer.offset(place, kind, str(start))
@@ -145,34 +145,34 @@ class Lanes:
         if condition is not None and not self.indexed:
             kind = value_type(self.dtype)
             nothing = identity(self.function, self.dtype)
-            value = w.give(f"select i1 {condition}, {kind} {value}, {kind} {nothing}")
+            value = w.put(f"select i1 {condition}, {kind} {value}, {kind} {nothing}")
         if self.dtype.kind == "b":
-            value = w.give(f"zext i1 {value} to i8")
-        old = w.give(f"load {self.kind}, ptr {place}{w.mark()}")
+            value = w.put(f"zext i1 {value} to i8")
+        old = w.put(f"load {self.kind}, ptr {place}{w.mark()}")
         if not self.indexed:
             new = combined(w, self.function, self.dtype, self.kind, old, value)
             w.do(f"store {self.kind} {new}, ptr {place}{w.mark()}")
             return
         where = w.offset(self.positions, self.index, lane)
-        before = w.give(f"load {self.index}, ptr {where}{w.mark()}")
+        before = w.put(f"load {self.index}, ptr {where}{w.mark()}")
         moves = is_better(w, self.function, self.dtype, self.kind, value, old)
         if not self.ordered:
-            moves = w.give(f"or i1 {moves}, {self._ties(value, old, str(position), before)}")
+            moves = w.put(f"or i1 {moves}, {self._ties(value, old, str(position), before)}")
         if condition is not None:
-            moves = w.give(f"and i1 {moves}, {condition}")
-        new = w.give(f"select i1 {moves}, {self.kind} {value}, {self.kind} {old}")
-        after = w.give(f"select i1 {moves}, {self.index} {position}, {self.index} {before}")
+            moves = w.put(f"and i1 {moves}, {condition}")
+        new = w.put(f"select i1 {moves}, {self.kind} {value}, {self.kind} {old}")
+        after = w.put(f"select i1 {moves}, {self.index} {position}, {self.index} {before}")
         w.do(f"store {self.kind} {new}, ptr {place}{w.mark()}")
         w.do(f"store {self.index} {after}, ptr {where}{w.mark()}")
 
     def _ties(self, value: str, old: str, position: str, before: str) -> str:
         """Write whether a value is as good as the old one, and comes first."""
         w = self.writer
-        same = w.give(f"{'fcmp oeq' if self.dtype.kind == 'f' else 'icmp eq'} {self.kind} {value}, {old}")
+        same = w.put(f"{'fcmp oeq' if self.dtype.kind == 'f' else 'icmp eq'} {self.kind} {value}, {old}")
         if self.dtype.kind == "f":
-            both = [w.give(f"fcmp uno {self.kind} {one}, 0.0") for one in (value, old)]
-            same = w.give(f"or i1 {same}, {w.give(f'and i1 {both[0]}, {both[1]}')}")
-        return w.give(f"and i1 {same}, {w.give(f'icmp slt {self.index} {position}, {before}')}")
+            both = [w.put(f"fcmp uno {self.kind} {one}, 0.0") for one in (value, old)]
+            same = w.put(f"or i1 {same}, {w.put(f'and i1 {both[0]}, {both[1]}')}")
+        return w.put(f"and i1 {same}, {w.put(f'icmp slt {self.index} {position}, {before}')}")
 
     def flush(self) -> None:
         """End a block of a sum."""
@@ -185,10 +185,10 @@ class Lanes:
             if self.kind == "double":
                 total, error = add_exactly(w, double, total, value)
                 errors = self._load(self.errors, start, "double")
-                self._store(w.give(f"fadd {double} {errors}, {error}"), self.errors, start, "double")
+                self._store(w.put(f"fadd {double} {errors}, {error}"), self.errors, start, "double")
             else:
-                wide = w.give(f"fpext <{self.piece} x {self.kind}> {value} to {double}")
-                total = w.give(f"fadd {double} {total}, {wide}")
+                wide = w.put(f"fpext <{self.piece} x {self.kind}> {value} to {double}")
+                total = w.put(f"fadd {double} {total}, {wide}")
             self._store(total, self.totals, start, "double")
             self._store("zeroinitializer", self.values, start, self.kind)
 
@@ -242,7 +242,7 @@ class Lanes:
             places = [self.values, self.positions] if self.indexed else [self.values]
         kinds = map(memory_type, self.dtypes)
         return [
-            w.give(f"load {kind}, ptr {w.offset(place, kind, lane)}{w.mark()}")
+            w.put(f"load {kind}, ptr {w.offset(place, kind, lane)}{w.mark()}")
             for place, kind in zip(places, kinds, strict=True)
         ]
 
@@ -259,19 +259,19 @@ class Lanes:
                 continue
             moves = is_better(w, self.function, self.dtype, self.kind, value, best)
             if not self.ordered:
-                moves = w.give(f"or i1 {moves}, {self._ties(value, best, other[0], position[0])}")
-            best = w.give(f"select i1 {moves}, {self.kind} {value}, {self.kind} {best}")
-            position = [w.give(f"select i1 {moves}, {self.index} {other[0]}, {self.index} {position[0]}")]
+                moves = w.put(f"or i1 {moves}, {self._ties(value, best, other[0], position[0])}")
+            best = w.put(f"select i1 {moves}, {self.kind} {value}, {self.kind} {best}")
+            position = [w.put(f"select i1 {moves}, {self.index} {other[0]}, {self.index} {position[0]}")]
         return [best, *position]
 
     def result(self, known: Sequence[str]) -> str:
         """Write the result, from what is known of all elements, and return it as a value."""
         w = self.writer
         if self.indexed:
-            return w.give(f"sext {self.index} {known[1]} to i64") if self.index != "i64" else known[1]
+            return w.put(f"sext {self.index} {known[1]} to i64") if self.index != "i64" else known[1]
         if self.blocked:
             return rounded(w, self.dtype, known[0], known[1] if self.errors else "")
-        return w.give(f"trunc i8 {known[0]} to i1") if self.dtype.kind == "b" else known[0]
+        return w.put(f"trunc i8 {known[0]} to i1") if self.dtype.kind == "b" else known[0]
 
     def _first(self) -> list[str]:
         """Write the best element of all lanes, and the smallest index of those as good."""
@@ -280,19 +280,19 @@ class Lanes:
         positions = self._all(self.positions, kind)
         extreme = "max" if self.function.endswith("max") else "min"
         only = self._tree(values, extreme, self.dtype, self.kind)
-        best = w.give(f"insertelement {vector} poison, {self.kind} {only}, i64 0")
-        best = w.give(f"shufflevector {vector} {best}, {vector} poison, <{self.piece} x i32> zeroinitializer")
+        best = w.put(f"insertelement {vector} poison, {self.kind} {only}, i64 0")
+        best = w.put(f"shufflevector {vector} {best}, {vector} poison, <{self.piece} x i32> zeroinitializer")
         largest = 2 ** (int(kind[1:]) - 1) - 1
         candidates = []
         for value, position in zip(values, positions, strict=True):
             if self.dtype.kind == "f":
-                equal = w.give(f"fcmp oeq {vector} {value}, {best}")
-                nan = w.give(f"fcmp uno {vector} {value}, {value}")  # then the best is NaN, too
-                chosen = w.give(f"or <{self.piece} x i1> {equal}, {nan}")
+                equal = w.put(f"fcmp oeq {vector} {value}, {best}")
+                nan = w.put(f"fcmp uno {vector} {value}, {value}")  # then the best is NaN, too
+                chosen = w.put(f"or <{self.piece} x i1> {equal}, {nan}")
             else:
-                chosen = w.give(f"icmp eq {vector} {value}, {best}")
+                chosen = w.put(f"icmp eq {vector} {value}, {best}")
             candidates.append(
-                w.give(
+                w.put(
                     f"select <{self.piece} x i1> {chosen}, <{self.piece} x {kind}> {position}, "
                     f"<{self.piece} x {kind}> splat ({kind} {largest})"
                 )

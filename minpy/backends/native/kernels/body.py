@@ -130,7 +130,7 @@ class Body:
         """Write one piece, inside the loop over them, of those outer points for which `write` would write all."""
         assert self.pieces is not None
         self.bounds = self.columns.bounds = {self.pieces.loop: self.pieces.bounds(self.w, number)}
-        self.is_last = self.w.give(f"icmp eq i64 {number}, {self.pieces.count - 1}")
+        self.is_last = self.w.put(f"icmp eq i64 {number}, {self.pieces.count - 1}")
         self.leaves = self.row_pieces is not None
         self.write()
         self.bounds = self.columns.bounds = {}
@@ -255,7 +255,7 @@ class Body:
 
     def _end(self, start: str, step: int, last: int | str, length: int) -> str:
         """Write where a part of a loop, or of a piece of it, ends; pieces begin at multiples of `step`."""
-        end = self.w.give(f"add nuw nsw i64 {start}, {step}")
+        end = self.w.put(f"add nuw nsw i64 {start}, {step}")
         if length % step == 0:
             return end
         return self.w.intrinsic("llvm.umin.i64", "i64", ("i64", end), ("i64", str(last)))
@@ -338,7 +338,7 @@ class Body:
             if one.indexed:
                 position = cursor.at(geometry.indices[one.step.output])
                 if one.index != "i64":
-                    position = self.w.give(f"trunc i64 {position} to {one.index}")
+                    position = self.w.put(f"trunc i64 {position} to {one.index}")
             one.take(lane.number, self._operand(one.step.operands[0], values, lane), position, lane.filled)
         taken = {step: self._operand(step.operands[0], values, lane) for step in phase.columns}
         for array in phase.keeps:
@@ -363,7 +363,7 @@ class Body:
             return "0"
         if not is_summed(step.function, step.output.dtype):
             return value
-        return self.w.give(f"fadd {value_type(step.output.dtype)} {value}, 0.0")  # as a sum, no negative zero
+        return self.w.put(f"fadd {value_type(step.output.dtype)} {value}, 0.0")  # as a sum, no negative zero
 
     def _operand(self, array: Array, values: dict[Array, str], lane: Lane) -> str:
         if array.is_number:

@@ -21,40 +21,40 @@ def cast(writer: Writer, value: str, source: numpy.dtype, target: numpy.dtype) -
         return value
     if target.kind == "b":
         zero = "fcmp une" if source.kind == "f" else "icmp ne"
-        return writer.give(f"{zero} {first} {value}, {'0.0' if source.kind == 'f' else '0'}")
+        return writer.put(f"{zero} {first} {value}, {'0.0' if source.kind == 'f' else '0'}")
     if source.kind == "f":
         if target.kind == "f":
-            return writer.give(f"{'fpext' if second == 'double' else 'fptrunc'} {first} {value} to {second}")
+            return writer.put(f"{'fpext' if second == 'double' else 'fptrunc'} {first} {value} to {second}")
         return _to_integer(writer, value, source, target)
     if target.kind == "f":
-        return writer.give(f"{'sitofp' if source.kind == 'i' else 'uitofp'} {first} {value} to {second}")
+        return writer.put(f"{'sitofp' if source.kind == 'i' else 'uitofp'} {first} {value} to {second}")
     if first == second:
         return value
     if source.kind != "b" and source.itemsize > target.itemsize:
-        return writer.give(f"trunc {first} {value} to {second}")
-    return writer.give(f"{'sext' if source.kind == 'i' else 'zext'} {first} {value} to {second}")
+        return writer.put(f"trunc {first} {value} to {second}")
+    return writer.put(f"{'sext' if source.kind == 'i' else 'zext'} {first} {value} to {second}")
 
 
 def _to_integer(w: Writer, value: str, source: numpy.dtype, target: numpy.dtype) -> str:
     kind = value_type(source)
     if target == numpy.dtype("uint64"):
         half = literal(2.0**63, source)
-        above = w.give(f"fcmp oge {kind} {value}, {half}")
-        rest = w.give(f"fsub {kind} {value}, {half}")
-        lower = w.give(f"select i1 {above}, {kind} {rest}, {kind} {value}")
+        above = w.put(f"fcmp oge {kind} {value}, {half}")
+        rest = w.put(f"fsub {kind} {value}, {half}")
+        lower = w.put(f"select i1 {above}, {kind} {rest}, {kind} {value}")
         found = _to_signed(w, lower, source, 64)
-        upper = w.give(f"xor i64 {found}, {-(2**63)}")
-        return w.give(f"select i1 {above}, i64 {upper}, i64 {found}")
+        upper = w.put(f"xor i64 {found}, {-(2**63)}")
+        return w.put(f"select i1 {above}, i64 {upper}, i64 {found}")
     bits = 64 if target.itemsize == 8 or target == numpy.dtype("uint32") else 32
     found = _to_signed(w, value, source, bits)
-    return w.give(f"trunc i{bits} {found} to {value_type(target)}") if bits > 8 * target.itemsize else found
+    return w.put(f"trunc i{bits} {found} to {value_type(target)}") if bits > 8 * target.itemsize else found
 
 
 def _to_signed(w: Writer, value: str, source: numpy.dtype, bits: int) -> str:
     kind = value_type(source)
     limit = 2.0 ** (bits - 1)
-    below = w.give(f"fcmp olt {kind} {value}, {literal(limit, source)}")
-    above = w.give(f"fcmp oge {kind} {value}, {literal(-limit, source)}")
-    inside = w.give(f"and i1 {below}, {above}")
-    found = w.give(f"fptosi {kind} {value} to i{bits}")
-    return w.give(f"select i1 {inside}, i{bits} {found}, i{bits} {-(2 ** (bits - 1))}")
+    below = w.put(f"fcmp olt {kind} {value}, {literal(limit, source)}")
+    above = w.put(f"fcmp oge {kind} {value}, {literal(-limit, source)}")
+    inside = w.put(f"and i1 {below}, {above}")
+    found = w.put(f"fptosi {kind} {value} to i{bits}")
+    return w.put(f"select i1 {inside}, i{bits} {found}, i{bits} {-(2 ** (bits - 1))}")

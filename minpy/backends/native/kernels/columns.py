@@ -225,9 +225,9 @@ class Columns:
         kind = memory_type(column.dtype)
         pointer = self.cursor.at(column.access)
         if column.dtype.kind == "b":
-            value = w.give(f"zext i1 {value} to i8")
+            value = w.put(f"zext i1 {value} to i8")
         if column.axes:
-            old = w.give(f"load {kind}, ptr {pointer}{w.mark()}")
+            old = w.put(f"load {kind}, ptr {pointer}{w.mark()}")
         else:
             old = identity(step.function, column.dtype)
             old = {"true": "1", "false": "0"}.get(old, old)
@@ -242,8 +242,8 @@ class Columns:
             if column.every == 1:
                 self._each(column, level + 1, tile, lambda column=column: self._put_away(column))  # type: ignore[misc]
                 continue
-            number = self.writer.give(f"urem i64 {variable}, {column.every}")
-            is_last = self.writer.give(f"icmp eq i64 {number}, {column.every - 1}")
+            number = self.writer.put(f"urem i64 {variable}, {column.every}")
+            is_last = self.writer.put(f"icmp eq i64 {number}, {column.every - 1}")
             with self.writer.when(is_last):
                 self._each(column, level + 1, tile, lambda column=column: self._put_away(column))  # type: ignore[misc]
 
@@ -264,10 +264,10 @@ class Columns:
         assert column.totals is not None
         total = w.load(self.cursor.at(column.totals), _DOUBLE)
         if column.errors is None:
-            wide = w.give(f"fpext {value_type(column.dtype)} {value} to double")
-            return w.give(f"fadd double {total}, {wide}"), ""
+            wide = w.put(f"fpext {value_type(column.dtype)} {value} to double")
+            return w.put(f"fadd double {total}, {wide}"), ""
         total, error = add_exactly(w, "double", total, value)
-        return total, w.give(f"fadd double {w.load(self.cursor.at(column.errors), _DOUBLE)}, {error}")
+        return total, w.put(f"fadd double {w.load(self.cursor.at(column.errors), _DOUBLE)}, {error}")
 
     def end(self, tile: int) -> None:
         """Write the results of what was summed up in blocks; of a piece, what it leaves."""

@@ -86,9 +86,9 @@ class Cursor:
         if not variable.startswith("%"):
             step = str(int(variable) * stride)
         else:
-            step = variable if stride == 1 else w.give(f"mul nsw i64 {variable}, {stride}")
+            step = variable if stride == 1 else w.put(f"mul nsw i64 {variable}, {stride}")
         if access.is_index:
-            return step if base == "0" else base if step == "0" else w.give(f"add nsw i64 {base}, {step}")
+            return step if base == "0" else base if step == "0" else w.put(f"add nsw i64 {base}, {step}")
         return w.offset(base, memory_type(access.dtype), step)
 
     def read(self, access: Access) -> str:

@@ -88,7 +88,7 @@ def write(
         assert given is not None
         return cast(writer, values[0], dtype, given)
     if function == "where":
-        return writer.give(f"select i1 {values[0]}, {kind} {values[1]}, {kind} {values[2]}")
+        return writer.put(f"select i1 {values[0]}, {kind} {values[1]}, {kind} {values[2]}")
     if dtype.kind != "f":
         if function in INTEGERS and dtype.kind in ELEMENTWISE[function].kinds:
             return INTEGERS[function](writer, dtype, *values)
@@ -106,14 +106,14 @@ def called(writer: Writer, function: str, kind: str, *values: str) -> str:
     writer.uses.add((function, kind))
     given = ", ".join(f"{kind} {value}" for value in values)
     # The tables that some of them read are accesses of the loop, too, once they are inlined.
-    return writer.give(f"call {kind} @{mathematics.symbol(function, kind)}({given}){writer.mark()}")
+    return writer.put(f"call {kind} @{mathematics.symbol(function, kind)}({given}){writer.mark()}")
 
 
 # -- floats ----------------------------------------------------------------------------------------------------------
 
 
 def _plain(instruction: str) -> Write:
-    return lambda w, dtype, a, b: w.give(f"{instruction} {value_type(dtype)} {a}, {b}")
+    return lambda w, dtype, a, b: w.put(f"{instruction} {value_type(dtype)} {a}, {b}")
 
 
 def _intrinsic(name: str) -> Write:
@@ -125,7 +125,7 @@ def _intrinsic(name: str) -> Write:
 
 
 def _scaled(factor: Callable[[type], float]) -> Write:
-    return lambda w, dtype, a: w.give(f"fmul {value_type(dtype)} {a}, {literal(factor(dtype.type), dtype)}")
+    return lambda w, dtype, a: w.put(f"fmul {value_type(dtype)} {a}, {literal(factor(dtype.type), dtype)}")
 
 
 def _chosen(name: str, comparison: str) -> Write:
@@ -134,11 +134,11 @@ def _chosen(name: str, comparison: str) -> Write:
     def written(w: Writer, dtype: numpy.dtype, a: str, b: str) -> str:
         kind = value_type(dtype)
         if b.startswith("0x") and not _is_nan(b):
-            first = w.give(f"fcmp u{comparison} {kind} {a}, {b}")
-            return w.give(f"select i1 {first}, {kind} {a}, {kind} {b}")
+            first = w.put(f"fcmp u{comparison} {kind} {a}, {b}")
+            return w.put(f"select i1 {first}, {kind} {a}, {kind} {b}")
         if a.startswith("0x") and not _is_nan(a):
-            first = w.give(f"fcmp o{comparison} {kind} {a}, {b}")
-            return w.give(f"select i1 {first}, {kind} {a}, {kind} {b}")
+            first = w.put(f"fcmp o{comparison} {kind} {a}, {b}")
+            return w.put(f"select i1 {first}, {kind} {a}, {kind} {b}")
         return w.intrinsic(f"llvm.{name}.f{8 * dtype.itemsize}", kind, (kind, a), (kind, b), flags="nsz ")
 
     return written
@@ -153,75 +153,75 @@ def _chosen_number(comparison: str) -> Write:
 
     def written(w: Writer, dtype: numpy.dtype, a: str, b: str) -> str:
         kind = value_type(dtype)
-        first = w.give(f"fcmp {comparison} {kind} {a}, {b}")
-        nan = w.give(f"fcmp uno {kind} {b}, 0.0")
-        either = w.give(f"or i1 {first}, {nan}")
-        return w.give(f"select i1 {either}, {kind} {a}, {kind} {b}")
+        first = w.put(f"fcmp {comparison} {kind} {a}, {b}")
+        nan = w.put(f"fcmp uno {kind} {b}, 0.0")
+        either = w.put(f"or i1 {first}, {nan}")
+        return w.put(f"select i1 {either}, {kind} {a}, {kind} {b}")
 
     return written
 
 
 def _sign(w: Writer, dtype: numpy.dtype, a: str) -> str:
     kind = value_type(dtype)
-    above, below, nan = (w.give(f"fcmp {one} {kind} {a}, 0.0") for one in ("ogt", "olt", "uno"))
-    lower = w.give(f"select i1 {below}, {kind} -1.0, {kind} 0.0")
-    found = w.give(f"select i1 {above}, {kind} 1.0, {kind} {lower}")
-    return w.give(f"select i1 {nan}, {kind} {a}, {kind} {found}")
+    above, below, nan = (w.put(f"fcmp {one} {kind} {a}, 0.0") for one in ("ogt", "olt", "uno"))
+    lower = w.put(f"select i1 {below}, {kind} -1.0, {kind} 0.0")
+    found = w.put(f"select i1 {above}, {kind} 1.0, {kind} {lower}")
+    return w.put(f"select i1 {nan}, {kind} {a}, {kind} {found}")
 
 
 def _heaviside(w: Writer, dtype: numpy.dtype, a: str, b: str) -> str:
     kind = value_type(dtype)
-    below, zero, nan = (w.give(f"fcmp {one} {kind} {a}, 0.0") for one in ("olt", "oeq", "uno"))
-    found = w.give(f"select i1 {below}, {kind} 0.0, {kind} 1.0")
-    found = w.give(f"select i1 {zero}, {kind} {b}, {kind} {found}")
-    return w.give(f"select i1 {nan}, {kind} {a}, {kind} {found}")
+    below, zero, nan = (w.put(f"fcmp {one} {kind} {a}, 0.0") for one in ("olt", "oeq", "uno"))
+    found = w.put(f"select i1 {below}, {kind} 0.0, {kind} 1.0")
+    found = w.put(f"select i1 {zero}, {kind} {b}, {kind} {found}")
+    return w.put(f"select i1 {nan}, {kind} {a}, {kind} {found}")
 
 
 def _divided(w: Writer, dtype: numpy.dtype, a: str, b: str) -> tuple[str, str]:
     """Return the quotient rounded down and the remainder with the divisor's sign: `npy_divmod`, step by step."""
     kind = value_type(dtype)
-    rest = w.give(f"frem {kind} {a}, {b}")
-    difference = w.give(f"fsub {kind} {a}, {rest}")
-    quotient = w.give(f"fdiv {kind} {difference}, {b}")
-    is_rest = w.give(f"fcmp une {kind} {rest}, 0.0")
-    signs = [w.give(f"fcmp olt {kind} {value}, 0.0") for value in (b, rest)]
-    apart = w.give(f"xor i1 {signs[0]}, {signs[1]}")
-    apart = w.give(f"and i1 {apart}, {is_rest}")
-    moved = w.give(f"fadd {kind} {rest}, {b}")
-    less = w.give(f"fsub {kind} {quotient}, 1.0")
-    rest = w.give(f"select i1 {apart}, {kind} {moved}, {kind} {rest}")
-    quotient = w.give(f"select i1 {apart}, {kind} {less}, {kind} {quotient}")
+    rest = w.put(f"frem {kind} {a}, {b}")
+    difference = w.put(f"fsub {kind} {a}, {rest}")
+    quotient = w.put(f"fdiv {kind} {difference}, {b}")
+    is_rest = w.put(f"fcmp une {kind} {rest}, 0.0")
+    signs = [w.put(f"fcmp olt {kind} {value}, 0.0") for value in (b, rest)]
+    apart = w.put(f"xor i1 {signs[0]}, {signs[1]}")
+    apart = w.put(f"and i1 {apart}, {is_rest}")
+    moved = w.put(f"fadd {kind} {rest}, {b}")
+    less = w.put(f"fsub {kind} {quotient}, 1.0")
+    rest = w.put(f"select i1 {apart}, {kind} {moved}, {kind} {rest}")
+    quotient = w.put(f"select i1 {apart}, {kind} {less}, {kind} {quotient}")
     zero = _intrinsic("copysign")(w, dtype, "0.0", b)
-    rest = w.give(f"select i1 {is_rest}, {kind} {rest}, {kind} {zero}")
+    rest = w.put(f"select i1 {is_rest}, {kind} {rest}, {kind} {zero}")
     floor = _intrinsic("floor")(w, dtype, quotient)
-    above = w.give(f"fsub {kind} {quotient}, {floor}")
-    is_above = w.give(f"fcmp ogt {kind} {above}, 0.5")
-    next_one = w.give(f"fadd {kind} {floor}, 1.0")
-    floor = w.give(f"select i1 {is_above}, {kind} {next_one}, {kind} {floor}")
-    exact = w.give(f"fdiv {kind} {a}, {b}")
+    above = w.put(f"fsub {kind} {quotient}, {floor}")
+    is_above = w.put(f"fcmp ogt {kind} {above}, 0.5")
+    next_one = w.put(f"fadd {kind} {floor}, 1.0")
+    floor = w.put(f"select i1 {is_above}, {kind} {next_one}, {kind} {floor}")
+    exact = w.put(f"fdiv {kind} {a}, {b}")
     signed_zero = _intrinsic("copysign")(w, dtype, "0.0", exact)
-    is_quotient = w.give(f"fcmp une {kind} {quotient}, 0.0")
-    floor = w.give(f"select i1 {is_quotient}, {kind} {floor}, {kind} {signed_zero}")
-    by_zero = w.give(f"fcmp oeq {kind} {b}, 0.0")
-    floor = w.give(f"select i1 {by_zero}, {kind} {exact}, {kind} {floor}")
+    is_quotient = w.put(f"fcmp une {kind} {quotient}, 0.0")
+    floor = w.put(f"select i1 {is_quotient}, {kind} {floor}, {kind} {signed_zero}")
+    by_zero = w.put(f"fcmp oeq {kind} {b}, 0.0")
+    floor = w.put(f"select i1 {by_zero}, {kind} {exact}, {kind} {floor}")
     return floor, rest
 
 
 def _compared(comparison: str) -> Write:
-    return lambda w, dtype, a, b: w.give(f"fcmp {comparison} {value_type(dtype)} {a}, {b}")
+    return lambda w, dtype, a, b: w.put(f"fcmp {comparison} {value_type(dtype)} {a}, {b}")
 
 
 def _against_infinity(comparison: str) -> Write:
     def written(w: Writer, dtype: numpy.dtype, a: str) -> str:
         size = _intrinsic("fabs")(w, dtype, a)
-        return w.give(f"fcmp {comparison} {value_type(dtype)} {size}, {literal(math.inf, dtype)}")
+        return w.put(f"fcmp {comparison} {value_type(dtype)} {size}, {literal(math.inf, dtype)}")
 
     return written
 
 
 def _signbit(w: Writer, dtype: numpy.dtype, a: str) -> str:
     bits = f"i{8 * dtype.itemsize}"
-    return w.give(f"icmp slt {bits} {w.give(f'bitcast {value_type(dtype)} {a} to {bits}')}, 0")
+    return w.put(f"icmp slt {bits} {w.put(f'bitcast {value_type(dtype)} {a} to {bits}')}, 0")
 
 
 _FLOATS: dict[str, Write] = {
@@ -230,9 +230,9 @@ _FLOATS: dict[str, Write] = {
     "multiply": _plain("fmul"),
     "divide": _plain("fdiv"),
     "fmod": _plain("frem"),
-    "negative": lambda w, dtype, a: w.give(f"fneg {value_type(dtype)} {a}"),
-    "square": lambda w, dtype, a: w.give(f"fmul {value_type(dtype)} {a}, {a}"),
-    "reciprocal": lambda w, dtype, a: w.give(f"fdiv {value_type(dtype)} 1.0, {a}"),
+    "negative": lambda w, dtype, a: w.put(f"fneg {value_type(dtype)} {a}"),
+    "square": lambda w, dtype, a: w.put(f"fmul {value_type(dtype)} {a}, {a}"),
+    "reciprocal": lambda w, dtype, a: w.put(f"fdiv {value_type(dtype)} 1.0, {a}"),
     "absolute": _intrinsic("fabs"),
     "sqrt": _intrinsic("sqrt"),
     "floor": _intrinsic("floor"),
@@ -256,7 +256,7 @@ _FLOATS: dict[str, Write] = {
     "less_equal": _compared("ole"),
     "equal": _compared("oeq"),
     "not_equal": _compared("une"),
-    "isnan": lambda w, dtype, a: w.give(f"fcmp uno {value_type(dtype)} {a}, 0.0"),
+    "isnan": lambda w, dtype, a: w.put(f"fcmp uno {value_type(dtype)} {a}, 0.0"),
     "isinf": _against_infinity("oeq"),
     "isfinite": _against_infinity("olt"),
     "signbit": _signbit,
@@ -271,19 +271,19 @@ def _logaddexp(power: str, one: float, scale: float | None) -> Write:
 
     def written(w: Writer, dtype: numpy.dtype, a: str, b: str) -> str:
         kind = value_type(dtype)
-        difference = w.give(f"fsub {kind} {a}, {b}")
-        apart = w.give(f"fneg {kind} {_intrinsic('fabs')(w, dtype, difference)}")
+        difference = w.put(f"fsub {kind} {a}, {b}")
+        apart = w.put(f"fneg {kind} {_intrinsic('fabs')(w, dtype, difference)}")
         added = called(w, "log1p", kind, called(w, power, kind, apart))
         if scale is not None:
-            added = w.give(f"fmul {kind} {added}, {literal(scale, dtype)}")
-        first = w.give(f"fcmp ogt {kind} {difference}, 0.0")
-        larger = w.give(f"select i1 {first}, {kind} {a}, {kind} {b}")
-        found = w.give(f"fadd {kind} {larger}, {added}")
-        nan = w.give(f"fcmp uno {kind} {difference}, 0.0")
-        found = w.give(f"select i1 {nan}, {kind} {difference}, {kind} {found}")
-        twice = w.give(f"fadd {kind} {a}, {literal(one, dtype)}")
-        equal = w.give(f"fcmp oeq {kind} {a}, {b}")  # of infinities, too
-        return w.give(f"select i1 {equal}, {kind} {twice}, {kind} {found}")
+            added = w.put(f"fmul {kind} {added}, {literal(scale, dtype)}")
+        first = w.put(f"fcmp ogt {kind} {difference}, 0.0")
+        larger = w.put(f"select i1 {first}, {kind} {a}, {kind} {b}")
+        found = w.put(f"fadd {kind} {larger}, {added}")
+        nan = w.put(f"fcmp uno {kind} {difference}, 0.0")
+        found = w.put(f"select i1 {nan}, {kind} {difference}, {kind} {found}")
+        twice = w.put(f"fadd {kind} {a}, {literal(one, dtype)}")
+        equal = w.put(f"fcmp oeq {kind} {a}, {b}")  # of infinities, too
+        return w.put(f"select i1 {equal}, {kind} {twice}, {kind} {found}")
 
     return written
 

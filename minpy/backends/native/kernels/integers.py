@@ -23,7 +23,7 @@ def _lowest(dtype: numpy.dtype) -> int:
 
 def _plain(instruction: str, bools: str | None = None) -> Write:
     def written(w: Writer, dtype: numpy.dtype, a: str, b: str) -> str:
-        return w.give(f"{bools if bools and dtype.kind == 'b' else instruction} {value_type(dtype)} {a}, {b}")
+        return w.put(f"{bools if bools and dtype.kind == 'b' else instruction} {value_type(dtype)} {a}, {b}")
 
     return written
 
@@ -31,7 +31,7 @@ def _plain(instruction: str, bools: str | None = None) -> Write:
 def _compared(comparison: str) -> Write:
     def written(w: Writer, dtype: numpy.dtype, a: str, b: str) -> str:
         sign = "" if comparison in ("eq", "ne") else "s" if _is_signed(dtype) else "u"
-        return w.give(f"icmp {sign}{comparison} {value_type(dtype)} {a}, {b}")
+        return w.put(f"icmp {sign}{comparison} {value_type(dtype)} {a}, {b}")
 
     return written
 
@@ -39,134 +39,134 @@ def _compared(comparison: str) -> Write:
 def _chosen(comparison: str, bools: str) -> Write:
     def written(w: Writer, dtype: numpy.dtype, a: str, b: str) -> str:
         if dtype.kind == "b":
-            return w.give(f"{bools} i1 {a}, {b}")
+            return w.put(f"{bools} i1 {a}, {b}")
         kind = value_type(dtype)
         first = _compared(comparison)(w, dtype, a, b)
-        return w.give(f"select i1 {first}, {kind} {a}, {kind} {b}")
+        return w.put(f"select i1 {first}, {kind} {a}, {kind} {b}")
 
     return written
 
 
 def _negative(w: Writer, dtype: numpy.dtype, a: str) -> str:
-    return w.give(f"sub {value_type(dtype)} 0, {a}")
+    return w.put(f"sub {value_type(dtype)} 0, {a}")
 
 
 def _absolute(w: Writer, dtype: numpy.dtype, a: str) -> str:
     if not _is_signed(dtype):
         return a
     kind = value_type(dtype)
-    below = w.give(f"icmp slt {kind} {a}, 0")
-    return w.give(f"select i1 {below}, {kind} {_negative(w, dtype, a)}, {kind} {a}")
+    below = w.put(f"icmp slt {kind} {a}, 0")
+    return w.put(f"select i1 {below}, {kind} {_negative(w, dtype, a)}, {kind} {a}")
 
 
 def _sign(w: Writer, dtype: numpy.dtype, a: str) -> str:
     kind = value_type(dtype)
-    some = w.give(f"icmp ne {kind} {a}, 0")
-    found = w.give(f"zext i1 {some} to {kind}")
+    some = w.put(f"icmp ne {kind} {a}, 0")
+    found = w.put(f"zext i1 {some} to {kind}")
     if not _is_signed(dtype):
         return found
-    below = w.give(f"icmp slt {kind} {a}, 0")
-    return w.give(f"select i1 {below}, {kind} -1, {kind} {found}")
+    below = w.put(f"icmp slt {kind} {a}, 0")
+    return w.put(f"select i1 {below}, {kind} -1, {kind} {found}")
 
 
 def _reciprocal(w: Writer, dtype: numpy.dtype, a: str) -> str:
     """NumPy casts 1.0 / a: of zero that gives what an infinity gives."""
     kind = value_type(dtype)
-    one = w.give(f"icmp eq {kind} {a}, 1")
-    found = w.give(f"zext i1 {one} to {kind}")
+    one = w.put(f"icmp eq {kind} {a}, 1")
+    found = w.put(f"zext i1 {one} to {kind}")
     if not _is_signed(dtype):
         return found
-    minus = w.give(f"icmp eq {kind} {a}, -1")
-    found = w.give(f"select i1 {minus}, {kind} -1, {kind} {found}")
+    minus = w.put(f"icmp eq {kind} {a}, -1")
+    found = w.put(f"select i1 {minus}, {kind} -1, {kind} {found}")
     if dtype.itemsize < 4:
         return found
-    zero = w.give(f"icmp eq {kind} {a}, 0")
-    return w.give(f"select i1 {zero}, {kind} {_lowest(dtype)}, {kind} {found}")
+    zero = w.put(f"icmp eq {kind} {a}, 0")
+    return w.put(f"select i1 {zero}, {kind} {_lowest(dtype)}, {kind} {found}")
 
 
 def _divisor(w: Writer, dtype: numpy.dtype, a: str, b: str) -> tuple[str, str, str]:
     """Return whether a divisor is zero, whether the quotient has no place, and a divisor that can be divided by."""
     kind = value_type(dtype)
-    zero = w.give(f"icmp eq {kind} {b}, 0")
+    zero = w.put(f"icmp eq {kind} {b}, 0")
     refused = zero
     if _is_signed(dtype):
-        minus = w.give(f"icmp eq {kind} {b}, -1")
-        lowest = w.give(f"icmp eq {kind} {a}, {_lowest(dtype)}")
-        both = w.give(f"and i1 {minus}, {lowest}")
-        refused = w.give(f"or i1 {zero}, {both}")
-    return zero, refused, w.give(f"select i1 {refused}, {kind} 1, {kind} {b}")
+        minus = w.put(f"icmp eq {kind} {b}, -1")
+        lowest = w.put(f"icmp eq {kind} {a}, {_lowest(dtype)}")
+        both = w.put(f"and i1 {minus}, {lowest}")
+        refused = w.put(f"or i1 {zero}, {both}")
+    return zero, refused, w.put(f"select i1 {refused}, {kind} 1, {kind} {b}")
 
 
 def _floor_divide(w: Writer, dtype: numpy.dtype, a: str, b: str) -> str:
     kind = value_type(dtype)
     zero, _, divisor = _divisor(w, dtype, a, b)
     if not _is_signed(dtype):
-        found = w.give(f"udiv {kind} {a}, {divisor}")
+        found = w.put(f"udiv {kind} {a}, {divisor}")
     else:
         # The lowest number by -1 is divided by 1: it wraps to itself.
-        found = w.give(f"sdiv {kind} {a}, {divisor}")
-        down = _rounds_down(w, kind, w.give(f"srem {kind} {a}, {divisor}"), divisor)
-        found = w.give(f"sub {kind} {found}, {w.give(f'zext i1 {down} to {kind}')}")
-    return w.give(f"select i1 {zero}, {kind} 0, {kind} {found}")
+        found = w.put(f"sdiv {kind} {a}, {divisor}")
+        down = _rounds_down(w, kind, w.put(f"srem {kind} {a}, {divisor}"), divisor)
+        found = w.put(f"sub {kind} {found}, {w.put(f'zext i1 {down} to {kind}')}")
+    return w.put(f"select i1 {zero}, {kind} 0, {kind} {found}")
 
 
 def _rounds_down(w: Writer, kind: str, rest: str, divisor: str) -> str:
-    some = w.give(f"icmp ne {kind} {rest}, 0")
-    signs = w.give(f"xor {kind} {rest}, {divisor}")
-    return w.give(f"and i1 {some}, {w.give(f'icmp slt {kind} {signs}, 0')}")
+    some = w.put(f"icmp ne {kind} {rest}, 0")
+    signs = w.put(f"xor {kind} {rest}, {divisor}")
+    return w.put(f"and i1 {some}, {w.put(f'icmp slt {kind} {signs}, 0')}")
 
 
 def _remainder(w: Writer, dtype: numpy.dtype, a: str, b: str) -> str:
     kind = value_type(dtype)
     zero, _, divisor = _divisor(w, dtype, a, b)
     if not _is_signed(dtype):
-        found = w.give(f"urem {kind} {a}, {divisor}")
+        found = w.put(f"urem {kind} {a}, {divisor}")
     else:
-        rest = w.give(f"srem {kind} {a}, {divisor}")
+        rest = w.put(f"srem {kind} {a}, {divisor}")
         down = _rounds_down(w, kind, rest, divisor)
-        found = w.give(f"select i1 {down}, {kind} {w.give(f'add {kind} {rest}, {divisor}')}, {kind} {rest}")
-    return w.give(f"select i1 {zero}, {kind} 0, {kind} {found}")
+        found = w.put(f"select i1 {down}, {kind} {w.put(f'add {kind} {rest}, {divisor}')}, {kind} {rest}")
+    return w.put(f"select i1 {zero}, {kind} 0, {kind} {found}")
 
 
 def _fmod(w: Writer, dtype: numpy.dtype, a: str, b: str) -> str:
     kind = value_type(dtype)
     zero, _, divisor = _divisor(w, dtype, a, b)
-    found = w.give(f"{'srem' if _is_signed(dtype) else 'urem'} {kind} {a}, {divisor}")
-    return w.give(f"select i1 {zero}, {kind} 0, {kind} {found}")
+    found = w.put(f"{'srem' if _is_signed(dtype) else 'urem'} {kind} {a}, {divisor}")
+    return w.put(f"select i1 {zero}, {kind} 0, {kind} {found}")
 
 
 def _left_shift(w: Writer, dtype: numpy.dtype, a: str, b: str) -> str:
     kind, bits = value_type(dtype), 8 * dtype.itemsize
-    inside = w.give(f"icmp ult {kind} {b}, {bits}")
-    amount = w.give(f"select i1 {inside}, {kind} {b}, {kind} 0")
-    return w.give(f"select i1 {inside}, {kind} {w.give(f'shl {kind} {a}, {amount}')}, {kind} 0")
+    inside = w.put(f"icmp ult {kind} {b}, {bits}")
+    amount = w.put(f"select i1 {inside}, {kind} {b}, {kind} 0")
+    return w.put(f"select i1 {inside}, {kind} {w.put(f'shl {kind} {a}, {amount}')}, {kind} 0")
 
 
 def _right_shift(w: Writer, dtype: numpy.dtype, a: str, b: str) -> str:
     kind, bits = value_type(dtype), 8 * dtype.itemsize
-    inside = w.give(f"icmp ult {kind} {b}, {bits}")
+    inside = w.put(f"icmp ult {kind} {b}, {bits}")
     if _is_signed(dtype):
-        return w.give(f"ashr {kind} {a}, {w.give(f'select i1 {inside}, {kind} {b}, {kind} {bits - 1}')}")
-    amount = w.give(f"select i1 {inside}, {kind} {b}, {kind} 0")
-    return w.give(f"select i1 {inside}, {kind} {w.give(f'lshr {kind} {a}, {amount}')}, {kind} 0")
+        return w.put(f"ashr {kind} {a}, {w.put(f'select i1 {inside}, {kind} {b}, {kind} {bits - 1}')}")
+    amount = w.put(f"select i1 {inside}, {kind} {b}, {kind} 0")
+    return w.put(f"select i1 {inside}, {kind} {w.put(f'lshr {kind} {a}, {amount}')}, {kind} 0")
 
 
 def _not(w: Writer, dtype: numpy.dtype, a: str) -> str:
-    return w.give(f"xor {value_type(dtype)} {a}, {'true' if dtype.kind == 'b' else -1}")
+    return w.put(f"xor {value_type(dtype)} {a}, {'true' if dtype.kind == 'b' else -1}")
 
 
 def _power(w: Writer, dtype: numpy.dtype, a: str, b: str) -> str:
     kind = value_type(dtype)
     if b.startswith("%") or int(b) < 0:
         w.uses.add(("power", kind))
-        return w.give(f"call {kind} @{power_symbol(kind)}({kind} {a}, {kind} {b})")
+        return w.put(f"call {kind} @{power_symbol(kind)}({kind} {a}, {kind} {b})")
     found, square, exponent = "1", a, int(b)
     while exponent:
         if exponent & 1:
-            found = square if found == "1" else w.give(f"mul {kind} {found}, {square}")
+            found = square if found == "1" else w.put(f"mul {kind} {found}, {square}")
         exponent >>= 1
         if exponent:
-            square = w.give(f"mul {kind} {square}, {square}")
+            square = w.put(f"mul {kind} {square}, {square}")
     return found
 
 
@@ -211,7 +211,7 @@ INTEGERS: dict[str, Write] = {
     "negative": _negative,
     "absolute": _absolute,
     "sign": _sign,
-    "square": lambda w, dtype, a: w.give(f"mul {value_type(dtype)} {a}, {a}"),
+    "square": lambda w, dtype, a: w.put(f"mul {value_type(dtype)} {a}, {a}"),
     "reciprocal": _reciprocal,
     "invert": _not,
     "logical_not": _not,

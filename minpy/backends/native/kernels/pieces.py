@@ -57,10 +57,10 @@ class Pieces:
 
         def edge(of: str) -> str:
             if units != self.count:
-                of = writer.give(f"udiv i64 {writer.give(f'mul i64 {of}, {units}')}, {self.count}")
-            return of if self.unit == 1 else writer.give(f"mul i64 {of}, {self.unit}")
+                of = writer.put(f"udiv i64 {writer.put(f'mul i64 {of}, {units}')}, {self.count}")
+            return of if self.unit == 1 else writer.put(f"mul i64 {of}, {self.unit}")
 
-        begin, end = edge(number), edge(writer.give(f"add nuw nsw i64 {number}, 1"))
+        begin, end = edge(number), edge(writer.put(f"add nuw nsw i64 {number}, 1"))
         if self.length % self.unit:
             end = writer.intrinsic("llvm.umin.i64", "i64", ("i64", end), ("i64", str(self.length)))
         return begin, end
@@ -124,5 +124,5 @@ class Partials:
         found = []
         for number in range(pieces.count):
             with self.cursor.inside(pieces.dim, str(number), []):
-                found.append(self.writer.give(f"load {kind}, ptr {self.cursor.at(access)}{self.writer.mark()}"))
+                found.append(self.writer.put(f"load {kind}, ptr {self.cursor.at(access)}{self.writer.mark()}"))
         return found

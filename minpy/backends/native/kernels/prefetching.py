@@ -67,5 +67,5 @@ class Prefetching:
             w.declares.add("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
             for start in range(0, length * access.dtype.itemsize, _LINE):
                 # After the last row this is beyond the array: nothing is read then, and nothing goes wrong.
-                place = w.give(f"getelementptr i8, ptr {pointer}, i64 {ahead + start}")
+                place = w.put(f"getelementptr i8, ptr {pointer}, i64 {ahead + start}")
                 w.do(f"call void @llvm.prefetch.p0(ptr {place}, i32 {int(access.written)}, i32 3, i32 1)")

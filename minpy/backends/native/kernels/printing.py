@@ -94,7 +94,7 @@ class _Printer:
             memory = Array((partials.nbytes,), numpy.dtype("uint8"), name="partial results")
             self.pointers.append(Pointer(memory, 0, True))
         parameters = [f"ptr {'noalias ' if self._is_alone(k) else ''}%p{k}" for k in range(len(self.pointers))]
-        body = self.w.text(", ".join([*parameters, "ptr noalias %scratch", "i64 %begin", "i64 %end"]))
+        body = self.w.function(", ".join([*parameters, "ptr noalias %scratch", "i64 %begin", "i64 %end"]))
         return Kernel(
             body,
             tuple(self.pointers),
@@ -227,8 +227,8 @@ class _Printer:
     def _flat(self, lane: Dim) -> int:
         """Write a single loop, over units of a range."""
         units = -(-lane.length // _UNIT)
-        start = self.w.give(f"mul nuw nsw i64 %begin, {_UNIT}")
-        end = self.w.give(f"mul nuw nsw i64 %end, {_UNIT}")
+        start = self.w.put(f"mul nuw nsw i64 %begin, {_UNIT}")
+        end = self.w.put(f"mul nuw nsw i64 %end, {_UNIT}")
         if lane.length % _UNIT:
             end = self.w.intrinsic("llvm.umin.i64", "i64", ("i64", end), ("i64", str(lane.length)))
         self.body.along(start, end)
@@ -240,7 +240,7 @@ class _Printer:
         last = self.w.intrinsic("llvm.smin.i64", "i64", ("i64", "%end"), ("i64", str(pieces.count)))
         with self.w.loop("%begin", last) as number, self.cursor.inside(pieces.dim, number, deeper):
             self._first_tile(lambda: self.body.write_piece(number))
-        is_last = self.w.give(f"icmp sgt i64 %end, {pieces.count}")
+        is_last = self.w.put(f"icmp sgt i64 %end, {pieces.count}")
         with self.w.when(is_last), self.cursor.inside(None, "0", []):
             self._first_tile(self.body.finish)
         return pieces.count
@@ -270,8 +270,8 @@ class _Printer:
         end: int | str = full * length
         if split:
             last = self.w.intrinsic("llvm.smin.i64", "i64", ("i64", "%end"), ("i64", str(full))) if rest else "%end"
-            start: int | str = self.w.give(f"mul nuw nsw i64 %begin, {length}")
-            end = self.w.give(f"mul nuw nsw i64 {last}, {length}")
+            start: int | str = self.w.put(f"mul nuw nsw i64 %begin, {length}")
+            end = self.w.put(f"mul nuw nsw i64 {last}, {length}")
         else:
             start = 0
         with self.w.loop(start, end, length) as variable, self._tile_at(variable):
@@ -279,7 +279,7 @@ class _Printer:
         if rest:
             self.body.tile = rest
             if split:
-                inside = self.w.give(f"icmp eq i64 %end, {total}")
+                inside = self.w.put(f"icmp eq i64 %end, {total}")
                 with self.w.when(inside), self._tile_at(str(full * length)):
                     self.body.write()
             else:

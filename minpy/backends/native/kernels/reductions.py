@@ -37,11 +37,11 @@ def is_better(writer: Writer, function: str, dtype: numpy.dtype, kind: str, valu
     """Write whether 'argmax' or 'argmin' moves on to a value: to a larger one, or to the first NaN."""
     more = "gt" if function.endswith("max") else "lt"
     if dtype.kind != "f":
-        return writer.give(f"icmp {'s' if dtype.kind == 'i' else 'u'}{more} {kind} {value}, {best}")
+        return writer.put(f"icmp {'s' if dtype.kind == 'i' else 'u'}{more} {kind} {value}, {best}")
     # Larger, or one of them NaN; which must not be the old one.
-    found = writer.give(f"fcmp u{more} {kind} {value}, {best}")
-    number = writer.give(f"fcmp ord {kind} {best}, {best}")
-    return writer.give(f"and {_bits(kind)} {found}, {number}")
+    found = writer.put(f"fcmp u{more} {kind} {value}, {best}")
+    number = writer.put(f"fcmp ord {kind} {best}, {best}")
+    return writer.put(f"and {_bits(kind)} {found}, {number}")
 
 
 def _bits(kind: str) -> str:
@@ -54,18 +54,18 @@ def combined(writer: Writer, function: str, dtype: numpy.dtype, kind: str, first
     bits = _bits(kind)
     if function == "sum" or function == "prod":
         instruction = {"sum": "add", "prod": "mul"}[function]
-        return writer.give(f"{'f' if dtype.kind == 'f' else ''}{instruction} {kind} {first}, {second}")
+        return writer.put(f"{'f' if dtype.kind == 'f' else ''}{instruction} {kind} {first}, {second}")
     if function in ("any", "all"):
-        return writer.give(f"{'or' if function == 'any' else 'and'} {kind} {first}, {second}")
+        return writer.put(f"{'or' if function == 'any' else 'and'} {kind} {first}, {second}")
     if dtype.kind == "b":
-        return writer.give(f"{'or' if function.endswith('max') else 'and'} {kind} {first}, {second}")
+        return writer.put(f"{'or' if function.endswith('max') else 'and'} {kind} {first}, {second}")
     more = "gt" if function.endswith("max") else "lt"
     if dtype.kind == "f":
         suffix = f"v{kind[1:].partition(' ')[0]}f" if kind.startswith("<") else "f"
         name = f"llvm.{'maximum' if function.endswith('max') else 'minimum'}.{suffix}{8 * dtype.itemsize}"
         return writer.intrinsic(name, kind, (kind, first), (kind, second), flags="nsz ")
-    is_first = writer.give(f"icmp {'s' if dtype.kind == 'i' else 'u'}{more} {kind} {first}, {second}")
-    return writer.give(f"select {bits} {is_first}, {kind} {first}, {kind} {second}")
+    is_first = writer.put(f"icmp {'s' if dtype.kind == 'i' else 'u'}{more} {kind} {first}, {second}")
+    return writer.put(f"select {bits} {is_first}, {kind} {first}, {kind} {second}")
 
 
 def folded(writer: Writer, function: str, dtype: numpy.dtype, element: str, vector: str, count: int) -> str:
@@ -78,7 +78,7 @@ def folded(writer: Writer, function: str, dtype: numpy.dtype, element: str, vect
         parts = []
         for start in (0, count // 2):
             order = ", ".join(f"i32 {start + k}" for k in range(count // 2))
-            parts.append(writer.give(f"shufflevector {whole} {vector}, {whole} poison, <{count // 2} x i32> <{order}>"))
+            parts.append(writer.put(f"shufflevector {whole} {vector}, {whole} poison, <{count // 2} x i32> <{order}>"))
         vector = combined(writer, function, dtype, half, *parts)
         count //= 2
-    return writer.give(f"extractelement <1 x {element}> {vector}, i64 0")
+    return writer.put(f"extractelement <1 x {element}> {vector}, i64 0")

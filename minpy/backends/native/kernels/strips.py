@@ -109,5 +109,5 @@ class Strips:
         Squares are compared: where only the last lane is not, LLVM would see that a plain comparison is the end of the
         loop, move that, and not vectorise any more. Once there are vectors it knows them, and computes nothing.
         """
-        square = self.writer.give(f"mul nuw nsw i64 {variable}, {variable}")
-        return self.writer.give(f"icmp ult i64 {square}, {(length - 1) ** 2 + 1}")
+        square = self.writer.put(f"mul nuw nsw i64 {variable}, {variable}")
+        return self.writer.put(f"icmp ult i64 {square}, {(length - 1) ** 2 + 1}")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import numpy
+
+from minpy.backends.native import llvm_ir
+from minpy.backends.native.llvm_ir import FunctionWriter
 
 __all__ = ["Writer", "literal", "memory_type", "value_type"]
 
@@ -36,14 +38,11 @@ def literal(value: Any, dtype: numpy.dtype) -> str:
     >>> literal(0.1, numpy.dtype("float32")), literal(-1, numpy.dtype("uint8")), literal(True, numpy.dtype("bool"))
     ('0x3FB99999A0000000', '-1', 'true')
     """
-    if dtype.kind == "f":
-        with numpy.errstate(all="ignore"):
-            return "0x" + struct.pack(">d", float(dtype.type(value))).hex().upper()
-    return ("true" if value else "false") if dtype.kind == "b" else str(int(value))
+    return llvm_ir.literal(value_type(dtype), value)
 
 
-class Writer:
-    """Writes a function line by line. Names are numbers in order, so that equal functions have equal texts.
+class Writer(FunctionWriter):
+    """Writes a function of kernels, whose accesses may be marked as independent.
 
     Attributes
     ----------
@@ -56,45 +55,15 @@ class Writer:
     """
 
     def __init__(self) -> None:
-        self.lines: list[str] = []
+        super().__init__()
         self.allocations: list[str] = []
         self.declares: set[str] = set()
         self.uses: set[tuple[str, str]] = set()
         self.metadata: list[str] = []
-        self._numbers = 0
-        self._labels = 0
         self._group: str | None = None
-        self._block = "entry"
         self.marked = False
         # Whether loops stay loops, so that large nests do not become long code.
         self.is_rolled = False
-
-    # -- lines -------------------------------------------------------------------------------------------------------
-
-    def fresh(self) -> str:
-        """Return a new name."""
-        self._numbers += 1
-        return f"%v{self._numbers}"
-
-    def give(self, text: str) -> str:
-        """Write an instruction, and return the name of what it gives."""
-        name = self.fresh()
-        self.lines.append(f"  {name} = {text}")
-        return name
-
-    def do(self, text: str) -> None:
-        """Write an instruction that gives nothing."""
-        self.lines.append(f"  {text}")
-
-    def label(self) -> str:
-        """Return a new name of a block."""
-        self._labels += 1
-        return f"b{self._labels}"
-
-    def begin(self, label: str) -> None:
-        """Begin a block, into which the one before must have branched."""
-        self.lines.append(f"{label}:")
-        self._block = label
 
     def allocate(self, count: int, element: str) -> str:
         """Return a pointer to memory on the stack, made once a call."""
@@ -105,7 +74,7 @@ class Writer:
     def intrinsic(self, name: str, result: str, *arguments: tuple[str, str], flags: str = "") -> str:
         """Write a call of an intrinsic, given its full name, and the types and values of its arguments."""
         self.declares.add(f"declare {result} @{name}({', '.join(kind for kind, _ in arguments)})")
-        return self.give(f"call {flags}{result} @{name}({', '.join(f'{kind} {value}' for kind, value in arguments)})")
+        return self.put(f"call {flags}{result} @{name}({', '.join(f'{kind} {value}' for kind, value in arguments)})")
 
     # -- memory ------------------------------------------------------------------------------------------------------
 
@@ -126,17 +95,17 @@ class Writer:
 
     def offset(self, pointer: str, element: str, index: str) -> str:
         """Return a pointer moved by a number of elements."""
-        return pointer if index == "0" else self.give(f"getelementptr inbounds {element}, ptr {pointer}, i64 {index}")
+        return pointer if index == "0" else self.put(f"getelementptr inbounds {element}, ptr {pointer}, i64 {index}")
 
     def load(self, pointer: str, dtype: numpy.dtype) -> str:
         """Return an element as a value."""
-        found = self.give(f"load {memory_type(dtype)}, ptr {pointer}{self.mark()}")
-        return self.give(f"icmp ne i8 {found}, 0") if dtype.kind == "b" else found
+        found = self.put(f"load {memory_type(dtype)}, ptr {pointer}{self.mark()}")
+        return self.put(f"icmp ne i8 {found}, 0") if dtype.kind == "b" else found
 
     def store(self, value: str, pointer: str, dtype: numpy.dtype) -> None:
         """Write a value to memory."""
         if dtype.kind == "b":
-            value = self.give(f"zext i1 {value} to i8")
+            value = self.put(f"zext i1 {value} to i8")
         self.do(f"store {memory_type(dtype)} {value}, ptr {pointer}{self.mark()}")
 
     # -- loops -------------------------------------------------------------------------------------------------------
@@ -168,25 +137,8 @@ class Writer:
         """
         if not hint and self.is_rolled:
             hint = self.hint("unroll.disable")
-        before, header, latch, after = (self.label() for _ in range(4))
-        variable = self.fresh()
-        following = self.fresh()
-        self.do(f"br label %{before}")
-        self.begin(before)
-        if not runs if isinstance(start, str) or isinstance(end, str) else start >= end:
-            inside = self.give(f"icmp slt i64 {start}, {end}")
-            self.do(f"br i1 {inside}, label %{header}, label %{after}")
-        else:
-            self.do(f"br label %{header}")
-        self.begin(header)
-        self.do(f"{variable} = phi i64 [ {start}, %{before} ], [ {following}, %{latch} ]")
-        yield variable
-        self.do(f"br label %{latch}")
-        self.begin(latch)
-        self.do(f"{following} = add nuw nsw i64 {variable}, {step}")
-        again = self.give(f"icmp slt i64 {following}, {end}")
-        self.do(f"br i1 {again}, label %{header}, label %{after}{hint}")
-        self.begin(after)
+        with self.counted(start, end, step, hint, runs) as loop:
+            yield loop.counter
 
     @contextmanager
     def independent(self) -> Iterator[None]:
@@ -201,7 +153,7 @@ class Writer:
         if condition is None:
             yield
             return
-        then, after = self.label(), self.label()
+        then, after = self.new_block(), self.new_block()
         self.do(f"br i1 {condition}, label %{then}, label %{after}")
         self.begin(then)
         yield
@@ -212,19 +164,19 @@ class Writer:
         """Return elements as values; zeros, if there is a condition and it does not hold: nothing is read then."""
         if condition is None or not places:
             return [self.load(pointer, dtype) for pointer, dtype in places]
-        before = self._block
-        then, after = self.label(), self.label()
+        before = self.block
+        then, after = self.new_block(), self.new_block()
         self.do(f"br i1 {condition}, label %{then}, label %{after}")
         self.begin(then)
         found = [self.load(pointer, dtype) for pointer, dtype in places]
         self.do(f"br label %{after}")
         self.begin(after)
         return [
-            self.give(f"phi {value_type(dtype)} [ {literal(0, dtype)}, %{before} ], [ {value}, %{then} ]")
+            self.put(f"phi {value_type(dtype)} [ {literal(0, dtype)}, %{before} ], [ {value}, %{then} ]")
             for value, (_, dtype) in zip(found, places, strict=True)
         ]
 
-    def text(self, parameters: str) -> str:
+    def function(self, parameters: str) -> str:
         """Return the function without its name."""
         return "\n".join([f"({parameters}) {{", "entry:", *self.allocations, *self.lines, "  ret void", "}"])
 

@@ -7,9 +7,10 @@ a fast-math flag: the arithmetic is IEEE 754's, one rounding an operation, every
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Sequence
 from typing import NamedTuple
+
+from minpy.backends.native.llvm_ir import FunctionWriter, literal
 
 __all__ = ["DOUBLE", "FLOAT", "FORMATS", "Format", "Number", "Value", "Writer", "polynomial", "where"]
 
@@ -71,18 +72,7 @@ FORMATS = {"float": FLOAT, "double": DOUBLE}
 _BY_INTEGER = {format.integer: format for format in FORMATS.values()}
 
 
-def _literal(type: str, number: Number) -> str:
-    if type in FORMATS:
-        if type == "float":
-            number = struct.unpack("f", struct.pack("f", number))[0]
-        return "0x" + struct.pack(">d", number).hex().upper()
-    if type == "i1":
-        return "true" if number else "false"
-    assert isinstance(number, int), (type, number)
-    return str(number)
-
-
-class Writer:
+class Writer(FunctionWriter):
     """The text of one function while it grows.
 
     Parameters
@@ -102,19 +92,17 @@ class Writer:
     """
 
     def __init__(self, name: str, format: Format, arity: int) -> None:
+        super().__init__()
         self.name = name
         self.format = format
         self.arguments = tuple(Value(self, format.type, f"%x{index}") for index in range(arity))
         self.needed: dict[str, str] = {}
-        self._lines: list[str] = []
         self._known: dict[str, Value] = {}
 
     def instruction(self, type: str, text: str) -> Value:
         """Append an instruction that gives a value of `type`, unless the same has been written; return the value."""
         if text not in self._known:
-            value = Value(self, type, f"%v{len(self._lines)}")
-            self._lines.append(f"  {value.name} = {text}")
-            self._known[text] = value
+            self._known[text] = Value(self, type, self.put(text))
         return self._known[text]
 
     def call(self, intrinsic: str, *operands: Value) -> Value:
@@ -135,14 +123,14 @@ class Writer:
 
     def constant(self, type: str, number: Number) -> Value:
         """Return a constant of a type."""
-        return Value(self, type, _literal(type, number))
+        return Value(self, type, literal(type, number))
 
     def finish(self, result: Value) -> str:
         """Return the text of the function, which returns `result`."""
         type = self.format.type
         parameters = ", ".join(f"{type} {argument.name}" for argument in self.arguments)
         head = f"define internal {type} @{self.name}({parameters}) alwaysinline nounwind willreturn {{"
-        return "\n".join([head, *self._lines, f"  ret {type} {result.name}", "}"]) + "\n"
+        return "\n".join([head, *self.lines, f"  ret {type} {result.name}", "}"]) + "\n"
 
 
 class Value:

@@ -75,22 +75,22 @@ def _kernel(function: str, values: Array, result: Array) -> Kernel:
     instruction = ("f" if result.dtype.kind == "f" else "") + _INSTRUCTIONS[function]
     w = Writer()
     with w.loop("%begin", "%end") as outer:
-        start = w.give(f"mul i64 {outer}, {length * after}")
+        start = w.put(f"mul i64 {outer}, {length * after}")
         source, target = w.offset("%p0", kind, start), w.offset("%p1", kind, start)
         with w.loop(0, after, hint=w.hint(parallel=True)) as number, w.independent():
             first = w.load(w.offset(source, kind, number), result.dtype)
             w.store(first, w.offset(target, kind, number), result.dtype)
         with w.loop(1, length) as step:
-            place = w.give(f"mul i64 {step}, {after}")
+            place = w.put(f"mul i64 {step}, {after}")
             row, sums = w.offset(source, kind, place), w.offset(target, kind, place)
             last = w.offset(sums, kind, str(-after))
             with w.loop(0, after, hint=w.hint(parallel=True)) as number, w.independent():
                 value = w.load(w.offset(row, kind, number), result.dtype)
                 so_far = w.load(w.offset(last, kind, number), result.dtype)
-                found = w.give(f"{instruction} {kind} {so_far}, {value}")
+                found = w.put(f"{instruction} {kind} {so_far}, {value}")
                 w.store(found, w.offset(sums, kind, number), result.dtype)
     return Kernel(
-        w.text("ptr noalias %p0, ptr noalias %p1, ptr noalias %scratch, i64 %begin, i64 %end"),
+        w.function("ptr noalias %p0, ptr noalias %p1, ptr noalias %scratch, i64 %begin, i64 %end"),
         (Pointer(values.root, values.layout.offset), Pointer(result.root, result.layout.offset, True)),
         metadata=tuple(w.metadata),
         splits=before,

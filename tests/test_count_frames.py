@@ -1,0 +1,61 @@
+"""How many Python frames the calls go through that people make most often: see `tools/count_frames.py`."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+COMPILES = True
+pytest.importorskip("llvmlite")
+
+# The doors that are too slow yet.
+TOO_MANY = """
+    compiled function, no tape
+    hybridized forward, recorded
+    hybridized forward and backward
+    two dense layers, forward
+    two dense layers, both
+"""
+
+
+def counting() -> ModuleType:
+    path = Path(__file__).resolve().parents[1] / "tools" / "count_frames.py"
+    spec = importlib.util.spec_from_file_location("count_frames", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    before = list(sys.path)
+    spec.loader.exec_module(module)
+    sys.path[:] = before
+    return module
+
+
+count_frames = counting()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.xfail(reason="too many frames yet", strict=True)])
+        if name in map(str.strip, TOO_MANY.splitlines())
+        else name
+        for name in count_frames.DOORS
+    ],
+)
+def test_no_more_frames_than_promised(name: str) -> None:
+    door = count_frames.DOORS[name]
+    frames = count_frames.frames_of(door.prepare())
+    assert len(frames) <= door.limit, "\n".join(frames)
+
+
+def test_every_frame_is_counted() -> None:
+    def inner() -> None:
+        sorted([1], key=lambda value: value)
+
+    frames = count_frames.frames_of(inner)
+    assert [re.split("[.:]", frame)[-1] for frame in frames] == ["inner", "<lambda>"]
