@@ -119,13 +119,15 @@ class Specialization:
 
     def call(self, arrays: Sequence[Any]) -> Any:
         """Return what it returns for arrays some of which are ours: recorded on the tape, where they are."""
+        ours = [array for array in arrays if isinstance(array, Array)]
+        if not ours:
+            return self.run(arrays)
         if self._written and not are_exclusive(arrays, self._written):
             return AS_WRITTEN
         heads: Sequence[Any] = ()
         if self.compiled.heads:
             inputs = [arrays[source] for source in self.sources]
             inputs = [new_array(FRONT_ENDS["numpy"], one) if isinstance(one, numpy.ndarray) else one for one in inputs]
-            ours = [array for array in arrays if isinstance(array, Array)]
             heads = self.operator.call(inputs, ours[0])
         answer = self._assembled(heads, arrays)
         if self._written:
