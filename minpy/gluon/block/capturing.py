@@ -14,6 +14,7 @@ from minpy.capture.nd_proxy import NDArrayProxy
 from minpy.capture.proxy import ArrayProxy
 from minpy.capture.reads import attribute, item, keys
 from minpy.capture.shadow import ShadowFunctions
+from minpy.capture.sources import class_of, member
 from minpy.context import current_context
 from minpy.core.array import FRONT_ENDS
 from minpy.core.state import state
@@ -44,6 +45,15 @@ def _context(_: Any, __: Any) -> Any:
 
 def _hold(guards: Guards, _: Any) -> bool:
     return guards.hold()
+
+
+def _explained(read: Any) -> str:
+    return (
+        f"an attribute of {read.path}, of a block inside it, or what their functions refer to, is another than before"
+    )
+
+
+_hold.explain = _explained  # type: ignore[attr-defined]
 
 
 class BlockCapture:
@@ -161,10 +171,19 @@ class BlockCapture:
         """Compare, at each call, the attributes of a block, and of those inside, that computes with symbols."""
         found = [one for one in _blocks_of(block) if id(one) not in self._guarded]
         self._guarded.update(map(id, found))
-        if found:
-            guards = Guards(found, INTERNAL)
-            path = f"{block.name}: an attribute, or what its functions refer to"
-            self.shadow.note(_hold, guards, None, True, path)
+        if not found:
+            return
+        for one in found:
+            cls = type(one)
+            self.shadow.note(class_of, one, None, cls, f"type({one.name})")
+            if not cls.__module__.startswith("minpy."):
+                name = "forward" if one._is_written_as_forward else "hybrid_forward"
+                self.shadow.note(member, cls, name, member(cls, name), f"{cls.__name__}.{name}")
+        guards = Guards(found, INTERNAL)
+        if guards.are_of_attributes:
+            self.arrays.add_guards(block.name, guards)
+        else:
+            self.shadow.note(_hold, guards, None, True, block.name)
 
     # -- parameters --------------------------------------------------------------------------------------------------
 

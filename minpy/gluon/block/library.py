@@ -20,6 +20,7 @@ from minpy.core.array import FRONT_ENDS
 from minpy.core.configured import OperatorFamily
 from minpy.core.operator import Operator
 from minpy.core.state import state
+from minpy.core.switches import is_np_array, is_np_default_dtype, is_np_shape
 from minpy.gluon.block.capturing import BlockCapture
 from minpy.numpy import random
 from minpy.ops.numpy.extension_names import OPERATOR_NAMES
@@ -50,6 +51,7 @@ def enter() -> None:
     library.register([autograd.is_recording], functools.partial(_asked, False))
     library.register((getattr(autograd, name) for name in _SCOPES), _scope)
     library.register([context.current_context], _asked_context)
+    library.register([is_np_array, is_np_shape, is_np_default_dtype], _as_it_is)  # of each entry
     library.CONSTANT_CLASSES.update([Context, type(OPERATORS)])
     library.MEMBERS.append(_member)
 
@@ -68,6 +70,10 @@ def _extension(operator: Any, shadow: ShadowFunctions, value: Any, name: str) ->
         return list(answer) if type(answer) is tuple else answer
 
     return call
+
+
+def _as_it_is(shadow: ShadowFunctions, value: Any, name: str) -> Any:
+    return value
 
 
 def _node(shadow: ShadowFunctions, value: Any, name: str) -> Any:
