@@ -550,7 +550,6 @@ REFUSED = {
     "np.linalg.lstsq(s, v[:4])": "the shape of its answer depends on the rank: take linalg.pinv, or linalg.solve",
     "np.poly(v)": "whether its answer is complex depends on values",
     "np.real_if_close(c)": "whether numpy.real_if_close answers with complex numbers depends on values",
-    "np.imag(x)": "numpy.imag of numbers that are not complex answers with what may not be written to",
     "np.unique(v)": "the shape of numpy.unique's answer depends on values",
     "np.roots(v)": "the shape of numpy.roots's answer depends on values",
     "np.extract(b, x)": "the shape of numpy.extract's answer depends on values",
