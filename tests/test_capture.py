@@ -241,6 +241,7 @@ OF_NP = {
     "an element is an array": lambda x: operator.iadd(x.sum(), 1),
     "a view of an element": lambda x: (operator.iadd(x[0, 1], 5), x)[1],
     "iterated": lambda x: [row * 2 for row in x],
+    "numpy's own": lambda x: (np.asarray(x), np.array(x) * 2, np.asarray(x) + x),
 }
 OF_ND = {
     "arithmetic": lambda x: (x * 2 + 1, 2 - x, x / x, x > 1, x**2, -x, abs(x), x % 2, x @ x.T, 3 // x),

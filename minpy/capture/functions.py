@@ -175,7 +175,6 @@ def _real(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords:
 
 
 def _imag(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
-    (array,) = _bound(function, arguments, keywords).values()
     return _step(recorder, row, function, arguments, keywords, "elementwise")
 
 
