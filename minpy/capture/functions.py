@@ -26,7 +26,7 @@ from minpy.capture.noting import (
 )
 from minpy.capture.recorder import Recorder
 from minpy.capture.storage import require_apart, require_writable, store, store_all
-from minpy.capture.values import OUTSIDE, Storage, Traced
+from minpy.capture.values import Traced
 from minpy.core.operator import Operator
 from minpy.differentiation.trees import leaves_of
 from minpy.numpy_table.rows import Row
@@ -175,11 +175,6 @@ def _real(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords:
 
 
 def _imag(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
-    (array,) = _bound(function, arguments, keywords).values()
-    if array.dtype.kind != "c":  # zeros that may not be written to
-        zeros = constant(recorder, numpy.zeros(array.shape, array.dtype))
-        storage = Storage(zeros.value, zeros.known, zeros.fact, OUTSIDE)
-        return recorder.stand_in(recorder, zeros.value, zeros.fact, storage, zeros.known, front=array.front)
     return _step(recorder, row, function, arguments, keywords, "elementwise")
 
 
