@@ -12,10 +12,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy
-from autograd.tracer import isbox
 
 from minpy.backends.switches import CompileWarning, disabled, keeps_bits, same_bits
-from minpy.bridge import hips
+from minpy.bridge.boxes import is_box
 from minpy.capture.values import Traced
 from minpy.core.array import Array, raw_of
 from minpy.core.errors import ArgumentError, describe, is_quitting
@@ -100,7 +99,7 @@ class CompiledFunction:
             return self._function(*arguments, **keywords)
         leaves: list[Any] = []
         spec = flatten((arguments, keywords), leaves)
-        if any(map(isbox, leaves)):
+        if any(map(is_box, leaves)):
             return self._called_on_boxes(arguments, keywords)
         arrays = [leaf for leaf in leaves if isinstance(leaf, (Array, numpy.ndarray))]
         if not arrays or any(isinstance(leaf, (Symbol, Traced)) for leaf in leaves):
@@ -118,7 +117,9 @@ class CompiledFunction:
         """
         before, no_writes.active = no_writes.active, True
         try:
-            return hips.through_boxes(self, arguments, keywords)
+            from minpy.bridge.hips import through_boxes  # it imports autograd
+
+            return through_boxes(self, arguments, keywords)
         except MustRunEagerly:
             if before:
                 raise

@@ -21,9 +21,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy
-from autograd.tracer import isbox
 
-from minpy.bridge import hips
+from minpy.bridge.boxes import is_box
 from minpy.core.errors import ArgumentError, describe
 from minpy.differentiation import tracing
 from minpy.differentiation.nested import Call, matching, ones_like
@@ -237,7 +236,7 @@ def vjp(function: Function, *primals: Any, **keywords: Any) -> tuple[Any, Callab
     >>> pull(np.ones(2))
     (array([3., 4.]), array([1., 2.]))
     """
-    if any(map(isbox, leaves_of((primals, keywords)))):
+    if any(map(is_box, leaves_of((primals, keywords)))):
         raise ArgumentError(
             "vjp: an argument is traced by HIPS autograd, which cannot follow the function that vjp returns. Call "
             "minpy.grad or minpy.jacobian there, or autograd.make_vjp."
@@ -298,8 +297,10 @@ def jvp(function: Function, primals: Sequence[Any], tangents: Sequence[Any], **k
             f"jvp: primals and tangents are tuples with one entry for each argument, got {describe(primals)} and "
             f"{describe(tangents)}. Write jvp(function, (x,), (t,))."
         )
-    if any(map(isbox, leaves_of((primals, tangents, keywords)))):
-        return hips.through_boxes(
+    if any(map(is_box, leaves_of((primals, tangents, keywords)))):
+        from minpy.bridge.hips import through_boxes  # it imports autograd
+
+        return through_boxes(
             lambda primals, tangents: jvp(function, primals, tangents, **keywords), (primals, tangents), {}
         )
     call = Call("jvp", function, tuple(range(len(primals))), False, primals, keywords, run=False)
@@ -338,8 +339,10 @@ def _derivative(
         return finish(Call(what, function, argnums, single, arguments, keywords))
 
     def derivative(*arguments: Any, **keywords: Any) -> Any:
-        if any(map(isbox, leaves_of((arguments, keywords)))):
-            return hips.through_boxes(run, arguments, keywords)
+        if any(map(is_box, leaves_of((arguments, keywords)))):
+            from minpy.bridge.hips import through_boxes  # it imports autograd
+
+            return through_boxes(run, arguments, keywords)
         return run(*arguments, **keywords)
 
     at_once = getattr(function, "gradients_at_once", None)

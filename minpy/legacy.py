@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy
-from autograd.tracer import isbox
 
 import minpy.numpy as np
 from minpy import array, functional, tape
+from minpy.bridge.boxes import is_box
 from minpy.core.array import Array, as_raw
 from minpy.core.errors import ArgumentError, nearest
 from minpy.core.state import Scope
@@ -234,7 +234,7 @@ def grad_and_loss(func: Callable[..., Any], argnum: int | Iterable[int] = 0) -> 
 
     @functools.wraps(func)
     def gradient_and_loss(*args: Any, **kwargs: Any) -> Any:
-        if hasattr(func, "gradients_at_once") or any(map(isbox, leaves_of((args, kwargs)))):
+        if hasattr(func, "gradients_at_once") or any(map(is_box, leaves_of((args, kwargs)))):
             gradients, loss = strict(*args, **kwargs)  # what is compiled, or traced, takes arrays as they are
             return _one_or_list(gradients), loss
         given = [_wrapped_array(arg) for arg in args]

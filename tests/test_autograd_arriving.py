@@ -67,20 +67,39 @@ def test_networks_do_not_import_autograd():
     subprocess.run([sys.executable, "-W", "ignore", "-c", NOT_USED], check=True)
 
 
-def test_threads_that_import_both_do_not_wait_for_each_other():
-    code = """
+THREADS = """
 import threading
+import numpy
 import minpy as mx
-start = threading.Barrier(4)
-def work(name):
+start, done = threading.Barrier(5), []
+
+def recorded():
+    x = mx.np.ones(3)
+    x.attach_grad()
+    with mx.autograd.record():
+        y = mx.np.sum(mx.np.diff(x) ** 2)
+    y.backward()
+
+def work(use):
     start.wait()
-    __import__(name)
-names = ["autograd.numpy", "minpy.bridge.hips", "minpy.functional", "autograd.builtins"]
-threads = [threading.Thread(target=work, args=(name,)) for name in names]
+    use()
+    done.append(use)
+
+uses = [
+    recorded,
+    lambda: numpy.median(mx.nd.array([1.0, 2.0])),
+    lambda: mx.grad(lambda x: x * x)(1.0),
+    lambda: mx.compile(lambda x: x * 2)(numpy.ones(2)),
+    lambda: mx.value_and_grad(lambda x: mx.np.sum(mx.np.cross(x, x)))(numpy.ones(3)),
+]
+threads = [threading.Thread(target=work, args=(use,)) for use in uses]
 [one.start() for one in threads], [one.join(60) for one in threads]
-assert not any(one.is_alive() for one in threads)
+assert len(done) == 5
 import autograd
 assert autograd.grad(lambda x: mx.nd.exp(x))(0.0) == 1
 """
+
+
+def test_threads_that_need_autograd_at_once_do_not_wait_for_each_other():
     for _ in range(3):
-        subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True, timeout=120)
+        subprocess.run([sys.executable, "-W", "ignore", "-c", THREADS], check=True, timeout=120)

@@ -206,6 +206,20 @@ def test_gradients_at_once(toy):
     np.testing.assert_array_equal(gradient, expected)
 
 
+@pytest.mark.parametrize("request_", ["write", "add"])
+def test_gradients_at_once_of_what_is_not_reached_are_zeros(toy, request_):
+    y = sym.var("y")
+    compiled = Compiled((sym.tanh(x) + sym.BlockGrad(y)).values)
+    program = compiled.program([A, A], True, dict.fromkeys(compiled.arguments, request_))
+    _, frame = start(program, [A, A])
+    frame.backward([np.ones_like(A)], {node: np.zeros_like(A) for node in compiled.arguments})
+    for _ in range(2):
+        _, gradients = program.run_with_gradients([A, A])
+        found = {node.name: gradient for node, gradient in zip(program.steps.requests, gradients, strict=True)}
+        np.testing.assert_allclose(found["x"], 1 - np.tanh(A) ** 2, rtol=1e-14)
+        np.testing.assert_array_equal(found["y"], 0)
+
+
 def test_errors_of_the_registry():
     scope_of_guide()
     with pytest.raises(ArgumentError, match=r"^register: there is a backend 'native' already; choose another name\.$"):

@@ -19,9 +19,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from capture_ways import CALLS, Owner, Way, cells, numbers, outcome, require_as_written, require_written_runs, scenarios
-
-from minpy.compiling import CompileWarning
+from capture_ways import (
+    CALLS,
+    Owner,
+    Way,
+    cells,
+    numbers,
+    outcome,
+    require_as_written,
+    require_written_runs,
+    scenarios,
+    tells_of_captures,
+)
 
 COMPILES = True
 SCENARIOS, scenario = scenarios()
@@ -367,9 +376,9 @@ def with_warnings(function: Any, *arguments: Any) -> Any:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         result = outcome(function, *arguments)
-    rest = [each for each in caught if not issubclass(each.category, CompileWarning)]
+    rest = [each for each in caught if not tells_of_captures(each)]
     for each in caught:
-        if issubclass(each.category, CompileWarning):
+        if tells_of_captures(each):
             warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
     return result, [(each.category.__name__, str(each.message)) for each in rest]
 

@@ -144,6 +144,8 @@ def test_rules_of_steps_answer_for_what_they_know() -> None:
     first, second = step_gradients(step, np.concatenate([arrays[0], *arrays]), arrays, gradient) or []
     np.testing.assert_array_equal(first, gradient[:1] + gradient[3:])
     np.testing.assert_array_equal(second, gradient[1:3])
+    (zeros,) = step_gradients(make_step(np.fix, (Slot(0),), {}), np.ones(2), [np.ones(2)], np.ones(2)) or []
+    np.testing.assert_array_equal(zeros, np.zeros(2))
     diagonals = make_step(np.einsum, ("ii->i", Slot(0)), {})
     assert step_gradients(diagonals, np.ones(2), [np.ones((2, 2))], np.ones(2)) is None
 

@@ -376,6 +376,14 @@ def made(factor):
 
 closed = made(2.0)
 SCALE = 2.0
+FACTORS = [2.0]
+TABLE = {"factor": 2.0}
+
+class Settings:
+    factor = 2.0
+
+SETTINGS = Settings()
+SETTINGS.scale = 2.0
 """
 # What a method computes, and what is done to the names that it reads, to `op` and to its class `cls`.
 READS = {
@@ -400,6 +408,20 @@ READS = {
     "an attribute that the class computes": ("x * self.scale", "cls.scale = property(lambda self: EVIL)"),
     "another class": ("self.twice(x)", "op.__class__ = type('B', (cls,), {'twice': lambda self, x: other(x)})"),
     "another base": ("self.twice(x)", "cls.__bases__ = (type('C', (base,), {'twice': lambda self, x: other(x)}),)"),
+    "another class that is asked for": (
+        "x * 2 if type(self) is cls else other(x)",
+        "op.__class__ = type('B', (cls,), {})",
+    ),
+    "another class of which it is": (
+        "other(x) if isinstance(self, Settings) else x",
+        "op.__class__ = type('B', (cls, Settings), {})",
+    ),
+    "what a list has": ("x * FACTORS[0]", "FACTORS[0] = EVIL"),
+    "how long a list is": ("x * 2 if len(FACTORS) == 1 else other(x)", "FACTORS.append(3.0)"),
+    "what a dict has": ("x * TABLE['factor']", "TABLE['factor'] = EVIL"),
+    "which keys a dict has": ("other(x) if 'other' in TABLE else x", "TABLE['other'] = 1"),
+    "an attribute of another object": ("x * SETTINGS.scale", "SETTINGS.scale = EVIL"),
+    "an attribute of the class of another": ("x * SETTINGS.factor", "Settings.factor = EVIL"),
     "another assign": ("x", "cls.assign = lambda self, *parts: None"),
     "the code of the method": ("x * 2", "cls.forward.__code__ = changing.__code__"),
 }

@@ -9,6 +9,3 @@ from minpy.backends.registry import names, register
 from minpy.backends.switches import using
 
 __all__ = ["names", "register", "using"]
-
-register("native", "minpy.backends.native.backend:NativeBackend")
-register("python", "minpy.backends.python.backend:PythonBackend")

@@ -35,54 +35,51 @@ StepCalls = Callable[[Node], Callable[..., Any]]
 
 
 class LoweredGraph(Protocol):
-    """A graph as a backend gets it; `minpy.graph.steps.Steps` is one.
-
-    Attributes
-    ----------
-    variables : sequence of Node
-        In the order in which arrays are given for them.
-    heads : sequence of Value
-        What the forward part returns.
-    forward, backward : sequence of Node
-        The steps of both parts, each after its inputs.
-    head_gradients : sequence of Value
-        Variables of the backward part: the cotangents of the heads.
-    gradients : mapping of Node to Value
-        The gradients that the backward part computes, by variable.
-    requests : mapping of Node to str
-        What is to be done with each gradient: 'write' it, or 'add' it to what is there. Without any there is no
-        backward part.
-    states : collection of int
-        The positions of variables that steps change.
-    lasting : mapping of Node to None
-        The steps that must not run again, as they would give something else: what they gave is returned.
-    stored : mapping of int to int
-        The positions of heads that may be computed where the values of variables lie, and of these variables.
-    training : bool
-    """
+    """A graph as a backend gets it; `minpy.graph.steps.Steps` is one."""
 
     @property
-    def variables(self) -> Sequence[Node]: ...
+    def variables(self) -> Sequence[Node]:
+        """The variables, in the order in which arrays are given for them."""
+
     @property
-    def heads(self) -> Sequence[Value]: ...
+    def heads(self) -> Sequence[Value]:
+        """What the forward part returns."""
+
     @property
-    def forward(self) -> Sequence[Node]: ...
+    def forward(self) -> Sequence[Node]:
+        """The steps of the forward part, each after its inputs."""
+
     @property
-    def backward(self) -> Sequence[Node]: ...
+    def backward(self) -> Sequence[Node]:
+        """The steps of the backward part, each after its inputs."""
+
     @property
-    def head_gradients(self) -> Sequence[Value]: ...
+    def head_gradients(self) -> Sequence[Value]:
+        """Variables of the backward part: the cotangents of the heads."""
+
     @property
-    def gradients(self) -> Mapping[Node, Value]: ...
+    def gradients(self) -> Mapping[Node, Value]:
+        """The gradients that the backward part computes, by variable."""
+
     @property
-    def requests(self) -> Mapping[Node, str]: ...
+    def requests(self) -> Mapping[Node, str]:
+        """What is asked for, by variable: to 'write' a gradient or 'add' it. Without any there is no backward part."""
+
     @property
-    def states(self) -> Collection[int]: ...
+    def states(self) -> Collection[int]:
+        """The positions of variables that steps change."""
+
     @property
-    def lasting(self) -> Mapping[Node, None]: ...
+    def lasting(self) -> Mapping[Node, None]:
+        """The steps that must not run again, as they would give something else: what they gave is returned."""
+
     @property
-    def stored(self) -> Mapping[int, int]: ...
+    def stored(self) -> Mapping[int, int]:
+        """The positions of heads that may be computed where the values of variables lie, and of these variables."""
+
     @property
-    def training(self) -> bool: ...
+    def training(self) -> bool:
+        """Whether steps behave as in training."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,9 @@
-"""HIPS autograd is imported by whoever needs it, and the bridge to it (`minpy.bridge.hips`) as soon as it is there."""
+"""HIPS autograd is imported by whoever needs it, and knows our arrays and operators as soon as it is there.
+
+It is told where to ask; what answers (`minpy.bridge.hips`) is imported when it is asked the first time. Not earlier:
+who imports autograd holds its lock, for which another thread may wait that is importing the bridge. And minpy imports
+autograd through the bridge alone: threads that import parts of it at once may meet parts that are not finished.
+"""
 
 from __future__ import annotations
 
@@ -9,19 +14,56 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
-__all__ = ["await_autograd"]
+from minpy.bridge.boxes import boxes
+from minpy.core import dispatch
+from minpy.core.array import Array
+
+__all__ = ["await_autograd", "register_array"]
 
 
 def await_autograd() -> None:
     """Let autograd know our arrays as soon as it is imported; at once if it is there already."""
     if "autograd" in sys.modules:
-        import_module("minpy.bridge.hips")
+        import_module("autograd")  # to its end, should another thread be importing it
+        _meet()
     else:
         sys.meta_path.insert(0, _Finder())
 
 
+def register_array(cls: type) -> None:
+    """Let `autograd.grad(f)(x)` and its kin take an array of a class: as NumPy's array, which `f` then sees.
+
+    Before autograd is there nothing is done: then it is told of all classes that there are.
+    """
+    if boxes.types:
+        tracer, core = sys.modules["autograd.tracer"], sys.modules["autograd.core"]
+        tracer.Box.type_mappings[cls] = lambda *arguments: _bridge().box_of_array(*arguments)
+        core.VSpace.register(cls, lambda array: core.vspace(array._data))
+
+
+def _meet() -> None:
+    """Tell autograd, which is imported, of our arrays, and our operators of its boxes."""
+    box = sys.modules["autograd.tracer"].Box
+    boxes.types = box.types
+    _register_subclasses(Array)
+    dispatch.register_tracer(
+        box, lambda *arguments: _bridge().call_on_boxes(*arguments), "an argument traced by HIPS autograd"
+    )
+
+
+def _register_subclasses(cls: type) -> None:
+    subclasses: list[type] = type.__subclasses__(cls)
+    for subclass in subclasses:
+        register_array(subclass)
+        _register_subclasses(subclass)
+
+
+def _bridge() -> Any:
+    return import_module("minpy.bridge.hips")
+
+
 class _Finder:
-    """Finds autograd as it would be found, with a loader that imports the bridge to it afterwards."""
+    """Finds autograd as it would be found, with a loader after which it knows our arrays."""
 
     def __init__(self) -> None:
         self.is_asked = False
@@ -40,7 +82,7 @@ class _Finder:
 
 
 class _Followed:
-    """A module's own loader, after which the bridge is imported."""
+    """Autograd's own loader, after which it knows our arrays."""
 
     def __init__(self, own: Any) -> None:
         self.own = own
@@ -54,8 +96,8 @@ class _Followed:
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """Run the module as its own loader does, which is the only one that anybody sees, and import the bridge."""
+        """Run the module as its own loader does, which is the only one that anybody gets to see."""
         assert module.__spec__ is not None
         module.__spec__.loader = module.__loader__ = self.own
         self.own.exec_module(module)
-        import_module("minpy.bridge.hips")
+        _meet()

@@ -20,12 +20,11 @@ from typing import Any
 
 import autograd.builtins
 import numpy
-from autograd.core import VJPNode, VSpace, add_outgrads, defjvp_argnums, defvjp_argnums, sum_outgrads, vspace
+from autograd.core import VJPNode, add_outgrads, defjvp_argnums, defvjp_argnums, sum_outgrads, vspace
 from autograd.numpy.numpy_boxes import ArrayBox
-from autograd.tracer import Box, getval, isbox, new_box, primitive, trace_stack
+from autograd.tracer import getval, isbox, new_box, primitive, trace_stack
 from autograd.util import toposort
 
-from minpy.bridge.boxes import boxes
 from minpy.core import dispatch, guards
 from minpy.core.array import Array, raw_of, share_with
 from minpy.core.base import BaseOperator
@@ -39,9 +38,10 @@ from minpy.numpy_table.table import ROWS
 
 __all__ = [
     "AutogradCall",
+    "box_of_array",
+    "call_on_boxes",
     "call_through_autograd",
     "no_gradient",
-    "register_array",
     "through_boxes",
     "wrap_result",
 ]
@@ -50,7 +50,7 @@ __all__ = [
 # -- our operators under autograd --------------------------------------------------------------------------------------
 
 
-def _call_on_boxes(operator: Any, inputs: Sequence[Any], attributes: dict[str, Any], name: str | None) -> Any:
+def call_on_boxes(operator: Any, inputs: Sequence[Any], attributes: dict[str, Any], name: str | None) -> Any:
     """Call an operator as one primitive of autograd's. (What `minpy.core.dispatch` does with its boxes.)"""
     if operator.uses_training and attributes.get("training") is None:
         attributes["training"] = state.training
@@ -60,9 +60,6 @@ def _call_on_boxes(operator: Any, inputs: Sequence[Any], attributes: dict[str, A
     else:
         answer = _operator_call(operator, attributes, *values)
     return dispatch.visible(operator, answer, attributes)
-
-
-dispatch.register_tracer(Box, _call_on_boxes, "an argument traced by HIPS autograd")
 
 
 def _without_arrays(operator: Any, inputs: Sequence[Any]) -> list[Any]:
@@ -294,36 +291,28 @@ def _opened(box: Any) -> Any:
 # -- our arrays as arguments of autograd's functions -------------------------------------------------------------------
 
 
-def register_array(cls: type) -> None:
-    """Let `autograd.grad(f)(x)` and its kin take an array of class `cls`: as NumPy's array, which `f` then sees."""
+def box_of_array(array: Array, level: int, node: Any) -> Any:
+    """Return the box that stands for an array of ours where autograd differentiates with respect to it: of its buffer.
 
-    def box(array: Array, level: int, node: Any) -> Any:
-        if type(node) is not VJPNode or node.parents:
-            raise TypeError(
-                f"HIPS autograd cannot follow a function of an array it traces and of a {cls.__module__}.{cls.__name__}"
-                ". Convert that one with .asnumpy()."
-            )
-        if array._node is not None and state.recording:
-            raise NoGradientError(
-                "HIPS autograd was asked for a gradient with respect to an array that minpy.autograd records; the "
-                "result could not be recorded. Use minpy.grad and its kin, which nest, or x.detach()."
-            )
-        return ArrayBox(array._data, level, node)
-
-    Box.type_mappings[cls] = box
-    VSpace.register(cls, lambda array: vspace(array._data))
-
-
-def _register_arrays(cls: type) -> None:
-    """Register all classes of arrays that there are; later ones are when they are made."""
-    subclasses: list[type] = type.__subclasses__(cls)
-    for subclass in subclasses:
-        register_array(subclass)
-        _register_arrays(subclass)
-
-
-_register_arrays(Array)
-boxes.types = Box.types
+    Raises
+    ------
+    TypeError
+        If the array is a constant inside of a function that autograd follows.
+    NoGradientError
+        If the array is recorded.
+    """
+    cls = type(array)
+    if type(node) is not VJPNode or node.parents:
+        raise TypeError(
+            f"HIPS autograd cannot follow a function of an array it traces and of a {cls.__module__}.{cls.__name__}"
+            ". Convert that one with .asnumpy()."
+        )
+    if array._node is not None and state.recording:
+        raise NoGradientError(
+            "HIPS autograd was asked for a gradient with respect to an array that minpy.autograd records; the "
+            "result could not be recorded. Use minpy.grad and its kin, which nest, or x.detach()."
+        )
+    return ArrayBox(array._data, level, node)
 
 
 # -- autograd's functions on our tape ----------------------------------------------------------------------------------

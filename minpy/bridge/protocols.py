@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy
 
-from minpy.bridge.arrival import await_autograd
+from minpy.bridge.arrival import await_autograd, register_array
 from minpy.bridge.boxes import is_box
 from minpy.bridge.lists import has_lists, with_arrays
 from minpy.bridge.orders import ORDERED, in_known_order
@@ -68,9 +68,7 @@ class NumPyProtocols(Array):
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
-        register = getattr(sys.modules.get("minpy.bridge.hips"), "register_array", None)
-        if register is not None:  # else all classes that there are will be registered when that is imported
-            register(cls)
+        register_array(cls)
 
     def __array_ufunc__(self, ufunc: numpy.ufunc, method: str, *inputs: Any, **keywords: Any) -> Any:
         outs = keywords.pop("out", None)

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from minpy.core.operator import Operator
-
-if TYPE_CHECKING:
-    from minpy.capture.shadow import ShadowFunctions
 
 __all__ = ["CLASSES", "CONSTANT_CLASSES", "MEMBERS", "MODULES", "member_of_array", "register", "stand_in"]
 
@@ -20,16 +17,16 @@ CONSTANT_CLASSES: set[type] = set()
 # What gives members of arrays of ours that NumPy's do not have: `member(proxy, name)`; None: there is no such.
 MEMBERS: list[Callable[[Any, str], Any]] = []
 # By class of values: what stands for one, as in `register`.
-CLASSES: dict[type, Callable[[ShadowFunctions, Any, str], Any]] = {}
-_known: dict[Any, Callable[[ShadowFunctions, Any, str], Any]] = {}
+CLASSES: dict[type, Callable[[Any, Any, str], Any]] = {}
+_known: dict[Any, Callable[[Any, Any, str], Any]] = {}
 
 
-def register(values: Any, handler: Callable[[ShadowFunctions, Any, str], Any]) -> None:
+def register(values: Any, handler: Callable[[Any, Any, str], Any]) -> None:
     """Let `handler(shadow, value, name)` say what stands for some values: functions of ours, mostly."""
     _known.update(dict.fromkeys(values, handler))
 
 
-def stand_in(shadow: ShadowFunctions, value: Any, name: str) -> Any:
+def stand_in(shadow: Any, value: Any, name: str) -> Any:
     """Return what stands for a function of ours in a captured function; None if it is not known.
 
     Parameters

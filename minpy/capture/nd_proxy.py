@@ -122,6 +122,21 @@ class NDArrayProxy:
     def __array_function__(self, function: Any, types: Any, arguments: Any, keywords: Any) -> Any:
         return _wrapped_answer(function(*_unwrapped_nest(arguments), **_unwrapped_nest(keywords)))
 
+    def __neg__(self) -> Any:
+        return OPERATORS["negative"](self)
+
+    def __abs__(self) -> Any:
+        return OPERATORS["abs"](self)
+
+    def __pos__(self) -> NDArrayProxy:
+        return self
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other  # type: ignore[operator]
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
+
     def reshape(self, *lengths: Any, shape: Any = None, reverse: bool = False) -> NDArrayProxy:
         """Return the array in another shape, with MXNet's codes."""
         if shape is None:
@@ -291,11 +306,6 @@ for _name, _operator in _ARITHMETIC.items():
     setattr(NDArrayProxy, f"__i{_name}__", _in_place(_operator))
 for _name, _operator in _COMPARISONS.items():
     setattr(NDArrayProxy, f"__{_name}__", _binary(_operator))
-NDArrayProxy.__neg__ = lambda self: OPERATORS["negative"](self)
-NDArrayProxy.__abs__ = lambda self: OPERATORS["abs"](self)
-NDArrayProxy.__pos__ = lambda self: self
-NDArrayProxy.__divmod__ = lambda self, other: (self // other, self % other)
-NDArrayProxy.__rdivmod__ = lambda self, other: (other // self, other % self)
 
 
 def _as_nd_ndarray(self: ArrayProxy) -> NDArrayProxy:

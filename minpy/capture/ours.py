@@ -16,6 +16,7 @@ import numpy
 from minpy.capture.fronts import as_front
 from minpy.capture.nd_proxy import NDArrayProxy
 from minpy.capture.noting import constant
+from minpy.capture.proxy import ArrayProxy
 from minpy.capture.scalars import pinned
 from minpy.capture.values import Traced
 from minpy.core.array import FRONT_ENDS, Array, raw_of
@@ -87,7 +88,7 @@ def _as_operator(shadow: Any, operator: Any, *arguments: Any, **keywords: Any) -
 
 
 def _as_nd(value: Any) -> Any:
-    return NDArrayProxy(value) if isinstance(value, Traced) else value
+    return NDArrayProxy(value) if isinstance(value, ArrayProxy) else value
 
 
 def _as_it_is(shadow: Any, function: Any, *arguments: Any, **keywords: Any) -> Any:

@@ -25,6 +25,7 @@ from minpy.ops.registry import OPERATORS
 
 __all__ = ["ArrayProxy"]
 
+_CHOICE = "it chooses by values: `if`, `while`, `and` or `assert` of an array. Choose with np.where or npx.cond"
 _FAST_POWERS = {2: numpy.square, 0.5: numpy.sqrt, -1: numpy.reciprocal}
 
 
@@ -67,7 +68,7 @@ class ArrayProxy(numpy.lib.mixins.NDArrayOperatorsMixin, Traced):
         return self.known
 
     def __bool__(self) -> bool:
-        return bool(self._asked("it chooses by values: `if`, `while`, `and` or `assert` of an array"))
+        return bool(self._asked(_CHOICE))
 
     def __int__(self) -> int:
         return int(self._asked("it makes a Python number of an array"))
@@ -167,7 +168,7 @@ class ArrayProxy(numpy.lib.mixins.NDArrayOperatorsMixin, Traced):
             return elementwise(self.recorder, function, (self, exponent))
         return super().__pow__(exponent)
 
-    def __ipow__(self, exponent: Any) -> Any:
+    def __ipow__(self, exponent: Any) -> Any:  # type: ignore[misc]
         return store_all(self.recorder, (self,), self**exponent) if not self.scalar else self**exponent
 
     def reshape(self, *shape: Any, order: str = "C", **keywords: Any) -> Any:

@@ -328,7 +328,7 @@ class ShadowFunctions(ObjectReads):
         if type(fromlist) is list and name.split(".")[0] in LIBRARIES:  # C code that is called imports so
             return builtins.__import__(name, {}, {}, fromlist)
         module = sys.modules.get(name)
-        if level or type(module) not in MODULE_TYPES or not is_known(module):
+        if level or module is None or type(module) not in MODULE_TYPES or not is_known(module):
             raise self.refuse(f"it imports {name}")
         if not fromlist and name not in MODULES:
             name = name.partition(".")[0]

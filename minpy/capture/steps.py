@@ -16,7 +16,6 @@ import numpy
 from minpy.core.attributes import Signature
 from minpy.core.operator import Operator
 from minpy.differentiation.tracing import vjp
-from minpy.numpy_table.table import row_of
 from minpy.ops.registry import FUNCTIONS
 
 __all__ = [
@@ -175,20 +174,12 @@ def make_step(
         key = (function, outputs, frozen(arguments), frozen(keywords))
         known = _made.get(key)
     except TypeError:
-        return _step(function, arguments, keywords, outputs)
+        return Step(function, arguments, keywords, outputs)
     if known is None:
         if len(_made) > 4096:  # shapes and constants of programs that are long gone
             _made.clear()
-        known = _made[key] = _step(function, arguments, keywords, outputs)
+        known = _made[key] = Step(function, arguments, keywords, outputs)
     return known
-
-
-def _step(function: Callable[..., Any], arguments: tuple[Any, ...], keywords: dict[str, Any], outputs: int) -> Step:
-    made = Step(function, arguments, keywords, outputs)
-    row = row_of(function)
-    if row is not None and row.gradient == "zero":
-        made.def_grad_zero()
-    return made
 
 
 @functools.lru_cache(None)

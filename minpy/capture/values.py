@@ -95,7 +95,16 @@ class Traced:
         The class of ours that it stands for an instance of; None: `numpy.ndarray`.
     """
 
-    if TYPE_CHECKING:  # what `ArrayProxy` has
+    if TYPE_CHECKING:
+        recorder: Recorder
+        storage: Storage
+        chain: tuple[ViewStep, ...]
+        fact: Fact
+        front: Any
+        _value: Value
+        _known: Any
+        _version: int
+        # what `ArrayProxy` has
         __getitem__: Any
         __index__: Any
         astype: Any

@@ -6,7 +6,6 @@ what knows operators knows it.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
@@ -14,21 +13,16 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from minpy.context import CPU
-from minpy.core.array import Array, as_raw, create, now
+from minpy.core.array import Array, as_raw, create
 from minpy.core.attributes import Attribute, Signature
 from minpy.core.base import BaseOperator, DTypes, Shapes
 from minpy.core.errors import (
     ArgumentError,
     CheckError,
-    GradientError,
-    MutationError,
-    MXNetError,
     describe,
     in_place_of,
     nearest,
-    operator_error,
 )
-from minpy.core.places import warn_at_program
 from minpy.core.rules import Plan
 from minpy.core.state import state
 from minpy.custom.answers import (
@@ -41,11 +35,10 @@ from minpy.custom.answers import (
     names_of,
     refused,
 )
-from minpy.custom.buffers import SOLE, Buffer, Undeclared, memory_of
+from minpy.custom.buffers import Buffer, Undeclared
 from minpy.custom.first_order import first_order
-from minpy.custom.lending import method_of
 from minpy.custom.prop import CustomOp, CustomOpProp
-from minpy.ndarray.borrowing import local
+from minpy.custom.running import run_method
 from minpy.ndarray.ndarray import NDArray
 from minpy.ndarray.placement import place
 
@@ -67,6 +60,8 @@ class PropOperator(BaseOperator):
 
     context = CPU
     op: CustomOp | None = None
+    # The auxiliary states, as methods see and change them.
+    auxiliary_arrays: list[Any]
     _declares = False
 
     def __init__(
@@ -215,15 +210,14 @@ class PropOperator(BaseOperator):
                 "`return MyOp()` where class MyOp(mx.operator.CustomOp)."
             )
         self.op = op
-        self._auxiliary = [*map(self._writable, data[count:])]
+        self.auxiliary_arrays = [*map(self._writable, data[count:])]
         self._shapes, self._dtypes = shapes[:count], dtypes[:count]
         in_data = self._arrays(data[:count])
         buffers = [*map(Buffer, out_shapes, out_types, repeat("output"), self.outputs)]
         requests = ["write"] * len(buffers)
         kind = [bool(training), count, len(buffers), *shapes, *dtypes, *out_shapes, *out_types]
-        results = self._run(
-            "forward", [bool(training), requests, [*in_data]], kind, buffers, range(len(buffers)), in_data, data
-        )
+        values = [bool(training), requests, [*in_data]]
+        results = run_method(self, "forward", values, kind, buffers, range(len(buffers)), in_data, data)
         return tuple(results) if len(results) != 1 else results[0]
 
     def pull_back(
@@ -245,12 +239,11 @@ class PropOperator(BaseOperator):
         requests = ["null"] * count
         for index in needed:
             requests[index] = self.requests.get(index, "write")
-        kind += [*requests, *self._shapes, *self._dtypes, *map(_shape_and_dtype, self._auxiliary)]
+        kind += [*requests, *self._shapes, *self._dtypes, *map(_shape_and_dtype, self.auxiliary_arrays)]
         buffers = [*map(Buffer, self._shapes, self._dtypes, repeat("the gradient of"), self.arguments)]
         shown = in_data + out_data
-        parts = self._run(
-            "backward", [requests, out_grad, [*in_data], [*out_data]], kind, buffers, needed, shown, arguments[:count]
-        )
+        values = [requests, out_grad, [*in_data], [*out_data]]
+        parts = run_method(self, "backward", values, kind, buffers, needed, shown, arguments[:count])
         if not state.recording:
             return parts
         traced = [value for value in (*upstream, *outputs, *arguments) if isinstance(value, Array)]
@@ -297,121 +290,6 @@ class PropOperator(BaseOperator):
         if answer is None:
             return in_data, [Undeclared(f"out_data[{i}] ({name!r})") for i, name in enumerate(self.outputs)]
         return in_data, self._arrays(answer if type(answer) is tuple else (answer,))
-
-    def _run(
-        self,
-        method: str,
-        arguments: list[Any],
-        kind: Any,
-        buffers: list[Buffer],
-        wanted: Sequence[int],
-        shown: list[Any],
-        given: Sequence[Any],
-    ) -> list[numpy.ndarray]:
-        """Run a method of the operator object, and return what it wrote into the buffers at the positions `wanted`.
-
-        `arguments` are the method's but for the buffers and the auxiliary states, which follow, and belong to this
-        call; `kind` is what captures depend on of them. What it keeps of the buffers, and of the arrays `shown` to it,
-        gets memory of its own afterwards.
-        """
-        op: Any = self.op
-        outer, recording = local.loan, state.recording
-        try:
-            state.recording = False
-            arguments += [*buffers], [*self._auxiliary]
-            # On other devices `nd.array` has to look where it is called.
-            call, capture = method_of(op, method, arguments, kind if self.context is CPU else None)
-            if capture is None and method == "backward":  # it may write to the gradients that it gets
-                arguments[1] = [array._like(array._data.copy()) for array in arguments[1]]
-            if capture is None:
-                before = [*map(sys.getrefcount, buffers)], [*map(sys.getrefcount, shown)]
-            started = now()
-            local.loan = None if capture is None else (capture.code, sys._getframe(), capture.any_layout)
-            if self.context is CPU:
-                call(*arguments)
-            else:
-                with self.context:
-                    call(*arguments)
-        except Exception as error:
-            _release(shown)  # the error's traceback refers to them, too: who else does cannot be told
-            found = self._failed(method, given, error)
-            if found is error:
-                raise
-            raise in_place_of(found, error) from None
-        finally:
-            state.recording = recording
-            local.loan = outer
-        keeps: list[bool] = []
-        if capture is None:
-            arguments.clear()  # so that one reference less is left to each array, unless the method keeps one
-            keeps = [*map(int.__ge__, map(sys.getrefcount, buffers), before[0])]
-            kept_inputs = [*map(int.__ge__, map(sys.getrefcount, shown), before[1])]
-            for index, is_kept in enumerate(kept_inputs):
-                if is_kept:
-                    _release(shown[index : index + 1])
-        results = []
-        for index in wanted:
-            buffer = buffers[index]
-            if not buffer.given and not buffer.written(started):
-                if method == "forward" or "label" not in self.arguments[index]:
-                    raise self._unwritten(method, index)
-                self._warn_of_unwritten(index)
-                results.append(numpy.zeros_like(buffer._data))
-                continue
-            if not buffer.allocated:
-                results.append(buffer._data)
-            elif (keeps and keeps[index]) or sys.getrefcount(memory_of(buffer)) > SOLE:
-                results.append(memory_of(buffer).copy())
-            else:
-                results.append(memory_of(buffer))
-        return results
-
-    def _unwritten(self, method: str, index: int) -> MXNetError:
-        who = f"{type(self.op).__name__}.{method}"
-        if method == "forward":
-            return ArgumentError(
-                f"{who} left output {self.outputs[index]!r} unwritten. Assign it: "
-                f"self.assign(out_data[{index}], req[{index}], value)."
-            )
-        return GradientError(
-            f"{who} left the gradient of {self.arguments[index]!r} unwritten, and it is needed. Assign it: "
-            f"self.assign(in_grad[{index}], req[{index}], value); for a zero gradient assign 0."
-        )
-
-    def _warn_of_unwritten(self, index: int) -> None:
-        """Say, once for each operator and argument, that the gradient of a label is taken for zero."""
-        who, name = f"{type(self.op).__name__}.backward", self.arguments[index]
-        if (self.__name__, name) not in _UNWRITTEN:
-            _UNWRITTEN.add((self.__name__, name))
-            warn_at_program(
-                f"{who} left the gradient of {name!r} unwritten: it is taken for zero (in MXNet it is whatever the "
-                f"memory holds). Assign it: self.assign(in_grad[{index}], req[{index}], value), or 0."
-            )
-
-    def _failed(self, method: str, given: Sequence[Any], error: Exception) -> Exception:
-        """Return the error to raise for one that came out of a method: the same, if it says already where it was."""
-        if isinstance(error, MXNetError) and error.located:
-            return error
-        where = f"{type(self.op).__name__}.{method}"
-        if isinstance(error, ValueError) and "read-only" in str(error):
-            return MutationError(
-                f"Custom operator {self.__name__!r}: {where} changes one of its inputs in place; in_data (and "
-                "out_data in backward) are read-only, as others still use them. Start with a copy: "
-                "x = in_data[0].copy()."
-            )
-        names = ", ".join(f"{name} {describe(value)}" for name, value in zip(self.arguments, given, strict=False))
-        return operator_error(error, f"Custom operator {self.__name__!r}: {where} failed ({names})")
-
-
-# Of which gradients, by operator and argument, it has been said that they are not written.
-_UNWRITTEN: set[tuple[str, str]] = set()
-
-
-def _release(arrays: Sequence[Any]) -> None:
-    """Give arrays that a method was shown memory of their own."""
-    for array in arrays:
-        if type(array) is not Undeclared:
-            array._data = array._data.copy()
 
 
 def _shape_and_dtype(array: Any) -> Any:

@@ -129,7 +129,7 @@ class Program:
         self._answers: dict[str, Executable | Declined] = {}
         self._compiling: int | None = None  # the process in which a thread waits for a backend
         self.idle: list[ExecutionContext] = []
-        self._kinds: list[tuple[tuple[int, ...], Any, bool, bool]] = []
+        self._kinds: list[tuple[tuple[int, ...], Any, bool, bool, bool]] = []
         self._ones: list[numpy.ndarray] = []
         self._has_first = False
 
@@ -208,14 +208,14 @@ class Program:
             heads, (arrays, kept, _) = forward(arrays)
             gradients: list[numpy.ndarray] = []
             targets: list[numpy.ndarray] = []
-            zeros: list[numpy.ndarray] = []
-            for shape, dtype, is_small, is_reached in self._kinds or self._requested_kinds():
+            for shape, dtype, is_small, is_reached, is_written in self._kinds or self._requested_kinds():
                 array = numpy.empty(shape, dtype) if is_small else aligned.empty(shape, dtype)
                 gradients.append(array)
-                (targets if is_reached else zeros).append(array)
+                if is_reached:
+                    targets.append(array)
+                if not is_written:
+                    array.fill(0)
             backward(arrays, self._ones or self._made_ones(heads), targets, kept)
-            for array in zeros:
-                array.fill(0)
             self.rounds += 1
             if context.selection is None:
                 self.note_round()
@@ -228,18 +228,22 @@ class Program:
             if len(self.idle) < MOST_IDLE:
                 self.idle.append(context)
 
-    def _requested_kinds(self) -> list[tuple[tuple[int, ...], Any, bool, bool]]:
-        """Return, for each gradient that is requested, its shape and dtype, and whether it is small, and reached."""
+    def _requested_kinds(self) -> list[tuple[tuple[int, ...], Any, bool, bool, bool]]:
+        """Return what arrays gradients take, in the order of `steps.requests`.
+
+        A row has the shape, the dtype, whether the array is small, whether a gradient reaches it, and whether that is
+        written, and not added to zeros.
+        """
         assert self.facts is not None
-        facts = [(node, self.facts[node]) for node in self.steps.requests]
-        self._kinds = [
-            (fact.shape or (), fact.dtype, math.prod(fact.shape or ()) * fact.dtype.itemsize < aligned.LARGE, reached)
-            for node, fact in facts
-            for reached in [node in self.steps.gradients]
-        ]
-        order = [node for node in self.steps.requests if node in self.steps.gradients]
-        assert order == [*self.steps.gradients], "gradients are in the order of requests"
-        return self._kinds
+        steps, kinds = self.steps, []
+        assert [node for node in steps.requests if node in steps.gradients] == [*steps.gradients]
+        for node, request in steps.requests.items():
+            fact = self.facts[node]
+            shape, is_reached = fact.shape or (), node in steps.gradients
+            is_small = math.prod(shape) * fact.dtype.itemsize < aligned.LARGE
+            kinds.append((shape, fact.dtype, is_small, is_reached, is_reached and request == "write"))
+        self._kinds = kinds
+        return kinds
 
     def _made_ones(self, heads: Sequence[numpy.ndarray]) -> list[numpy.ndarray]:
         """Return the cotangents of a sum, which nobody may change."""

@@ -16,7 +16,7 @@ from minpy.capture.storage import as_dtype, item_of, with_item
 from minpy.capture.ufuncs import computed_at
 from minpy.core.sums import sum_to
 from minpy.differentiation.trees import leaves_of
-from minpy.numpy_table.gradients import has_rule, rule_of
+from minpy.numpy_table.gradients import rule_of
 from minpy.numpy_table.table import row_of
 from minpy.ops.registry import FUNCTIONS
 
@@ -25,7 +25,10 @@ __all__ = ["has_step_rule", "step_gradients"]
 
 def has_step_rule(operator: Any) -> bool:
     """Tell whether an operator is a step of which a rule is known here."""
-    return isinstance(operator, Step) and (operator.function in _RULES or has_rule(row_of(operator.function)))
+    if not isinstance(operator, Step):
+        return False
+    row = row_of(operator.function)
+    return operator.function in _RULES if row is None else row.gradient != ""
 
 
 def step_gradients(operator: Step, answer: Any, arrays: Sequence[Any], gradient: Any) -> list[Any] | None:
@@ -41,9 +44,11 @@ def step_gradients(operator: Step, answer: Any, arrays: Sequence[Any], gradient:
     gradient : array
         Of the answer.
     """
-    parts = _rule(operator.function)(
-        answer, gradient, *fill(operator.arguments, arrays), **fill(operator.keywords, arrays)
-    )
+    row = row_of(operator.function)
+    if row is not None and row.gradient == "zero":
+        return [np.zeros_like(array) for array in arrays]
+    rule = _RULES[operator.function] if row is None else rule_of(row)
+    parts = rule(answer, gradient, *fill(operator.arguments, arrays), **fill(operator.keywords, arrays))
     if parts is None:
         return None
     leaves = [leaf for leaf in leaves_of((operator.arguments, operator.keywords)) if not isinstance(leaf, str)]
@@ -53,11 +58,6 @@ def step_gradients(operator: Step, answer: Any, arrays: Sequence[Any], gradient:
             known = result[leaf.index]
             result[leaf.index] = part if known is None else known + part
     return result
-
-
-def _rule(function: Any) -> Callable[..., Any]:
-    row = row_of(function)
-    return _RULES[function] if row is None else rule_of(row)
 
 
 # -- steps that captures make ------------------------------------------------------------------------------------------

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from minpy.backends.explanation import Explanation
-    from minpy.backends.native.building import NativeProgram
     from minpy.graph.ir import Node
 
 __all__ = ["NativeContext", "NativeExecutable"]
@@ -61,7 +60,7 @@ class NativeExecutable(Executable):
         """Whether the backward part is native code from end to end."""
         return self.backward is not None and self.backward.is_native
 
-    def planned(self) -> NativeProgram:
+    def planned(self) -> Any:
         """Return the program with all that is known of it, for reports."""
         raise NotImplementedError
 

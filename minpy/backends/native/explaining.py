@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from minpy.backends.explanation import ExplainedItem, ExplainedPart, Explanation, shortened
 from minpy.backends.native.blocked.kernels import BLOCKED
@@ -13,14 +13,12 @@ from minpy.backends.native.kernels.kernel import Kernel
 from minpy.backends.native.language import Assembly, Call, Origin, Product, Reduce, Step
 
 if TYPE_CHECKING:
-    from minpy.backends.native.building import NativeProgram
-    from minpy.backends.native.recalling import RecalledProgram
     from minpy.backends.native.works import Work
 
 __all__ = ["described_work", "explained"]
 
 
-def explained(title: str, found: NativeProgram | RecalledProgram) -> Explanation:
+def explained(title: str, found: Any) -> Explanation:
     """Return what became of a program, for a report under a title."""
     native = found.planned()
     givers: dict[object, int] = {}
@@ -40,7 +38,7 @@ def explained(title: str, found: NativeProgram | RecalledProgram) -> Explanation
     )  # fmt: skip
 
 
-def _item(work: Work, native: NativeProgram, number: int, givers: dict[object, int]) -> ExplainedItem:
+def _item(work: Work, native: Any, number: int, givers: dict[object, int]) -> ExplainedItem:
     """Return what there is to say of an item; `givers` are the items by the owners of the memory that they fill."""
     item = work.item
     reads = {givers[owner] for array in work.uses.reads if (owner := native.memory.owner(array)) in givers}
