@@ -916,19 +916,8 @@ UNSOUND = {
         warnings_of_numpy_in_means warnings_of_numpy_in_products warnings_of_the_user writing_to_standard_error
     """,
     "hybridized": """
-        a_context_manager_that_acts a_generator_of_numbers a_pause a_random_state a_variable_of_the_environment
-        an_argument_is_changed_before_it_acts an_assertion_on_values an_error_of_numpys
-        an_error_that_depends_on_values an_error_that_is_caught_inside an_index_that_is_out_of_bounds
-        an_iterator_that_is_consumed an_object_that_acts_when_it_goes descriptors
-        errors_of_numbers_caught_inside errors_of_numbers_changed_inside errors_of_numbers_ignored_inside
-        errors_of_numbers_raised_around errors_of_numbers_raised_around_from_the_beginning
-        errors_of_numbers_raised_inside errors_of_numbers_said_by_seterr errors_of_numbers_that_are_called files
-        files_that_stay_open logging_texts numpys_global_numbers operators_that_act paths printing
-        printing_at_the_last_line printing_by_another_name printing_to_a_stream printing_values
-        printing_what_is_known printing_where_an_error_follows pythons_numbers questions seeding_inside
-        the_next_of_an_iterator the_next_with_a_default the_time_in_a_result warnings_as_errors
-        warnings_of_numpy warnings_of_numpy_in_means warnings_of_numpy_in_products warnings_of_the_user
-        writing_to_standard_error
+        errors_of_numbers_ignored_inside errors_of_numbers_said_by_seterr warnings_as_errors
+        warnings_of_numpy warnings_of_numpy_in_products warnings_of_the_user
     """,
     "alone": """
         errors_of_numbers_raised_around errors_of_numbers_said_by_seterr errors_of_numbers_that_are_called

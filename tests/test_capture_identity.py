@@ -387,13 +387,7 @@ UNSOUND = {
         one_list_twice the_argument_is_returned three_arguments_in_all_patterns two_arguments_that_become_one
     """,
     "hybridized": """
-        add_to_* change_a_part_* read_before_* a_changed_argument_and_its_view
-        a_changed_argument_overlaps_with_what_is_read a_constant_result_is_new_at_each_call
-        a_global_that_is_returned an_argument_by_its_id an_argument_that_is_looked_for_in_a_list
-        an_output_is_an_input one_argument_twice_that_becomes_two one_array_within_a_list one_list_twice
-        one_result_twice the_argument_is_returned the_changed_argument_is_returned
-        three_arguments_in_all_patterns two_arguments_that_become_one
-        two_arrays_that_are_read_overlap_with_a_write what_is_read_overlaps_later
+        add_to_* change_a_part_* read_before_* one_list_twice
     """,
 }
 

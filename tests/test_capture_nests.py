@@ -285,7 +285,6 @@ UNSOUND = {
         containers_that_are_returned keys_that_change
     """,
     "hybridized": """
-        classes_of_results containers_that_are_changed containers_that_are_emptied containers_that_are_returned
         keys_that_change
     """,
 }

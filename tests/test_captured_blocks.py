@@ -1,4 +1,4 @@
-"""Hybridized blocks that define `forward`, of which something is changed between calls: they do what they do unhybridized.
+"""Hybridized blocks that define `forward`, while things change between calls: they do what they do unhybridized.
 
 And what their captures are asked for: why there were several, how many, and what runs as it is written.
 """
@@ -263,11 +263,11 @@ class Shown(gluon.HybridBlock):
 def test_a_block_that_keeps_what_it_computes_runs_as_written_with_graphs_inside() -> None:
     net = Shown(prefix="shown_")
     net.hybridize()
-    with pytest.warns(UserWarning, match=r"it sets an attribute: shown.attention_weights") as warned:
-        for number in (1, 2, 3):
-            net(np.ones((2, 3)) * number)
-            assert net.attention_weights.shape == (2, 3)
-    assert len(warned) == 1
+    with pytest.warns(UserWarning, match=r"it sets an attribute: shown.attention_weights"):
+        net(np.ones((2, 3)))
+    for number in (2, 3):  # without a further warning, which would be an error
+        net(np.ones((2, 3)) * number)
+        assert net.attention_weights.shape == (2, 3)
     assert "1 specialization, 1 capture" in net.inner.explain_retraces()
     assert "as written since call 1" in net.explain_retraces()
 

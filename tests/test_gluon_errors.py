@@ -298,11 +298,12 @@ def test_values_that_are_asked_for_while_a_block_is_traced(case: str, nested: bo
 def test_values_that_a_forward_asks_for_are_those_of_a_run_as_written(case: str, nested: bool, tmp_path: Path) -> None:
     line, words = WRITTEN[case]
     net, path = layer("forward(self, x)", line, nested, tmp_path)
-    place = f"{path}:2" if "helper" in line else f"{path}:5"
+    place = f"({path.name}:{2 if 'helper' in line else 5})"
     with pytest.warns(UserWarning, match=words) as caught:
         answers = [net(nd.ones((2, 3))).asnumpy() for _ in range(3)]
     (text,) = [str(warning.message) for warning in caught]
-    assert text.startswith(f"net is hybridized, and runs as it is written, because it cannot become a graph: {place}")
+    assert text.startswith("net is hybridized, and runs as it is written, because it cannot become a graph: ")
+    assert place in text
     assert "hybridize(False)" in text
     net.hybridize(False)
     for answer in answers:

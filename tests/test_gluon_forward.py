@@ -392,8 +392,9 @@ def test_what_a_graph_cannot(case: str) -> None:
         found = [block(np.ones(2)).asnumpy() for _ in range(3)]
     (warning,) = warned
     assert str(warning.message).startswith(
-        f"layer is hybridized, and runs as it is written, because it cannot become a graph: {__file__}:"
+        "layer is hybridized, and runs as it is written, because it cannot become a graph: "
     )
+    assert re.search(r"\(test_gluon_forward.py:[0-9]+\)", str(warning.message))
     assert "call hybridize(False) on the block that does it" in str(warning.message)
     for answer in found:
         numpy.testing.assert_array_equal(answer, expected)
@@ -402,7 +403,7 @@ def test_what_a_graph_cannot(case: str) -> None:
     assert not state.recording
     with pytest.raises(ArgumentError, match="the block has no graph"):
         block.explain()
-    assert re.search(f"as written since call 1: {re.escape(__file__)}:[0-9]+: .*{words}", block.explain_retraces())
+    assert re.search(rf"as written since call 1: .*{words}.*\(test_gluon_forward.py:[0-9]+\)", block.explain_retraces())
 
 
 CHANGING: dict[str, Any] = {

@@ -22,7 +22,6 @@ UNSOUND = {
         names results stores
     """,
     "hybridized": """
-        identity names results stores values writes
     """,
     "alone": """
     """,
@@ -30,7 +29,6 @@ UNSOUND = {
         names results stores types
     """,
     "hybridized_recorded": """
-        names results stores types values writes
     """,
     "differentiated": """
         names stores

@@ -66,7 +66,8 @@ class ArrayGroup(Protocol):
     count: int
 
     @property
-    def kinds(self) -> list[ArrayKind]: ...
+    def kinds(self) -> list[ArrayKind]:
+        """What the arrays are."""
 
     def holds(self) -> bool:
         """Tell whether everything is as it was, and look up the arrays anew."""

@@ -133,7 +133,7 @@ def array_source(read: ArrayRead, variable: str, names: Names) -> list[str]:
 def failure(read: Read) -> str | None:
     """Return in words how a value is another than it was; None if it is the same."""
     if hasattr(read.fetch, "explain"):
-        return None if read.holds() else f"{read.fetch.explain(read)}"
+        return None if read.holds() else read.fetch.explain(read) + where(read.place)
     try:
         value = read.fetch(read.container, read.key)
     except GONE:

@@ -66,6 +66,14 @@ class Specialization:
         self.compiled.facts = _facts(captured)
         self.operator = GraphOperator(self.compiled, name)
         self.sources = [nodes.index(node) for node in self.compiled.variables]
+        group_kinds = [] if self.group is None else self.group.kinds
+        kinds = [*captured.kinds, *(row.kind for row in self.arrays_read), *group_kinds]
+        ours = [place for place, kind in enumerate(kinds) if issubclass(kind.cls, Array)]
+        self._is_of_numpy = not ours
+        self._has_foreign = len(ours) < len(nodes)
+        # Whose class and context what is computed gets; and the arrays of ours that hold integers.
+        self._like = max(ours, key=lambda place: kinds[place].cls._precedence, default=0)
+        self._integers = [place for place in ours if kinds[place].dtype.kind in "iub"]
         self._in_order = self.sources == list(range(len(nodes)))
         self._asks_for_training = any(
             node.operator is not None and node.operator.uses_training for node in self.compiled.order
@@ -77,9 +85,7 @@ class Specialization:
     @property
     def may_run_twice(self) -> bool:
         """Whether nobody sees how often it runs: it changes no argument, and no tape records it."""
-        return not self._written and not any(
-            issubclass(kind.cls, Array) for kind in (*self._kinds, *(row.kind for row in self.arrays_read))
-        )
+        return not self._written and self._is_of_numpy
 
     @property
     def is_settled(self) -> bool | None:
@@ -119,16 +125,22 @@ class Specialization:
 
     def call(self, arrays: Sequence[Any]) -> Any:
         """Return what it returns for arrays some of which are ours: recorded on the tape, where they are."""
-        ours = [array for array in arrays if isinstance(array, Array)]
-        if not ours:
+        if self._is_of_numpy:
             return self.run(arrays)
         if self._written and not are_exclusive(arrays, self._written):
             return AS_WRITTEN
+        if self._integers and state.recording and any(arrays[place]._node is not None for place in self._integers):
+            return AS_WRITTEN  # graphs give integers no gradients
         heads: Sequence[Any] = ()
         if self.compiled.heads:
-            inputs = [arrays[source] for source in self.sources]
-            inputs = [new_array(FRONT_ENDS["numpy"], one) if isinstance(one, numpy.ndarray) else one for one in inputs]
-            heads = self.operator.call(inputs, ours[0])
+            inputs = arrays if self._in_order else [arrays[source] for source in self.sources]
+            if self._has_foreign:
+                ours = FRONT_ENDS["numpy"]
+                inputs = [new_array(ours, one) if isinstance(one, numpy.ndarray) else one for one in inputs]
+            heads = self.operator.call(inputs, arrays[self._like])
+            single = self._single
+            if single is not None and type(heads[0]) is single.cls:
+                return heads[0]
         answer = self._assembled(heads, arrays)
         if self._written:
             store(heads, arrays, self.stores)

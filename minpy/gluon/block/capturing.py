@@ -180,6 +180,8 @@ class BlockCapture:
                 name = "forward" if one._is_written_as_forward else "hybrid_forward"
                 self.shadow.note(member, cls, name, member(cls, name), f"{cls.__name__}.{name}")
         guards = Guards(found, INTERNAL)
+        if guards.frozen:
+            self.arrays.frozen.append((block, guards))
         if guards.are_of_attributes:
             self.arrays.add_guards(block.name, guards)
         else:

@@ -47,6 +47,7 @@ class Graphs(dict[Any, CachedGraph]):
         self.asks_for_recording = False
         self._asks_for_training = self._asks_for_shapes = False
         self._latest: _Latest | None = None
+        self.frozen: set[str] = set()  # what has been warned of: its changes are not noticed
 
     def find(self, block: Any, args: Sequence[Any]) -> tuple[CachedGraph, list[Any]]:
         """Return the graph for some arguments, traced if it is not there, and these in a flat list.

@@ -48,6 +48,16 @@ _FEW_BYTES = 1 << 16
 # The methods that are called without being named.
 _CALLED = frozenset(["__call__", "__init__", "forward", "hybrid_forward"])
 _LIBRARIES = frozenset([*sys.stdlib_module_names, "numpy", "scipy", "minpy", "mxnet"]) - {"__main__"}
+# Of these nothing can be compared: what is in them, or comes next, is found by asking.
+_OF_LIBRARIES = ("collections", "_collections", "array", "itertools", "contextvars", "weakref", "ctypes", "_ctypes")
+_UNSEEN: tuple[Any, ...] = (
+    bytearray,
+    memoryview,
+    types.MappingProxyType,
+    type({}.keys()),
+    type({}.values()),
+    type({}.items()),
+)
 # Stands for what is not there.
 _MISSING = object()
 
@@ -192,6 +202,8 @@ class Guards:
         self._arrays: list[tuple[Any, numpy.ndarray]] = []
         self._contents: dict[int, _Contents] = {}
         self._members: set[int] = set()
+        # By name, the classes of values of which no changes are noticed.
+        self.frozen: dict[str, str] = {}
         self._owners: list[Any] = []
         self._rows = [
             [block, _latest(block), {name: _kept(value) for name, value in self._attributes(block).items()}]
@@ -212,6 +224,8 @@ class Guards:
                 self._note_function(function, seen)
             for name, value in vars(block).items():
                 if name not in internal and name not in block._not_compared:
+                    if name in names:
+                        self._note_unseen(name, value)
                     if name in names and not isinstance(value, _OF_BLOCKS):
                         self._names.append((vars(block), name, value))
                     self._follow(value, names, seen)
@@ -271,6 +285,7 @@ class Guards:
                 continue
             self._cells.append((cell, _kept(value)))
             self._note_arrays(value)
+            self._note_unseen(function.__code__.co_freevars[function.__closure__.index(cell)], value)
             found.append(value)
         for one in found:
             self._follow(one, names, seen)
@@ -306,7 +321,19 @@ class Guards:
         value = space[name]
         self._names.append((space, name, _kept(value)))
         self._note_arrays(value)
+        self._note_unseen(name, value)
         return value
+
+    def _note_unseen(self, name: str, value: Any) -> None:
+        """Note a value that is named, and of which no changes are noticed."""
+        kind = type(value)
+        is_unseen = isinstance(value, _UNSEEN) or (
+            kind.__module__ in _OF_LIBRARIES and not isinstance(value, (dict, tuple, type))
+        )
+        if is_unseen or (isinstance(value, Iterator) and not isinstance(value, Array)):
+            self.frozen[name] = (
+                kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+            )
 
     def _note_members(self, owner: Any, names: Set[str], seen: set[int], depth: int = 0) -> None:
         """Note those members of an object or a module that a function may name."""

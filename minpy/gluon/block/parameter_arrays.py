@@ -26,6 +26,8 @@ class ParameterArrays:
         What counts changes: `CHANGES`.
     count : int
         As of when they were compared last.
+    frozen : list of (HybridBlock, Guards)
+        Blocks of the first generation that name something of which no changes are noticed.
     """
 
     def __init__(self) -> None:
@@ -37,6 +39,7 @@ class ParameterArrays:
         # (parameter, context, kind) of each; and the classes of blocks, the blocks inside them, and their hooks.
         self._rows: list[tuple[Any, Any, ArrayKind]] = []
         self._guards: list[tuple[str, Any]] = []
+        self.frozen: list[tuple[Any, Any]] = []
         self._numbers: dict[Any, int] = {}
         self._blocks: dict[int, tuple[Any, type, tuple[int, ...], bool]] = {}
 

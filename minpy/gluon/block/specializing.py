@@ -12,6 +12,7 @@ from minpy.core.array import Array
 from minpy.core.places import warn_at_program
 from minpy.gluon.block.library import enter
 from minpy.gluon.block.templates import Keywords
+from minpy.gluon.block.tracing import warn_of_frozen
 from minpy.jit.budget import Budget
 from minpy.jit.capturing import Captured
 from minpy.jit.function import Specialized
@@ -47,6 +48,8 @@ class BlockSpecialized(Specialized):
 
     def specialized(self, captured: Captured) -> Specialization:
         """Return the specialization of a captured call, with the options that the block was hybridized with."""
+        for block, guards in captured.group.frozen if captured.group is not None else ():
+            warn_of_frozen(block, guards)
         found = _BlockSpecialization(captured, self.name, False)
         self._block._prepare(found)
         return found

@@ -18,7 +18,7 @@ from minpy.gluon.block.guards import Guards
 from minpy.gluon.block.modes import Modes
 from minpy.gluon.block.templates import functions_in
 
-__all__ = ["traced"]
+__all__ = ["traced", "warn_of_frozen"]
 
 
 def traced(block: Any, leaves: Sequence[Any], form: Any) -> tuple[CachedGraph, Guards]:
@@ -50,6 +50,8 @@ def traced(block: Any, leaves: Sequence[Any], form: Any) -> tuple[CachedGraph, G
             graph: CachedGraph = block._trace(leaves, form)
         attributes.restore(block.name)
         _heed(draws, block)
+        if not block._is_written_as_forward:
+            warn_of_frozen(block, guards)
         training, recorded = questions.training, questions.recording
     except BaseException:
         attributes.restore(None)
@@ -67,6 +69,19 @@ def _functions_of(blocks: Iterable[Any]) -> Iterator[Callable[..., Any]]:
         yield type(block).forward
         if hasattr(type(block), "hybrid_forward"):
             yield type(block).hybrid_forward
+
+
+def warn_of_frozen(block: Any, guards: Guards) -> None:
+    """Warn once of what `hybrid_forward` names and nobody can see change: a graph holds what it was."""
+    new = {name: kind for name, kind in guards.frozen.items() if name not in block._graphs.frozen}
+    if new:
+        block._graphs.frozen |= new.keys()
+        named = ", ".join(f"{name} (a {kind})" for name, kind in new.items())
+        warn_at_program(
+            f"{block.name} is hybridized, and its hybrid_forward refers to {named}, of which no changes are noticed: "
+            "its graph holds what was there when it was traced. Give it as an argument, keep it as a list or a dict; or "
+            "leave the block unhybridized: call hybridize(False) on it."
+        )
 
 
 def _heed(draws: Draws, block: Any) -> None:
