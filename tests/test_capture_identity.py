@@ -377,17 +377,13 @@ RUN_IN = "compiled compiled_arrays hybridized"
 # By ways: what gives something else than the function as written.
 UNSOUND = {
     "compiled": """
-        a_global_that_is_returned an_argument_by_its_id an_argument_that_is_looked_for_in_a_list
-        one_argument_twice_that_becomes_two one_array_within_a_list one_list_twice the_argument_is_returned
-        three_arguments_in_all_patterns two_arguments_that_become_one
+        one_list_twice
     """,
     "compiled_arrays": """
-        a_constant_result_is_new_at_each_call a_global_that_is_returned an_argument_by_its_id
-        an_argument_that_is_looked_for_in_a_list one_argument_twice_that_becomes_two one_array_within_a_list
-        one_list_twice the_argument_is_returned three_arguments_in_all_patterns two_arguments_that_become_one
+        one_list_twice
     """,
     "hybridized": """
-        add_to_* change_a_part_* read_before_* one_list_twice
+        one_list_twice
     """,
 }
 
