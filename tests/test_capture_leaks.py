@@ -619,6 +619,23 @@ def an_attribute_of_an_argument(way: Way) -> Iterator[Any]:
 
 
 @scenario
+def equal_arguments_with_other_attributes(way: Way) -> Iterator[Any]:
+    class Equal(Owner):
+        def __eq__(self, other: object) -> bool:
+            return type(other) is Equal
+
+        def __hash__(self) -> int:
+            return 1
+
+    captured = way(lambda owner, x: x * owner.value)
+    first, second = Equal(2.0), Equal(3.0)
+    for number in range(CALLS):
+        for owner in first, second:
+            yield outcome(captured, owner, way.array(numbers() + number))
+            owner.value += number % 2
+
+
+@scenario
 def an_attribute_of_self(way: Way) -> Iterator[Any]:
     class Model:
         def __init__(self) -> None:
@@ -825,11 +842,7 @@ def several_functions_that_share(way: Way) -> Iterator[Any]:
 
 RUN_IN = "compiled compiled_arrays hybridized alone"
 # By ways: what leaks, or is stored otherwise than by the function as written.
-UNSOUND = {
-    "alone": """
-        an_attribute_of_an_argument
-    """,
-}
+UNSOUND: dict[str, str] = {}
 
 
 @pytest.mark.parametrize(("way", "name"), cells(SCENARIOS, UNSOUND, RUN_IN))
