@@ -100,6 +100,8 @@ class Captured(NamedTuple):
     scalars : Scalars
         The numbers that are inputs.
     recorder : Recorder
+    containers : frozenset of int
+        The ids of lists, tuples and dicts that were read.
     """
 
     heads: list[Value]
@@ -113,6 +115,7 @@ class Captured(NamedTuple):
     group: ArrayGroup | None
     scalars: Scalars
     recorder: Recorder
+    containers: frozenset[int]
 
 
 class _Call(Capture):
@@ -206,7 +209,12 @@ class _Call(Capture):
             group,
             self.shadow.scalars,
             recorder,
+            self._containers_read(),
         )
+
+    def _containers_read(self) -> frozenset[int]:
+        values = [value for value, _ in self.shadow.proxies.values()]
+        return frozenset(id(value) for value in values if isinstance(value, (list, tuple, dict)) and value != ())
 
     def _apart(self, proxy: ArrayProxy, heads: Sequence[Value]) -> Value:
         """Return the value of an array that is returned: in memory of its own."""
