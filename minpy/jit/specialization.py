@@ -173,7 +173,7 @@ class Specialization:
         Parameters
         ----------
         arrays : sequence of numpy.ndarray
-            Such arrays: of the arguments, then those that were read.
+            Such arrays: of the arguments, then those that were read, then numbers.
         argnums : sequence of int
             The positions among the arguments of the arrays that gradients are asked for.
 
