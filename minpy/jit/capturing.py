@@ -150,6 +150,12 @@ class _Call(Capture):
         if self.like is None or array._precedence > self.like._precedence:
             self.like = array
 
+    def forget_arrays(self) -> None:
+        """Let go of all arrays of the call, and of those that were read: what was captured outlives them."""
+        self.arrays.clear()
+        self.recorder.gradients.clear()
+        self.like = self.outermost = None
+
     def _captured(self, outputs: Any) -> Any:
         run = super()._captured(outputs)
         return run_traced(self.recorder, self._finished, outputs, run)
@@ -259,7 +265,10 @@ def capture_call(
     capture.outermost = function
     positional = [capture.argument(value, f"argument {position}") for position, value in enumerate(arguments)]
     named = {key: capture.argument(value, key) for key, value in keywords.items()}
-    captured: Any = capture.run(function, *positional, **named)
+    try:
+        captured: Any = capture.run(function, *positional, **named)
+    finally:
+        capture.forget_arrays()
     return captured
 
 
