@@ -18,7 +18,7 @@ from minpy.core.errors import is_quitting
 from minpy.jit.budget import budget_of
 from minpy.jit.capturing import Captured, capture_call
 from minpy.jit.entry import AS_WRITTEN, MISS, Entry, make_entry
-from minpy.jit.floating_point import is_calm
+from minpy.core.floating_point import is_calm
 from minpy.jit.guards import GONE, where
 from minpy.jit.history import History, argument_paths, changed_numbers, described, miss_reason
 from minpy.jit.pytrees import Nest, flatten
