@@ -202,7 +202,7 @@ def kind_difference(kind: ArrayKind, value: Any) -> str | None:
     """Return in words how a value is no array of a kind; None if it is one."""
     if type(value) is not kind.cls:
         return f"class was {kind.cls.__name__}, is {type(value).__name__}"
-    raw = value if isinstance(value, numpy.ndarray) else value._data
+    raw: Any = value if isinstance(value, numpy.ndarray) else value._data
     if len(kind.shape) != raw.ndim:
         return f"rank was {len(kind.shape)}, is {raw.ndim}"
     if kind.shape != raw.shape:

@@ -123,7 +123,7 @@ class Graft:
 
     def draw(self, name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
         """Return what a function of `mx.np.random` draws."""
-        function = vars(symbol.np.random).get(name)
+        function: Any = vars(symbol.np.random).get(name)
         if function is None:
             self.refuse_draw(f"np.random.{name}")
         return function(*arguments, **{key: value for key, value in keywords.items() if value is not None})
@@ -140,10 +140,10 @@ class Graft:
 
     def symbols(self, value: Any) -> Any:
         """Return a nest with symbols in the place of proxies."""
-        if isinstance(value, (Traced, NDArrayProxy)):
-            is_plain = isinstance(value, NDArrayProxy)
-            made = self._symbol_of(value.inner if is_plain else value)
-            return made if is_plain else made.as_np_ndarray()
+        if isinstance(value, NDArrayProxy):
+            return self._symbol_of(value.inner)
+        if isinstance(value, Traced):
+            return self._symbol_of(value).as_np_ndarray()
         if isinstance(value, (Array, numpy.ndarray)):
             raise self._recorder.refuse("an array is given to a layer that is none of its arguments or attributes")
         if type(value) in (list, tuple):

@@ -278,14 +278,15 @@ class Guards:
                 found.append(self._note(space, name))
             elif hasattr(builtins, name):  # until it is defined here
                 self._names.append((space, name, _MISSING))
-        for cell in function.__closure__ or ():
+        names_of_cells = function.__code__.co_freevars
+        for place, cell in enumerate(function.__closure__ or ()):
             try:
                 value = cell.cell_contents
             except ValueError:  # not set yet
                 continue
             self._cells.append((cell, _kept(value)))
             self._note_arrays(value)
-            self._note_unseen(function.__code__.co_freevars[function.__closure__.index(cell)], value)
+            self._note_unseen(names_of_cells[place], value)
             found.append(value)
         for one in found:
             self._follow(one, names, seen)

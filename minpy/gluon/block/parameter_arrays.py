@@ -78,6 +78,7 @@ class ParameterArrays:
         """Return in words what has changed; None if nothing has."""
         if self._meanings != CHANGES.meanings:
             return "operators compute otherwise than before (mixed precision)"
+        block: Any
         for block, cls, children, has_no_hooks in self._blocks.values():
             if type(block) is not cls:
                 return f"the class of {block.name} was {cls.__name__}, is {type(block).__name__}"
