@@ -41,7 +41,7 @@ class ParameterArrays:
         self._guards: list[tuple[str, Any]] = []
         self.frozen: list[tuple[Any, Any]] = []
         self._numbers: dict[Any, int] = {}
-        self._blocks: dict[int, tuple[Any, type, tuple[int, ...], bool]] = {}
+        self._blocks: dict[int, Any] = {}
 
     @property
     def kinds(self) -> list[ArrayKind]:
@@ -78,7 +78,6 @@ class ParameterArrays:
         """Return in words what has changed; None if nothing has."""
         if self._meanings != CHANGES.meanings:
             return "operators compute otherwise than before (mixed precision)"
-        block: Any
         for block, cls, children, has_no_hooks in self._blocks.values():
             if type(block) is not cls:
                 return f"the class of {block.name} was {cls.__name__}, is {type(block).__name__}"
