@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from operator import methodcaller
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy
 
@@ -128,7 +128,7 @@ class Graft:
             self.refuse_draw(f"np.random.{name}")
         return function(*arguments, **{key: value for key, value in keywords.items() if value is not None})
 
-    def refuse_draw(self, what: str = "random numbers") -> None:
+    def refuse_draw(self, what: str = "random numbers") -> NoReturn:
         """Refuse numbers that would be drawn once only."""
         raise self._recorder.refuse(f"it draws {what}, for which graphs have no operator")
 
@@ -140,10 +140,10 @@ class Graft:
 
     def symbols(self, value: Any) -> Any:
         """Return a nest with symbols in the place of proxies."""
-        if isinstance(value, (Traced, NDArrayProxy)):
-            is_plain = isinstance(value, NDArrayProxy)
-            made = self._symbol_of(value.inner if is_plain else value)
-            return made if is_plain else made.as_np_ndarray()
+        if isinstance(value, NDArrayProxy):
+            return self._symbol_of(value.inner)
+        if isinstance(value, Traced):
+            return self._symbol_of(value).as_np_ndarray()
         if isinstance(value, (Array, numpy.ndarray)):
             raise self._recorder.refuse("an array is given to a layer that is none of its arguments or attributes")
         if type(value) in (list, tuple):
