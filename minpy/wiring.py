@@ -57,5 +57,6 @@ def install() -> None:
     provide(_EXTENSIONS)
     for name, maker in _BACKENDS.items():
         register(name, maker)
+    add_module("captured functions", "minpy.gluon.block.library")
     add_module("Operator.check", "minpy.ndarray.checking")
     add_module("Operator.check", "minpy.symbol.checking")

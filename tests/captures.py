@@ -84,7 +84,7 @@ def require_as_written(function: Callable[..., Any], make: Callable[[int], Seque
 def _require_same(found: Any, expected: Any, message: str) -> None:
     assert type(found) is type(expected), (message, type(found), type(expected))
     if isinstance(found, (np.ndarray, np.generic, Array)):
-        one, other = (value.asnumpy() if isinstance(value, Array) else np.asarray(value) for value in (found, expected))
+        one, other = (np.asarray(value._data if isinstance(value, Array) else value) for value in (found, expected))
         assert (one.shape, one.dtype) == (other.shape, other.dtype), message
         np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-7, err_msg=message)
     else:

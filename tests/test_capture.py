@@ -217,6 +217,8 @@ def test_stores_are_refused_where_arguments_may_not_change() -> None:
         captured(lambda x: operator.iadd(x, 1), [X], writes=False)
     with pytest.raises(CaptureRefused, match="it stores into an array that it was given"):
         captured(lambda x: operator.setitem(X, 0, x[0]), [X.copy()])
+    with pytest.raises(CaptureRefused, match="the imaginary part of real numbers, which is read-only"):
+        captured(lambda x: operator.setitem(x.imag, 0, 1), [X.copy()])
     for read_only in (lambda x: np.broadcast_to(x, (2, 3, 4)), lambda x: np.diagonal(x)):
         with pytest.raises(CaptureRefused, match=r"NumPy makes read-only"):
             captured(lambda x, view=read_only: operator.setitem(view(x), 0, 1), [X.copy()])
@@ -239,6 +241,7 @@ OF_NP = {
     "an element is an array": lambda x: operator.iadd(x.sum(), 1),
     "a view of an element": lambda x: (operator.iadd(x[0, 1], 5), x)[1],
     "iterated": lambda x: [row * 2 for row in x],
+    "numpy's own": lambda x: (np.asarray(x), np.array(x) * 2, np.asarray(x) + x),
 }
 OF_ND = {
     "arithmetic": lambda x: (x * 2 + 1, 2 - x, x / x, x > 1, x**2, -x, abs(x), x % 2, x @ x.T, 3 // x),

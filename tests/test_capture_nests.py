@@ -194,6 +194,15 @@ def other_plain_arguments(way: Way) -> Iterator[Any]:
 
 
 @scenario
+def texts_of_arguments(way: Way) -> Iterator[Any]:
+    uses = [repr, str, lambda v: f"{v}", lambda v: f"{v[0]:.3f}", lambda v: "%s" % v[0], lambda v: str(v.sum())]  # noqa: UP031
+    functions = [way(lambda x, v, use=use: x * len(use(v))) for use in uses]
+    for number in range(CALLS):
+        for function in functions:
+            yield outcome(function, way.array(numbers()), way.array(numbers() + 9 * number))
+
+
+@scenario
 def axes_and_shapes(way: Way) -> Iterator[Any]:
     captured = way(lambda x, axis, shape: np.sum(x.reshape(shape), axis=axis))
     for _ in range(CALLS):
@@ -279,13 +288,13 @@ RUN_IN = "compiled compiled_arrays hybridized"
 # By ways: what gives something else than the function as written.
 UNSOUND = {
     "compiled": """
-        containers_that_are_returned keys_that_change
+        containers_that_are_returned keys_that_change texts_of_arguments
     """,
     "compiled_arrays": """
-        containers_that_are_returned keys_that_change
+        containers_that_are_returned keys_that_change texts_of_arguments
     """,
     "hybridized": """
-        keys_that_change
+        keys_that_change texts_of_arguments
     """,
 }
 

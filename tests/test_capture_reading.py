@@ -386,6 +386,7 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "a dict of an object": (lambda x: x * BASE.__dict__["shift"], "it reads __dict__"),
     "a class of an object": (lambda x: x * len(BASE.__class__.__name__), "it reads __class__"),
     "getattr of that": (lambda x: x * getattr(BASE, "__dict__")["shift"], "it reads __dict__"),  # noqa: B009
+    "text that asks": (lambda x: x * len("{.__class__}".format(x)), "it has a text that may read what begins"),  # noqa: UP032
     "print": (prints, "print is not known to be free of effects"),
     "errstate": (under_errstate, "np.errstate is not known to be free of effects"),
     "global": (sets_a_global, "it sets a global name"),

@@ -614,7 +614,9 @@ def a_stored_attribute() -> Any:
     return function
 
 
-@refused(r"it chooses by values: `if`, `while`, `and` or `assert` of an array (place)")
+@refused(
+    r"it chooses by values: `if`, `while`, `and` or `assert` of an array\. Choose with np\.where or npx\.cond (place)"
+)
 def a_choice_by_values() -> Any:
     return lambda x: x * 2 if x.sum() > 1 else x
 

@@ -46,7 +46,12 @@ def hybridized(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
     net = Net()
     net.hybridize()
-    return lambda x: net(mx.np.array(x)).asnumpy()
+
+    def call(x: Any) -> Any:
+        found = net(mx.np.array(x))
+        return found.asnumpy() if isinstance(found, mx.nd.NDArray) else found
+
+    return call
 
 
 def alone(function: Callable[[Any], Any]) -> Callable[[Any], Any]:

@@ -550,7 +550,6 @@ REFUSED = {
     "np.linalg.lstsq(s, v[:4])": "the shape of its answer depends on the rank: take linalg.pinv, or linalg.solve",
     "np.poly(v)": "whether its answer is complex depends on values",
     "np.real_if_close(c)": "whether numpy.real_if_close answers with complex numbers depends on values",
-    "np.imag(x)": "numpy.imag of numbers that are not complex answers with what may not be written to",
     "np.unique(v)": "the shape of numpy.unique's answer depends on values",
     "np.roots(v)": "the shape of numpy.roots's answer depends on values",
     "np.extract(b, x)": "the shape of numpy.extract's answer depends on values",
@@ -740,6 +739,7 @@ def test_the_tape_and_the_rules_of_steps_agree(name: str, call: str) -> None:
 # Modules with lists of names of NumPy's functions beside the table, and why.
 LISTED = {
     "backends/native/": "what is lowered to native code, and how",
+    "capture/ours": "functions of minpy that make arrays, or rearrange arguments",
     "capture/proxy": "methods of a stand-in",
     "capture/scalars": "what Python itself computes of numbers",
     "capture/viewing": "what is a view whatever the strides",

@@ -435,7 +435,7 @@ def changing(self, is_train, req, in_data, out_data, aux):
 
 @pytest.mark.parametrize(("text", "change"), READS.values(), ids=READS)
 def test_what_a_method_reads_changes(text: str, change: str) -> None:
-    scope: dict[str, Any] = {"EVIL": Evil(2), "changing": changing}
+    scope: dict[str, Any] = {"EVIL": Evil(2), "changing": changing, "__name__": "helpers"}
     source = "def forward(self, is_train, req, in_data, out_data, aux):\n    x = in_data[0].asnumpy()\n"
     exec(f"{HELPERS}\n{source}    self.assign(out_data[0], req[0], nd.array({text}))\n", scope)
     base = scope["base"] = type("Twice", (Base,), {"twice": lambda self, x: x * 2})

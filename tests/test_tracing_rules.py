@@ -45,9 +45,6 @@ CALLED = {
             "color_jitter",
         ]
     },
-    ("_linalg_det", 0): "refuses singular matrices",
-    ("_linalg_potrf", 0): "refuses matrices that are not positive definite",
-    ("_linalg_slogdet", 0): "refuses singular matrices",
     **{("RNN", index): "refuses lengths that are longer than the time" for index in range(4)},
     ("CTCLoss", 0): "refuses labels and lengths that are out of range",
     ("_scatter_set_nd", 0): "refuses indices that are out of range",

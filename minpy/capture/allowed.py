@@ -14,6 +14,7 @@ from typing import Any
 import numpy
 
 from minpy.capture import library
+from minpy.core.extensions import import_modules
 from minpy.late import LateNamespace
 
 __all__ = [
@@ -87,6 +88,8 @@ MODULE_TYPES = (types.ModuleType, LateNamespace)
 def is_known(module: types.ModuleType) -> bool:
     """Tell whether a module is of those that are known, or one of a user's: whose functions are read, too."""
     top = module.__name__.split(".")[0]
+    if top == "minpy":
+        import_modules("captured functions")
     return (
         module.__name__ in MODULES
         or module.__name__ in library.MODULES

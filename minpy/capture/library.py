@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from minpy.core.extensions import import_modules
 from minpy.core.operator import Operator
 
 __all__ = ["CLASSES", "CONSTANT_CLASSES", "MEMBERS", "MODULES", "member_of_array", "register", "stand_in"]
@@ -36,6 +37,8 @@ def stand_in(shadow: Any, value: Any, name: str) -> Any:
     name : str
         What the user's code calls it.
     """
+    if str(getattr(value, "__module__", None)).startswith("minpy."):
+        import_modules("captured functions")
     handler = _known.get(value)
     return None if handler is None else handler(shadow, value, name)
 

@@ -46,7 +46,12 @@ def call_operator(
         raise recorder.refuse(f"it calls {operator.__name__} on arrays of integers")
     inputs = [value_of(recorder, value) for value in values]
     if operator.builtin:
-        facts = _facts(operator, values, attributes)
+        try:
+            facts = _facts(operator, values, attributes)
+        except Exception as error:
+            if not recorder.shadowed:
+                raise
+            raise recorder.refuse(f"{type(error).__name__}: {error}") from None  # also where the function catches it
         node = recorder.node(operator, inputs, attributes)
     else:
         node = recorder.node(operator, inputs, attributes)

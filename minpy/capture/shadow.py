@@ -216,7 +216,6 @@ class ShadowFunctions(ObjectReads):
         self.note(attribute, function, "__code__", code, name)
         self.note(attribute, function, "__defaults__", function.__defaults__, name)
         cells = function.__closure__ or ()
-        self.note(attribute, function, "__closure__", function.__closure__, name)
         namespace = self._globals_of(function.__globals__)
         fresh = [self._cell(cell, variable) for cell, variable in zip(cells, code.co_freevars, strict=True)]
         shadow = types.FunctionType(code, namespace, function.__name__, None, tuple(cell for cell, _ in fresh))
@@ -265,6 +264,9 @@ class ShadowFunctions(ObjectReads):
             is_first = not self.proxies and inner is code
             if inner.co_flags & (_COROUTINES | (inspect.CO_GENERATOR if is_first else 0)):
                 raise self.refuse("it is a generator or a coroutine", place)
+            for part in inner.co_consts:
+                if type(part) is str and "{" in part and "__" in part:  # `"{0.__class__}".format(x)`
+                    raise self.refuse("it has a text that may read what begins with two underscores", place)
             for name in inner.co_names if inner.co_flags & inspect.CO_OPTIMIZED else ():  # or the body of a class
                 if not may_be_read(name):
                     raise self.refuse(f"it reads {name}", place)

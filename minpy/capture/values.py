@@ -74,7 +74,7 @@ class ViewStep(NamedTuple):
     function: Any
     arguments: Any
     keywords: Any
-    index: int
+    index: int  # type: ignore[assignment]  # hides the method of tuples, which has no use here
     fact: Fact
     is_certain: bool | None
 

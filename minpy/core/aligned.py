@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy
 
-__all__ = ["LARGE", "copied", "empty", "is_large", "zeros"]
+__all__ = ["LARGE", "copied", "empty", "is_large", "prepare", "zeros"]
 
 _ALIGNMENT = 64
 # In bytes: with smaller arrays less is gained than the calls cost.
@@ -139,6 +139,11 @@ def _allocation() -> _Allocation | None:
         ctypes.pythonapi.Py_IncRef(object_(one))
     _let_memory_stay()
     return _Allocation(set_handler, capsule_of(ctypes.addressof(ours), _NAME, None), own, _adviser())
+
+
+def prepare() -> None:
+    """Have the C library keep the memory of large arrays: for who makes such an array otherwise than here."""
+    _allocation()
 
 
 def empty(shape: int | Sequence[int], dtype: Any = float) -> numpy.ndarray:

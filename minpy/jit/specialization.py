@@ -69,6 +69,7 @@ class Specialization:
         group_kinds = [] if self.group is None else self.group.kinds
         kinds: list[Any] = [*captured.kinds, *(row.kind for row in self.arrays_read), *group_kinds]
         ours = [place for place, kind in enumerate(kinds) if issubclass(kind.cls, Array)]
+        self._is_of_numpy = not ours
         self._has_foreign = len(ours) < len(nodes)
         # Whose class and context what is computed gets; and the arrays of ours that hold integers.
         self._like = max(ours, key=lambda place: kinds[place].cls._precedence, default=0)
@@ -84,9 +85,7 @@ class Specialization:
     @property
     def may_run_twice(self) -> bool:
         """Whether nobody sees how often it runs: it changes no argument, and no tape records it."""
-        return not self._written and not any(
-            issubclass(kind.cls, Array) for kind in (*self._kinds, *(row.kind for row in self.arrays_read))
-        )
+        return not self._written and self._is_of_numpy
 
     @property
     def is_settled(self) -> bool | None:
@@ -126,6 +125,8 @@ class Specialization:
 
     def call(self, arrays: Sequence[Any]) -> Any:
         """Return what it returns for arrays some of which are ours: recorded on the tape, where they are."""
+        if self._is_of_numpy:
+            return self.run(arrays)
         if self._written and not are_exclusive(arrays, self._written):
             return AS_WRITTEN
         if self._integers and state.recording and any(arrays[place]._node is not None for place in self._integers):

@@ -7,6 +7,7 @@ from typing import Any
 import numpy
 
 from minpy.context import CPU, Context
+from minpy.core import aligned
 from minpy.core.errors import ArgumentValueError
 
 __all__ = ["place", "rebuild", "require_dense"]
@@ -27,6 +28,8 @@ def place(cls: type, data: numpy.ndarray, context: Context, node: Any = None) ->
         array._context = context
     array._data = data
     array._node = node
+    if data.nbytes >= aligned.LARGE:
+        aligned.prepare()
     return array
 
 

@@ -26,7 +26,7 @@ KINDS = {
     "each": "of several arrays each is answered by itself, as a view",
     "mesh": "vectors as they index the axes of one array, each a view",
     "real": "a view of what is not complex; of what is, the dtype depends on values",
-    "imag": "elementwise for complex arrays; of others the answer may not be written to",
+    "imag": "elementwise; of numbers that are not complex the answer may not be written to",
     "spectrum": "a call for complex arrays; of others the dtype depends on values",
     "bins": "a call, if a number or an array says which bins there are",
     "pieces": "a call, if no functions are among its arguments",

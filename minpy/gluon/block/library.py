@@ -141,3 +141,6 @@ def _member(proxy: Any, name: str) -> Any:
         if isinstance(member, types.FunctionType):
             return types.MethodType(member, proxy)
     return None
+
+
+enter()
