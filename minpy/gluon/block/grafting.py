@@ -167,6 +167,10 @@ class Graft:
 
     def proxies(self, value: Any) -> Any:
         """Return a nest with proxies in the place of symbols."""
+        if isinstance(value, Array):  # what a layer begins with
+            proxy = constant(self._recorder, value._data)
+            is_plain = value._keeps_dtype and not self.in_numpy
+            return NDArrayProxy(proxy) if is_plain else as_front(self._recorder, proxy, FRONT_ENDS["numpy"])
         if isinstance(value, Symbol):
             self._facts.infer(value)
             parts = [self._proxy_of(part) for part in value.values]
