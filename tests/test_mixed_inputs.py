@@ -183,6 +183,7 @@ RUN: dict[str, tuple[Callable[[Any], Any], Callable[[Any, Any], Any]]] = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:.*as it is written, because it cannot become a graph")  # what is not known uncalled
 @pytest.mark.parametrize("run", RUN)
 @pytest.mark.parametrize("returned", RETURNED)
 def test_what_is_returned_has_memory_of_its_own(returned: str, run: str) -> None:

@@ -324,6 +324,7 @@ def test_remembering_cells_are_copied_pickled_and_cast() -> None:
     assert [state.dtype for state in cell.begin_state(batch_size=1)] == [np.float64] * 2
 
 
+@pytest.mark.filterwarnings("ignore:.* refers to traces")
 def test_a_hybridized_cell_is_traced_once() -> None:
     traces = itertools.count()  # an object: a number that a trace changes would be traced anew
 

@@ -285,6 +285,7 @@ OF_FUNCTIONS = {"NDArrays", "np arrays"}
 SUBSETS = {count: [s for n in range(1, count + 1) for s in itertools.combinations(range(count), n)] for count in (2, 3)}
 
 
+@pytest.mark.filterwarnings("ignore:.*as it is written, because it cannot become a graph")  # what is not known uncalled
 @pytest.mark.parametrize("run", RUN)
 @pytest.mark.parametrize("written", WRITTEN)
 def test_outputs_and_gradients_through_any_of_them(written: str, run: str) -> None:
@@ -482,12 +483,7 @@ def test_a_number_that_follows_from_data_is_told_in_graphs() -> None:
     net.hybridize()
     for _ in range(3):
         assert net(nd.ones((2, 3))).asnumpy().tolist() == [2, 2, 2]
-    with pytest.raises(ArgumentError) as caught:
-        net(nd.ones((4, 3)))
-    assert (
-        "rows returns 4 arrays here, and has returned 2 for other inputs. In symbols, hybridized blocks and compiled "
-        "functions the number must follow from the attributes: make it one of them, or return one array."
-    ) in str(caught.value)
+    assert net(nd.ones((4, 3))).asnumpy().tolist() == [4, 4, 4]  # as written
 
 
 def test_calls_that_return_an_array_alone_are_noted_beside_others() -> None:

@@ -17,6 +17,7 @@ from minpy.capture.steps import Slot
 from minpy.capture.values import Traced
 from minpy.capture.viewing import viewed
 from minpy.core import dispatch
+from minpy.core.outputs import returns_tuple_of_one
 from minpy.ops.inference.partial_shapes import complete
 
 __all__ = ["call_operator"]
@@ -62,7 +63,9 @@ def call_operator(
         numbers = iter(range(len(arrays)))
         slots = tuple(Slot(next(numbers)) if isinstance(value, Traced) else value for value in values)
         answers = viewed(recorder, operator, (slots, attributes), arrays, answers, [0] * len(answers))
-    return dispatch.visible(operator, answers, attributes) if len(answers) > 1 else answers[0]
+    if len(answers) > 1:
+        return dispatch.visible(operator, answers, attributes)
+    return answers if returns_tuple_of_one(operator, attributes) else answers[0]
 
 
 def _facts(operator: Any, values: Sequence[Any], attributes: dict[str, Any]) -> list[Fact]:

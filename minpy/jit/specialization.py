@@ -67,7 +67,7 @@ class Specialization:
         self.operator = GraphOperator(self.compiled, name)
         self.sources = [nodes.index(node) for node in self.compiled.variables]
         group_kinds = [] if self.group is None else self.group.kinds
-        kinds = [*captured.kinds, *(row.kind for row in self.arrays_read), *group_kinds]
+        kinds: list[Any] = [*captured.kinds, *(row.kind for row in self.arrays_read), *group_kinds]
         ours = [place for place, kind in enumerate(kinds) if issubclass(kind.cls, Array)]
         self._is_of_numpy = not ours
         self._has_foreign = len(ours) < len(nodes)

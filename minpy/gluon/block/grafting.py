@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from operator import methodcaller
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy
 
@@ -128,7 +128,7 @@ class Graft:
             self.refuse_draw(f"np.random.{name}")
         return function(*arguments, **{key: value for key, value in keywords.items() if value is not None})
 
-    def refuse_draw(self, what: str = "random numbers") -> None:
+    def refuse_draw(self, what: str = "random numbers") -> NoReturn:
         """Refuse numbers that would be drawn once only."""
         raise self._recorder.refuse(f"it draws {what}, for which graphs have no operator")
 
@@ -167,6 +167,10 @@ class Graft:
 
     def proxies(self, value: Any) -> Any:
         """Return a nest with proxies in the place of symbols."""
+        if isinstance(value, Array):  # what a layer begins with
+            proxy = constant(self._recorder, value._data)
+            is_plain = value._keeps_dtype and not self.in_numpy
+            return NDArrayProxy(proxy) if is_plain else as_front(self._recorder, proxy, FRONT_ENDS["numpy"])
         if isinstance(value, Symbol):
             self._facts.infer(value)
             parts = [self._proxy_of(part) for part in value.values]

@@ -48,8 +48,7 @@ class BlockSpecialized(Specialized):
 
     def specialized(self, captured: Captured) -> Specialization:
         """Return the specialization of a captured call, with the options that the block was hybridized with."""
-        group: Any = captured.group
-        for block, guards in () if group is None else group.frozen:
+        for block, guards in getattr(captured.group, "frozen", ()):
             warn_of_frozen(block, guards)
         found = _BlockSpecialization(captured, self.name, False)
         self._block._prepare(found)
