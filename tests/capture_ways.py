@@ -133,6 +133,9 @@ class Owner:
     def __init__(self, value: Any) -> None:
         self.value = value
 
+    def __repr__(self) -> str:  # messages show no address
+        return "<an owner>"
+
 
 def numbers(count: int = 6, first: float = 0.5) -> Any:
     """Return numbers from `first` to `first` + 1."""

@@ -91,38 +91,7 @@ for _use, _values in itertools.product(NUMBER_USES, VALUES):
 
 RUN_IN = "compiled"
 # By ways: what gives something else than the function as written.
-UNSOUND = {
-    "compiled": """
-        class_of_arrays_*_and_* text_of_arrays_*_and_* alone_of_arrays_* clip_of_large_numbers_and_bytes
-        clip_of_whole_numbers_and_bytes clip_of_whole_numbers_and_single clip_of_whole_numbers_that_are_read
-        minimum_of_large_numbers_and_bytes minimum_of_whole_numbers_and_bytes
-        minimum_of_whole_numbers_and_single minimum_of_whole_numbers_that_are_read numpy_sign_of_ones_and_bytes
-        numpy_sign_of_ones_and_single numpy_sign_of_ones_that_are_read numpy_sign_of_whole_numbers_and_bytes
-        numpy_sign_of_whole_numbers_and_single numpy_sign_of_whole_numbers_that_are_read
-        power_of_whole_numbers_and_bytes power_of_whole_numbers_and_single power_of_whole_numbers_that_are_read
-        product_of_whole_numbers_and_bytes product_of_whole_numbers_and_single
-        product_of_whole_numbers_that_are_read where_of_whole_numbers_and_bytes
-        where_of_whole_numbers_and_single where_of_whole_numbers_that_are_read
-    """,
-}
-# NumPy 1 chooses dtypes by values.
-if np.lib.NumpyVersion(np.__version__) < "2.0.0":
-    UNSOUND = {
-        "compiled": """
-            alone_of_arrays_with_axes_and_bytes alone_of_arrays_with_axes_and_double
-            alone_of_arrays_with_axes_and_single alone_of_arrays_with_axes_that_are_read
-            alone_of_arrays_without_axes_and_bytes alone_of_arrays_without_axes_and_double
-            alone_of_arrays_without_axes_and_single alone_of_arrays_without_axes_that_are_read
-            class_of_arrays_with_axes_and_bytes class_of_arrays_with_axes_and_double
-            class_of_arrays_with_axes_and_single class_of_arrays_without_axes_and_bytes
-            class_of_arrays_without_axes_and_double class_of_arrays_without_axes_and_single
-            minimum_of_large_numbers_and_bytes minimum_of_large_numbers_and_single
-            minimum_of_large_numbers_that_are_read power_of_arrays_without_axes_and_bytes
-            text_of_arrays_with_axes_and_bytes text_of_arrays_with_axes_and_double
-            text_of_arrays_with_axes_and_single text_of_arrays_without_axes_and_bytes
-            text_of_arrays_without_axes_and_double text_of_arrays_without_axes_and_single
-        """,
-    }
+UNSOUND: dict[str, str] = {}
 
 
 @pytest.mark.parametrize(("way", "name"), cells(SCENARIOS, UNSOUND, RUN_IN))

@@ -30,6 +30,7 @@ __all__ = [
     "is_of_scipy",
     "is_plain_enum",
     "is_plain_namedtuple",
+    "keys_of",
     "made",
     "require_own",
     "values_of",
@@ -120,7 +121,7 @@ def _is_small(value: Any) -> bool:
     return True
 
 
-def _keys_of(shadow: Any, value: Any, name: str) -> list[Any] | None:
+def keys_of(shadow: Any, value: Any, name: str) -> list[Any] | None:
     """Return what stands for keys of a dict, or members of a set; None if one compares as only its class knows."""
     found = []
     for key in value:
@@ -157,7 +158,7 @@ def made(shadow: Any, value: Any, name: str) -> Any:
             list.append(proxy, shadow.value(part, item, value, index, f"{name}[{index}]"))
         return shadow.watched(proxy)
     shadow.note(keys, value, None, tuple(value), f"the keys of {name}" if isinstance(value, dict) else name)
-    found = _keys_of(shadow, value, name)
+    found = keys_of(shadow, value, name)
     if found is None:
         raise shadow.refuse(f"{name} has keys that compare in a way of their own: pass what it needs as an argument")
     if kind is frozenset:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy
 
 from minpy.capture import steps
 from minpy.capture.facts import Fact
-from minpy.capture.nd_proxy import unwrapped, wrapped
+from minpy.capture.nd_proxy import NDArrayProxy, unwrapped, wrapped
 from minpy.capture.noting import constant, made, operand
 from minpy.capture.places import CaptureRefused
 from minpy.capture.proxy import ArrayProxy
@@ -18,12 +19,21 @@ from minpy.capture.recorder import Recorder
 from minpy.capture.shadow import ShadowFunctions
 from minpy.capture.tracer import run_traced
 from minpy.capture.values import Traced
+from minpy.core.array import Shaped
 from minpy.core.operator import Operator
 from minpy.differentiation.trees import leaves_of
 from minpy.graph.builder import GraphBuilder
 from minpy.graph.ir import CONSTANT, Node, Value
 
-__all__ = ["definition_of", "given_value", "is_customop", "plain_attributes", "trace_forward", "traced_facts"]
+__all__ = [
+    "definition_of",
+    "given_value",
+    "is_customop",
+    "operator_argument",
+    "plain_attributes",
+    "trace_forward",
+    "traced_facts",
+]
 
 
 def definition_of(operator: Any) -> Any:
@@ -85,8 +95,9 @@ def trace_forward(
     captures.note("forward", attribute, operator, "definition", definition_of(operator))
     values = [wrapped(value) for value in inputs] if in_mxnet else list(inputs)
     try:
-        if operator.is_method:
-            values[0] = shadow.object(values[0], "self")
+        values = [
+            operator_argument(shadow, value, operator.argument_name(position)) for position, value in enumerate(values)
+        ]
         function = shadow.function(definition_of(operator))
         result = run_traced(recorder, shadow.run, function, values, plain_attributes(recorder, attributes))
     finally:
@@ -99,6 +110,23 @@ def trace_forward(
     for answer in answers:
         found.append(run_traced(recorder, _output, recorder, answer, found))
     return found
+
+
+def operator_argument(shadow: ShadowFunctions, value: Any, name: str) -> Any:
+    """Return what a captured operator, or its rule, gets for an argument: of an object, what is read is noted."""
+    if isinstance(value, (Traced, NDArrayProxy, Shaped)):
+        return value
+    return _part(shadow, value, name) if isinstance(value, (list, tuple, dict)) else shadow.shadow_of(value, name)
+
+
+def _part(shadow: ShadowFunctions, value: Any, name: str) -> Any:
+    if isinstance(value, (list, tuple, dict)):
+        return shadow.argument(value, functools.partial(_part, shadow), name)
+    if isinstance(value, (Traced, NDArrayProxy)):
+        return value
+    if not isinstance(value, (type, *PLAIN)):
+        raise shadow.refuse(f"{name} is a {type(value).__name__}, which is compared only as an argument itself")
+    return shadow.shadow_of(value, name)
 
 
 def traced_facts(node: Node, facts: Sequence[tuple[Any, Any]], captures: Reads | None = None) -> list[Fact] | None:

@@ -112,6 +112,9 @@ class NDArrayProxy:
     __bool__ = __int__ = __float__ = __index__ = __array__ = __contains__ = __str__ = __format__ = _asked
 
     def __repr__(self) -> str:
+        recorder = self.recorder
+        if recorder.shadowed and not recorder.ended:
+            raise recorder.refuse("it makes text of an array")
         return f"<NDArray proxy of {self.inner.dtype.name} {self.shape}>"
 
     # Functions of NumPy compute with the elements as NumPy does.

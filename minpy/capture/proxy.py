@@ -55,6 +55,9 @@ class ArrayProxy(numpy.lib.mixins.NDArrayOperatorsMixin, Traced):
         return (self[position] for position in range(len(self)))
 
     def __repr__(self) -> str:
+        recorder = self.recorder
+        if recorder.shadowed and not recorder.ended:
+            raise recorder.refuse("it makes text of an array")
         return f"<stand-in for {self.dtype.name} {self.shape}>"
 
     def _replayed(self) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from minpy.capture.forwards import plain_attributes
+from minpy.capture.forwards import operator_argument, plain_attributes
 from minpy.capture.nd_proxy import unwrapped, wrapped
 from minpy.capture.proxy import ArrayProxy
 from minpy.capture.reads import Reads, item, length
@@ -122,12 +122,5 @@ def _shadow(recorder: Recorder, captures: Reads | None, call: RuleCall, index: i
 
 
 def _arguments(shadow: ShadowFunctions, call: RuleCall) -> list[Any]:
-    operator = call.operator
-    return [
-        shadow.object(value, operator.argument_name(position)) if _is_instance(operator, position) else value
-        for position, value in enumerate(call.arguments)
-    ]
-
-
-def _is_instance(operator: Any, position: int) -> bool:
-    return bool(operator.is_method) and position == 0
+    named = enumerate(call.arguments)
+    return [operator_argument(shadow, value, call.operator.argument_name(position)) for position, value in named]

@@ -112,6 +112,8 @@ class ShadowFunctions(ObjectReads):
         self.dynamic: frozenset[Any] = frozenset()
         # By the id of what they stand for: that, and what stands for it, so that one object is one proxy.
         self.proxies: dict[int, tuple[Any, Any]] = {}
+        # Likewise of lists, tuples and dicts that are arguments: others may be equal to one that was read.
+        self._nests: dict[int, tuple[Any, Any]] = {}
         self._globals: dict[int, _Globals] = {}
         self._cells: dict[int, tuple[types.CellType, types.CellType, str, Any]] = {}
         self._containers: list[tuple[Any, list[Any]]] = []
@@ -140,6 +142,7 @@ class ShadowFunctions(ObjectReads):
                 if contents(shadow, None) is not ABSENT:
                     del shadow.cell_contents
             self.proxies.clear()
+            self._nests.clear()
             self._globals.clear()
             self._cells.clear()
             self._containers.clear()
@@ -366,14 +369,25 @@ class ShadowFunctions(ObjectReads):
     def argument(self, value: Any, stand_in: Callable[[Any, str], Any], name: str) -> Any:
         """Return what stands for an argument that is no array; `stand_in` gives that of values in it."""
         kind = type(value)
-        if kind is tuple:
-            return tuple([stand_in(one, f"{name}[{index}]") for index, one in enumerate(value)])
-        if kind is list:
-            return self.watched(ListProxy(self, [stand_in(one, f"{name}[{at}]") for at, one in enumerate(value)]))
-        if kind is dict:
-            parts = {key: stand_in(one, f"{name}[{key!r}]") for key, one in value.items()}
-            return self.watched(DictProxy(self, parts))
-        return self.value(value, None, None, None, name)
+        is_tuple = kind is tuple or containers.is_plain_namedtuple(kind)
+        if not is_tuple and kind is not list and kind is not dict:
+            return self.value(value, None, None, None, name)
+        known = self._nests.get(id(value))
+        if known is not None:
+            return known[1]
+        if is_tuple:
+            parts = [stand_in(one, f"{name}[{index}]") for index, one in enumerate(value)]
+            proxy: Any = tuple.__new__(kind, parts)
+        elif kind is list:
+            proxy = ListProxy(self, [stand_in(one, f"{name}[{at}]") for at, one in enumerate(value)])
+        else:
+            stands = containers.keys_of(self, value, name)
+            if stands is None:
+                raise self.refuse(f"{name} has keys that compare in a way of their own")
+            parts = [stand_in(one, f"{name}[{key!r}]") for key, one in value.items()]
+            proxy = DictProxy(self, zip(stands, parts, strict=True))
+        self._nests[id(value)] = value, proxy
+        return proxy if is_tuple else self.watched(proxy)
 
     def watched(self, proxy: Any) -> Any:
         """Return the proxy of a container, of which is noted what is in it."""

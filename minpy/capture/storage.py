@@ -75,7 +75,8 @@ def store(target: Traced, result: Any) -> Traced:
     require_writable(target)
     recorder, storage = target.recorder, target.storage
     if (result.shape, result.dtype) != (target.shape, target.dtype):
-        raise recorder.refuse(f"it stores {result!r} into {target!r}")
+        kinds = [f"{array.dtype.name} {array.shape}" for array in (result, target)]
+        raise recorder.refuse(f"it stores {kinds[0]} into {kinds[1]}")
     result = as_array(recorder, result) if result.scalar else result
     value, known = result.value, result.known
     whole: Any = result

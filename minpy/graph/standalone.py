@@ -19,7 +19,7 @@ from minpy.backends.switches import is_enabled
 from minpy.capture.forwards import definition_of, trace_forward
 from minpy.capture.places import CaptureRefused
 from minpy.capture.proxy import ArrayProxy
-from minpy.capture.reads import Reads
+from minpy.capture.reads import PLAIN, Reads
 from minpy.capture.recorder import Recorder
 from minpy.capture.rules import RuleCall, trace_rule
 from minpy.capture.steps import frozen
@@ -34,6 +34,8 @@ from minpy.graph.steps import Steps
 
 __all__ = ["CompiledForward", "CompiledRule", "install"]
 
+# Arguments that are compared by what they are.
+_BY_VALUE = (*PLAIN, list, dict, slice)
 # Kinds of arguments that are kept for one function; when there come more, it is only called.
 _MOST_KINDS = 64
 # After so many programs that were given up, because what the function refers to had changed, it is only called.
@@ -447,6 +449,21 @@ def _can_be_given(form: Any) -> bool:
     return isinstance(form, type) and (form is numpy.ndarray or issubclass(form, (numpy.generic, Array)))
 
 
+class _Itself:
+    """An object in a key, which is that object only: another one may be equal, and have other attributes."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is _Itself and other.value is self.value
+
+
 def _kind_of(value: Any, arrays: list[numpy.ndarray]) -> Any:
     """Return what a program is made for, of an argument; arrays are added to a list.
 
@@ -466,7 +483,7 @@ def _kind_of(value: Any, arrays: list[numpy.ndarray]) -> Any:
         if value._node is not None:
             raise TypeError("it is recorded")
         return Array, _kind_of(value._data, arrays)
-    return frozen(value)
+    return frozen(value) if isinstance(value, _BY_VALUE) else _Itself(value)
 
 
 @functools.lru_cache(None)

@@ -100,6 +100,8 @@ class Captured(NamedTuple):
     scalars : Scalars
         The numbers that are inputs.
     recorder : Recorder
+    containers : frozenset of int
+        The ids of lists, tuples and dicts that were read.
     """
 
     heads: list[Value]
@@ -113,6 +115,7 @@ class Captured(NamedTuple):
     group: ArrayGroup | None
     scalars: Scalars
     recorder: Recorder
+    containers: frozenset[int]
 
 
 class _Call(Capture):
@@ -146,6 +149,12 @@ class _Call(Capture):
         """Note an array of ours among the arguments: what is computed has its class and context."""
         if self.like is None or array._precedence > self.like._precedence:
             self.like = array
+
+    def forget_arrays(self) -> None:
+        """Let go of all arrays of the call, and of those that were read: what was captured outlives them."""
+        self.arrays.clear()
+        self.recorder.gradients.clear()
+        self.like = self.outermost = None
 
     def _captured(self, outputs: Any) -> Any:
         run = super()._captured(outputs)
@@ -206,7 +215,12 @@ class _Call(Capture):
             group,
             self.shadow.scalars,
             recorder,
+            self._containers_read(),
         )
+
+    def _containers_read(self) -> frozenset[int]:
+        values = [value for value, _ in self.shadow.proxies.values()]
+        return frozenset(id(value) for value in values if isinstance(value, (list, tuple, dict)) and value != ())
 
     def _apart(self, proxy: ArrayProxy, heads: Sequence[Value]) -> Value:
         """Return the value of an array that is returned: in memory of its own."""
@@ -251,7 +265,10 @@ def capture_call(
     capture.outermost = function
     positional = [capture.argument(value, f"argument {position}") for position, value in enumerate(arguments)]
     named = {key: capture.argument(value, key) for key, value in keywords.items()}
-    captured: Any = capture.run(function, *positional, **named)
+    try:
+        captured: Any = capture.run(function, *positional, **named)
+    finally:
+        capture.forget_arrays()
     return captured
 
 

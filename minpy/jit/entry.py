@@ -65,8 +65,15 @@ def make_entry(
     )
     lines: list[str] = []
     variables: list[str] = []
-    _unpack(spec.parts[0], "arguments", names, lines, variables)
-    _unpack(spec.parts[1], "keywords", names, lines, variables)
+    nests = ["None"]  # the pair of both
+    _unpack(spec.parts[0], "arguments", names, lines, variables, nests)
+    _unpack(spec.parts[1], "keywords", names, lines, variables, nests)
+    inner = [name for name in nests[1:] if name not in ("arguments", "keywords")]
+    if len(inner) > 1:
+        lines.append(_miss(_identity({name: place for place, name in enumerate(inner)})))
+    if inner and specialization.containers_read:
+        read = names.of(specialization.containers_read)
+        lines += [f"if id({name}) in {read}: return AS_WRITTEN" for name in inner]
     arrays: dict[int, str] = {}
     ours = any(isinstance(leaf, Array) for leaf in leaves)
     scalars = specialization.scalars
@@ -164,11 +171,17 @@ def _miss(condition: str) -> str:
     return f"if {condition}: return MISS"
 
 
-def _unpack(spec: Nest | None, name: str, names: Names, lines: list[str], variables: list[str]) -> None:
-    """Add the lines that take a nest apart into variables, one a leaf."""
+def _unpack(
+    spec: Nest | None, name: str, names: Names, lines: list[str], variables: list[str], nests: list[str]
+) -> None:
+    """Add the lines that take a nest apart into variables, one a leaf, and the names of those of the nests."""
     if spec is None:
         variables.append(name)
         return
+    if spec.twin is not None:
+        lines.append(_miss(f"{name} is not {nests[spec.twin]}"))
+        return
+    nests.append(name)
     parts = [f"{name}_{position}" for position in range(len(spec.parts))]
     is_outer = name in ("arguments", "keywords")
     kind = "" if is_outer else f"type({name}) is not {names.of(spec.kind)} or "
@@ -176,7 +189,13 @@ def _unpack(spec: Nest | None, name: str, names: Names, lines: list[str], variab
         if not parts:
             lines.append(_miss(f"{name}" if is_outer else f"{kind}{name}"))
             return
-        lines.append(_miss(f"{kind}tuple({name}) != {names.of(spec.keys)}"))
+        keys = names.of(spec.keys)
+        if spec.key_kinds is not None:  # equal keys may be of other types, and others cannot be compared
+            lines.append(_miss(f"{kind}different(tuple({name}), {keys})"))
+        else:
+            if not is_outer:
+                kind += f"[*map(type, {name})] != {names.of([str] * len(parts))} or "
+            lines.append(_miss(f"{kind}tuple({name}) != {keys}"))
         lines.append(f"{', '.join(parts)}, = {name}.values()")
     elif parts:
         lines.append(_miss(f"{kind}len({name}) != {len(parts)}"))
@@ -184,7 +203,7 @@ def _unpack(spec: Nest | None, name: str, names: Names, lines: list[str], variab
     else:
         lines.append(_miss(f"{kind}{name}"))
     for part, variable in zip(spec.parts, parts, strict=True):
-        _unpack(part, variable, names, lines, variables)
+        _unpack(part, variable, names, lines, variables, nests)
 
 
 def _array_condition(variable: str, array: Any, names: Names) -> str:

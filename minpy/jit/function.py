@@ -241,7 +241,8 @@ class Specialized:
             except GONE:
                 continue
             if all(type(array) is numpy.ndarray or array._node is None for array in reads):
-                run = specialization.gradients([*arguments, *map(raw_of, reads)], argnums)
+                numbers = [numpy.zeros((), row.dtype) for row in specialization.scalars.inputs]
+                run = specialization.gradients([*arguments, *map(raw_of, reads), *numbers], argnums)
                 if run is not None:
                     self._gradients[argnums] = make_entry(specialization, spec, arguments, run=run)
                 return

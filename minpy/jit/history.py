@@ -208,7 +208,10 @@ def _nest_difference(before: Nest | None, now: Nest | None, path: str) -> str | 
     if before is None or now is None or before.kind is not now.kind:
         was, is_now = ("no nest" if nest is None else nest.kind.__name__ for nest in (before, now))
         return f"{path}: class was {was}, is {is_now}"
-    if before.keys != now.keys:
+    if before.twin != now.twin:
+        was, is_now = ("an object of its own" if nest.twin is None else "one that is there" for nest in (before, now))
+        return f"{path} was {was}, is {is_now}"
+    if before.key_kinds != now.key_kinds or before.keys != now.keys:
         was, is_now = (", ".join(map(repr, nest.keys or ())) or "none" for nest in (before, now))
         return f"{path}: keys were {was}, are {is_now}"
     if len(before.parts) != len(now.parts):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from minpy.capture.steps import frozen
+
 __all__ = ["LEAF", "Nest", "flatten", "is_named", "unflatten"]
 
 # The spec of everything that is no nest.
@@ -18,15 +20,22 @@ class Nest(NamedTuple):
     ----------
     kind : type
         `tuple`, `list`, `dict`, or a class of named tuples.
+    key_kinds
+        What tells keys apart that are equal (1, 1.0 and True), where not all are texts.
     keys : tuple or None
         Of a dict, in order.
     parts : tuple
         The specs of the values.
+    twin : int or None
+        Of a nest that was there before, the very same object: its number, in the order in which they begin. Its parts
+        are not there again.
     """
 
     kind: type
+    key_kinds: Any  # before the keys, as keys of other types cannot be compared
     keys: tuple[Any, ...] | None
     parts: tuple[Any, ...]
+    twin: int | None = None
 
 
 def is_named(kind: type) -> bool:
@@ -34,8 +43,15 @@ def is_named(kind: type) -> bool:
     return issubclass(kind, tuple) and hasattr(kind, "_fields") and kind.__new__ is not tuple.__new__
 
 
-def flatten(value: Any, leaves: list[Any]) -> Nest | None:
+def flatten(value: Any, leaves: list[Any], seen: dict[int, int] | None = None) -> Nest | None:
     """Add the leaves of a nest to a list, in order, and return its spec. Subclasses of dict and list are leaves.
+
+    Parameters
+    ----------
+    value
+    leaves : list
+    seen : dict, optional
+        The numbers of the nests that there were, by their ids.
 
     Examples
     --------
@@ -45,21 +61,34 @@ def flatten(value: Any, leaves: list[Any]) -> Nest | None:
     ([1, 2], [1, {'a': 2}])
     """
     kind = type(value)
-    if kind is tuple or kind is list or is_named(kind):
-        return Nest(kind, None, tuple([flatten(part, leaves) for part in value]))
-    if kind is dict:
-        return Nest(kind, tuple(value), tuple([flatten(part, leaves) for part in value.values()]))
-    leaves.append(value)
-    return LEAF
+    is_sequence = kind is tuple or kind is list or is_named(kind)
+    if not is_sequence and kind is not dict:
+        leaves.append(value)
+        return LEAF
+    seen = {} if seen is None else seen
+    if id(value) in seen:
+        return Nest(kind, None, None, (), seen[id(value)])
+    seen[id(value)] = len(seen)
+    if is_sequence:
+        return Nest(kind, None, None, tuple([flatten(part, leaves, seen) for part in value]))
+    keys = tuple(value)
+    kinds = None if all(type(key) is str for key in keys) else frozen(keys)
+    return Nest(kind, kinds, keys, tuple([flatten(part, leaves, seen) for part in value.values()]))
 
 
-def unflatten(spec: Nest | None, leaves: Iterator[Any]) -> Any:
-    """Return the nest of a spec with the next leaves in it."""
+def unflatten(spec: Nest | None, leaves: Iterator[Any], made: list[Any] | None = None) -> Any:
+    """Return the nest of a spec with the next leaves in it; `made` has the nests that there were."""
     if spec is None:
         return next(leaves)
-    parts = [unflatten(part, leaves) for part in spec.parts]
+    made = [] if made is None else made
+    if spec.twin is not None:
+        return made[spec.twin]
+    number = len(made)
+    made.append(None)
+    parts: Any = [unflatten(part, leaves, made) for part in spec.parts]
     if spec.keys is not None:
-        return dict(zip(spec.keys, parts, strict=True))
-    if spec.kind is list:
-        return parts
-    return spec.kind(*parts) if is_named(spec.kind) else tuple(parts)
+        parts = dict(zip(spec.keys, parts, strict=True))
+    elif spec.kind is not list:
+        parts = spec.kind(*parts) if is_named(spec.kind) else tuple(parts)
+    made[number] = parts
+    return parts

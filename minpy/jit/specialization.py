@@ -40,6 +40,8 @@ class Specialization:
     reads : Reads
         What it holds for.
     compiled : Compiled
+    containers_read : frozenset of int
+        The ids of lists, tuples and dicts that it refers to: none among the arguments may be one of them.
     sources : list of int
         For each variable of the graph, its position among the arrays of a call: those of the arguments, those that were
         read, numbers that are inputs.
@@ -52,6 +54,7 @@ class Specialization:
         self.count = len(captured.inputs)
         self._kinds = captured.kinds
         self.scalars = captured.scalars
+        self.containers_read = captured.containers
         self.group = captured.group
         grouped = [] if self.group is None else self.group.nodes
         scalars = [row.node for row in captured.scalars.inputs]
@@ -174,7 +177,7 @@ class Specialization:
         Parameters
         ----------
         arrays : sequence of numpy.ndarray
-            Such arrays: of the arguments, then those that were read.
+            Such arrays: of the arguments, then those that were read, then numbers.
         argnums : sequence of int
             The positions among the arguments of the arrays that gradients are asked for.
 
