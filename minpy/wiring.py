@@ -5,7 +5,6 @@ The modules below know the names on the left (`minpy.core.extensions`), and noth
 
 from __future__ import annotations
 
-from minpy.backends.registry import register
 from minpy.core.extensions import add_module, provide
 
 __all__ = ["install"]
@@ -45,18 +44,9 @@ _EXTENSIONS = {
 }
 
 
-# By the order in which they are asked.
-_BACKENDS = {
-    "native": "minpy.backends.native.backend:NativeBackend",
-    "python": "minpy.backends.python.backend:PythonBackend",
-}
-
-
 def install() -> None:
     """Enter everything; nothing of it is imported."""
     provide(_EXTENSIONS)
-    for name, maker in _BACKENDS.items():
-        register(name, maker)
     add_module("captured functions", "minpy.gluon.block.library")
     add_module("Operator.check", "minpy.ndarray.checking")
     add_module("Operator.check", "minpy.symbol.checking")
