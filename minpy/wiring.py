@@ -18,6 +18,9 @@ _EXTENSIONS = {
     "array of numpy": "minpy.numpy.array_class:ndarray",
     # Updates of large weights run natively, once they have been called often enough.
     "Update.natively": "minpy.backends.native.updating:run",
+    # Backends, in the order in which they are asked.
+    "backends.native": "minpy.backends.native.backend:NativeBackend",
+    "backends.python": "minpy.backends.python.backend:PythonBackend",
     # What MinPy's programs import from `minpy.core`.
     "minpy.core.Function": "minpy.legacy:Function",
     "minpy.core.MXNetSymbolError": "minpy.legacy:MXNetSymbolError",

@@ -9,7 +9,3 @@ from minpy.backends.registry import names, register
 from minpy.backends.switches import using
 
 __all__ = ["names", "register", "using"]
-
-# In the order in which they are asked; each is imported when a program asks for it.
-register("native", "minpy.backends.native.backend:NativeBackend")
-register("python", "minpy.backends.python.backend:PythonBackend")
