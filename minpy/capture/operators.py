@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy
 from minpy.capture import library
 from minpy.capture.facts import Fact, fact_of, large
 from minpy.capture.noting import front_of, made, operand, value_of
+from minpy.capture.places import CaptureRefused
 from minpy.capture.proxy import ArrayProxy
 from minpy.capture.recorder import Recorder
 from minpy.capture.scalars import pinned
@@ -109,11 +111,14 @@ def _facts_of_user(recorder: Recorder, node: Any, values: Sequence[Any]) -> list
     """
     operator = node.operator
     known = [(value.shape, value.dtype) if isinstance(value, Traced) else fact_of(value)[:2] for value in values]
-    facts = recorder.facts_of_user(node, known)
-    if facts is None:
+    try:
+        facts = recorder.facts_of_user(node, known)
+    except CaptureRefused as error:
+        line = "" if error.place is None else f" (line {error.place.line} of {os.path.basename(error.place.file)})"
         raise recorder.refuse(
-            f"it calls {operator.__name__}, an operator of a user: what it gives is not known without a call"
-        )
+            f"it calls {operator.__name__}, an operator of a user: what it gives is not known without a call, because "
+            f"{error.reason}{line}"
+        ) from None
     return [fact._replace(scalar=False) for fact in facts]
 
 

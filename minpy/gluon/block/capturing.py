@@ -323,6 +323,8 @@ class ParameterProxy(ForeignProxy):
 
     def __getattr__(self, name: str) -> Any:
         owner, shadow = self.__owner__, self.__shadow__
+        if name in ("grad", "list_grad"):
+            raise shadow.refuse(f"it reads the gradient of a parameter, {owner.name}: give it as an argument")
         if name not in ("shape", "dtype", "name"):
             raise shadow.refuse(f"it reads {self.__path__}.{name} of a parameter")
         return shadow.value(getattr(owner, name), attribute, owner, name, f"{self.__path__}.{name}")
