@@ -5,7 +5,6 @@ The modules below know the names on the left (`minpy.core.extensions`), and noth
 
 from __future__ import annotations
 
-from minpy.backends.registry import register
 from minpy.core.extensions import add_module, provide
 
 __all__ = ["install"]
@@ -19,6 +18,9 @@ _EXTENSIONS = {
     "array of numpy": "minpy.numpy.array_class:ndarray",
     # Updates of large weights run natively, once they have been called often enough.
     "Update.natively": "minpy.backends.native.updating:run",
+    # Backends, in the order in which they are asked.
+    "backends.native": "minpy.backends.native.backend:NativeBackend",
+    "backends.python": "minpy.backends.python.backend:PythonBackend",
     # What MinPy's programs import from `minpy.core`.
     "minpy.core.Function": "minpy.legacy:Function",
     "minpy.core.MXNetSymbolError": "minpy.legacy:MXNetSymbolError",
@@ -45,18 +47,9 @@ _EXTENSIONS = {
 }
 
 
-# By the order in which they are asked.
-_BACKENDS = {
-    "native": "minpy.backends.native.backend:NativeBackend",
-    "python": "minpy.backends.python.backend:PythonBackend",
-}
-
-
 def install() -> None:
     """Enter everything; nothing of it is imported."""
     provide(_EXTENSIONS)
-    for name, maker in _BACKENDS.items():
-        register(name, maker)
     add_module("captured functions", "minpy.gluon.block.library")
     add_module("Operator.check", "minpy.ndarray.checking")
     add_module("Operator.check", "minpy.symbol.checking")

@@ -62,7 +62,8 @@ _TABLE_OF_OPERATORS = "test_operator_table.py::test_op_check"
 QUICK: dict[str, tuple[str, ...]] = {
     "array_variants": ("test_minpy_gradients.py",),
     "bridge": ("test_numpy_protocols.py",),
-    "capture": ("test_tracing_reading.py",),
+    "backends": ("test_backends.py",),
+    "capture": ("test_capture.py", "test_tracing_reading.py"),
     "checking": ("test_check.py", "test_arguments.py"),
     "compiling": ("test_compile_function.py", "test_guards_of_gradients.py"),
     "contrib": ("test_contrib_text.py", "test_amp_training.py"),
@@ -101,6 +102,7 @@ QUICK: dict[str, tuple[str, ...]] = {
     "initializer": ("test_initializer.py",),
     "inspection": ("test_first_steps.py",),
     "io": ("test_io_arrays.py", "test_io_files.py"),
+    "jit": ("test_compile_function.py", "test_explain_retraces.py"),
     "kvstore": ("test_kvstore.py",),
     "library": ("test_library_host.py", "test_library_passes.py"),
     "metric": ("test_metric.py",),
@@ -112,6 +114,7 @@ QUICK: dict[str, tuple[str, ...]] = {
     "nn": ("test_model_builder.py",),
     "notebook": ("test_notebook.py",),
     "numpy": ("test_switches.py", "test_numpy_protocols.py"),
+    "numpy_table": ("test_numpy_table.py",),
     "numpy_extension": ("test_npx.py",),
     "ops": (
         "test_convolution.py",

@@ -272,8 +272,7 @@ REFUSED_OF_OURS = {
     "values": (lambda x: x.asnumpy(), "asnumpy"),
     "gradients": (lambda x: x.attach_grad(), "attach_grad"),
     "draws": (lambda x: x + mx.nd.random.uniform(shape=(2, 3)), "mx.nd.random is not known to be free of effects"),
-    "training": (lambda x: mx.nd.Dropout(x), "draws numbers, has states, or acts as in training"),
-    "scopes": (lambda x: mx.autograd.pause() and x, "mx.autograd is not known to be free of effects"),
+    "marks": (lambda x: mx.autograd.mark_variables([x], [x]), r"mark_variables\) is not known to be free of effects"),
     "choices": (lambda x: x if x.sum() > 1 else -x, "it asks for the values of an NDArray"),
 }
 
@@ -283,6 +282,23 @@ def test_what_ours_refuse(which: str) -> None:
     function, message = REFUSED_OF_OURS[which]
     with pytest.raises(CaptureRefused, match=message):
         captured(function, mxnets((2, 3))(0))
+
+
+def test_operators_that_draw_and_scopes_of_autograd_are_captured() -> None:
+    def scoped(x: Any) -> Any:
+        with mx.autograd.pause():
+            scale = x * 2
+        return mx.nd.Dropout(x, p=0.5) * scale
+
+    (x,) = mxnets((2, 3))(0)
+    compiled = mx.compile(scoped)
+    for _ in range(3):
+        found = compiled(x)  # nothing trains: Dropout gives what it is given
+        assert type(found) is mx.nd.NDArray
+        np.testing.assert_array_equal(found.asnumpy(), x.asnumpy() * (x.asnumpy() * 2))
+    assert compiled.reason is None
+    names = [node.operator.__name__ for node in captured(scoped, mxnets((2, 3))(0)).recorder.nodes if node.operator]
+    assert {"Dropout", "BlockGrad"} <= {*names}
 
 
 def test_operators_that_draw_are_nodes_where_that_is_asked_for() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bdb
+import inspect
 import io
 import os
 import pdb
@@ -20,6 +21,7 @@ from custom_operators import register
 
 import minpy as mx
 from minpy import autograd, customop, gluon, nd
+from minpy.backends.switches import CompileWarning
 from minpy.core.errors import OperatorError
 
 X = np.array([[0.5, -1.25, 2.0], [1.5, 0.75, -0.5]], "float32")
@@ -76,6 +78,18 @@ def hybridized(op: Any) -> None:
 
 def compiled(op: Any) -> None:
     recorded(mx.compile(lambda x: op(x)))
+
+
+def compiled_as_written(op: Any) -> None:
+    """Compile a function that cannot be captured: it says so once."""
+    line = inspect.getsourcelines(forward_with_breakpoint)[1] + 2
+    message = (
+        "it calls forward_with_breakpoint, an operator of a user: what it gives is not known without a call, because "
+        rf"breakpoint is not known to be free of effects \(line {line} of test_debugging.py\) \(test_debugging.py:\d+\)"
+    )
+    with pytest.warns(CompileWarning, match=message) as seen:
+        compiled(op)
+    assert len(seen) == 1
 
 
 MODES = {
@@ -245,7 +259,7 @@ def test_breakpoints_stop_in_the_users_frame(mode: str, compile: bool, monkeypat
     monkeypatch.setattr(sys, "breakpointhook", stop)
     op = customop("numpy", compile=compile)(forward_with_breakpoint)
     op.def_grad(rule_with_breakpoint)
-    MODES[mode](op)
+    (compiled_as_written if mode == "compiled" else MODES[mode])(op)
     assert files == {__file__}
     assert {name for name, _ in stops} == {"forward_with_breakpoint", "pull_back"}
     if mode not in ("second order", "HIPS autograd"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import autograd as hips
@@ -183,6 +184,12 @@ RUN: dict[str, tuple[Callable[[Any], Any], Callable[[Any, Any], Any]]] = {
 }
 
 
+KEEPS = (
+    r"as it is written, because it cannot become a graph: it calls keeping, an operator of a user: .* because it "
+    r"changes a list or a dict that it did not make \(line \d+ of test_mixed_inputs.py\)"
+)
+
+
 @pytest.mark.parametrize("run", RUN)
 @pytest.mark.parametrize("returned", RETURNED)
 def test_what_is_returned_has_memory_of_its_own(returned: str, run: str) -> None:
@@ -191,7 +198,10 @@ def test_what_is_returned_has_memory_of_its_own(returned: str, run: str) -> None
     op = customop("numpy")(function)
     op.def_grad_zero()
     x = make(X)
-    found = call(op, x)
+    is_called = returned == "what it keeps" and run in ("hybridized", "compiled")  # what it stores is not captured
+    with pytest.warns(UserWarning, match=KEEPS) if is_called else nullcontext([None]) as seen:
+        found = call(op, x)
+    assert len(seen) == 1
     outputs = [getattr(one, "_data", one) for one in (found if isinstance(found, (tuple, list)) else [found])]
     expected = function(X)
     expected = list(expected) if isinstance(expected, tuple) else [expected]

@@ -116,7 +116,10 @@ def test_the_gradient_of_einsum(name: str) -> None:
         )
 
 
-@pytest.mark.parametrize("name", ["one axis of length 1", "an ellipsis", "a diagonal", "three", "labels in pairs"])
+@pytest.mark.parametrize(
+    "name",
+    ["one axis of length 1", "an ellipsis", "a diagonal", "three", *(name for name in EINSUMS if "in pairs" in name)],
+)
 def test_the_gradient_of_einsum_compiled(name: str) -> None:
     form = EINSUMS[name]
     function, arrays = drawn(form)
@@ -130,6 +133,7 @@ def test_the_gradient_of_einsum_compiled(name: str) -> None:
                 answer = loss(*recorded)
             answer.backward()
             np.testing.assert_allclose(recorded[position].grad.asnumpy(), expected, rtol=1e-9)
+    assert loss.reason is None
 
 
 ROOTS: dict[str, tuple[Callable[[Any], Any], Any]] = {

@@ -7,7 +7,8 @@ import json
 import subprocess
 import sys
 from collections import namedtuple
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import autograd as hips
@@ -269,6 +270,17 @@ def as_compiled(op: Any, count: int, subset: Sequence[int]) -> Any:
     return outputs, gradients
 
 
+@contextmanager
+def as_written_with_one_warning() -> Iterator[None]:
+    message = (
+        "as it is written, because it cannot become a graph: it calls function, an operator of a user: what it gives "
+        r"is not known without a call, because it chooses by values: .* \(line \d+ of test_several_outputs.py\)"
+    )
+    with pytest.warns(UserWarning, match=message) as seen:
+        yield
+    assert len(seen) == 1
+
+
 RUN = {
     "NumPy": as_numpy,
     "NDArrays": as_ndarrays,
@@ -282,6 +294,8 @@ RUN = {
 }
 # Where a call's outputs are one step of the tape alone.
 OF_FUNCTIONS = {"NDArrays", "np arrays"}
+# What has to be called to be known: what it is in runs as it is written, which is said once.
+AS_WRITTEN = {("untraceable", run) for run in ("forward", "forward, np arrays", "compiled")}
 SUBSETS = {count: [s for n in range(1, count + 1) for s in itertools.combinations(range(count), n)] for count in (2, 3)}
 
 
@@ -297,7 +311,8 @@ def test_outputs_and_gradients_through_any_of_them(written: str, run: str) -> No
         for subset in SUBSETS[count]:
             if op is None or run in ("hybrid_forward", "forward", "symbol", "compiled"):
                 op = WRITTEN[written](count)  # nothing is known of it but what its definition says
-            outputs, gradients = RUN[run](op, count, subset)
+            with as_written_with_one_warning() if (written, run) in AS_WRITTEN else nullcontext():
+                outputs, gradients = RUN[run](op, count, subset)
             assert isinstance(outputs, (tuple, list)), type(outputs)
             assert len(outputs) == count
             upstream = tuple(HEADS[index] if index in subset else zeros[index] for index in range(count))
@@ -467,7 +482,7 @@ def test_one_array_in_the_place_of_what_is_declared(outputs: int, function: Any,
         assert told in str(caught.value)
 
 
-def test_a_number_that_follows_from_data_is_told_in_graphs() -> None:
+def test_a_number_that_follows_from_shapes_is_known_in_graphs_of_these() -> None:
     @customop("numpy")
     def rows(x):
         return tuple(x)
@@ -482,12 +497,7 @@ def test_a_number_that_follows_from_data_is_told_in_graphs() -> None:
     net.hybridize()
     for _ in range(3):
         assert net(nd.ones((2, 3))).asnumpy().tolist() == [2, 2, 2]
-    with pytest.raises(ArgumentError) as caught:
-        net(nd.ones((4, 3)))
-    assert (
-        "rows returns 4 arrays here, and has returned 2 for other inputs. In symbols, hybridized blocks and compiled "
-        "functions the number must follow from the attributes: make it one of them, or return one array."
-    ) in str(caught.value)
+        assert net(nd.ones((4, 3))).asnumpy().tolist() == [4, 4, 4]
 
 
 def test_calls_that_return_an_array_alone_are_noted_beside_others() -> None:

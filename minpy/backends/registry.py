@@ -1,4 +1,4 @@
-"""The backends that there are, by name."""
+"""The backends that there are, by name: those that `minpy.wiring` provides, and others that are registered."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from minpy.core.errors import ArgumentError
+from minpy.core.extensions import extension, provided
 
 if TYPE_CHECKING:
     from minpy.backends.protocol import Backend
@@ -83,3 +84,12 @@ def backend(name: str) -> Backend:
             )
         made = _made.setdefault(name, maker())
     return made
+
+
+def _made_by(name: str) -> Callable[[], Backend]:
+    """Return what makes a backend that is provided; it is imported then."""
+    return lambda: extension(name)()
+
+
+for _name in provided("backends."):
+    register(_name.partition(".")[2], _made_by(_name))

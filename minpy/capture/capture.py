@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy
 
 from minpy.capture.facts import Fact
-from minpy.capture.forwards import traced_facts
+from minpy.capture.forwards import facts_of
 from minpy.capture.nd_proxy import NDArrayProxy, wrapped
 from minpy.capture.places import CaptureRefused
 from minpy.capture.proxy import ArrayProxy
@@ -136,13 +136,12 @@ class Capture:
             known = self.shadow.proxies[id(value)] = value, self._array(value, name)
         return known[1]
 
-    def _facts_of_user(self, node: Node, facts: Any) -> list[Fact] | None:
+    def _facts_of_user(self, node: Node, facts: Any) -> list[Fact]:
         """Return what a user's operator gives; its function is captured for that, and what it reads is noted."""
         reads = Reads()
-        found = traced_facts(node, facts, reads)
-        if found is not None:
-            reads.forget_arrays()
-            self.reads.adopt(reads)
+        found = facts_of(node, facts, reads)
+        reads.forget_arrays()
+        self.reads.adopt(reads)
         return found
 
     def _array(self, value: Any, name: str) -> Any:

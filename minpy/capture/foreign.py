@@ -244,7 +244,13 @@ for _name in (*_OF_DICTS.split(), "move_to_end"):
 def _of_base(base: Any, name: str) -> Any:
     """Return a method that makes a new container: one of the base class, which is the function's own."""
     method = getattr(base, name)
-    return lambda self, *arguments: method(base(self), *arguments)
+
+    def made(self: Any, *arguments: Any) -> Any:
+        return method(base(self), *arguments)
+
+    made.__name__ = name
+    made.__doc__ = f"Return what `{name}` gives: a new {base.__name__}, the function's own."
+    return made
 
 
 _NEW_SETS = "copy difference intersection symmetric_difference union __and__ __or__ __sub__ __xor__ __rand__ __ror__"

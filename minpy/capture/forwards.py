@@ -27,6 +27,7 @@ from minpy.graph.ir import CONSTANT, Node, Value
 
 __all__ = [
     "definition_of",
+    "facts_of",
     "given_value",
     "is_customop",
     "operator_argument",
@@ -134,15 +135,26 @@ def traced_facts(node: Node, facts: Sequence[tuple[Any, Any]], captures: Reads |
 
     `captures` notes what that rests on.
     """
-    recorder = Recorder(GraphBuilder(), node.name, ArrayProxy)
     try:
-        inputs = [
-            given_value(recorder, value, shape, dtype) for value, (shape, dtype) in zip(node.inputs, facts, strict=True)
-        ]
-        attributes = {**node.attributes, "training": False} if node.operator.uses_training else node.attributes
-        answers = trace_forward(recorder, captures or Reads(), node.operator, inputs, attributes)
+        return facts_of(node, facts, captures or Reads())
     except CaptureRefused:
         return None
+
+
+def facts_of(node: Node, facts: Sequence[tuple[Any, Any]], captures: Reads) -> list[Fact]:
+    """Return what the outputs of a user's operator are for inputs of these shapes and dtypes.
+
+    Raises
+    ------
+    CaptureRefused
+        If its function cannot be followed.
+    """
+    recorder = Recorder(GraphBuilder(), node.name, ArrayProxy)
+    inputs = [
+        given_value(recorder, value, shape, dtype) for value, (shape, dtype) in zip(node.inputs, facts, strict=True)
+    ]
+    attributes = {**node.attributes, "training": False} if node.operator.uses_training else node.attributes
+    answers = trace_forward(recorder, captures, node.operator, inputs, attributes)
     return [answer.fact for answer in answers]
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from string import ascii_lowercase, ascii_uppercase
 from typing import Any
 
 import numpy
@@ -216,13 +217,32 @@ def _accumulate(recorder: Recorder, row: Row, function: Any, arguments: Any, key
     return result if out is None else store_all(recorder, out, result)
 
 
+# In the order in which `einsum` sorts labels that are numbers, and letters.
+_LABELS = ascii_uppercase + ascii_lowercase
+
+
+def _with_text(recorder: Recorder, arguments: Sequence[Any]) -> list[Any]:
+    """Return what `einsum` is given, labels in lists behind their operands, as a text and the operands."""
+    *parts, answer = arguments if len(arguments) % 2 else (*arguments, None)
+    terms = parts[1::2]
+    for labels in terms if answer is None else [*terms, answer]:
+        if not isinstance(labels, (list, tuple)) or not all(
+            label is Ellipsis or (type(label) is int and 0 <= label < len(_LABELS)) for label in labels
+        ):
+            raise recorder.refuse("numpy.einsum is given labels that are not lists of numbers from 0 to 51")
+
+    def text(labels: Sequence[Any]) -> str:
+        return "".join("..." if label is Ellipsis else _LABELS[label] for label in labels)
+
+    return [",".join(map(text, terms)) + ("" if answer is None else f"->{text(answer)}"), *parts[::2]]
+
+
 def _einsum(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
     out = keywords.pop("out", None)
-    if not arguments or not isinstance(arguments[0], str):
-        raise recorder.refuse("numpy.einsum without a string of subscripts is not traced")
-    operands = [operand(recorder, value) for value in arguments[1:]]
+    text, *values = arguments if isinstance(arguments[0], str) else _with_text(recorder, arguments)
+    operands = [operand(recorder, value) for value in values]
     kind = "product" if len(operands) > 1 else "view"  # of one array it may be a view
-    result = steps_of(recorder, function, (arguments[0], *operands), keywords, kind)
+    result = steps_of(recorder, function, (text, *operands), keywords, kind)
     return result if out is None else store_all(recorder, out, result)
 
 

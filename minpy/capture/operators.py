@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy
 from minpy.capture import library
 from minpy.capture.facts import Fact, fact_of, large
 from minpy.capture.noting import front_of, made, operand, value_of
+from minpy.capture.places import CaptureRefused
 from minpy.capture.proxy import ArrayProxy
 from minpy.capture.recorder import Recorder
 from minpy.capture.scalars import pinned
@@ -17,6 +19,7 @@ from minpy.capture.steps import Slot
 from minpy.capture.values import Traced
 from minpy.capture.viewing import viewed
 from minpy.core import dispatch
+from minpy.core.outputs import returns_tuple_of_one
 from minpy.ops.inference.partial_shapes import complete
 
 __all__ = ["call_operator"]
@@ -62,7 +65,9 @@ def call_operator(
         numbers = iter(range(len(arrays)))
         slots = tuple(Slot(next(numbers)) if isinstance(value, Traced) else value for value in values)
         answers = viewed(recorder, operator, (slots, attributes), arrays, answers, [0] * len(answers))
-    return dispatch.visible(operator, answers, attributes) if len(answers) > 1 else answers[0]
+    if len(answers) > 1:
+        return dispatch.visible(operator, answers, attributes)
+    return answers if returns_tuple_of_one(operator, attributes) else answers[0]
 
 
 def _facts(operator: Any, values: Sequence[Any], attributes: dict[str, Any]) -> list[Fact]:
@@ -106,11 +111,14 @@ def _facts_of_user(recorder: Recorder, node: Any, values: Sequence[Any]) -> list
     """
     operator = node.operator
     known = [(value.shape, value.dtype) if isinstance(value, Traced) else fact_of(value)[:2] for value in values]
-    facts = recorder.facts_of_user(node, known)
-    if facts is None:
+    try:
+        facts = recorder.facts_of_user(node, known)
+    except CaptureRefused as error:
+        line = "" if error.place is None else f" (line {error.place.line} of {os.path.basename(error.place.file)})"
         raise recorder.refuse(
-            f"it calls {operator.__name__}, an operator of a user: what it gives is not known without a call"
-        )
+            f"it calls {operator.__name__}, an operator of a user: what it gives is not known without a call, because "
+            f"{error.reason}{line}"
+        ) from None
     return [fact._replace(scalar=False) for fact in facts]
 
 

@@ -13,6 +13,7 @@ import inspect
 import os
 import sys
 import types
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -61,6 +62,8 @@ __all__ = ["ShadowFunctions"]
 
 _STANDARD_LIBRARY = os.path.dirname(os.__file__) + os.sep
 _COROUTINES = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+# What can be called, and has the hash of something else, for which code of a user's may run, or which may be gone.
+_HASHED_BY_OTHERS = (weakref.ReferenceType, weakref.CallableProxyType, types.GenericAlias)
 _REMEDY = "changes of which are not noticed: pass what it needs as an argument"
 
 
@@ -450,7 +453,7 @@ class ShadowFunctions(ObjectReads):
             return self._partial(value, name)
         if isinstance(value, type):
             return self._class(value, name)
-        if callable(value) and not kind.__flags__ & OF_PYTHON:  # no code of a user's tells its hash
+        if callable(value) and not kind.__flags__ & OF_PYTHON and not isinstance(value, _HASHED_BY_OTHERS):
             if value in SHADOWED:
                 return self._builtin(value, name)
             if value in MATH:

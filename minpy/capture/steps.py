@@ -198,4 +198,6 @@ def power(base: Any, exponent: Any) -> Any:
 
 def power_of_array(base: Any, exponent: Any) -> Any:
     """Return the power of an array without axes, which may come as a scalar."""
-    return numpy.asarray(base) ** exponent
+    if isinstance(base, (numpy.generic, int, float, complex)):  # not what is recorded: that stays what it is
+        base = numpy.asarray(base)
+    return base**exponent

@@ -11,7 +11,7 @@ from importlib import import_module
 from operator import attrgetter
 from typing import Any
 
-__all__ = ["add_module", "extension", "import_modules", "is_provided", "provide"]
+__all__ = ["add_module", "extension", "import_modules", "is_provided", "provide", "provided"]
 
 _TARGETS: dict[str, str] = {}
 _MODULES: dict[str, list[str]] = {}
@@ -37,6 +37,16 @@ def provide(targets: Mapping[str, str]) -> None:
 def is_provided(name: str) -> bool:
     """Tell whether there is an extension of that name; nothing is imported."""
     return name in _TARGETS
+
+
+def provided(prefix: str) -> list[str]:
+    """Return the names of the extensions that begin with a text, in the order in which they were provided.
+
+    >>> provide({'roots.square': 'math:sqrt'})
+    >>> provided('roots.')
+    ['roots.square']
+    """
+    return [name for name in _TARGETS if name.startswith(prefix)]
 
 
 def extension(name: str) -> Any:

@@ -206,6 +206,13 @@ class BlockCapture:
         self.shadow.note(_context, state, None, current_context(), "current_context()")
         return current_context()
 
+    def composed(self, block: Any, method: Callable[..., Any], arguments: Any, keywords: Any) -> Any:
+        """Return what a method of a block gives that is composed of calls of blocks and functions of symbols."""
+        self.require_no_effects(block)
+        self.arrays.add_block(block)
+        self._guard(block)
+        return Graft(self, block).compute(method, arguments, keywords)
+
     # -- other functions ---------------------------------------------------------------------------------------------
 
     def computed(self, function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:
@@ -237,6 +244,10 @@ def stand_in_of(shadow: ShadowFunctions, owner: Any, path: str) -> Any:
     return BlockCapture.of(shadow).stand_in(owner, path)
 
 
+# Methods of cells that are composed of calls of these.
+_COMPOSED = ("begin_state", "state_info", "unroll")
+
+
 class BlockProxy(ObjectProxy):
     """A block in a captured function: it can be called, and its attributes may be read."""
 
@@ -246,10 +257,20 @@ class BlockProxy(ObjectProxy):
         return BlockCapture.of(self.__shadow__).call(self.__owner__, arguments, keywords)
 
     def __getattr__(self, name: str) -> Any:
+        if name in _COMPOSED:
+            return self._composed(name)
         if name != "_children":
             return super().__getattr__(name)
         shadow = self.__shadow__
         return shadow.watched(DictProxy(shadow, zip(_names(self), _inside(self), strict=True)))
+
+    def _composed(self, name: str) -> Any:
+        """Return a method of a cell of ours that does nothing but call it; another's is as it is."""
+        found = getattr(type(self.__owner__), name, None)
+        if not str(getattr(found, "__module__", "")).startswith("minpy.gluon."):
+            return super().__getattr__(name)
+        capture, method = BlockCapture.of(self.__shadow__), getattr(self.__owner__, name)
+        return lambda *arguments, **keywords: capture.composed(self.__owner__, method, arguments, keywords)
 
     def __len__(self) -> int:
         return len(_names(self)) if _is_container(self) else super().__len__()  # type: ignore[misc]
@@ -302,6 +323,8 @@ class ParameterProxy(ForeignProxy):
 
     def __getattr__(self, name: str) -> Any:
         owner, shadow = self.__owner__, self.__shadow__
+        if name in ("grad", "list_grad"):
+            raise shadow.refuse(f"it reads the gradient of a parameter, {owner.name}: give it as an argument")
         if name not in ("shape", "dtype", "name"):
             raise shadow.refuse(f"it reads {self.__path__}.{name} of a parameter")
         return shadow.value(getattr(owner, name), attribute, owner, name, f"{self.__path__}.{name}")

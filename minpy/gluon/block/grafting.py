@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from operator import methodcaller
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy
 
@@ -123,12 +123,12 @@ class Graft:
 
     def draw(self, name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
         """Return what a function of `mx.np.random` draws."""
-        function = vars(symbol.np.random).get(name)
+        function: Any = vars(symbol.np.random).get(name)
         if function is None:
             self.refuse_draw(f"np.random.{name}")
         return function(*arguments, **{key: value for key, value in keywords.items() if value is not None})
 
-    def refuse_draw(self, what: str = "random numbers") -> None:
+    def refuse_draw(self, what: str = "random numbers") -> NoReturn:
         """Refuse numbers that would be drawn once only."""
         raise self._recorder.refuse(f"it draws {what}, for which graphs have no operator")
 
@@ -140,10 +140,10 @@ class Graft:
 
     def symbols(self, value: Any) -> Any:
         """Return a nest with symbols in the place of proxies."""
-        if isinstance(value, (Traced, NDArrayProxy)):
-            is_plain = isinstance(value, NDArrayProxy)
-            made = self._symbol_of(value.inner if is_plain else value)
-            return made if is_plain else made.as_np_ndarray()
+        if isinstance(value, NDArrayProxy):
+            return self._symbol_of(value.inner)
+        if isinstance(value, Traced):
+            return self._symbol_of(value).as_np_ndarray()
         if isinstance(value, (Array, numpy.ndarray)):
             raise self._recorder.refuse("an array is given to a layer that is none of its arguments or attributes")
         if type(value) in (list, tuple):
@@ -167,6 +167,10 @@ class Graft:
 
     def proxies(self, value: Any) -> Any:
         """Return a nest with proxies in the place of symbols."""
+        if isinstance(value, Array):  # what a layer begins with
+            proxy = constant(self._recorder, value._data)
+            is_plain = value._keeps_dtype and not self.in_numpy
+            return NDArrayProxy(proxy) if is_plain else as_front(self._recorder, proxy, FRONT_ENDS["numpy"])
         if isinstance(value, Symbol):
             self._facts.infer(value)
             parts = [self._proxy_of(part) for part in value.values]

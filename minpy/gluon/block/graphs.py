@@ -25,7 +25,7 @@ class _Latest(NamedTuple):
     """The graph of the latest call, of arrays only, and what it holds for as long as nothing is changed anywhere."""
 
     graph: CachedGraph
-    count: int
+    changes: int
     kinds: tuple[type, ...]
     modes: tuple[Any, ...]
 
@@ -67,7 +67,7 @@ class Graphs(dict[Any, CachedGraph]):
         latest = self._latest
         if (
             latest is not None
-            and latest.count == CHANGES.count
+            and latest.changes == CHANGES.count
             and latest.kinds == tuple(map(type, args))
             and latest.modes == (switches.array, state.training)
         ):

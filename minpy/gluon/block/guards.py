@@ -278,14 +278,14 @@ class Guards:
                 found.append(self._note(space, name))
             elif hasattr(builtins, name):  # until it is defined here
                 self._names.append((space, name, _MISSING))
-        for cell in function.__closure__ or ():
+        for variable, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
             try:
                 value = cell.cell_contents
             except ValueError:  # not set yet
                 continue
             self._cells.append((cell, _kept(value)))
             self._note_arrays(value)
-            self._note_unseen(function.__code__.co_freevars[function.__closure__.index(cell)], value)
+            self._note_unseen(variable, value)
             found.append(value)
         for one in found:
             self._follow(one, names, seen)

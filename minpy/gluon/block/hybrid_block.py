@@ -50,9 +50,6 @@ if TYPE_CHECKING:
 
 __all__ = ["HybridBlock"]
 
-# Whether calls of blocks that define `forward` are captured, or traced with symbols.
-CAPTURES = True
-
 
 class HybridBlock(Block):
     """A block whose computation can become a graph: `hybridize()` makes it one, at the next call.
@@ -583,7 +580,7 @@ class HybridBlock(Block):
 
     def _captures(self) -> bool:
         """Tell whether calls are captured: of blocks that define `forward`, or hold such, if nobody looks inside."""
-        if self._callback is not None or self._optimizations.steps or not CAPTURES:
+        if self._callback is not None or self._optimizations.steps:
             return False
         if self._is_written_as_forward:
             return True

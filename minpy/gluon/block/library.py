@@ -21,6 +21,7 @@ from minpy.core.configured import OperatorFamily
 from minpy.core.operator import Operator
 from minpy.core.state import state
 from minpy.core.switches import is_np_array, is_np_default_dtype, is_np_shape
+from minpy.custom.calling import Custom
 from minpy.gluon.block.capturing import BlockCapture
 from minpy.numpy import random
 from minpy.ops.numpy.extension_names import OPERATOR_NAMES
@@ -38,7 +39,7 @@ _COMPOSED = frozenset(
 @functools.lru_cache(None)
 def enter() -> None:
     """Let captured functions call what is known here."""
-    library.MODULES.update(["minpy.autograd", "minpy.context", "minpy.numpy.random"])
+    library.MODULES.update(["minpy.autograd", "minpy.context", "minpy.gluon", "minpy.numpy.random", "minpy.symbol"])
     library.register((getattr(random, name) for name in random.__all__ if name not in ("seed", "shuffle")), _drawn)
     for name, kind in OPERATOR_NAMES.items():
         function = getattr(numpy_extension, name, None)
@@ -46,6 +47,7 @@ def enter() -> None:
         if operator is not None and (operator.random or operator.auxiliary or operator.uses_training):
             library.register([function], functools.partial(_extension, operator))
     library.CLASSES[OperatorFamily] = _node
+    library.register([Custom], _node)
     library.register([Operator], lambda shadow, value, name: BlockCapture.of(shadow).computed)
     library.register([autograd.is_training], functools.partial(_asked, True))
     library.register([autograd.is_recording], functools.partial(_asked, False))

@@ -41,7 +41,7 @@ class ParameterArrays:
         self._guards: list[tuple[str, Any]] = []
         self.frozen: list[tuple[Any, Any]] = []
         self._numbers: dict[Any, int] = {}
-        self._blocks: dict[int, tuple[Any, type, tuple[int, ...], bool]] = {}
+        self._blocks: dict[int, tuple[Any, Any, tuple[int, ...], bool]] = {}
 
     @property
     def kinds(self) -> list[ArrayKind]:

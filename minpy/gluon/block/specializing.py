@@ -48,7 +48,7 @@ class BlockSpecialized(Specialized):
 
     def specialized(self, captured: Captured) -> Specialization:
         """Return the specialization of a captured call, with the options that the block was hybridized with."""
-        for block, guards in captured.group.frozen if captured.group is not None else ():
+        for block, guards in getattr(captured.group, "frozen", ()):
             warn_of_frozen(block, guards)
         found = _BlockSpecialization(captured, self.name, False)
         self._block._prepare(found)

@@ -76,11 +76,11 @@ def warn_of_frozen(block: Any, guards: Guards) -> None:
     new = {name: kind for name, kind in guards.frozen.items() if name not in block._graphs.frozen}
     if new:
         block._graphs.frozen |= new.keys()
-        named = ", ".join(f"{name} (a {kind})" for name, kind in new.items())
+        named = ", ".join(f"{name} ({kind})" for name, kind in new.items())
         warn_at_program(
             f"{block.name} is hybridized, and its hybrid_forward refers to {named}, of which no changes are noticed: "
-            "its graph holds what was there when it was traced. Give it as an argument, keep it as a list or a dict, or "
-            "leave the block unhybridized: call hybridize(False) on it."
+            "its graph holds what was there when it was traced. Give it as an argument, keep it as a list or a dict; "
+            "or leave the block unhybridized: call hybridize(False) on it."
         )
 
 
