@@ -11,12 +11,13 @@ __all__ = ["is_calm"]
 
 _QUIET = {"ignore", "warn"}
 
+_setting: Any = None
 try:
     from numpy._core.umath import _extobj_contextvar  # NumPy 2: one object for one setting
 except ImportError:
     from numpy.core.umath import geterrobj  # NumPy 1: three bits for each kind of error, as a small integer
-
-    _extobj_contextvar: Any = None
+else:
+    _setting = _extobj_contextvar
 
 # As of the last call: NumPy's setting; the filters of warnings, their number, the first of them; the answer.
 _latest: tuple[Any, Any, int, Any, bool] = (None, None, 0, None, True)
@@ -36,7 +37,7 @@ def is_calm() -> bool:
     False
     """
     global _latest
-    setting = geterrobj()[1] if _extobj_contextvar is None else _extobj_contextvar.get()
+    setting = geterrobj()[1] if _setting is None else _setting.get()
     before, filters, count, first, answer = _latest
     is_known = setting is before and warnings.filters is filters and len(filters) == count
     if is_known and (not count or filters[0] is first):
