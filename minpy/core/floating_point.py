@@ -50,9 +50,12 @@ def is_calm() -> bool:
 
 
 def _are_errors(filters: Any) -> bool:
-    """Tell whether a filter makes exceptions of NumPy's warnings."""
+    """Tell whether a filter makes exceptions of NumPy's warnings: one that names them.
+
+    One that names all warnings speaks of those that are given, and a graph gives none.
+    """
     for action, message, category, module, line in list(filters):
-        if issubclass(RuntimeWarning, category):
+        if category is RuntimeWarning:
             if action == "error":
                 return True
             if message is None and module is None and not line:  # it says what becomes of all of them
