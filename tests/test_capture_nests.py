@@ -98,6 +98,31 @@ def named_tuples_of_others(way: Way) -> Iterator[Any]:
 
 
 @scenario
+def attributes_that_arrays_do_not_have(way: Way) -> Iterator[Any]:
+    def made(name: str) -> Any:
+        source = f"def has(x):\n    try:\n        x.{name}\n    except AttributeError:\n        return 3\n    return 2"
+        names: dict[str, Any] = {}
+        exec(source, names)
+        has = names["has"]
+        return way(lambda x, number: (x * has(x) + has(x[0]) + has(x * 2), x * has(number)))
+
+    for name in "recorder storage chain known value fact front scalar inner put fill nbytes expression pin".split():  # noqa: SIM905
+        function = made(name)
+        for number in range(4):
+            yield outcome(function, way.array(numbers()), 0.5 + number)
+
+
+@scenario
+def attributes_of_users_named_as_those_of_proxies(way: Way) -> Iterator[Any]:
+    owner = Owner(Owner(2.0))
+    owner.known = owner.inner = lambda x: x * 2  # type: ignore[attr-defined]
+    function = way(lambda x: owner.inner(x) * owner.known(x) + owner.value.value)  # type: ignore[attr-defined]
+    for number in range(CALLS):
+        yield function(way.array(numbers() + number))
+        owner.value.value += number % 2
+
+
+@scenario
 def lists_that_grow(way: Way) -> Iterator[Any]:
     function = way(lambda arrays: sum(arrays) * len(arrays))
     for count in (1, 2, 3, 2, 1, 3, 3, 3, 1, 1):

@@ -533,3 +533,27 @@ def test_an_abstract_class_may_get_further_members() -> None:
     assert run.reads.hold()
     Base2.register(Plain)
     assert not run.reads.hold()
+
+
+def test_a_module_may_be_named_like_the_one_that_draws() -> None:
+    module = types.ModuleType("random_forest")
+    exec("def grow(x):\n    return x * 2\n\nclass Forest:\n    size = 3.0\n", vars(module))
+    forest = module.Forest()
+    function = mx.compile(lambda x: module.grow(x) * forest.size)
+    for number in range(3):
+        np.testing.assert_array_equal(function(np.arange(3.0) + number), (np.arange(3.0) + number) * 6)
+    assert function.reason is None
+
+
+def test_results_of_integers_are_recorded() -> None:
+    for function in (lambda x: x * 2, lambda x: np.sum(x), lambda x: x + np.ones(3, "int32")):
+        gradients = []
+        for called in (function, mx.compile(function)):
+            x = mx.np.array([1, 2, 3], dtype="int32")
+            x.attach_grad()
+            for _ in range(4):
+                with mx.autograd.record():
+                    y = called(x)
+                y.backward()
+            gradients.append(x.grad.asnumpy())
+        np.testing.assert_array_equal(*gradients)

@@ -6,6 +6,7 @@ It has the methods of `NDArray` that are operators; these call the operators on 
 from __future__ import annotations
 
 import functools
+import sys
 import types
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
@@ -20,6 +21,7 @@ from minpy.capture.recorder import Recorder
 from minpy.capture.scalars import ScalarProxy, pinned
 from minpy.capture.storage import setitem, store
 from minpy.capture.values import Traced
+from minpy.capture.watching import WATCHED, note_own, watch
 from minpy.core import dispatch
 from minpy.core.array import FRONT_ENDS, Array
 from minpy.core.switches import is_np_shape
@@ -46,6 +48,9 @@ class NDArrayProxy:
 
     __slots__ = ("inner",)
     __hash__ = None  # type: ignore[assignment]
+
+    def __new__(cls, inner: ArrayProxy) -> Any:
+        return object.__new__(_WatchedNDArrayProxy if inner.recorder.watched and cls is NDArrayProxy else cls)
 
     def __init__(self, inner: ArrayProxy) -> None:
         object.__setattr__(self, "inner", inner)
@@ -192,6 +197,18 @@ class NDArrayProxy:
         return pinned(index)
 
 
+class _WatchedNDArrayProxy(NDArrayProxy):
+    """One of a capture of code that names attributes like those which proxies have, and arrays have not."""
+
+    __slots__ = ()
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in WATCHED:
+            recorder = object.__getattribute__(self, "inner").recorder
+            watch(recorder, FRONT_ENDS["mxnet"], name, sys._getframe(1))
+        return object.__getattribute__(self, name)
+
+
 def _is_basic(part: Any) -> bool:
     return part is None or part is Ellipsis or isinstance(part, (int, numpy.integer, slice))
 
@@ -318,5 +335,6 @@ def _as_nd_ndarray(self: ArrayProxy) -> NDArrayProxy:
     return NDArrayProxy(self if self.ndim else self.reshape((1,)))
 
 
+note_own(NDArrayProxy, FRONT_ENDS["mxnet"])
 ArrayProxy.as_nd_ndarray = _as_nd_ndarray  # type: ignore[attr-defined]
 dispatch.register_tracer(NDArrayProxy, _call_on_arrays, "a stand-in of the tracer")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,6 +21,7 @@ from minpy.capture.scalars import ScalarProxy, met, pinned
 from minpy.capture.storage import as_dtype, getitem, replayed, require_writable, setitem, store, store_all
 from minpy.capture.ufuncs import add_at, call_ufunc, is_default, masked
 from minpy.capture.values import Traced, ViewStep, latched
+from minpy.capture.watching import WATCHED, note_own, watch
 from minpy.core.array import FRONT_ENDS
 from minpy.ops.registry import OPERATORS
 
@@ -33,6 +35,10 @@ class ArrayProxy(numpy.lib.mixins.NDArrayOperatorsMixin, Traced):
     """A value of a graph in the place of an array, with NumPy's protocols and ndarray's methods."""
 
     __slots__ = ()
+
+    def __new__(cls, recorder: Any, *_: Any, **__: Any) -> Any:
+        return object.__new__(_WatchedArrayProxy if recorder.watched and cls is ArrayProxy else cls)
+
     __array_priority__ = 1e6
     __hash__ = None  # type: ignore[assignment]
 
@@ -301,3 +307,21 @@ _METHOD_NAMES = (
 )
 # Those that mean what the function of the same name does.
 METHODS: dict[str, Any] = {name: getattr(numpy, name) for name in _METHOD_NAMES.split()}
+
+
+class _WatchedArrayProxy(ArrayProxy):
+    """One of a capture of code that names attributes like those which proxies have, and arrays have not."""
+
+    __slots__ = ()
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in WATCHED:
+            get = object.__getattribute__
+            fact, recorder = get(self, "fact"), get(self, "recorder")
+            cls = get(self, "front") or (fact.dtype.type if fact.scalar else numpy.ndarray)
+            watch(recorder, cls, name, sys._getframe(1))
+        return object.__getattribute__(self, name)
+
+
+note_own(ArrayProxy, numpy.ndarray, FRONT_ENDS["numpy"])
+WATCHED.update(name for name in METHODS if not hasattr(numpy.ndarray, name) or not hasattr(FRONT_ENDS["numpy"], name))

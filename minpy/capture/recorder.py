@@ -92,6 +92,8 @@ class Recorder:
         The ids of the storages that are files in memory.
     ended : bool
         Whether the capture is over: nothing can be noted any more.
+    watched : bool or None
+        Whether proxies look who asks for attributes that arrays have not; None: nobody can begin anew with such.
     """
 
     def __init__(self, builder: GraphBuilder, title: str, stand_in: Any, limit: int = LIMIT) -> None:
@@ -114,6 +116,7 @@ class Recorder:
         self.capture: Any = None
         self.gradients: dict[int, Callable[[], Any]] = {}
         self.mapped: set[int] = set()
+        self.watched: bool | None = None
 
     def require_going_on(self) -> None:
         """Raise an error where something is done to a proxy after its capture.

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import math
 import operator
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ import numpy
 from minpy.capture.facts import VALUE_BASED, Fact
 from minpy.capture.reads import Read
 from minpy.capture.recorder import Recorder
+from minpy.capture.watching import WATCHED, note_own, watch
 from minpy.graph.ir import Node, Value, variable
 
 __all__ = [
@@ -82,7 +84,8 @@ class Scalars:
 
     def proxy(self, value: Any, kind: str, key: Any) -> ScalarProxy:
         """Return what stands for a number that was read."""
-        return ScalarProxy(self, ScalarRead(kind, key), value)
+        cls = _WatchedScalarProxy if self.recorder.watched else ScalarProxy
+        return cls(self, ScalarRead(kind, key), value)
 
     def read(self, fetch: Any, container: Any, key: Any, value: Any, path: str, place: Any) -> ScalarProxy:
         """Return what stands for a number that was read outside."""
@@ -177,6 +180,21 @@ class ScalarProxy:
         return getattr(self.pin(), name)
 
 
+class _WatchedScalarProxy(ScalarProxy):
+    """One of a capture of code that names attributes like those which proxies have, and numbers have not."""
+
+    __slots__ = ()
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in WATCHED:
+            get = object.__getattribute__
+            watch(get(self, "scalars").recorder, type(get(self, "value")), name, sys._getframe(1))
+        return object.__getattribute__(self, name)
+
+
+note_own(ScalarProxy, float, int)
+
+
 def _compute(function: Callable[..., Any], operands: Sequence[Any]) -> Any:
     """Return the proxy of what a function gives for numbers, some of which are proxies; or that, if it is no number."""
     proxy = next(operand for operand in operands if isinstance(operand, ScalarProxy))
@@ -189,7 +207,7 @@ def _compute(function: Callable[..., Any], operands: Sequence[Any]) -> Any:
     expressions = tuple(operand.expression if isinstance(operand, ScalarProxy) else operand for operand in operands)
     call = ScalarCall(function, expressions)
     if type(value) in (float, int):
-        return ScalarProxy(proxy.scalars, call, value)
+        return type(proxy)(proxy.scalars, call, value)
     proxy.scalars.conditions.append((call, value))  # a truth value, a complex number
     return value
 

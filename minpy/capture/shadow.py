@@ -53,6 +53,7 @@ from minpy.capture.scalars import MATH, ScalarProxy, Scalars, call_math, is_dyna
 from minpy.capture.shadow_builtins import SHADOWED, may_be_read
 from minpy.capture.sources import ABSENT, contents, is_constant, module_member
 from minpy.capture.values import Traced
+from minpy.capture.watching import WATCHED
 from minpy.core.array import FRONT_ENDS, Array, raw_of
 from minpy.core.base import BaseOperator
 from minpy.core.operator import Operator
@@ -111,6 +112,7 @@ class ShadowFunctions(ObjectReads):
         self.part = part
         self.array = array
         self.capture: Any = None
+        self.must_watch = False  # whether the capture is to begin anew, with proxies that are watched
         self.scalars = Scalars(recorder)
         self.dynamic: frozenset[Any] = frozenset()
         # By the id of what they stand for: that, and what stands for it, so that one object is one proxy.
@@ -276,6 +278,9 @@ class ShadowFunctions(ObjectReads):
             for name in inner.co_names if inner.co_flags & inspect.CO_OPTIMIZED else ():  # or the body of a class
                 if not may_be_read(name):
                     raise self.refuse(f"it reads {name}", place)
+            if self.recorder.watched is False and not WATCHED.isdisjoint(inner.co_names):
+                self.must_watch = True
+                raise self.refuse("it names attributes that proxies have of their own", place)
 
     def _cell(self, cell: types.CellType, name: str) -> tuple[types.CellType, bool]:
         """Return (the shadow of the cell of a variable, whether it has to be filled)."""

@@ -11,6 +11,7 @@ from minpy.capture import steps
 from minpy.capture.capture import Capture
 from minpy.capture.foreign import DictProxy, ListProxy
 from minpy.capture.nd_proxy import NDArrayProxy
+from minpy.capture.places import CaptureRefused
 from minpy.capture.proxy import ArrayProxy
 from minpy.capture.reads import PLAIN, ArrayKind, Reads, kind_of
 from minpy.capture.recorder import Recorder
@@ -121,8 +122,9 @@ class Captured(NamedTuple):
 class _Call(Capture):
     """A capture of one call, whose results become heads while it goes on."""
 
-    def __init__(self, title: str, dynamic: Set[int], dynamic_reads: Set[Any]) -> None:
+    def __init__(self, title: str, dynamic: Set[int], dynamic_reads: Set[Any], watched: bool) -> None:
         super().__init__(title)
+        self.recorder.watched = watched
         self.shadow.dynamic = frozenset(dynamic_reads)
         self.recorder.of_user = False  # sums are those of our operators, which lose fewer digits
         self.arrays: list[Any] = []
@@ -261,15 +263,20 @@ def capture_call(
     CaptureRefused
         If it does what cannot be captured: nothing has happened then.
     """
-    capture = _Call(title, dynamic, dynamic_reads)
-    capture.outermost = function
-    positional = [capture.argument(value, f"argument {position}") for position, value in enumerate(arguments)]
-    named = {key: capture.argument(value, key) for key, value in keywords.items()}
-    try:
-        captured: Any = capture.run(function, *positional, **named)
-    finally:
-        capture.forget_arrays()
-    return captured
+    for watched in (False, True):
+        capture = _Call(title, dynamic, dynamic_reads, watched)
+        capture.outermost = function
+        try:
+            positional = [capture.argument(value, f"argument {position}") for position, value in enumerate(arguments)]
+            named = {key: capture.argument(value, key) for key, value in keywords.items()}
+            captured: Any = capture.run(function, *positional, **named)
+            return captured
+        except CaptureRefused:
+            if not capture.shadow.must_watch:
+                raise
+        finally:
+            capture.forget_arrays()
+    raise AssertionError("a capture that is watched has asked to be")
 
 
 def _class_of(leaf: Any, value: Value, classes: dict[Node, type]) -> Any:
