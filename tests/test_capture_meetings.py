@@ -762,6 +762,41 @@ def test_scenarios_run_as_written() -> None:
     require_written_runs(SCENARIOS, RUN_IN)
 
 
+# -- gradients through stores ------------------------------------------------------------------------------------------
+
+STORES = [
+    "v = x - 1; w = v; w[1:] = 1",
+    "v = x * 2; v[x > 1] = x[0]",
+    "v = x * 2; v[[0, 1]] = x[1:]",
+    "v = x * 2; np.put(v, [0], [5.0])",
+    "v = x * 2; np.put(v, [0, 0], x[1:])",
+    "v = x * 2; np.place(v, x > 1, [5.0, 6.0])",
+    "v = x * 2; np.copyto(v, x * 3, where=x > 1)",
+    "v = x * 2; np.add.at(v, [0, 0], x[:2])",
+    "v = np.outer(x, x); np.fill_diagonal(v, x); v = v[0]",
+    "v = x * (1 + 2j); v.real[:] = x * x; v = v.imag * 2 + v.real",
+    "v = x * (1 + 2j); v.imag[1:] = x[0] * x[1]; v = v.imag * 2 + v.real",
+    "v = np.zeros((2, 3)); v[0] = x; v.T[1] = x[0]; v = np.sum(v, 0)",
+]
+
+
+@pytest.mark.parametrize("text", STORES)
+def test_gradients_through_stores(text: str) -> None:
+    function = namespace("def function(x):\n    " + text.replace("; ", "\n    ") + "\n    return v", np=np)["function"]
+    captured = mx.compile(function)
+    at = np.array([0.7, 2.0, 3.0])
+    weights = np.array([1.0, 10.0, 100.0])
+    step = 1e-6 * np.eye(3)
+    expected = [weights @ (function(at + one) - function(at - one)) / 2e-6 for one in step]
+    x = mx.np.array(at, dtype="float64")
+    x.attach_grad()
+    for _ in range(CALLS):
+        with mx.autograd.record():
+            y = captured(x)
+        y.backward(mx.np.array(weights, dtype="float64"))
+        np.testing.assert_allclose(x.grad.asnumpy(), expected, rtol=1e-5, atol=1e-5)
+
+
 # -- threads -----------------------------------------------------------------------------------------------------------
 
 

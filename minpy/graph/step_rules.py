@@ -12,7 +12,7 @@ import numpy as np
 
 from minpy.capture.functions import changed, filled
 from minpy.capture.steps import Slot, Step, fill, power, power_of_array
-from minpy.capture.storage import as_dtype, item_of, with_item
+from minpy.capture.storage import as_dtype, item_of, with_component, with_item
 from minpy.capture.ufuncs import computed_at
 from minpy.core.sums import sum_to
 from minpy.differentiation.trees import leaves_of
@@ -81,13 +81,22 @@ def _with_item(answer: Any, g: Any, array: Any, index: Any, value: Any) -> Any:
     return [kept, *(None for _ in leaves_of(index)), sum_to(part, np.shape(value))]
 
 
+def _with_component(answer: Any, g: Any, array: Any, part: Any, is_real: bool) -> Any:
+    kept, g_part = (1j * np.imag(g), np.real(g)) if is_real else (np.real(g) + 0j, -np.imag(g))
+    return [kept.astype(g.dtype), sum_to(g_part, np.shape(part))]
+
+
 def _changed(answer: Any, g: Any, function: Any, target: Any, arguments: Any, keywords: Any) -> Any:
     from minpy.numpy_table.gradients.moving import placed
 
     place = 0 if function in (np.copyto, np.fill_diagonal) else 1
-    if len(arguments) <= place or isinstance(arguments[place], (list, tuple)):
+    if len(arguments) <= place:
         return None
     value = arguments[place]
+    if isinstance(value, (list, tuple)):
+        if not all(isinstance(leaf, (bool, int, float)) for leaf in leaves_of(value)):
+            return None
+        value = np.asarray(value)  # numbers have no gradient: what is found of them goes nowhere
     # The same change tells which value went where.
     numbers = np.reshape(np.arange(np.size(value)), np.shape(value))
     sources = np.full_like(g, -1, dtype=np.int64)
@@ -137,5 +146,6 @@ _RULES: dict[Any, Callable[..., Any]] = {
     np.ndarray.flatten: _flatten,
     power: _power,
     power_of_array: _power,
+    with_component: _with_component,
     with_item: _with_item,
 }
