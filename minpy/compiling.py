@@ -141,7 +141,7 @@ class CompiledFunction:
         arrays = [leaf for leaf in leaves_of((arguments, keywords)) if isinstance(leaf, _ARRAYS)]
         given, buffers = set(map(id, arrays)), list(map(raw_of, arrays))
         copies = {
-            id(view): view.copy()
+            id(view): view.copy()  # type: ignore[union-attr]
             for view in views
             if id(view) not in given and any(numpy.may_share_memory(raw_of(view), buffer) for buffer in buffers)
         }

@@ -13,15 +13,6 @@ import pytest
 COMPILES = True
 pytest.importorskip("llvmlite")
 
-# The doors that are too slow yet.
-TOO_MANY = """
-    compiled function, no tape
-    hybridized forward, recorded
-    hybridized forward and backward
-    two dense layers, forward
-    two dense layers, both
-"""
-
 
 def counting() -> ModuleType:
     path = Path(__file__).resolve().parents[1] / "tools" / "count_frames.py"
@@ -38,15 +29,7 @@ def counting() -> ModuleType:
 count_frames = counting()
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=[pytest.mark.xfail(reason="too many frames yet", strict=True)])
-        if name in map(str.strip, TOO_MANY.splitlines())
-        else name
-        for name in count_frames.DOORS
-    ],
-)
+@pytest.mark.parametrize("name", count_frames.DOORS)
 def test_no_more_frames_than_promised(name: str) -> None:
     door = count_frames.DOORS[name]
     frames = count_frames.frames_of(door.prepare())

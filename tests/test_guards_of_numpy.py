@@ -242,7 +242,7 @@ WRITTEN = {
     "a cached function": (
         lambda x: x * _cached(),
         lambda: (_store(_SCALE, 0)(), _cached.cache_clear()),
-        "what it does with _cached is not traced",
+        "_cached is a functools._lru_cache_wrapper",
     ),
 }
 

@@ -171,7 +171,8 @@ class MethodCapture:
         self._check_value(f"{self._name(members)}[{name!r}]", value)
 
     def _note_function(self, function: FunctionType, name: str, value: Any) -> None:
-        if function.__builtins__ is not _BUILTINS or type(function.__globals__) is not dict:  # type: ignore[attr-defined]
+        builtins_of: Any = getattr(function, "__builtins__", None)
+        if builtins_of is not _BUILTINS or type(function.__globals__) is not dict:
             raise self._recorder.refuse(f"{function.__name__} has globals that are not compared")
         if function is not self._function:
             held = self._held(function)

@@ -10,12 +10,13 @@ __all__ = ["is_calm"]
 
 _QUIET = {"ignore", "warn"}
 
+_setting: Any = None
 try:
     from numpy._core.umath import _extobj_contextvar  # NumPy 2: one object for one setting
 except ImportError:
     from numpy.core.umath import geterrobj  # NumPy 1: three bits for each kind of error; 0 ignores, 1 warns
-
-    _extobj_contextvar: Any = None
+else:
+    _setting = _extobj_contextvar
 
 _seen: dict[int, tuple[Any, bool]] = {}
 
@@ -29,10 +30,10 @@ def is_calm() -> bool:
     ...     is_calm()
     False
     """
-    if _extobj_contextvar is None:
+    if _setting is None:
         mask = geterrobj()[1]
         return not mask & 0o6666
-    setting = _extobj_contextvar.get()
+    setting = _setting.get()
     known = _seen.get(id(setting))
     if known is None or known[0] is not setting:
         if len(_seen) > 64:

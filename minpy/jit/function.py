@@ -166,16 +166,17 @@ class Specialized:
         try:
             captured = capture_call(self.function, self.name, arguments, keywords, dynamic, self._dynamic_reads)
             specialization = self.specialized(captured)
-            specialization.call_spec, specialization.pattern = spec, _pattern(leaves)
-            specialization.kinds = [_kind(leaf) for leaf in leaves]
+            specialization.note_call(spec, _pattern(leaves), [_kind(leaf) for leaf in leaves])
             entry = make_entry(specialization, spec, leaves, dynamic)
             answer = entry(arguments, keywords)
         except (CaptureRefused, Exception) as error:
             if is_quitting(error) or isinstance(error, MustRunEagerly):
                 raise
             answer = self.eager(arguments, keywords)  # an error of its own says more
-            is_refusal = isinstance(error, CaptureRefused)
-            self.refuse(error.reason + where(error.place) if is_refusal else f"{type(error).__name__}: {error}")
+            if isinstance(error, CaptureRefused):
+                self.refuse(error.reason + where(error.place))
+            else:
+                self.refuse(f"{type(error).__name__}: {error}")
             return answer
         seconds = perf_counter() - began
         self.budget.charge(seconds)

@@ -13,6 +13,7 @@ from minpy.capture.allowed import OF_PYTHON as _OF_PYTHON
 from minpy.capture.places import SourceLocation
 from minpy.capture.reads import ArrayKind, ArrayRead, Read, attribute, item, keys, length, missing, same_value
 from minpy.capture.sources import ABSENT, class_of, contents, member, module_member, own_value
+from minpy.core.array import raw_of
 
 __all__ = [
     "GONE",
@@ -202,7 +203,7 @@ def kind_difference(kind: ArrayKind, value: Any) -> str | None:
     """Return in words how a value is no array of a kind; None if it is one."""
     if type(value) is not kind.cls:
         return f"class was {kind.cls.__name__}, is {type(value).__name__}"
-    raw = value if isinstance(value, numpy.ndarray) else value._data
+    raw = raw_of(value)
     if len(kind.shape) != raw.ndim:
         return f"rank was {len(kind.shape)}, is {raw.ndim}"
     if kind.shape != raw.shape:

@@ -182,14 +182,14 @@ def _structure(before: Nest, now: Nest, function: Callable[..., Any]) -> str | N
     """Return how the arguments of a call are nested in another way than those of another one."""
     if before == now:
         return None
-    counts = [len(nest.parts[0].parts) for nest in (before, now)]  # type: ignore[union-attr]
+    counts = [len(nest.parts[0].parts) for nest in (before, now)]
     if counts[0] != counts[1]:
         return f"the arguments by position were {counts[0]}, are {counts[1]}"
-    names = [nest.parts[1].keys for nest in (before, now)]  # type: ignore[union-attr]
+    names = [nest.parts[1].keys for nest in (before, now)]
     if names[0] != names[1]:
         return f"the arguments by keyword were {_listed(names[0])}, are {_listed(names[1])}"
     first = argument_names(function, counts[0])
-    for name, was, is_now in zip((*first, *names[0]), _parts(before), _parts(now), strict=True):  # type: ignore[misc]
+    for name, was, is_now in zip((*first, *names[0]), _parts(before), _parts(now), strict=True):
         difference = _nest_difference(was, is_now, f"argument {name}")
         if difference is not None:
             return difference

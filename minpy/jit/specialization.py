@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy
@@ -15,7 +15,7 @@ from minpy.graph.ir import CONSTANT, Value, topological
 from minpy.graph.program import Program
 from minpy.graph.recording import GraphOperator
 from minpy.jit.capturing import Captured
-from minpy.jit.pytrees import LEAF, unflatten
+from minpy.jit.pytrees import LEAF, Nest, unflatten
 from minpy.jit.writes import are_exclusive, store
 
 __all__ = ["AS_WRITTEN", "Specialization"]
@@ -72,7 +72,7 @@ class Specialization:
         self._is_of_numpy = not ours
         self._has_foreign = len(ours) < len(nodes)
         # Whose class and context what is computed gets; and the arrays of ours that hold integers.
-        self._like = max(ours, key=lambda place: kinds[place].cls._precedence, default=0)
+        self._like = max(ours, key=lambda place: getattr(kinds[place].cls, "_precedence", 0), default=0)
         self._integers = [place for place in ours if kinds[place].dtype.kind in "iub"]
         self._in_order = self.sources == list(range(len(nodes)))
         self._asks_for_training = any(
@@ -81,6 +81,10 @@ class Specialization:
         self._program: Program | None = None
         is_single = self.spec is LEAF and self.outputs[0].kind == "head" and not self._written
         self._single = self.outputs[0] if is_single else None
+
+    def note_call(self, spec: Nest, pattern: list[int], kinds: Sequence[Any]) -> None:
+        """Note what it was captured for: how the arguments are nested, which arrays are one, and what each leaf is."""
+        self.call_spec, self.pattern, self.kinds = spec, pattern, kinds
 
     @property
     def may_run_twice(self) -> bool:
@@ -189,7 +193,7 @@ class Specialization:
         program = self.operator.program(raws, needed)
         if program.steps.states or program.steps.refers or self._asks_for_training or program.executable() is None:
             return None
-        facts = program.facts or {}
+        facts: Mapping[Any, Any] = program.facts or {}
         if not all(facts[value.node].dtype.kind == "f" for value in program.steps.head_gradients):
             return None
         variables = [self.compiled.variables[place] for place in places]
@@ -197,7 +201,7 @@ class Specialization:
         sources, assembled = self.sources, self._assembled
         ours = [self.count + place for place, row in enumerate(self.arrays_read) if issubclass(row.kind.cls, Array)]
 
-        def run(arrays: Sequence[numpy.ndarray]) -> Any:
+        def run(arrays: Sequence[Any]) -> Any:
             for position in ours:  # what stands on the tape needs the tape
                 if arrays[position]._node is not None:
                     return NotImplemented
@@ -215,12 +219,14 @@ def _raw(head: Any) -> Any:
 
 
 def _result(head: Any, output: Any) -> Any:
+    made: Any = head
     if output.cls is None:
         raw = head._data if isinstance(head, Array) else numpy.asarray(head)
         return raw[()] if output.scalar else raw
-    if type(head) is not output.cls and isinstance(head, Array):
-        return head.as_nd_ndarray() if output.cls is FRONT_ENDS["mxnet"] else head.as_np_ndarray()
-    return head
+    if type(made) is not output.cls and isinstance(made, Array):
+        changed: Any = made
+        return changed.as_nd_ndarray() if output.cls is FRONT_ENDS["mxnet"] else changed.as_np_ndarray()
+    return made
 
 
 def _facts(captured: Captured) -> Known:

@@ -84,7 +84,7 @@ class NativeExecutable(Executable):
         """Return what became of the program."""
         from minpy.backends.native.explaining import explained  # nobody who only runs programs needs it
 
-        return explained(title, self)  # type: ignore[arg-type]
+        return explained(title, self)
 
 
 class NativeContext(Context):

@@ -123,7 +123,7 @@ class Graft:
 
     def draw(self, name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
         """Return what a function of `mx.np.random` draws."""
-        function = vars(symbol.np.random).get(name)
+        function: Any = vars(symbol.np.random).get(name)
         if function is None:
             self.refuse_draw(f"np.random.{name}")
         return function(*arguments, **{key: value for key, value in keywords.items() if value is not None})
