@@ -386,9 +386,7 @@ UNSOUND = {
         an_argument_that_is_looked_for_in_a_list one_argument_twice_that_becomes_two one_array_within_a_list
         one_list_twice the_argument_is_returned three_arguments_in_all_patterns two_arguments_that_become_one
     """,
-    "hybridized": """
-        add_to_* change_a_part_* read_before_* one_list_twice
-    """,
+    "hybridized": "",
 }
 
 

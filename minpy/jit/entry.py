@@ -67,6 +67,9 @@ def make_entry(
     variables: list[str] = []
     _unpack(spec.parts[0], "arguments", names, lines, variables)
     _unpack(spec.parts[1], "keywords", names, lines, variables)
+    containers = [*_containers(spec.parts[0], "arguments"), *_containers(spec.parts[1], "keywords")]
+    if len(containers) > 1:
+        lines.append(_miss(f"len({{{', '.join(f'id({name})' for name in containers)}}}) != {len(containers)}"))
     arrays: dict[int, str] = {}
     ours = any(isinstance(leaf, Array) for leaf in leaves)
     scalars = specialization.scalars
@@ -185,6 +188,15 @@ def _unpack(spec: Nest | None, name: str, names: Names, lines: list[str], variab
         lines.append(_miss(f"{kind}{name}"))
     for part, variable in zip(spec.parts, parts, strict=True):
         _unpack(part, variable, names, lines, variables)
+
+
+def _containers(spec: Nest | None, name: str) -> list[str]:
+    """Return the variables of the lists and dicts among the arguments, as `_unpack` calls them."""
+    if spec is None:
+        return []
+    inner = [each for place, part in enumerate(spec.parts) for each in _containers(part, f"{name}_{place}")]
+    is_outer = name in ("arguments", "keywords")
+    return inner if is_outer or spec.kind not in (list, dict) else [name, *inner]
 
 
 def _array_condition(variable: str, array: Any, names: Names) -> str:

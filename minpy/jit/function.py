@@ -21,7 +21,7 @@ from minpy.jit.entry import AS_WRITTEN, MISS, Entry, make_entry
 from minpy.jit.floating_point import is_calm
 from minpy.jit.guards import GONE, where
 from minpy.jit.history import History, argument_paths, changed_numbers, described, miss_reason
-from minpy.jit.pytrees import Nest, flatten
+from minpy.jit.pytrees import Nest, flatten, shares_containers
 from minpy.jit.specialization import Specialization
 from minpy.jit.trial import Candidate
 from minpy.jit.writes import MustRunEagerly
@@ -101,7 +101,7 @@ class Specialized:
     def call(self, arguments: tuple[Any, ...], keywords: dict[str, Any], spec: Nest, leaves: Sequence[Any]) -> Any:
         """Return what the function returns, for a call for which `latest` does not hold."""
         self.history.calls += 1
-        if self.history.refusal is not None or not is_calm():
+        if self.history.refusal is not None or not is_calm() or shares_containers((*arguments, *keywords.values())):
             return self.eager(arguments, keywords)
         try:
             dynamic = self._dynamic.get(spec, frozenset())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-__all__ = ["LEAF", "Nest", "flatten", "is_named", "unflatten"]
+__all__ = ["LEAF", "Nest", "flatten", "is_named", "shares_containers", "unflatten"]
 
 # The spec of everything that is no nest.
 LEAF = None
@@ -63,3 +63,26 @@ def unflatten(spec: Nest | None, leaves: Iterator[Any]) -> Any:
     if spec.kind is list:
         return parts
     return spec.kind(*parts) if is_named(spec.kind) else tuple(parts)
+
+
+def shares_containers(value: Any) -> bool:
+    """Tell whether one list or dict stands at several places of a nest: functions may ask whether two are one.
+
+    >>> one = [1]
+    >>> shares_containers(([1], [1])), shares_containers((one, {"a": one}))
+    (False, True)
+    """
+    seen: set[int] = set()
+    waiting = [value]
+    while waiting:
+        part = waiting.pop()
+        kind = type(part)
+        if kind is list or kind is dict:
+            if id(part) in seen:
+                return True
+            seen.add(id(part))
+        if kind is dict:
+            waiting += part.values()
+        elif kind is tuple or kind is list or is_named(kind):
+            waiting += part
+    return False
