@@ -113,6 +113,8 @@ def _split(row: Row, function: Any, named: dict[str, Any]) -> tuple[tuple[Any, .
             break
         value = rest.pop(name)
         positional += value if parameter.kind is parameter.VAR_POSITIONAL else [value]
+    if "newshape" in rest and len(positional) == 1:  # NumPy 1's name of it, which gradients do not know
+        positional.append(rest.pop("newshape"))
     return tuple(positional), rest
 
 
