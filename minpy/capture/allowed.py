@@ -102,7 +102,8 @@ def changing_reason(value: Any, path: str) -> str | None:
     owner = getattr(value, "__self__", None)
     holders = [value, type(value), type(owner)] if not isinstance(value, types.ModuleType) else [value]
     modules = {str(getattr(one, "__module__", None) or getattr(one, "__name__", "")) for one in holders}
-    if any(module.startswith(("numpy.random", "random", "secrets")) for module in modules) or path == "os.urandom":
+    tops = {".".join(module.split(".")[: 1 + module.startswith("numpy.")]) for module in modules}
+    if tops & {"numpy.random", "random", "secrets"} or path == "os.urandom":
         return f"{path} draws random numbers: draw with minpy.np.random, or take the numbers as an argument"
     if modules & {"time", "datetime"}:
         return f"{path} asks for the time, which is another at each call: take it as an argument"

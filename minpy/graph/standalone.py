@@ -25,6 +25,7 @@ from minpy.capture.rules import RuleCall, trace_rule
 from minpy.capture.steps import frozen
 from minpy.core.array import Array, Shaped, raw_of
 from minpy.core.errors import is_quitting
+from minpy.core.floating_point import is_calm
 from minpy.core.rules import OutputBuffer, Unstaged, VjpInto
 from minpy.graph.builder import GraphBuilder
 from minpy.graph.expanding import Expansion
@@ -224,7 +225,7 @@ class _Compiled:
         try:
             kinds = tuple([_kind_of(value, arrays) for value in values])
             size = sum([array.size for array in arrays])
-            if size <= self._few or not is_enabled():
+            if size <= self._few or not is_enabled() or not is_calm():
                 return function()
             key = (kinds, frozen(attributes)) if attributes else kinds
             way = self._ways.get(key)

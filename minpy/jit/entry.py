@@ -13,9 +13,9 @@ import numpy
 from minpy.capture.reads import PLAIN
 from minpy.capture.scalars import ScalarCall, ScalarRead, is_dynamic
 from minpy.core.array import FRONT_ENDS, Array
+from minpy.core.floating_point import is_calm
 from minpy.core.state import TRACES, tracing
 from minpy.core.switches import switches
-from minpy.jit.floating_point import is_calm
 from minpy.jit.guards import GONE, Names, array_source, different, expression, source
 from minpy.jit.pytrees import Nest
 from minpy.jit.specialization import AS_WRITTEN

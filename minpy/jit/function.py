@@ -15,10 +15,10 @@ from minpy.capture.reads import PLAIN
 from minpy.capture.scalars import is_dynamic
 from minpy.core.array import FRONT_ENDS, Array, raw_of
 from minpy.core.errors import is_quitting
+from minpy.core.floating_point import is_calm
 from minpy.jit.budget import budget_of
 from minpy.jit.capturing import Captured, capture_call
 from minpy.jit.entry import AS_WRITTEN, MISS, Entry, make_entry
-from minpy.jit.floating_point import is_calm
 from minpy.jit.guards import GONE, where
 from minpy.jit.history import History, argument_paths, changed_numbers, described, miss_reason
 from minpy.jit.pytrees import Nest, flatten

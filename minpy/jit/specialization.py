@@ -143,7 +143,13 @@ class Specialization:
             inputs = arrays if self._in_order else [arrays[source] for source in self.sources]
             if self._has_foreign:
                 ours = FRONT_ENDS["numpy"]
-                inputs = [new_array(ours, one) if isinstance(one, numpy.ndarray) else one for one in inputs]
+                keeps = state.recording  # what a gradient needs must stay what it is; nobody counts changes of NumPy's
+                inputs = [
+                    new_array(ours, array.copy() if keeps and array.flags.writeable else array)
+                    if isinstance(array, numpy.ndarray)
+                    else array
+                    for array in inputs
+                ]
             heads = self.operator.call(inputs, arrays[self._like])
             single = self._single
             if single is not None and type(heads[0]) is single.cls:
