@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from minpy.capture.facts import Fact
+from minpy.capture.facts import ARRAY_KINDS, Fact
 from minpy.capture.forwards import traced_facts
 from minpy.capture.nd_proxy import NDArrayProxy, wrapped
 from minpy.capture.places import CaptureRefused
@@ -149,7 +149,7 @@ class Capture:
         raw = raw_of(value)
         known = (numpy.ndarray, numpy.memmap, FRONT_ENDS["mxnet"], FRONT_ENDS["numpy"])
         cls = getattr(type(value), "_plain_class", type(value))  # that of arrays on other devices is another
-        if cls not in known or raw.dtype.kind not in "biufc":
+        if cls not in known or raw.dtype.kind not in ARRAY_KINDS:
             raise self.recorder.refuse(f"{name} is an array of type {type(value).__name__} and dtype {raw.dtype}")
         position = len(self.inputs)
         variable_of = variable(f"argument{position}")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from minpy.capture import steps
-from minpy.capture.facts import VALUE_BASED, Fact, fact_of, invertible, large, reduced, shrunken, tiny
+from minpy.capture.facts import ARRAY_KINDS, VALUE_BASED, Fact, fact_of, invertible, large, reduced, shrunken, tiny
 from minpy.capture.recorder import Recorder
 from minpy.capture.values import Traced
 from minpy.capture.viewing import note_order, several, viewed
@@ -64,7 +64,7 @@ def made(recorder: Recorder, node: Node, fact: Fact, index: int = 0, front: Any 
 def constant(recorder: Recorder, value: Any) -> Any:
     """Return a stand-in for an array or scalar that depends on no input, in memory of its own."""
     kept = value if isinstance(value, numpy.generic) else numpy.array(value)
-    if kept.dtype.kind not in "biufc":
+    if kept.dtype.kind not in ARRAY_KINDS:
         raise recorder.refuse(f"an array of dtype {kept.dtype}")
     return recorder.stand_in(recorder, recorder.constant(kept), fact_of(kept), None, kept)
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy
 
 from minpy.capture import library, steps
-from minpy.capture.facts import Fact
+from minpy.capture.facts import ARRAY_KINDS, Fact
 from minpy.capture.fronts import fronted
 from minpy.capture.noting import call_function, elementwise, require_order, steps_of
 from minpy.capture.scalars import ScalarProxy, met, pinned
@@ -204,7 +204,7 @@ class ArrayProxy(numpy.lib.mixins.NDArrayOperatorsMixin, Traced):
         wanted = numpy.dtype(dtype)
         if not numpy.can_cast(self.dtype, wanted, casting):  # type: ignore[arg-type]
             raise TypeError(f"Cannot cast from {self.dtype} to {wanted} according to the rule {casting!r}")
-        if order != "K" or wanted.kind not in "biufc":
+        if order != "K" or wanted.kind not in ARRAY_KINDS:
             raise self.recorder.refuse(f"astype({dtype!r}, order={order!r})")
         if wanted == self.dtype and not copy:
             return self
