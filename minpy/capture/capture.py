@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from minpy.capture.facts import Fact
+from minpy.capture.facts import ARRAY_KINDS, Fact
 from minpy.capture.forwards import facts_of
 from minpy.capture.nd_proxy import NDArrayProxy, wrapped
 from minpy.capture.places import CaptureRefused

@@ -113,9 +113,9 @@ def _split(row: Row, function: Any, named: dict[str, Any]) -> tuple[tuple[Any, .
             break
         value = by_keyword.pop(name)
         positional += value if parameter.kind is parameter.VAR_POSITIONAL else [value]
-    if "newshape" in rest and len(positional) == 1:  # NumPy 1's name of it, which gradients do not know
-        positional.append(rest.pop("newshape"))
-    return tuple(positional), rest
+    if "newshape" in by_keyword and len(positional) == 1:  # NumPy 1's name of it, which gradients do not know
+        positional.append(by_keyword.pop("newshape"))
+    return tuple(positional), by_keyword
 
 
 def _operator_of(
