@@ -642,7 +642,7 @@ def _kind(message: str | None) -> tuple[str, ...] | None:
     """Return what stays the same of the text of a difference where a program becomes smaller."""
     if message is None:
         return None
-    return tuple(re.sub(r"step \d+|[-+]?\d[\d.e+-]*|stand-in for \w+", "", message).split()[:5])
+    return tuple(re.sub(r"step \d+|[-+]?\d[\d.e+-]*|proxy of \w+", "", message).split()[:5])
 
 
 def _parts(line: str) -> list[str]:

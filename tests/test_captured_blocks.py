@@ -221,9 +221,10 @@ def test_reasons() -> None:
     text = net.explain_retraces()
     assert "net: " in text
     assert "`net.factor` was 2.0, is 3.0 (" in text
-    assert "→ dynamic" in text
     lines = text.splitlines()
-    assert len([line for line in lines if "net.factor" in line]) == 1  # it is a number that changes from then on
+    if int(numpy.__version__.partition(".")[0]) >= 2:  # before, what a number does to a dtype depends on its value
+        assert "→ dynamic" in text
+        assert len([line for line in lines if "net.factor" in line]) == 1  # it is a number that changes from then on
     assert f"an attribute of {net.inner.name}, of a block inside it, or what their functions refer to" in lines[-1]
 
 

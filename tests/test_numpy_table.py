@@ -740,7 +740,7 @@ def test_the_tape_and_the_rules_of_steps_agree(name: str, call: str) -> None:
 LISTED = {
     "backends/native/": "what is lowered to native code, and how",
     "capture/ours": "functions of minpy that make arrays, or rearrange arguments",
-    "capture/proxy": "methods of a stand-in",
+    "capture/proxy": "methods of a proxy",
     "capture/scalars": "what Python itself computes of numbers",
     "capture/viewing": "what is a view whatever the strides",
     "capture/shadow": "what a function may look up",

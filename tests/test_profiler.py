@@ -158,7 +158,7 @@ def test_custom_operators_and_what_they_call_are_timed():
     [({"profile_imperative": False}, 1, 1), ({"profile_symbolic": False}, 1, 0), ({}, 2, 1)],
 )
 def test_what_is_timed_is_configured(config, operators, programs):
-    profiler.set_config(**config)
+    profiler.set_config(**{"profile_all": False, **config})
     executor = mx.sym.exp(mx.sym.var("x")).bind(mx.cpu(), {"x": nd.ones(2)})
     profiler.set_state("run")
     nd.exp(X)

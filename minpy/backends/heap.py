@@ -18,11 +18,11 @@ __all__ = ["give_back"]
 def _trim() -> Callable[[int], int] | None:
     """Return `malloc_trim`, if the C library has one."""
     try:
-        found = ctypes.CDLL(None).malloc_trim
+        trim = ctypes.CDLL(None).malloc_trim
     except (AttributeError, OSError, TypeError):  # TypeError: Windows wants the name of a library
         return None
-    found.argtypes, found.restype = [ctypes.c_size_t], ctypes.c_int
-    function: Callable[[int], int] = found
+    trim.argtypes, trim.restype = [ctypes.c_size_t], ctypes.c_int
+    function: Callable[[int], int] = trim
     return function
 
 

@@ -77,7 +77,7 @@ class SourcePart:
             if names and used.issuperset(names):
                 first.append(f"{', '.join(names)}, = {parameter}")
             else:
-                first += [f"{one} = {parameter}[{index}]" for index, one in enumerate(names) if one in used]
+                first += [f"{element} = {parameter}[{index}]" for index, element in enumerate(names) if element in used]
         self.lines: list[Line] = [*((line, None, "") for line in first), *body] or [("return", None, "")]
         self.constants = {key: value for key, value in constants.items() if key in used}
         lines: list[Line] = [
@@ -92,12 +92,12 @@ class SourcePart:
         scope: dict[str, Any] = {}
         exec(compile(self.source, f"<{self.title}, {name}>", "exec"), scope)
         self._make = scope.pop("make")
-        (self._code,) = (one for one in self._make.__code__.co_consts if isinstance(one, CodeType))
+        (self._code,) = (constant for constant in self._make.__code__.co_consts if isinstance(constant, CodeType))
 
     def function(self, values: Iterable[Any]) -> Callable[..., Any]:
         """Return the function that refers to these objects: one for each of `constants`, in their order."""
-        made: Callable[..., Any] = self._make(*values)
-        return made
+        function: Callable[..., Any] = self._make(*values)
+        return function
 
     def step_of(self, error: BaseException) -> Node | None:
         """Return the node at whose line an error was raised; None if it was raised elsewhere."""

@@ -58,24 +58,24 @@ def offsets(
     """
     count = len(blocks)
     sizes = [_whole(max(block.size, 1), alignment) for block in blocks]
-    found = [0] * count
+    starts = [0] * count
     # What has been placed: first, last, begin, end.
-    known = numpy.empty((4, len(placed) + count), numpy.int64)
+    ranges = numpy.empty((4, len(placed) + count), numpy.int64)
     whole = 0
     for position, (block, begin) in enumerate(placed):
         end = begin + _whole(block.size, alignment)
-        known[:, position] = block.first, block.last, begin, end
+        ranges[:, position] = block.first, block.last, begin, end
         whole = max(whole, end)
     order = sorted(range(count), key=lambda number: (-sizes[number], blocks[number].first))
     for position, number in enumerate(order, len(placed)):
         _, first, last = blocks[number]
-        before = known[:, :position]
+        before = ranges[:, :position]
         meets = (before[0] <= last) & (before[1] >= first)
         begin = _gap(before[2, meets], before[3, meets], sizes[number])
-        found[number] = begin
-        known[:, position] = first, last, begin, begin + sizes[number]
+        starts[number] = begin
+        ranges[:, position] = first, last, begin, begin + sizes[number]
         whole = max(whole, begin + sizes[number])
-    return found, whole
+    return starts, whole
 
 
 def _whole(size: int, alignment: int) -> int:
@@ -173,10 +173,10 @@ class MemoryPlan(Generic[Owner]):
             placed.append((Block(0, 0, wall), before.nbytes))
         new = [owner for owner in blocks if owner not in self.offsets]
         spare = [Block(count, time, time) for time, count in scratch.items()]
-        found, self.nbytes = offsets([*(blocks[owner] for owner in new), *spare], placed=placed)
+        starts, self.nbytes = offsets([*(blocks[owner] for owner in new), *spare], placed=placed)
         self.least_bytes = _least_bytes([*blocks.values(), *spare])
-        self.offsets.update(zip(new, found, strict=False))
-        self.scratch = dict(zip(scratch, found[len(new) :], strict=True))
+        self.offsets.update(zip(new, starts, strict=False))
+        self.scratch = dict(zip(scratch, starts[len(new) :], strict=True))
         for heir, owner in self.heirs.items():
             if owner in self.offsets:
                 self.offsets[heir] = self.offsets[owner]

@@ -44,8 +44,8 @@ def register(name: str, maker: Callable[[], Backend] | str) -> None:
         module, _, attribute = maker.partition(":")
 
         def imported() -> Backend:
-            made: Backend = getattr(import_module(module), attribute)()
-            return made
+            instance: Backend = getattr(import_module(module), attribute)()
+            return instance
 
         _makers[name] = imported
     else:
@@ -74,8 +74,8 @@ def backend(name: str) -> Backend:
     >>> backend('python').name
     'python'
     """
-    made = _made.get(name)
-    if made is None:
+    instance = _made.get(name)
+    if instance is None:
         maker = _makers.get(name)
         if maker is None:
             raise ArgumentError(

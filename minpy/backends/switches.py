@@ -136,8 +136,8 @@ def using(*names: str) -> _Scope:
     Traceback (most recent call last):
     minpy.core.errors.ArgumentError: there is no backend 'c'; there are 'native', 'python'...
     """
-    known = registry.names()
+    registered = registry.names()
     for name in names:
-        if name not in known:
+        if name not in registered:
             registry.backend(name)
     return _Scope(enabled=names != _ONLY_FALLBACK, backends=_selections.setdefault(names, names))

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from minpy.capture.facts import Fact
+from minpy.capture.facts import ARRAY_KINDS, Fact
 from minpy.capture.forwards import facts_of
 from minpy.capture.nd_proxy import NDArrayProxy, wrapped
 from minpy.capture.places import CaptureRefused
@@ -131,10 +131,10 @@ class Capture:
         name = name or f"argument {len(self._storages)}"
         if not isinstance(value, (numpy.ndarray, Array)):
             return self.shadow.argument(value, self.argument, name)
-        known = self.shadow.proxies.get(id(value))
-        if known is None:
-            known = self.shadow.proxies[id(value)] = value, self._array(value, name)
-        return known[1]
+        kept = self.shadow.proxies.get(id(value))
+        if kept is None:
+            kept = self.shadow.proxies[id(value)] = value, self._array(value, name)
+        return kept[1]
 
     def _facts_of_user(self, node: Node, facts: Any) -> list[Fact]:
         """Return what a user's operator gives; its function is captured for that, and what it reads is noted."""
@@ -146,9 +146,9 @@ class Capture:
 
     def _array(self, value: Any, name: str) -> Any:
         raw = raw_of(value)
-        known = (numpy.ndarray, numpy.memmap, FRONT_ENDS["mxnet"], FRONT_ENDS["numpy"])
+        classes = (numpy.ndarray, numpy.memmap, FRONT_ENDS["mxnet"], FRONT_ENDS["numpy"])
         cls = getattr(type(value), "_plain_class", type(value))  # that of arrays on other devices is another
-        if cls not in known or raw.dtype.kind not in "biufc":
+        if cls not in classes or raw.dtype.kind not in ARRAY_KINDS:
             raise self.recorder.refuse(f"{name} is an array of type {type(value).__name__} and dtype {raw.dtype}")
         position = len(self.inputs)
         variable_of = variable(f"argument{position}")
@@ -199,6 +199,6 @@ class Capture:
 
     def _captured(self, outputs: Any) -> Captured:
         written = self.recorder.written
-        writes = [(position, one.value) for position, one in enumerate(self._storages) if one in written]
-        contiguous = frozenset(position for one in written for position in one.assumed)
+        writes = [(position, storage.value) for position, storage in enumerate(self._storages) if storage in written]
+        contiguous = frozenset(position for storage in written for position in storage.assumed)
         return Captured(outputs, self.reads, self.inputs, writes, contiguous, self.recorder)

@@ -1,4 +1,4 @@
-"""Arrays that a traced function makes, and `numpy.asarray` of stand-ins: what NumPy's protocols do not reach."""
+"""Arrays that a captured function makes, and `numpy.asarray` of proxies: what NumPy's protocols do not reach."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _plain(recorder: Recorder, value: Any) -> Any:
     if not all(map(is_known, leaves_of(value))):
         raise recorder.refuse("a shape or a range depends on values")
     if isinstance(value, (list, tuple)):
-        return tuple(_plain(recorder, one) for one in value)
+        return tuple(_plain(recorder, part) for part in value)
     value = known_of(value)
     return value.item() if isinstance(value, numpy.ndarray) and not value.ndim else value
 
@@ -40,7 +40,7 @@ def _made(recorder: Recorder, function: Any, *arguments: Any, **keywords: Any) -
 
 
 def _made_of_known(recorder: Recorder, function: Any, *arguments: Any, **keywords: Any) -> Any:
-    """Return what may be made of arrays that are traced, too."""
+    """Return what may be made of arrays that are captured, too."""
     if all(map(is_known, leaves_of((arguments, keywords)))):
         return _made(recorder, function, *arguments, **keywords)
     return call_function(recorder, function, arguments, keywords)

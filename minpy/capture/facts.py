@@ -8,8 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy
 
-__all__ = ["VALUE_BASED", "Fact", "fact_of", "invertible", "large", "reduced", "shrunken", "tiny"]
+__all__ = ["ARRAY_KINDS", "VALUE_BASED", "Fact", "fact_of", "invertible", "large", "reduced", "shrunken", "tiny"]
 
+# Of dtypes: arrays of others are not captured.
+ARRAY_KINDS = "biufc"
 # Before NumPy 2, what a 0-d operand does to the dtype of an answer depends on its value.
 VALUE_BASED = int(numpy.__version__.split(".")[0]) < 2
 
@@ -79,20 +81,20 @@ def shrunken(function: Callable[..., Any], facts: Sequence[Any]) -> Fact:
         else numpy.ones(tuple(small.get(length, length) for length in fact.shape), fact.dtype)
         for fact in facts
     ]
-    found = fact_of(function(*samples))
-    return found._replace(shape=tuple(back.get(length, length) for length in found.shape))
+    answer = fact_of(function(*samples))
+    return answer._replace(shape=tuple(back.get(length, length) for length in answer.shape))
 
 
 def reduced(function: Callable[..., Any], fact: Any, axis: Any, keepdims: bool) -> Fact:
     """Return the fact of a reduction of an array of that fact along some axes (None: all)."""
-    found = fact_of(function(tiny(fact)))
+    answer = fact_of(function(tiny(fact)))
     count = len(fact.shape)
     axes = range(count) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
-    gone = {int(one) % max(count, 1) for one in axes}
+    gone = {int(position) % max(count, 1) for position in axes}
     if keepdims:
-        shape = tuple(1 if one in gone else length for one, length in enumerate(fact.shape))
+        shape = tuple(1 if position in gone else length for position, length in enumerate(fact.shape))
     else:
-        shape = tuple(length for one, length in enumerate(fact.shape) if one not in gone)
-    if len(shape) != len(found.shape):
+        shape = tuple(length for position, length in enumerate(fact.shape) if position not in gone)
+    if len(shape) != len(answer.shape):
         raise ValueError("not a reduction")
-    return Fact(shape, found.dtype, found.scalar)
+    return Fact(shape, answer.dtype, answer.scalar)

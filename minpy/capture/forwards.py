@@ -1,4 +1,4 @@
-"""Users' operators traced: what the forward function of a `@customop` computes, as nodes of a program."""
+"""Users' operators captured: what the forward function of a `@customop` computes, as nodes of a program."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ __all__ = [
 
 
 def definition_of(operator: Any) -> Any:
-    """Return the function that is traced: the one place that says which form of an operator is its definition."""
+    """Return the function that is captured: the one place that says which form of an operator is its definition."""
     return operator.definition
 
 
@@ -51,12 +51,12 @@ def is_customop(operator: Any) -> bool:
 
 
 def given_value(recorder: Recorder, value: Value, shape: Any, dtype: Any) -> Any:
-    """Return what a traced function gets for an input: a stand-in, or a number that is a constant."""
+    """Return what a captured function gets for an input: a proxy, or a number that is a constant."""
     if value.node.operator is CONSTANT:
-        known = value.node.attributes["value"]
-        if not isinstance(known, numpy.ndarray):  # a number; or an instance, `self`
-            return known
-        return ArrayProxy.given(recorder, value, known.shape, known.dtype)
+        constant_value = value.node.attributes["value"]
+        if not isinstance(constant_value, numpy.ndarray):  # a number; or an instance, `self`
+            return constant_value
+        return ArrayProxy.given(recorder, value, constant_value.shape, constant_value.dtype)
     if shape is None or dtype is None:
         raise recorder.refuse("the shape or the dtype of an input is not known")
     return ArrayProxy.given(recorder, value, shape, dtype)
@@ -78,9 +78,9 @@ def plain_attributes(recorder: Recorder, attributes: dict[str, Any]) -> dict[str
 
 
 def trace_forward(
-    recorder: Recorder, captures: Reads, operator: Any, inputs: Sequence[Any], attributes: dict[str, Any]
+    recorder: Recorder, reads: Reads, operator: Any, inputs: Sequence[Any], attributes: dict[str, Any]
 ) -> list[ArrayProxy]:
-    """Return what a user's operator answers, one stand-in an output, in memory of its own.
+    """Return what a user's operator answers, one proxy an output, in memory of its own.
 
     Raises
     ------
@@ -92,8 +92,8 @@ def trace_forward(
     if operator.visible_outputs is not None or has_kernel:
         raise recorder.refuse("it has outputs that callers do not see, or a kernel")
     in_mxnet = operator.kind == "mxnet"
-    shadow = ShadowFunctions(recorder, captures, "forward", wrapped if in_mxnet else None)
-    captures.note("forward", attribute, operator, "definition", definition_of(operator))
+    shadow = ShadowFunctions(recorder, reads, "forward", wrapped if in_mxnet else None)
+    reads.note("forward", attribute, operator, "definition", definition_of(operator))
     values = [wrapped(value) for value in inputs] if in_mxnet else list(inputs)
     try:
         values = [
@@ -107,10 +107,10 @@ def trace_forward(
     answers = list(result) if isinstance(result, (tuple, list)) else [result]
     if operator.guarded and (operator.notes_arrays or isinstance(result, (tuple, list))):
         operator.note_outputs(len(answers) if isinstance(result, (tuple, list)) else 0, attributes)
-    found: list[ArrayProxy] = []
+    outputs: list[ArrayProxy] = []
     for answer in answers:
-        found.append(run_traced(recorder, _output, recorder, answer, found))
-    return found
+        outputs.append(run_traced(recorder, _output, recorder, answer, outputs))
+    return outputs
 
 
 def operator_argument(shadow: ShadowFunctions, value: Any, name: str) -> Any:
@@ -133,7 +133,7 @@ def _part(shadow: ShadowFunctions, value: Any, name: str) -> Any:
 def traced_facts(node: Node, facts: Sequence[tuple[Any, Any]], captures: Reads | None = None) -> list[Fact] | None:
     """Return what the outputs of a user's operator are for inputs of these shapes and dtypes; None: run it to know.
 
-    `captures` notes what that rests on.
+    `reads` notes what that rests on.
     """
     try:
         return facts_of(node, facts, captures or Reads())
@@ -158,7 +158,7 @@ def facts_of(node: Node, facts: Sequence[tuple[Any, Any]], captures: Reads) -> l
     return [answer.fact for answer in answers]
 
 
-def _output(recorder: Recorder, answer: Any, others: Sequence[ArrayProxy]) -> ArrayProxy:
+def _output(recorder: Recorder, answer: Any, earlier: Sequence[ArrayProxy]) -> ArrayProxy:
     if not isinstance(answer, (Traced, bool, int, float, complex, numpy.generic, numpy.ndarray)):
         raise recorder.refuse(f"it returns a {type(answer).__name__}")
     answer = operand(recorder, answer)
@@ -166,7 +166,7 @@ def _output(recorder: Recorder, answer: Any, others: Sequence[ArrayProxy]) -> Ar
         answer = constant(recorder, numpy.asarray(answer))
     node = answer.value.node
     shared = answer.is_view or node.operator in (None, CONSTANT) or node not in recorder.places
-    if shared or any(other.value == answer.value for other in others):
+    if shared or any(output.value == answer.value for output in earlier):
         copy = steps.make_step(numpy.array, (steps.Slot(0),), {})
         return made(recorder, recorder.node(copy, [answer.value]), answer.fact)
     return answer

@@ -30,21 +30,23 @@ def fronted(method: Callable[..., Any]) -> Callable[..., Any]:
         front = next(_fronts((self, arguments, keywords)), None)
         if front is None:
             return result
-        given = {id(value) for value in leaves_of((self, arguments, keywords))}
-        return as_front(self.recorder, result, front, given)
+        inputs = {id(value) for value in leaves_of((self, arguments, keywords))}
+        return as_front(self.recorder, result, front, inputs)
 
     return call
 
 
-def as_front(recorder: Recorder, result: Any, front: Any, given: Any = ()) -> Any:
+def as_front(recorder: Recorder, result: Any, front: Any, inputs: Any = ()) -> Any:
     """Return what stands for arrays of a class, in the place of NumPy's; but for those that were given."""
     if isinstance(result, (list, tuple)):
-        parts = [as_front(recorder, part, front, given) for part in result]
+        parts = [as_front(recorder, part, front, inputs) for part in result]
         return type(result)(*parts) if hasattr(result, "_fields") else type(result)(parts)
-    if not isinstance(result, Traced) or result.front is front or id(result) in given:
+    if not isinstance(result, Traced) or result.front is front or id(result) in inputs:
         return result
     fact = result.fact._replace(scalar=False)
-    known = None if result.known is None else numpy.asarray(result.known)
+    elements = None if result.known is None else numpy.asarray(result.known)
     if result.scalar:  # of our arrays, what has no axes is an array
-        return recorder.stand_in(recorder, result.value, fact, Storage(result.value, known, fact), known, (), front)
-    return recorder.stand_in(recorder, result.value, fact, result.storage, known, result.chain, front)
+        return recorder.stand_in(
+            recorder, result.value, fact, Storage(result.value, elements, fact), elements, (), front
+        )
+    return recorder.stand_in(recorder, result.value, fact, result.storage, elements, result.chain, front)

@@ -1,7 +1,7 @@
-"""NumPy's functions called on stand-ins: a handler for each kind of `minpy.numpy_table`, whose rows say the rest.
+"""NumPy's functions called on proxies: a handler for each kind of `minpy.numpy_table`, whose rows say the rest.
 
 A function that is an operator (`minpy.ops.registry.FUNCTIONS`) becomes a node of that operator. What has no row is not
-traced.
+captured.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ def _signature(function: Any) -> inspect.Signature:
 def _bound(function: Any, arguments: Any, keywords: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments of a call by name, without those that are not given or given as their default."""
     signature = _signature(function)
-    given = dict(signature.bind(*arguments, **keywords).arguments)
+    by_name = dict(signature.bind(*arguments, **keywords).arguments)
     for name, parameter in signature.parameters.items():
         if parameter.kind is parameter.VAR_KEYWORD:
-            given.update(given.pop(name, {}))
+            by_name.update(by_name.pop(name, {}))
     return {
         name: value
-        for name, value in given.items()
+        for name, value in by_name.items()
         if value is not _NO_VALUE
         and not (name in signature.parameters and _is_default(value, signature.parameters[name].default))
     }
@@ -70,7 +70,7 @@ def _is_default(value: Any, default: Any) -> bool:
 def _prepared(
     recorder: Recorder, row: Row, function: Any, arguments: Any, keywords: dict[str, Any]
 ) -> tuple[dict[str, Any], Any]:
-    """Return (arguments by name, `out`), of which only those that the row says may hold what is traced."""
+    """Return (arguments by name, `out`), of which only those that the row says may hold what is captured."""
     named = _bound(function, arguments, keywords)
     out = named.pop("out", None)
     if named.get("copy") is False and function is numpy.nan_to_num and isinstance(named["x"], Traced):
@@ -100,20 +100,22 @@ def _plain(value: Any) -> Any:
 
 
 def _split(row: Row, function: Any, named: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return (arguments by position, by keyword): those up to the last one traced, if none is missing."""
+    """Return (arguments by position, by keyword): those up to the last one captured, if none is missing."""
     parameters = list(_signature(function).parameters.items())
     count = row.traced if isinstance(row.traced, int) else max(row.traced) + 1
     variadic = [place for place, (name, what) in enumerate(parameters) if what.kind is what.VAR_POSITIONAL]
     if variadic and parameters[variadic[0]][0] in named:
         count = max(count, variadic[0] + 1)
     positional: list[Any] = []
-    rest = dict(named)
+    by_keyword = dict(named)
     for name, parameter in parameters[:count]:
-        if name not in rest:
+        if name not in by_keyword:
             break
-        value = rest.pop(name)
+        value = by_keyword.pop(name)
         positional += value if parameter.kind is parameter.VAR_POSITIONAL else [value]
-    return tuple(positional), rest
+    if "newshape" in by_keyword and len(positional) == 1:  # NumPy 1's name of it, which gradients do not know
+        positional.append(by_keyword.pop("newshape"))
+    return tuple(positional), by_keyword
 
 
 def _operator_of(
@@ -141,9 +143,9 @@ def _operator_of(
 def _step(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords: dict[str, Any], kind: str = "") -> Any:
     """Answer a call as one step of the kind that its row says, or of another one."""
     named, out = _prepared(recorder, row, function, arguments, keywords)
-    positional, rest = _split(row, function, named)
+    positional, by_keyword = _split(row, function, named)
     operator = _operator_of(recorder, function, named)
-    result = steps_of(recorder, function, positional, rest, kind or row.kind, operator=operator)
+    result = steps_of(recorder, function, positional, by_keyword, kind or row.kind, operator=operator)
     return result if out is None else store_all(recorder, out, result)
 
 
@@ -208,12 +210,12 @@ def _sized(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords
 
 def _accumulate(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
     named, out = _prepared(recorder, row, function, arguments, keywords)
-    positional, rest = _split(row, function, named)
+    positional, by_keyword = _split(row, function, named)
     (array,) = positional
-    found = fact_of(function(tiny(array), **rest))
-    shape = (array.size,) if rest.get("axis") is None or not array.shape else array.shape
-    fact = Fact(shape, found.dtype, False)
-    result = steps_of(recorder, function, positional, rest, "call", fact)
+    sample = fact_of(function(tiny(array), **by_keyword))
+    shape = (array.size,) if by_keyword.get("axis") is None or not array.shape else array.shape
+    fact = Fact(shape, sample.dtype, False)
+    result = steps_of(recorder, function, positional, by_keyword, "call", fact)
     return result if out is None else store_all(recorder, out, result)
 
 
@@ -248,13 +250,13 @@ def _einsum(recorder: Recorder, row: Row, function: Any, arguments: Any, keyword
 
 def _write(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords: dict[str, Any]) -> None:
     """Answer a function that changes its first argument: another one of its kind is made."""
-    target, *rest = arguments or [keywords.pop(row.writes, None)]
+    target, *operands = arguments or [keywords.pop(row.writes, None)]
     if not isinstance(target, Traced):
         raise recorder.refuse(f"numpy.{function.__name__} changes an array that is not traced")
     require_writable(target)
     if function is not numpy.copyto:
-        require_apart(target, (rest, keywords))
-    store(target, steps_of(recorder, changed, (function, target, tuple(rest), keywords), {}, "call", target.fact))
+        require_apart(target, (operands, keywords))
+    store(target, steps_of(recorder, changed, (function, target, tuple(operands), keywords), {}, "call", target.fact))
 
 
 def changed(function: Any, target: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
@@ -278,7 +280,7 @@ def _like(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords:
 
 
 def full_like(recorder: Recorder, value: Any, shape: Any, dtype: Any) -> Any:
-    """Return an array that is filled with a value which is traced."""
+    """Return an array that is filled with a value which is captured."""
     return steps_of(recorder, filled, (value, tuple(shape), dtype), {}, "call", Fact(tuple(shape), dtype, False))
 
 
@@ -324,25 +326,27 @@ def _open_mesh(recorder: Recorder, row: Row, function: Any, arguments: Any, keyw
 
 def _index(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
     """Answer with positions in an array of some shape."""
-    array, *rest = _bound(function, arguments, keywords).values()
-    return tuple(constant(recorder, each) for each in function(large(array), *map(known_of, rest)))
+    array, *sizes = _bound(function, arguments, keywords).values()
+    return tuple(constant(recorder, each) for each in function(large(array), *map(known_of, sizes)))
 
 
 def _structure(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
     if function is numpy.result_type:
-        if VALUE_BASED and any(not is_known(one) and not one.shape for one in arguments):
+        if VALUE_BASED and any(not is_known(argument) and not argument.shape for argument in arguments):
             raise recorder.refuse("the dtype of the answer depends on a value: NumPy 2 looks at dtypes only")
-        return numpy.result_type(*(known_of(one) if is_known(one) else tiny(one) for one in arguments))
+        return numpy.result_type(
+            *(known_of(argument) if is_known(argument) else tiny(argument) for argument in arguments)
+        )
     if function in (numpy.can_cast, numpy.common_type, numpy.einsum_path):
         sample = large if function is numpy.einsum_path else tiny
-        given = [sample(value) if isinstance(value, Traced) else value for value in arguments]
-        if VALUE_BASED and function is numpy.can_cast and not given[0].shape:
+        samples = [sample(value) if isinstance(value, Traced) else value for value in arguments]
+        if VALUE_BASED and function is numpy.can_cast and not samples[0].shape:
             raise recorder.refuse("the answer depends on a value: NumPy 2 looks at dtypes only")
-        return function(*given, **keywords)
-    array, *rest = _bound(function, arguments, keywords).values()
+        return function(*samples, **keywords)
+    array, *axes = _bound(function, arguments, keywords).values()
     array = operand(recorder, array)
-    if function is numpy.size and rest:
-        return array.shape[rest[0]]
+    if function is numpy.size and axes:
+        return array.shape[axes[0]]
     if function in (numpy.shape, numpy.ndim, numpy.size):
         return getattr(array, function.__name__)
     return (array.dtype.kind == "c") is (function is numpy.iscomplexobj)

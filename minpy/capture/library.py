@@ -46,9 +46,9 @@ def stand_in(shadow: Any, value: Any, name: str) -> Any:
 def member_of_array(proxy: Any, name: str) -> Any:
     """Return a member of an array of ours, bound to its proxy; None if it is not known."""
     for member in MEMBERS:
-        found = member(proxy, name)
-        if found is not None:
-            return found
+        value = member(proxy, name)
+        if value is not None:
+            return value
     return None
 
 
@@ -62,5 +62,5 @@ def with_states(recorder: Any, operator: Any) -> Callable[..., Any] | None:
     is_plain = not operator.builtin or not (operator.random or operator.auxiliary or operator.uses_training)
     if isinstance(operator, Operator) and is_plain:
         return None
-    found = stand_in(recorder.capture.shadow, Operator, operator.__name__)
-    return None if found is None else functools.partial(found, operator)
+    handler = stand_in(recorder.capture.shadow, Operator, operator.__name__)
+    return None if handler is None else functools.partial(handler, operator)

@@ -1,4 +1,4 @@
-"""`NDArrayProxy`, in an `NDArray`'s place while a function of kind 'mxnet' is traced: operators on it become nodes.
+"""`NDArrayProxy`, in an `NDArray`'s place while a function of kind 'mxnet' is captured: operators on it become nodes.
 
 It has the methods of `NDArray` that are operators; these call the operators on it, and `dispatch` leads here.
 """
@@ -44,7 +44,7 @@ ASKING = {"asnumpy", "asscalar", "attach_grad", "backward", "item", "tolist", "z
 
 
 class NDArrayProxy:
-    """A stand-in with MXNet's semantics around one with NumPy's."""
+    """A proxy with MXNet's semantics around one with NumPy's."""
 
     __slots__ = ("inner",)
     __hash__ = None  # type: ignore[assignment]
@@ -97,18 +97,18 @@ class NDArrayProxy:
         if name in ASKING:
             raise self.recorder.refuse(f"it asks for the values of an NDArray: {name}()")
         if name in OPERATORS or name in _MEMBERS:
-            found = getattr(FRONT_ENDS["mxnet"], name, None)
-            if isinstance(found, property) and found.fget is not None:
-                return found.fget(self)
-            if isinstance(found, types.FunctionType):
-                return types.MethodType(found, self)
+            member = getattr(FRONT_ENDS["mxnet"], name, None)
+            if isinstance(member, property) and member.fget is not None:
+                return member.fget(self)
+            if isinstance(member, types.FunctionType):
+                return types.MethodType(member, self)
             if name in OPERATORS:
                 return functools.partial(OPERATORS[name], self)
         if name == "grad":
             return getattr(self.inner, name)
-        found = library.member_of_array(self, name)
-        if found is not None:
-            return found
+        member = library.member_of_array(self, name)
+        if member is not None:
+            return member
         raise self.recorder.refuse(f"an NDArray's attribute {name!r} is not traced")
 
     def _asked(self, *_: Any) -> NoReturn:
@@ -181,8 +181,8 @@ class NDArrayProxy:
         parts = index if isinstance(index, tuple) else (index,)
         if Ellipsis not in [part if part is Ellipsis else None for part in parts] and all(map(_is_basic, parts)):
             index = (*parts, Ellipsis)
-        found = self.inner[index]
-        return NDArrayProxy(found if found.ndim or is_np_shape() else found.reshape((1,)))
+        item = self.inner[index]
+        return NDArrayProxy(item if item.ndim or is_np_shape() else item.reshape((1,)))
 
     def __setitem__(self, index: Any, value: Any) -> None:
         index, value = self._key(index), unwrapped(value)
@@ -222,25 +222,25 @@ def _wrapped_answer(value: Any) -> Any:
 
 
 def wrapped(value: Any) -> Any:
-    """Return a stand-in, or a tuple of them, as functions of kind 'mxnet' take it."""
+    """Return a proxy, or a tuple of them, as functions of kind 'mxnet' take it."""
     if type(value) is tuple:
         return tuple(map(wrapped, value))
     return NDArrayProxy(value) if isinstance(value, ArrayProxy) else value
 
 
 def unwrapped(value: Any) -> Any:
-    """Return what such a function returned with stand-ins of NumPy's semantics."""
+    """Return what such a function returned with proxies of NumPy's semantics."""
     if type(value) in (list, tuple):
         return tuple(map(unwrapped, value))
     return value.inner if isinstance(value, NDArrayProxy) else value
 
 
 def _call_on_arrays(operator: Any, inputs: list[Any], attributes: dict[str, Any], name: str | None) -> Any:
-    """Answer a call of an operator with such stand-ins among its inputs."""
+    """Answer a call of an operator with such proxies among its inputs."""
     proxy = next(value for value in inputs if isinstance(value, NDArrayProxy))
-    found = library.with_states(proxy.recorder, operator)
-    if found is not None:
-        return found(*inputs, **attributes)
+    handler = library.with_states(proxy.recorder, operator)
+    if handler is not None:
+        return handler(*inputs, **attributes)
     values = []
     for value in map(unwrapped, inputs):
         if isinstance(value, Array):
@@ -249,32 +249,32 @@ def _call_on_arrays(operator: Any, inputs: list[Any], attributes: dict[str, Any]
             value = value.item()
         values.append(value)
     answer = call_operator(operator, values, attributes, name, as_ndarrays=True)
-    return [NDArrayProxy(one) for one in answer] if isinstance(answer, tuple) else NDArrayProxy(answer)
+    return [NDArrayProxy(output) for output in answer] if isinstance(answer, tuple) else NDArrayProxy(answer)
 
 
 def _arithmetic(operator: Any, x: Any, y: Any) -> Any:
     """Answer `x @ y` of which one is such a proxy: numbers keep the array's dtype."""
-    array, other = (x, y) if isinstance(x, NDArrayProxy) else (y, x)
+    array, operand = (x, y) if isinstance(x, NDArrayProxy) else (y, x)
     recorder, dtype = array.recorder, array.inner.dtype
-    if isinstance(other, ScalarProxy):
-        other = other.met(dtype) if dtype.kind == "f" else other.pin()
-    elif isinstance(other, (str, bytes, type(None), dict)):
+    if isinstance(operand, ScalarProxy):
+        operand = operand.met(dtype) if dtype.kind == "f" else operand.pin()
+    elif isinstance(operand, (str, bytes, type(None), dict)):
         return NotImplemented
-    if isinstance(other, Traced) and other.front is not None:  # NumPy's semantics win
+    if isinstance(operand, Traced) and operand.front is not None:  # NumPy's semantics win
         pair = [value.inner if value is array else value for value in (x, y)]
-        return as_front(recorder, operator(*pair), other.front)
-    if isinstance(other, (list, tuple)):
-        raise recorder.refuse(f"an NDArray and a {type(other).__name__} are operands")
-    if isinstance(other, (bool, int, float, numpy.generic)):
-        if type(other) is not bool and dtype.kind != "f" and operator.with_number is not None:
-            number = other.item() if isinstance(other, numpy.generic) else other
+        return as_front(recorder, operator(*pair), operand.front)
+    if isinstance(operand, (list, tuple)):
+        raise recorder.refuse(f"an NDArray and a {type(operand).__name__} are operands")
+    if isinstance(operand, (bool, int, float, numpy.generic)):
+        if type(operand) is not bool and dtype.kind != "f" and operator.with_number is not None:
+            number = operand.item() if isinstance(operand, numpy.generic) else operand
             return operator.with_number[0 if array is x else 1](array, scalar=number)
-        if dtype.kind == "b" and type(other) is not bool:
-            dtype = numpy.dtype(numpy.int64 if type(other) is int else numpy.float32)
-        other = numpy.asarray(other).astype(dtype)
-    elif not isinstance(other, (Traced, NDArrayProxy)):
-        raise recorder.refuse(f"an NDArray and a {type(other).__name__} are operands")
-    return operator(array, other) if array is x else operator(other, array)
+        if dtype.kind == "b" and type(operand) is not bool:
+            dtype = numpy.dtype(numpy.int64 if type(operand) is int else numpy.float32)
+        operand = numpy.asarray(operand).astype(dtype)
+    elif not isinstance(operand, (Traced, NDArrayProxy)):
+        raise recorder.refuse(f"an NDArray and a {type(operand).__name__} are operands")
+    return operator(array, operand) if array is x else operator(operand, array)
 
 
 def _binary(operator: Callable[[], Any], reflected: bool = False) -> Callable[[Any, Any], Any]:
@@ -337,4 +337,4 @@ def _as_nd_ndarray(self: ArrayProxy) -> NDArrayProxy:
 
 note_own(NDArrayProxy, FRONT_ENDS["mxnet"])
 ArrayProxy.as_nd_ndarray = _as_nd_ndarray  # type: ignore[attr-defined]
-dispatch.register_tracer(NDArrayProxy, _call_on_arrays, "a stand-in of the tracer")
+dispatch.register_tracer(NDArrayProxy, _call_on_arrays, "a proxy of a capture")

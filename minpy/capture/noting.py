@@ -1,4 +1,4 @@
-"""What is done to stand-ins becomes steps: nodes of a graph, with the facts of their answers."""
+"""What is done to proxies becomes steps: nodes of a graph, with the facts of their answers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from minpy.capture import steps
-from minpy.capture.facts import VALUE_BASED, Fact, fact_of, invertible, large, reduced, shrunken, tiny
+from minpy.capture.facts import ARRAY_KINDS, VALUE_BASED, Fact, fact_of, invertible, large, reduced, shrunken, tiny
 from minpy.capture.recorder import Recorder
 from minpy.capture.values import Traced
 from minpy.capture.viewing import note_order, several, viewed
@@ -62,15 +62,15 @@ def made(recorder: Recorder, node: Node, fact: Fact, index: int = 0, front: Any 
 
 
 def constant(recorder: Recorder, value: Any) -> Any:
-    """Return a stand-in for an array or scalar that depends on no input, in memory of its own."""
-    kept = value if isinstance(value, numpy.generic) else numpy.array(value)
-    if kept.dtype.kind not in "biufc":
-        raise recorder.refuse(f"an array of dtype {kept.dtype}")
-    return recorder.stand_in(recorder, recorder.constant(kept), fact_of(kept), None, kept)
+    """Return a proxy for an array or scalar that depends on no input, in memory of its own."""
+    data = value if isinstance(value, numpy.generic) else numpy.array(value)
+    if data.dtype.kind not in ARRAY_KINDS:
+        raise recorder.refuse(f"an array of dtype {data.dtype}")
+    return recorder.stand_in(recorder, recorder.constant(data), fact_of(data), None, data)
 
 
 def operand(recorder: Recorder, value: Any) -> Any:
-    """Return an operand as a stand-in or a number; arrays and lists of numbers become constants."""
+    """Return an operand as a proxy or a number; arrays and lists of numbers become constants."""
     if isinstance(value, (Traced, *_NUMBERS)):
         return value
     if hasattr(type(value), "pin"):
@@ -78,7 +78,7 @@ def operand(recorder: Recorder, value: Any) -> Any:
     if hasattr(type(value), "inner"):  # in an NDArray's place
         return value.inner
     if isinstance(value, (list, tuple)):
-        if any(isinstance(one, Traced) for one in leaves_of(value)):
+        if any(isinstance(leaf, Traced) for leaf in leaves_of(value)):
             return stacked(recorder, value)
         value = numpy.array(value)
     if type(value) is numpy.ndarray:
@@ -87,7 +87,7 @@ def operand(recorder: Recorder, value: Any) -> Any:
 
 
 def stacked(recorder: Recorder, values: Any) -> Any:
-    """Return what `numpy.array` makes of a list with stand-ins in it."""
+    """Return what `numpy.array` makes of a list with proxies in it."""
     parts = [operand(recorder, value) for value in values]
     return call_function(recorder, numpy.stack, (parts,), {})
 
@@ -103,7 +103,7 @@ def value_of(recorder: Recorder, value: Any) -> Value:
 
 
 def elementwise(recorder: Recorder, function: Any, operands: Sequence[Any], dtype: Any = None) -> Any:
-    """Return the stand-in for a ufunc (or a function like one) of operands."""
+    """Return the proxy for a ufunc (or a function like one) of operands."""
     values = [operand(recorder, value) for value in operands]
     keywords = {} if dtype is None else {"dtype": numpy.dtype(dtype)}
     if all(is_known(value) for value in values):
@@ -111,25 +111,25 @@ def elementwise(recorder: Recorder, function: Any, operands: Sequence[Any], dtyp
             return _known_answer(recorder, function(*map(known_of, values), **keywords))
     arrays = [value for value in values if isinstance(value, Traced)]
     with numpy.errstate(all="ignore"):
-        found = function(*map(_sample, values), **keywords)
-    facts = [fact_of(one) for one in found] if isinstance(found, tuple) else [fact_of(found)]
+        sample = function(*map(_sample, values), **keywords)
+    facts = [fact_of(output) for output in sample] if isinstance(sample, tuple) else [fact_of(sample)]
     shape = numpy.broadcast_shapes(*(value.shape for value in arrays))
     facts = [fact._replace(shape=shape) for fact in facts]
     if VALUE_BASED:
         _refuse_value_based(recorder, function, values, keywords)
     inputs = [value_of(recorder, value) for value in values]
     operator: Any
-    if isinstance(function, numpy.ufunc) and not keywords and not isinstance(found, tuple) and not facts[0].scalar:
+    if isinstance(function, numpy.ufunc) and not keywords and not isinstance(sample, tuple) and not facts[0].scalar:
         harmless = all(value.dtype.kind not in "biu" and not value.scalar for value in arrays)
         operator = steps.ufunc_operator(function, harmless)
     else:
         slots = tuple(steps.Slot(index) for index in range(len(values)))
-        operator = steps.make_step(function, slots, keywords, len(facts) if isinstance(found, tuple) else 0)
+        operator = steps.make_step(function, slots, keywords, len(facts) if isinstance(sample, tuple) else 0)
     node = recorder.node(operator, inputs, kind="elementwise")
     front = front_of(arrays)
     answers = tuple(made(recorder, node, fact, index, front) for index, fact in enumerate(facts))
     note_order(arrays, answers)
-    return answers if isinstance(found, tuple) else answers[0]
+    return answers if isinstance(sample, tuple) else answers[0]
 
 
 def require_order(recorder: Recorder, what: str, order: Any) -> None:
@@ -181,15 +181,15 @@ def _refuse_value_based(recorder: Recorder, function: Any, values: Sequence[Any]
     unknown = [value for value in values if isinstance(value, Traced) and value.known is None]
     if all(value.shape for value in unknown) or not any(value.shape for value in unknown):
         return
-    found = set()
+    dtypes = set()
     for extreme in (False, True):
         samples = [
             _extreme(value) if extreme and isinstance(value, Traced) and value.known is None else _sample(value)
             for value in values
         ]
         with numpy.errstate(all="ignore"):
-            found.add(numpy.asarray(function(*samples, **keywords)).dtype)
-    if len(found) > 1:
+            dtypes.add(numpy.asarray(function(*samples, **keywords)).dtype)
+    if len(dtypes) > 1:
         raise recorder.refuse("the dtype of the answer depends on a value: NumPy 2 looks at dtypes only")
 
 
@@ -208,7 +208,7 @@ def steps_of(
     fact: Fact | None = None,
     operator: tuple[Any, Sequence[Any], dict[str, Any]] | None = None,
 ) -> Any:
-    """Return the answer of a call as one step of some kind: a stand-in, or a tuple or list of them.
+    """Return the answer of a call as one step of some kind: a proxy, or a tuple or list of them.
 
     `operator` is (operator, inputs, attributes) where the call is one of an operator.
     """
@@ -216,12 +216,12 @@ def steps_of(
     template = _with_slots(recorder, arguments, arrays), _with_slots(recorder, keywords, arrays)
     shares = kind == "view"
     if all(array.known is not None for array in arrays):
-        known = [known_of(array) for array in arrays]
+        elements = [known_of(array) for array in arrays]
         with numpy.errstate(all="ignore"):
-            filled = steps.fill(template, known)
+            filled = steps.fill(template, elements)
             raw = function(*filled[0], **filled[1])
         parts = raw if isinstance(raw, (list, tuple)) else [raw]
-        owners = [0 if shares else _owner(recorder, part, known, arrays) for part in parts]
+        owners = [0 if shares else _owner(recorder, part, elements, arrays) for part in parts]
         answer = _known_answer(recorder, raw)
         return viewed(recorder, function, template, arrays, answer, owners) if arrays else answer
     inputs = [array.value for array in arrays]
@@ -234,8 +234,8 @@ def steps_of(
     if shares:
         owners = [0] * len(facts)
     if operator is not None and container is None:
-        replacement, given, attributes = operator
-        values = [value_of(recorder, operand(recorder, value)) for value in given]
+        replacement, operands, attributes = operator
+        values = [value_of(recorder, operand(recorder, value)) for value in operands]
         node = recorder.node(replacement, values, attributes, kind)
     else:
         outputs = len(facts) if container is not None else 0
@@ -305,7 +305,7 @@ def _called(function: Any) -> str:
 
 
 def _with_slots(recorder: Recorder, value: Any, arrays: list[Traced]) -> Any:
-    """Return a nest with slots in place of stand-ins and of arrays, which are added to `arrays`."""
+    """Return a nest with slots in place of proxies and of arrays, which are added to `arrays`."""
     if isinstance(value, numpy.ndarray):
         value = constant(recorder, value)
     if isinstance(value, Traced):
@@ -322,12 +322,12 @@ def _with_slots(recorder: Recorder, value: Any, arrays: list[Traced]) -> Any:
 
 def call_function(recorder: Recorder, function: Any, arguments: Sequence[Any], keywords: dict[str, Any]) -> Any:
     """Return what a NumPy function answers."""
-    found = FUNCTION_HANDLERS.get(function)
-    if found is None:
+    entry = FUNCTION_HANDLERS.get(function)
+    if entry is None:
         row = row_of(function)
         name = f"{getattr(function, '__module__', '')}.{getattr(function, '__name__', function)}"
         raise recorder.refuse(
             f"{name} of an array is not traced" + (f": {row.reason}" if row is not None and row.reason else "")
         )
-    handler, row = found
+    handler, row = entry
     return handler(recorder, row, function, tuple(arguments), dict(keywords))

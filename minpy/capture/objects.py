@@ -51,29 +51,29 @@ class ObjectReads:
 
     def _member(self, cls: type, name: str, path: str) -> Any:
         """Return what a class has under a name, noted."""
-        found = member(cls, name)
-        self.note(member, cls, name, found, path)
-        return found
+        value = member(cls, name)
+        self.note(member, cls, name, value, path)
+        return value
 
-    def _bound(self, found: Any, instance: Any, cls: type, path: str) -> Any:
+    def _bound(self, value: Any, instance: Any, cls: type, path: str) -> Any:
         """Return what a class's attribute that is no function of an instance's own is when it is asked of that."""
-        if isinstance(found, types.FunctionType):
-            return types.MethodType(self.function(found, path), instance)
-        if isinstance(found, staticmethod):
-            return self.shadow_of(found.__func__, path)
-        if isinstance(found, classmethod):
-            function = found.__func__
+        if isinstance(value, types.FunctionType):
+            return types.MethodType(self.function(value, path), instance)
+        if isinstance(value, staticmethod):
+            return self.shadow_of(value.__func__, path)
+        if isinstance(value, classmethod):
+            function = value.__func__
             if not isinstance(function, types.FunctionType):
                 raise self.refuse(f"{path} is a classmethod of a {type(function).__name__}")
             return types.MethodType(self.function(function, path), self.shadow_of(cls, cls.__name__))
-        if isinstance(found, property) and type(found) is property and isinstance(found.fget, types.FunctionType):
-            self.note(attribute, found, "fget", found.fget, path)
-            return self.function(found.fget, path)(instance)
-        if type(found).__flags__ & OF_PYTHON and not isinstance(found, type):
-            self._member(type(found), "__get__", path)  # it may become a descriptor
-            self._member(type(found), "__set__", path)
-        if member(type(found), "__get__") is not ABSENT and not isinstance(found, type):
-            raise self.refuse(f"{path} is a {type(found).__name__}, which computes it: pass it as an argument")
+        if isinstance(value, property) and type(value) is property and isinstance(value.fget, types.FunctionType):
+            self.note(attribute, value, "fget", value.fget, path)
+            return self.function(value.fget, path)(instance)
+        if type(value).__flags__ & OF_PYTHON and not isinstance(value, type):
+            self._member(type(value), "__get__", path)  # it may become a descriptor
+            self._member(type(value), "__set__", path)
+        if member(type(value), "__get__") is not ABSENT and not isinstance(value, type):
+            raise self.refuse(f"{path} is a {type(value).__name__}, which computes it: pass it as an argument")
         return ABSENT
 
     # -- instances -------------------------------------------------------------------------------------------------
@@ -90,26 +90,26 @@ class ObjectReads:
         self.note(class_of, owner, None, cls, f"type({shadow.__path__})")
         if isinstance(owner, enum.Enum) and name in _OF_ENUM:
             return self.value(getattr(owner, name), attribute, owner, name, path)
-        found = self._member(cls, name, path)
-        kind = type(found)
+        in_class = self._member(cls, name, path)
+        kind = type(in_class)
         if kind is types.MemberDescriptorType:
             value = slot_value(owner, name)
             if value is not ABSENT:
                 return self.value(value, slot_value, owner, name, path)
             self.note(slot_value, owner, name, ABSENT, path)
             raise AttributeError(name)
-        if found is not ABSENT and member(kind, "__set__") is not ABSENT:
-            answer = self._bound(found, shadow, cls, path)
+        if in_class is not ABSENT and member(kind, "__set__") is not ABSENT:
+            answer = self._bound(in_class, shadow, cls, path)
             if answer is not ABSENT:
                 return answer
         value = own_value(owner, name)
         if value is not ABSENT:
             return self.value(value, own_value, owner, name, path)
         self.note(own_value, owner, name, ABSENT, path)
-        if found is ABSENT:
+        if in_class is ABSENT:
             return self._computed(owner, shadow, name, path)
-        answer = self._bound(found, shadow, cls, path)
-        return answer if answer is not ABSENT else self.value(found, member, cls, name, path)
+        answer = self._bound(in_class, shadow, cls, path)
+        return answer if answer is not ABSENT else self.value(in_class, member, cls, name, path)
 
     def _computed(self, owner: Any, shadow: ObjectProxy, name: str, path: str) -> Any:
         """Return what a class's `__getattr__` gives for an attribute that is not there."""
@@ -128,17 +128,17 @@ class ObjectReads:
         cls = type(owner)
         path = f"{shadow.__path__}.{name}"
         self.note(class_of, owner, None, cls, f"type({shadow.__path__})")
-        found = self._member(cls, name, path)
-        if name == "__hash__" and found in (object.__hash__, enum.Enum.__hash__):
+        in_class = self._member(cls, name, path)
+        if name == "__hash__" and in_class in (object.__hash__, enum.Enum.__hash__):
             return object.__hash__(shadow)
-        if isinstance(found, types.FunctionType):
-            return self.function(found, path)(shadow, *arguments, **keywords)
-        if name == "__eq__" and found is object.__eq__:
+        if isinstance(in_class, types.FunctionType):
+            return self.function(in_class, path)(shadow, *arguments, **keywords)
+        if name == "__eq__" and in_class is object.__eq__:
             return NotImplemented  # two of them are equal if they are one
-        if name == "__ne__" and found is object.__ne__:
+        if name == "__ne__" and in_class is object.__ne__:
             answer = self.special(shadow, "__eq__", arguments, {})
             return answer if answer is NotImplemented else not answer
-        if found is ABSENT:
+        if in_class is ABSENT:
             if name == "__bool__":
                 has_length = self._member(cls, "__len__", path) is not ABSENT
                 return len(shadow) != 0 if has_length else True
@@ -159,17 +159,17 @@ class ObjectReads:
             return self.value(getattr(cls, name), attribute, cls, name, path)
         if isinstance(cls, enum.EnumMeta) and name in cls.__members__:
             return self.value(getattr(cls, name), attribute, cls, name, path)
-        found = self._member(cls, name, path)
-        if found is ABSENT:
+        in_class = self._member(cls, name, path)
+        if in_class is ABSENT:
             if member(type(cls), name) is not ABSENT:
                 raise self.refuse(f"it reads {path}")
             raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}")
-        if isinstance(found, types.FunctionType):
-            return self.function(found, path)
-        if isinstance(found, property):
+        if isinstance(in_class, types.FunctionType):
+            return self.function(in_class, path)
+        if isinstance(in_class, property):
             raise self.refuse(f"it reads the property {path} of a class")
-        answer = self._bound(found, None, cls, path)
-        return answer if answer is not ABSENT else self.value(found, member, cls, name, path)
+        answer = self._bound(in_class, None, cls, path)
+        return answer if answer is not ABSENT else self.value(in_class, member, cls, name, path)
 
     def attribute_of_super(self, start: type, shadow: Any, name: str, path: str) -> Any:
         """Return what stands for `super().name`."""
@@ -178,14 +178,14 @@ class ObjectReads:
         else:
             cls, instance = type(shadow.__owner__), shadow
             self.note(class_of, shadow.__owner__, None, cls, f"type({shadow.__path__})")
-        found = inherited(cls, (start, name))
-        self.note(inherited, cls, (start, name), found, path)
-        if found is ABSENT:
+        inherited_value = inherited(cls, (start, name))
+        self.note(inherited, cls, (start, name), inherited_value, path)
+        if inherited_value is ABSENT:
             raise AttributeError(f"'super' object has no attribute {name!r}")
-        if instance is None and isinstance(found, types.FunctionType):
-            return self.function(found, path)
-        answer = self._bound(found, instance, cls, path)
-        return answer if answer is not ABSENT else self.value(found, inherited, cls, (start, name), path)
+        if instance is None and isinstance(inherited_value, types.FunctionType):
+            return self.function(inherited_value, path)
+        answer = self._bound(inherited_value, instance, cls, path)
+        return answer if answer is not ABSENT else self.value(inherited_value, inherited, cls, (start, name), path)
 
     def attribute_of_function(self, function: Any, name: str, path: str) -> Any:
         """Return what stands for an attribute of a user's function."""

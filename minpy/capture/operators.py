@@ -1,4 +1,4 @@
-"""Operators called on stand-ins: nodes like those that symbols make."""
+"""Operators called on proxies: nodes like those that symbols make."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["call_operator"]
 def call_operator(
     operator: Any, inputs: list[Any], attributes: dict[str, Any], name: str | None, as_ndarrays: bool = False
 ) -> Any:
-    """Answer a call of an operator with stand-ins among its inputs: `dispatch` leads here.
+    """Answer a call of an operator with proxies among its inputs: `dispatch` leads here.
 
     `as_ndarrays` says that they stand for NDArrays: results have memory of their own, and of integers are integers.
     """
@@ -36,9 +36,9 @@ def call_operator(
     recorder: Recorder = next(value.recorder for value in inputs if isinstance(value, Traced))
     if not operator.builtin and recorder.facts_of_user is None:
         raise recorder.refuse(f"it calls {operator.__name__}, an operator of a user")
-    found = library.with_states(recorder, operator)
-    if found is not None:
-        return found(*inputs, **attributes)
+    handler = library.with_states(recorder, operator)
+    if handler is not None:
+        return handler(*inputs, **attributes)
     if not recorder.draws and (operator.random or operator.auxiliary or operator.uses_training):
         raise recorder.refuse(f"it calls {operator.__name__}, which draws numbers, has states, or acts as in training")
     values = [value if value is None else operand(recorder, value) for value in inputs]
@@ -80,9 +80,9 @@ def _facts(operator: Any, values: Sequence[Any], attributes: dict[str, Any]) -> 
         (dtype,) = dtypes
         shapes = [numpy.shape(value) for value in values]
         outputs = len(operator.output_names(attributes))
-        _, found = operator.shape_inference(shapes, [None] * outputs, **attributes)
-        if dtype.kind == "f" and complete(found) and operator.visible_outputs is None:
-            return [Fact(tuple(shape), dtype, False) for shape in found]
+        _, output_shapes = operator.shape_inference(shapes, [None] * outputs, **attributes)
+        if dtype.kind == "f" and complete(output_shapes) and operator.visible_outputs is None:
+            return [Fact(tuple(shape), dtype, False) for shape in output_shapes]
     if operator.uses_training and attributes.get("training") is None:
         attributes = {**attributes, "training": False}
     with numpy.errstate(all="ignore"):
@@ -91,7 +91,7 @@ def _facts(operator: Any, values: Sequence[Any], attributes: dict[str, Any]) -> 
             answer = operator.forward(*samples, **attributes)
         except Exception:  # matrices of ones have no inverse
             answer = operator.forward(*map(_regular, samples), **attributes)
-    return [fact_of(one) for one in (answer if isinstance(answer, tuple) else (answer,))]
+    return [fact_of(output) for output in (answer if isinstance(answer, tuple) else (answer,))]
 
 
 def _regular(sample: Any) -> Any:
@@ -122,4 +122,4 @@ def _facts_of_user(recorder: Recorder, node: Any, values: Sequence[Any]) -> list
     return [fact._replace(scalar=False) for fact in facts]
 
 
-dispatch.register_tracer(ArrayProxy, call_operator, "a stand-in of the tracer")
+dispatch.register_tracer(ArrayProxy, call_operator, "a proxy of a capture")

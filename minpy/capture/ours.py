@@ -102,10 +102,10 @@ def _as_it_is(shadow: Any, function: Any, *arguments: Any, **keywords: Any) -> A
 
     def stands(value: Any, _: Any) -> Any:
         if isinstance(value, (Array, numpy.ndarray)):
-            found = constant(recorder, numpy.array(raw_of(value)))
+            array = constant(recorder, numpy.array(raw_of(value)))
             if type(value) is FRONT_ENDS["mxnet"]:
-                return shadow.array(found)
-            return as_front(recorder, found, FRONT_ENDS["numpy"]) if isinstance(value, Array) else found
+                return shadow.array(array)
+            return as_front(recorder, array, FRONT_ENDS["numpy"]) if isinstance(value, Array) else array
         return as_front(recorder, value, FRONT_ENDS["numpy"]) if is_numpys else value
 
     return map_tree(stands, function(*arguments, **keywords))

@@ -1,4 +1,4 @@
-"""The exception by which tracing ends, and where in the user's code that was."""
+"""The exception by which a capture ends, and where in the user's code that was."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class SourceLocation(NamedTuple):
 class CaptureRefused(BaseException):
     """A function does what cannot be noted as steps: it is called as it is.
 
-    It is no `Exception`, so that an `except Exception` in the function that is traced does not answer it.
+    It is no `Exception`, so that an `except Exception` in the function that is captured does not answer it.
     """
 
     def __init__(self, reason: str, place: SourceLocation | None = None) -> None:

@@ -1,6 +1,6 @@
-"""`ArrayProxy`, in an array's place while a function is traced: it knows shape and dtype, and notes what is done to it.
+"""`ArrayProxy`, in an array's place while a function is captured: knows shape and dtype, and notes what is done to it.
 
-NumPy's protocols lead here, and from here to `noting`, `storing` and, for functions of NumPy, `functions`.
+NumPy's protocols lead here, and from here to `noting`, `storage` and, for functions of NumPy, `functions`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import numpy
 
 from minpy.capture import library, steps
-from minpy.capture.facts import Fact
+from minpy.capture.facts import ARRAY_KINDS, Fact
 from minpy.capture.fronts import fronted
 from minpy.capture.noting import call_function, elementwise, require_order, steps_of
 from minpy.capture.scalars import ScalarProxy, met, pinned
@@ -137,8 +137,8 @@ class ArrayProxy(numpy.lib.mixins.NDArrayOperatorsMixin, Traced):
     @fronted
     def __array_function__(self, function: Any, types: Any, arguments: Any, keywords: Any) -> Any:
         if function is numpy.nan_to_num and keywords.get("copy") is False and isinstance(arguments[0], Traced):
-            rest = {key: value for key, value in keywords.items() if key != "copy"}
-            return store_all(self.recorder, arguments[0], call_function(self.recorder, function, arguments, rest))
+            options = {key: value for key, value in keywords.items() if key != "copy"}
+            return store_all(self.recorder, arguments[0], call_function(self.recorder, function, arguments, options))
         if function is numpy.where and len(arguments) == 3 and not keywords:
             arguments = (arguments[0], *met(numpy.maximum, arguments[1:]))
         return call_function(self.recorder, function, pinned(arguments), pinned(keywords))
@@ -210,18 +210,18 @@ class ArrayProxy(numpy.lib.mixins.NDArrayOperatorsMixin, Traced):
         self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
     ) -> Any:
         """Return the elements in another dtype; the array itself if that changes nothing and `copy` is False."""
-        wanted = numpy.dtype(dtype)
-        if not numpy.can_cast(self.dtype, wanted, casting):  # type: ignore[arg-type]
-            raise TypeError(f"Cannot cast from {self.dtype} to {wanted} according to the rule {casting!r}")
-        if order != "K" or wanted.kind not in "biufc":
+        target = numpy.dtype(dtype)
+        if not numpy.can_cast(self.dtype, target, casting):  # type: ignore[arg-type]
+            raise TypeError(f"Cannot cast from {self.dtype} to {target} according to the rule {casting!r}")
+        if order != "K" or target.kind not in ARRAY_KINDS:
             raise self.recorder.refuse(f"astype({dtype!r}, order={order!r})")
-        if wanted == self.dtype and not copy:
+        if target == self.dtype and not copy:
             return self
-        fact = Fact(self.shape, wanted, self.scalar)
-        return steps_of(self.recorder, as_dtype, (self, wanted), {}, "elementwise", fact=fact)
+        fact = Fact(self.shape, target, self.scalar)
+        return steps_of(self.recorder, as_dtype, (self, target), {}, "elementwise", fact=fact)
 
     def view(self, *arguments: Any) -> Any:
-        """Return the array itself for `view()`; other views are not traced."""
+        """Return the array itself for `view()`; other views are not captured."""
         if arguments and arguments[0] is not numpy.ndarray:
             raise self.recorder.refuse("it reads bytes as another dtype: view()")
         return self[...]
@@ -256,9 +256,9 @@ class ArrayProxy(numpy.lib.mixins.NDArrayOperatorsMixin, Traced):
         if name == "grad" and not self.chain and id(self.storage) in self.recorder.gradients:
             return self.recorder.gradients[id(self.storage)]()
         if self.front is not None and not name.startswith("_"):
-            found = self._of_front(name)
-            if found is not None:
-                return found
+            member = self._of_front(name)
+            if member is not None:
+                return member
         if name in METHODS:
             function = METHODS[name]
             if isinstance(function, numpy.ufunc):
@@ -268,9 +268,9 @@ class ArrayProxy(numpy.lib.mixins.NDArrayOperatorsMixin, Traced):
             return self._call(getattr(numpy, name))
         if name.startswith("_"):
             raise AttributeError(name)
-        found = None if self.front is None else library.member_of_array(self, name)
-        if found is not None:
-            return found
+        member = None if self.front is None else library.member_of_array(self, name)
+        if member is not None:
+            return member
         remedy = ": x.reshape(-1) is" if name == "flat" else ""
         raise self.recorder.refuse(f"an array's attribute {name!r} is not traced{remedy}")
 

@@ -1,7 +1,7 @@
-"""What a traced function refers to (globals, closures, attributes, defaults): compared at each call, arrays fetched.
+"""What a captured function refers to (globals, closures, attributes, defaults): compared at each call, arrays fetched.
 
-A trace holds as long as every number, string and function is what it was; arrays may have other values, and be others,
-as long as shape and dtype stay.
+A capture is valid as long as every number, string and function is what it was; arrays may have other values, and be
+others, as long as shape and dtype stay.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class ArrayRead(NamedTuple):
 
 
 class Reads:
-    """What the traces of one program refer to."""
+    """What the captures of one program refer to."""
 
     def __init__(self) -> None:
         self._expected: dict[str, dict[Any, Read]] = {"forward": {}, "backward": {}}
@@ -122,19 +122,19 @@ class Reads:
         return bool(any(self._expected.values()) or self._arrays)
 
     def copy(self) -> Reads:
-        """Return captures that go on from these."""
+        """Return reads that go on from these."""
         made = self.attempt()
         made.adopt(self)
         return made
 
     def attempt(self) -> Reads:
-        """Return captures for a trace that may fail: what it read counts once it is adopted."""
+        """Return reads for a capture that may fail: what it read counts once it is adopted."""
         made = Reads()
         made._arrays.update(self._arrays)
         return made
 
     def adopt(self, made: Reads) -> None:
-        """Take over what a trace that succeeded read."""
+        """Take over what a capture that succeeded read."""
         self._checked = None
         for part, expected in made._expected.items():
             self._expected[part] = {**expected, **self._expected[part]}

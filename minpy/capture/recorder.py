@@ -1,4 +1,4 @@
-"""Notes what stand-ins do as nodes of a graph, and where in the user's code tracing ends."""
+"""Notes what proxies do as nodes of a graph, and where in the user's code a capture ends."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Notes:
     refusals: dict[Node, CaptureRefused] = field(default_factory=dict)
 
     def add(self, recorder: Recorder) -> None:
-        """Take over the places of the steps of a trace."""
+        """Take over the places of the steps of a capture."""
         self.places.update((node, place) for node, place in recorder.places.items() if place is not None)
 
     def move(self, node: Node, to: Node) -> None:
@@ -51,18 +51,18 @@ class Notes:
 
 
 class Recorder:
-    """What one traced call shares: where its nodes go, and whose code runs.
+    """What one captured call shares: where its nodes go, and whose code runs.
 
     Attributes
     ----------
     nodes : list of Node
         The steps, in the order of their first use.
     of_user : bool
-        Whether a user's function is traced: its sums are NumPy's, to the last bit, and not those of our operators.
+        Whether a user's function is captured: its sums are NumPy's, to the last bit, and not those of our operators.
     shadowed : bool
         Whether what runs is a shadow of a user's function, and no definition of ours.
     refusal : CaptureRefused or None
-        The first one: it holds, even if the traced function caught it.
+        The first one: it stands, even if the captured function caught it.
     stand_in : type
         The class that stands in arrays' places, a `Traced`.
     places, kinds, facts : dict of Node
@@ -159,16 +159,16 @@ class Recorder:
     ) -> Node:
         """Return a node of the graph, the one that is there already if it computes the same."""
         self.require_going_on()
-        made = self.builder.node(operator, inputs, attributes or {}, name or self.title, called)
-        if made not in self.places:
-            self.nodes.append(made)
-            self.places[made] = self.place()
-            self.kinds[made] = kind = "elementwise" if operator.elementwise else kind
+        node = self.builder.node(operator, inputs, attributes or {}, name or self.title, called)
+        if node not in self.places:
+            self.nodes.append(node)
+            self.places[node] = self.place()
+            self.kinds[node] = kind = "elementwise" if operator.elementwise else kind
             if kind == "call" and not self.falls_back and self._may_be_caught():
                 raise self.refuse("it has a try or with statement around a step that may fail")
             if len(self.nodes) > self.limit:
                 raise self.refuse(f"it has more than {self.limit} steps: is there a loop over rows?")
-        return made
+        return node
 
     def _may_be_caught(self) -> bool:
         """Tell whether a function of the user's that runs may catch the error of a step."""

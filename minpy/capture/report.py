@@ -1,4 +1,4 @@
-"""What tracing an operator comes to: its steps, and for what is called as it is, which line and why."""
+"""What capturing an operator comes to: its steps, and for what is called as it is, which line and why."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Part:
         'forward', or 'gradient of x'.
     steps : tuple of Step
     reason : str
-        Why it is not traced; empty if it is.
+        Why it is not captured; empty if it is.
     place : SourceLocation or None
         The line where that was found.
     """
@@ -74,7 +74,7 @@ class Part:
 
 @dataclass(frozen=True)
 class TraceReport:
-    """What tracing an operator came to, part by part; prints as text."""
+    """What capturing an operator came to, part by part; prints as text."""
 
     operator: str
     parts: tuple[Part, ...]
@@ -97,7 +97,7 @@ class TraceReport:
 
 
 def trace_report(operator: Any, arguments: Sequence[Any], attributes: dict[str, Any]) -> TraceReport:
-    """Return what tracing an operator comes to, for arguments like these. See `Operator.trace_report`."""
+    """Return what capturing an operator comes to, for arguments like these. See `Operator.trace_report`."""
     inputs, named = bind(operator.__name__, operator.signature, tuple(arguments), dict(attributes), operator.builtin)
     values = [_value(value) for value in inputs]
     if operator.uses_training and named.get("training") is None:
@@ -132,20 +132,22 @@ def _given(recorder: Recorder, value: Any) -> Any:
 def _forward(operator: Any, values: Sequence[Any], attributes: dict[str, Any]) -> tuple[Part, list[Any]]:
     """Return (the part, samples of the outputs)."""
     recorder = Recorder(GraphBuilder(), operator.__name__, ArrayProxy)
-    given = [_given(recorder, value) for value in values]
+    inputs = [_given(recorder, value) for value in values]
 
     def trace() -> Any:
         if not operator.builtin:
-            return trace_forward(recorder, Reads(), operator, given, attributes)
-        answer = run_traced(recorder, definition_of(operator), *given, **attributes)
+            return trace_forward(recorder, Reads(), operator, inputs, attributes)
+        answer = run_traced(recorder, definition_of(operator), *inputs, **attributes)
         return answer if isinstance(answer, (tuple, list)) else [answer]
 
-    part, found = _part("forward", recorder, trace)
-    if found is not None and all(isinstance(answer, ArrayProxy) for answer in found):
-        return part, [numpy.broadcast_to(numpy.zeros((), one.dtype), one.shape) for one in found]
+    part, outputs = _part("forward", recorder, trace)
+    if outputs is not None and all(isinstance(answer, ArrayProxy) for answer in outputs):
+        return part, [numpy.broadcast_to(numpy.zeros((), output.dtype), output.shape) for output in outputs]
     with numpy.errstate(all="ignore"):
         answer = operator(*values, **attributes) if operator.guarded else operator.forward(*values, **attributes)
-    return part, [numpy.asarray(raw_of(one)) for one in (answer if isinstance(answer, (tuple, list)) else [answer])]
+    return part, [
+        numpy.asarray(raw_of(output)) for output in (answer if isinstance(answer, (tuple, list)) else [answer])
+    ]
 
 
 def _rule(
@@ -168,7 +170,7 @@ def _rule(
 
 def _part(name: str, recorder: Recorder, trace: Callable[[], Any]) -> tuple[Part, Any]:
     try:
-        found = trace()
+        result = trace()
     except CaptureRefused as error:
         return Part(name, (), error.reason, error.place), None
     steps = tuple(
@@ -176,7 +178,7 @@ def _part(name: str, recorder: Recorder, trace: Callable[[], Any]) -> tuple[Part
         for node in recorder.nodes
         if node.operator is not CONSTANT
     )
-    return Part(name, steps), found
+    return Part(name, steps), result
 
 
 def _name(operator: Any) -> str:

@@ -1,4 +1,4 @@
-"""Gradient rules traced: what a rule computes, as nodes of the graph whose gradient is taken."""
+"""Gradient rules captured: what a rule computes, as nodes of the graph whose gradient is taken."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["RuleCall", "conformed_gradient", "has_kernel", "trace_rule"]
 
 
 class RuleCall(NamedTuple):
-    """What a rule is called with: stand-ins in the places of arrays, tuples of them for several outputs."""
+    """What a rule is called with: proxies in the places of arrays, tuples of them for several outputs."""
 
     operator: Any
     answer: Any
@@ -29,7 +29,7 @@ class RuleCall(NamedTuple):
 
 
 def _rule_of(operator: Any, index: int) -> tuple[Any, tuple[int, ...] | None, bool]:
-    """Return (the rule to trace for an input, the inputs that it answers for or None for all, whether it is several's).
+    """Return (the rule of an input, the inputs that it answers for or None for all, whether it is several's).
 
     This is the place that says which form of a rule is its definition.
     """
@@ -52,7 +52,7 @@ def has_kernel(operator: Any, index: int) -> bool:
 
 
 def trace_rule(
-    recorder: Recorder, captures: Reads | None, call: RuleCall, index: int, needed: Sequence[int]
+    recorder: Recorder, reads: Reads | None, call: RuleCall, index: int, needed: Sequence[int]
 ) -> dict[int, ArrayProxy]:
     """Return the gradient of one input, and of others for which the same rule answers, by their positions.
 
@@ -69,7 +69,7 @@ def trace_rule(
     attributes = call.attributes
     shadow: ShadowFunctions | None = None
     if not operator.builtin:
-        shadow = _shadow(recorder, captures, call, index)
+        shadow = _shadow(recorder, reads, call, index)
 
     def run() -> Any:
         if operator.kind != "mxnet":
@@ -92,11 +92,11 @@ def trace_rule(
     indices = tuple(range(len(call.arguments))) if indices is None else indices
     if not isinstance(result, (tuple, list)) or len(result) != len(indices):
         raise recorder.refuse("the rule of def_multiple_grad does not return a tuple of all its gradients")
-    found = {}
+    gradients = {}
     for position, part in zip(indices, result, strict=True):
         if position in needed and _rule_of(operator, position)[0] is _rule_of(operator, index)[0]:
-            found[position] = conformed_gradient(recorder, part, first, call.arguments[position])
-    return found
+            gradients[position] = conformed_gradient(recorder, part, first, call.arguments[position])
+    return gradients
 
 
 def conformed_gradient(recorder: Recorder, part: Any, answer: Any, like: Any) -> ArrayProxy:
@@ -108,17 +108,17 @@ def conformed_gradient(recorder: Recorder, part: Any, answer: Any, like: Any) ->
     return run_traced(recorder, conformed, recorder, part, answer.shape, like.shape, like.dtype)
 
 
-def _shadow(recorder: Recorder, captures: Reads | None, call: RuleCall, index: int) -> ShadowFunctions:
-    """Return what makes a user's rule one that may run on stand-ins."""
-    if captures is None:
+def _shadow(recorder: Recorder, reads: Reads | None, call: RuleCall, index: int) -> ShadowFunctions:
+    """Return what makes a user's rule one that may run on proxies."""
+    if reads is None:
         raise recorder.refuse("it is a user's rule")
     operator = call.operator
     if index < len(operator.rules):
-        captures.note("backward", item, operator.rules, index, operator.rules[index])
-    captures.note("backward", length, operator.multiple_rules, None, len(operator.multiple_rules))
+        reads.note("backward", item, operator.rules, index, operator.rules[index])
+    reads.note("backward", length, operator.multiple_rules, None, len(operator.multiple_rules))
     for position, several in enumerate(operator.multiple_rules):
-        captures.note("backward", item, operator.multiple_rules, position, several)
-    return ShadowFunctions(recorder, captures, "backward", wrapped if operator.kind == "mxnet" else None)
+        reads.note("backward", item, operator.multiple_rules, position, several)
+    return ShadowFunctions(recorder, reads, "backward", wrapped if operator.kind == "mxnet" else None)
 
 
 def _arguments(shadow: ShadowFunctions, call: RuleCall) -> list[Any]:

@@ -95,9 +95,9 @@ class Scalars:
 
     def input(self, expression: Any, value: Any, dtype: numpy.dtype) -> Any:
         """Return an array proxy without axes for a number in a dtype: NumPy's scalar."""
-        for known in self.inputs:
-            if known.expression is expression and known.dtype == dtype:
-                node = known.node
+        for entry in self.inputs:
+            if entry.expression is expression and entry.dtype == dtype:
+                node = entry.node
                 break
         else:
             node = variable(f"number{len(self.inputs)}").node

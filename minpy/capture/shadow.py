@@ -33,6 +33,7 @@ from minpy.capture.allowed import (
     is_safe_exception,
 )
 from minpy.capture.creation import CREATION
+from minpy.capture.facts import ARRAY_KINDS
 from minpy.capture.foreign import (
     BuiltinProxy,
     ClassProxy,
@@ -406,7 +407,7 @@ class ShadowFunctions(ObjectReads):
         raw = raw_of(value)
         known = (numpy.ndarray, FRONT_ENDS["mxnet"], FRONT_ENDS["numpy"])
         cls = getattr(type(value), "_plain_class", type(value))  # that of arrays on other devices is another
-        if raw.dtype.kind not in "biufc" or cls not in known or (raw is not value and self.array is None):
+        if raw.dtype.kind not in ARRAY_KINDS or cls not in known or (raw is not value and self.array is None):
             raise self.refuse(f"{name} is an array of type {type(value).__name__} and dtype {raw.dtype}")
         place = self.recorder.place() or self._place
         found = self.captures.array(fetch, container, key, value, self.part, name, place)

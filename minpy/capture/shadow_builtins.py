@@ -91,7 +91,7 @@ def _hashable(shadow: Any, classes: Any) -> Any:
 def _issubclass_noted(shadow: Any, cls: type, classes: Any) -> bool:
     several = _require_plain(shadow, classes)
     answer = issubclass(cls, classes)
-    if any(type(one) is not type for one in several):  # others can be registered as their subclasses
+    if any(type(asked) is not type for asked in several):  # others can be registered as their subclasses
         shadow.note(is_subclass, cls, _hashable(shadow, classes), answer, f"issubclass({cls.__name__}, ...)")
     return answer
 
@@ -131,9 +131,9 @@ def _callable(shadow: Any, value: Any) -> bool:
         raise shadow.refuse(value.__reason__)
     if isinstance(value, ObjectProxy):
         cls = type(value.__owner__)
-        found = member(cls, "__call__")
-        shadow.note(member, cls, "__call__", found, f"{value.__path__}.__call__")
-        return found is not ABSENT
+        call = member(cls, "__call__")
+        shadow.note(member, cls, "__call__", call, f"{value.__path__}.__call__")
+        return call is not ABSENT
     return array_class(value) is None and callable(value)
 
 

@@ -106,12 +106,12 @@ def _caller(function: Callable[..., Any], arguments: tuple[Any, ...], keywords: 
         if all(type(value) is Slot and value.index == position for position, value in enumerate(arguments)):
             return functools.partial(function, **keywords) if keywords else function
         first = next((position for position, value in enumerate(arguments) if not _is_slot(value, position)), count)
-        rest = arguments[first:]
-        if not any(map(_holds_slot, rest)):
-            return lambda *arrays: function(*arrays, *rest, **keywords)
+        constants = arguments[first:]
+        if not any(map(_holds_slot, constants)):
+            return lambda *arrays: function(*arrays, *constants, **keywords)
         if count and _is_row(arguments[0]) and not any(map(_holds_slot, arguments[1:])):  # concatenate
-            rest = arguments[1:]
-            return lambda *arrays: function(arrays, *rest, **keywords)
+            constants = arguments[1:]
+            return lambda *arrays: function(arrays, *constants, **keywords)
     return lambda *arrays: function(*fill(arguments, arrays), **fill(keywords, arrays))
 
 
@@ -121,7 +121,7 @@ def _is_slot(value: Any, position: int) -> bool:
 
 def _is_row(value: Any) -> bool:
     """Tell whether it is a list of all slots in order."""
-    return isinstance(value, (list, tuple)) and all(_is_slot(one, position) for position, one in enumerate(value))
+    return isinstance(value, (list, tuple)) and all(_is_slot(slot, position) for position, slot in enumerate(value))
 
 
 def _holds_slot(value: Any) -> bool:
@@ -137,9 +137,9 @@ def fill(value: Any, arrays: Sequence[Any]) -> Any:
     if type(value) is Slot:
         return arrays[value.index]
     if type(value) in (list, tuple):
-        return type(value)(fill(one, arrays) for one in value)
+        return type(value)(fill(part, arrays) for part in value)
     if type(value) is dict:
-        return {key: fill(one, arrays) for key, one in value.items()}
+        return {key: fill(part, arrays) for key, part in value.items()}
     return value
 
 
@@ -172,22 +172,26 @@ def make_step(
     """Return the operator of a call; the same one for the same call, so that graphs merge them."""
     try:
         key = (function, outputs, frozen(arguments), frozen(keywords))
-        known = _made.get(key)
+        step = _made.get(key)
     except TypeError:
         return Step(function, arguments, keywords, outputs)
-    if known is None:
+    if step is None:
         if len(_made) > 4096:  # shapes and constants of programs that are long gone
             _made.clear()
-        known = _made[key] = Step(function, arguments, keywords, outputs)
-    return known
+        step = _made[key] = Step(function, arguments, keywords, outputs)
+    return step
 
 
 @functools.lru_cache(None)
 def ufunc_operator(ufunc: Any, keeps_dtype_is_harmless: bool) -> Operator:
     """Return the operator that is a ufunc: the one that users know, if it means the same for these dtypes."""
-    known = FUNCTIONS.get(ufunc)
-    if isinstance(known, Operator) and known.forward is ufunc and (keeps_dtype_is_harmless or not known.keeps_dtype):
-        return known
+    operator = FUNCTIONS.get(ufunc)
+    if (
+        isinstance(operator, Operator)
+        and operator.forward is ufunc
+        and (keeps_dtype_is_harmless or not operator.keeps_dtype)
+    ):
+        return operator
     return Operator(ufunc, name=ufunc.__name__, builtin=True)
 
 

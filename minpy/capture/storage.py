@@ -78,7 +78,7 @@ def store(target: Traced, result: Any) -> Traced:
         kinds = [f"{array.dtype.name} {array.shape}" for array in (result, target)]
         raise recorder.refuse(f"it stores {kinds[0]} into {kinds[1]}")
     result = as_array(recorder, result) if result.scalar else result
-    value, known = result.value, result.known
+    value, elements = result.value, result.known
     whole: Any = result
     bases = [_whole(target)]
     for step in target.chain[:-1]:
@@ -89,7 +89,7 @@ def store(target: Traced, result: Any) -> Traced:
     storage.version += 1
     if storage not in recorder.written:
         recorder.written.append(storage)
-    target.hold(value, known)
+    target.hold(value, elements)
     return target
 
 
@@ -108,10 +108,10 @@ def replayed(target: Traced) -> tuple[Value, Any]:
         If it may be a copy.
     """
     _require_known_strides(target)
-    found = _whole(target)
+    array = _whole(target)
     for step in target.chain:
-        found = _replayed(step, found)
-    return found.value, found.known
+        array = _replayed(step, array)
+    return array.value, array.known
 
 
 def _replayed(step: ViewStep, base: Any) -> Any:
@@ -173,7 +173,7 @@ def _turned_back(shown: numpy.ndarray, sample: numpy.ndarray) -> tuple[list[bool
     again = shown[tuple(slice(None, None, -1 if backwards else None) for backwards in flipped)]
     axes = tuple(sorted(range(again.ndim), key=lambda axis: -again.strides[axis]))
     again = again.transpose(axes)
-    starts = [one.__array_interface__["data"][0] for one in (again, sample)]
+    starts = [array.__array_interface__["data"][0] for array in (again, sample)]
     return (flipped, axes) if again.flags.c_contiguous and starts[0] == starts[1] else None
 
 
@@ -250,11 +250,11 @@ def setitem(array: Traced, index: Any, value: Any) -> None:
 def plain_index(recorder: Recorder, array: Traced, index: Any) -> tuple[Any, bool]:
     """Return (an index as a step holds it, whether it is basic, so that the answer is a view)."""
     parts = index if isinstance(index, tuple) else (index,)
-    found: list[Any] = []
+    index_parts: list[Any] = []
     basic = True
     for part in parts:
         if isinstance(part, slice):
-            part = slice(*(_length(one) for one in (part.start, part.stop, part.step)))
+            part = slice(*(_length(bound) for bound in (part.start, part.stop, part.step)))
         elif isinstance(part, (list, numpy.ndarray)):
             part = operand(recorder, part if len(part) else numpy.array(part, int))
         if isinstance(part, Traced):
@@ -268,8 +268,8 @@ def plain_index(recorder: Recorder, array: Traced, index: Any) -> tuple[Any, boo
             part is None or part is Ellipsis or isinstance(part, (int, numpy.integer, slice))
         ):
             raise recorder.refuse(f"an index is a {type(part).__name__}")
-        found.append(int(part) if isinstance(part, numpy.integer) else part)
-    return (tuple(found) if isinstance(index, tuple) else found[0]), basic
+        index_parts.append(int(part) if isinstance(part, numpy.integer) else part)
+    return (tuple(index_parts) if isinstance(index, tuple) else index_parts[0]), basic
 
 
 def _length(value: Any) -> Any:

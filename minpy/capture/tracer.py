@@ -1,4 +1,4 @@
-"""Functions traced: run once on stand-ins, so that what they compute becomes nodes of a graph."""
+"""Functions captured: run once on proxies, so that what they compute becomes nodes of a graph."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FILLED = (functions, operators)  # imported for what they register
 
 
 def run_traced(recorder: Recorder, function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:
-    """Return what a function answers on stand-ins.
+    """Return what a function answers on proxies.
 
     Raises
     ------
@@ -43,13 +43,13 @@ def run_traced(recorder: Recorder, function: Callable[..., Any], *arguments: Any
 
 
 def _place_of(error: BaseException, recorder: Recorder) -> SourceLocation | None:
-    found = None
-    trace = error.__traceback__
-    while trace is not None:
-        if trace.tb_frame.f_code in recorder.codes:
-            found = SourceLocation(trace.tb_frame.f_code.co_filename, trace.tb_lineno)
-        trace = trace.tb_next
-    return found
+    place = None
+    traceback = error.__traceback__
+    while traceback is not None:
+        if traceback.tb_frame.f_code in recorder.codes:
+            place = SourceLocation(traceback.tb_frame.f_code.co_filename, traceback.tb_lineno)
+        traceback = traceback.tb_next
+    return place
 
 
 def conformed(recorder: Recorder, part: Any, answer_shape: Any, shape: tuple[int, ...], dtype: Any) -> ArrayProxy:

@@ -1,4 +1,4 @@
-"""NumPy's ufuncs and their methods, called on stand-ins."""
+"""NumPy's ufuncs and their methods, called on proxies."""
 
 from __future__ import annotations
 
@@ -46,16 +46,18 @@ def call_ufunc(recorder: Recorder, ufunc: Any, method: str, inputs: Sequence[Any
         first, second = (operand(recorder, value) for value in inputs)
         lengths = numpy.shape(first) + (1,) * numpy.ndim(second)
         return elementwise(recorder, ufunc, (call_function(recorder, numpy.reshape, (first, lengths), {}), second))
-    array, *rest = inputs
-    named = dict(zip(("axis", "dtype"), rest[: 2 if method != "reduceat" else 0], strict=False)) | options
-    if any(isinstance(value, Traced) for value in leaves_of(named)) or len(rest) > 2:
+    array, *positional = inputs
+    named = dict(zip(("axis", "dtype"), positional[: 2 if method != "reduceat" else 0], strict=False)) | options
+    if any(isinstance(value, Traced) for value in leaves_of(named)) or len(positional) > 2:
         raise recorder.refuse(f"{name} with an array as an option is not traced")
     function = getattr(ufunc, method)
     if method == "reduce":
         return steps_of(recorder, function, (array,), {"axis": 0} | named, "reduce")
     if method == "accumulate":
-        found = fact_of(function(tiny(array), **named))
-        return steps_of(recorder, function, (array,), named, "call", fact=Fact(array.shape, found.dtype, found.scalar))
+        sample = fact_of(function(tiny(array), **named))
+        return steps_of(
+            recorder, function, (array,), named, "call", fact=Fact(array.shape, sample.dtype, sample.scalar)
+        )
     raise recorder.refuse(f"{name} is not traced")
 
 
@@ -80,9 +82,9 @@ def add_at(recorder: Recorder, ufunc: Any, target: Any, index: Any, *values: Any
         raise recorder.refuse(f"{ufunc.__name__}.at of an array that is not traced")
     require_writable(target)
     index, _ = plain_index(recorder, target, index)
-    given = tuple(operand(recorder, value) for value in values)
-    require_apart(target, given)
-    store(target, steps_of(recorder, computed_at, (ufunc, target, index, given), {}, "call", fact=target.fact))
+    operands = tuple(operand(recorder, value) for value in values)
+    require_apart(target, operands)
+    store(target, steps_of(recorder, computed_at, (ufunc, target, index, operands), {}, "call", fact=target.fact))
 
 
 def computed_where(ufunc: Any, target: Any, values: Any, options: dict[str, Any]) -> Any:

@@ -28,15 +28,15 @@ _CERTAIN = {getattr(numpy, name) for name in _NAMES.split() if hasattr(numpy, na
 
 def note_order(arrays: Sequence[Traced], answers: Sequence[Traced]) -> None:
     """Note of new arrays that their elements lie in the order of C, if those of all arrays that they are made of do."""
-    found: frozenset[int] = frozenset()
+    assumed: frozenset[int] = frozenset()
     for array in arrays:
         if array.ndim > 1:
             if array.chain or array.storage.contiguous is None:
                 return
-            found |= array.storage.contiguous
+            assumed |= array.storage.contiguous
     for answer in answers:
         if answer.storage.contiguous is None:
-            answer.storage.contiguous = found
+            answer.storage.contiguous = assumed
 
 
 def viewed(
@@ -63,13 +63,13 @@ def viewed(
     """
     is_certain = function in _CERTAIN or getattr(function, "is_view_of_any", False)
 
-    def view(one: Any, index: int, owner: int | None) -> Any:
-        if owner is None or not isinstance(one, Traced) or one.scalar or arrays[owner].scalar:
-            return one
+    def view(output: Any, index: int, owner: int | None) -> Any:
+        if owner is None or not isinstance(output, Traced) or output.scalar or arrays[owner].scalar:
+            return output
         base = arrays[owner]
         fixed = [recorder.stand_in(recorder, each.value, each.fact, None, each.known) for each in arrays]
         positional, keywords = steps.fill(template, [*fixed[:owner], steps.Slot(0), *fixed[owner + 1 :]])
-        step = ViewStep(function, positional, keywords, index, one.fact, is_certain)
+        step = ViewStep(function, positional, keywords, index, output.fact, is_certain)
         storage = base.storage
         if isinstance(function, Operator) and not recorder.writes:  # nothing will be written to: no need to run it
             step = step._replace(is_certain=None)
@@ -79,17 +79,19 @@ def viewed(
                 step = step._replace(is_certain=True)
             elif not any(where):
                 if is_writable:
-                    return one
+                    return output
                 step = step._replace(is_certain=None)
             elif storage.contiguous is not None:
-                one.storage.assumed |= storage.contiguous
+                output.storage.assumed |= storage.contiguous
                 storage.assumed |= storage.contiguous
                 if not where[0]:
-                    return one
-        return recorder.stand_in(recorder, one.value, one.fact, storage, one.known, (*base.chain, step), base.front)
+                    return output
+        return recorder.stand_in(
+            recorder, output.value, output.fact, storage, output.known, (*base.chain, step), base.front
+        )
 
     if isinstance(answer, (tuple, list)):
-        return several(type(answer), [view(one, at, owners[at]) for at, one in enumerate(answer)])
+        return several(type(answer), [view(output, at, owners[at]) for at, output in enumerate(answer)])
     return view(answer, 0, owners[0])
 
 
@@ -110,14 +112,14 @@ def _kinds_of_memory(base: Traced, step: ViewStep) -> tuple[list[bool], bool]:
         with_gaps[tuple(slice(length) for length in shape)],
         numpy.empty(shape, dtype, order="F"),
     )
-    found = []
+    is_view = []
     for sample in samples:
         part: Any = sample
         with numpy.errstate(all="ignore"):
-            for one in (*base.chain, step):
-                part = called_on(one, part)
-        found.append(numpy.may_share_memory(part, sample))
-    return found, not isinstance(part, numpy.ndarray) or part.flags.writeable
+            for view_step in (*base.chain, step):
+                part = called_on(view_step, part)
+        is_view.append(numpy.may_share_memory(part, sample))
+    return is_view, not isinstance(part, numpy.ndarray) or part.flags.writeable
 
 
 def called_on(step: ViewStep, sample: numpy.ndarray) -> Any:
@@ -128,7 +130,7 @@ def called_on(step: ViewStep, sample: numpy.ndarray) -> Any:
             return numpy.zeros(value.shape, value.dtype)[()] if value.known is None else value.known
         if isinstance(value, (list, tuple)):
             return type(value)(map(plain, value))
-        return {key: plain(one) for key, one in value.items()} if isinstance(value, dict) else value
+        return {key: plain(part) for key, part in value.items()} if isinstance(value, dict) else value
 
     arguments, keywords = plain(steps.fill((step.arguments, step.keywords), [sample]))
     answer = step.function(*arguments, **keywords)

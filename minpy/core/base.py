@@ -318,7 +318,7 @@ class BaseOperator:
         ... def scale(x):
         ...     return 2 * x if x.max() > 1 else x
         >>> print(scale.trace_report(np.ones(3))['forward'].reason)
-        it chooses by values: `if`, `while`, `and` or `assert` of an array
+        it chooses by values: `if`, `while`, `and` or `assert` of an array. Choose with np.where or npx.cond
         """
         report: TraceReport = extension("Operator.trace_report")(self, arguments, attributes)
         return report

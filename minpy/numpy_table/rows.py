@@ -22,7 +22,7 @@ KINDS = {
     "copy": "no step, if the array is no view",
     "cast": "the elements in another dtype",
     "subscripts": "a product, or of one array a view",
-    "range": "made of two ends, which may be traced",
+    "range": "made of two ends, which may be captured",
     "each": "of several arrays each is answered by itself, as a view",
     "mesh": "vectors as they index the axes of one array, each a view",
     "real": "a view of what is not complex; of what is, the dtype depends on values",
@@ -37,7 +37,7 @@ KINDS = {
     "seen": "it looks at its argument as Python does: NumPy asks no array",
     "index": "arrays that depend on a shape only",
     "made": "an array made of numbers",
-    "full": "an array filled with a value, which may be traced",
+    "full": "an array filled with a value, which may be captured",
     "array": "its argument as an array",
     "plain": "it takes and returns no arrays",
     # None: the call is run as it is written.
@@ -59,7 +59,7 @@ class Row(NamedTuple):
     kind : str
         One of `KINDS`.
     traced : int or tuple of int
-        How many of its first parameters may be traced, or the positions of those that may.
+        How many of its first parameters may be captured, or the positions of those that may.
     gradient : str
         The module of `minpy.numpy_table.gradients` that has the gradient of a step which is no operator; 'zero' where
         there is none, as nothing follows what the function answers; '' where the tape takes the gradient of the call.
@@ -122,7 +122,7 @@ class Row(NamedTuple):
         return self.kind not in _WITHOUT_OPERATOR if self.in_files is None else self.in_files
 
     def may_trace(self, position: int) -> bool:
-        """Tell whether the parameter at a position may hold what is traced."""
+        """Tell whether the parameter at a position may hold what is captured."""
         return position < self.traced if isinstance(self.traced, int) else position in self.traced
 
 

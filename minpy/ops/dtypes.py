@@ -1,4 +1,9 @@
-"""MXNet's numbers for dtypes, which its files hold; dtypes that attributes ask for, and that operators take."""
+"""MXNet's numbers for dtypes, which its files hold; dtypes that attributes ask for, and that operators take.
+
+Eager calls take any dtype of numbers that NumPy has. What else knows dtypes by their names or kinds:
+`backends.native.functions` says what native code computes in, `capture.facts.ARRAY_KINDS` what is captured, and
+`library.abi` what native libraries take.
+"""
 
 from __future__ import annotations
 

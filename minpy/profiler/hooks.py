@@ -20,7 +20,7 @@ from minpy.core import dispatch, tape
 from minpy.core.base import BaseOperator
 from minpy.core.configured import OperatorFamily
 from minpy.core.exchanging import Exchange
-from minpy.custom.operator import PropOperator
+from minpy.custom import operator as custom_operator
 from minpy.graph.frame import Frame, start
 from minpy.graph.gradient import PullBack
 from minpy.graph.ir import CONSTANT, Node
@@ -76,7 +76,7 @@ def install(eager: bool, programs: bool) -> None:
         _exchange.put(tape, "_walk_direct", _timed_rules)
         _exchange.put(tape, "_pull_back", _timed_pull_back)
     if eager or programs:
-        _exchange.put(PropOperator, "_run", _timed_method)
+        _exchange.put(custom_operator, "run_method", _timed_method)
     if programs:
         _exchange.put(Program, "run", lambda _: _run_by_frame)
         _exchange.put(Program, "run_with_gradients", lambda _: lambda program, arrays: None)  # callers take frames

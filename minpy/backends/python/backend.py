@@ -128,7 +128,7 @@ class PythonContext(Context):
 
 def _into_gradient(steps: Steps, facts: Facts) -> dict[Node, Node]:
     """Return the steps that may compute straight into the array that a gradient is asked into."""
-    found: dict[Node, Node] = {}
+    variable_of: dict[Node, Node] = {}
     second = set(steps.backward)
     counts: dict[Node, int] = {}
     for value in steps.gradients.values():
@@ -144,5 +144,5 @@ def _into_gradient(steps: Steps, facts: Facts) -> dict[Node, Node]:
             and (fact.shape, fact.dtype) == (facts[variable].shape, facts[variable].dtype)
             and fact.c_contiguous
         ):
-            found[value.node] = variable
-    return found
+            variable_of[value.node] = variable
+    return variable_of

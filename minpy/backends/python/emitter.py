@@ -41,8 +41,12 @@ class Part(SourcePart):
     def made(self, call_of: Callable[[Node], Any], buffers: Sequence[numpy.ndarray]) -> Callable[..., Any]:
         """Return the function for one context, with the functions of its steps and its buffers."""
         return self.function(
-            call_of(one.node) if isinstance(one, StepCall) else one.laid(buffers) if isinstance(one, Block) else one
-            for one in self.constants.values()
+            call_of(value.node)
+            if isinstance(value, StepCall)
+            else value.laid(buffers)
+            if isinstance(value, Block)
+            else value
+            for value in self.constants.values()
         )
 
 
@@ -105,15 +109,15 @@ class Emitter:
             value = self.constants.get(name)
             return fresh.get(name) if value is None else value.laid(buffers) if isinstance(value, Block) else value
 
-        found: dict[Node, Any] = {}
+        answers: dict[Node, Any] = {}
         for node in dict.fromkeys(value.node for value in self.steps.read_by_backward() if value.node in self.number):
             if node.operator is CONSTANT:
-                found[node] = node.attributes["value"]
+                answers[node] = node.attributes["value"]
             elif self.facts[node].shape is None:
-                found[node] = tuple(fresh.get(name) for name in self._parts(node))
+                answers[node] = tuple(fresh.get(name) for name in self._parts(node))
             else:
-                found[node] = named(self.names[node])
-        return found
+                answers[node] = named(self.names[node])
+        return answers
 
     # -- parts -------------------------------------------------------------------------------------------------------
 
@@ -157,14 +161,17 @@ class Emitter:
         """Return the names of fresh answers that nobody reads after this step."""
         number = self.number[node]
         names: list[str] = []
-        for one in dict.fromkeys([*(value.node for value in node.inputs), node]):
-            root = self.plan.roots.get(one)
+        for dying in dict.fromkeys([*(value.node for value in node.inputs), node]):
+            root = self.plan.roots.get(dying)
             if root is None or root.operator is CONSTANT or self.plan.placements[root].kind != "fresh":
                 continue
-            if self.facts[one].shape is None:
-                if one not in self.steps.lasting or number >= len(self.steps.forward):
-                    ends = [self.steps.part_end(one, index, self.number[one]) for index in range(self.facts[one].count)]
-                    names += [name for name, end in zip(self._parts(one), ends, strict=True) if end == number]
+            if self.facts[dying].shape is None:
+                if dying not in self.steps.lasting or number >= len(self.steps.forward):
+                    ends = [
+                        self.steps.part_end(dying, index, self.number[dying])
+                        for index in range(self.facts[dying].count)
+                    ]
+                    names += [name for name, end in zip(self._parts(dying), ends, strict=True) if end == number]
             elif self.plan.root_end[root] == number and self.names[root] not in names:
                 names.append(self.names[root])
         return names
@@ -227,10 +234,10 @@ class Emitter:
             return None
         names = [self._expression(value) for value in node.inputs]
         first = len(operator.upstream)
-        rest = names[first:]
-        answer = rest.pop(0) if operator.answers else "None"
+        operands = names[first:]
+        answer = operands.pop(0) if operator.answers else "None"
         arguments = [
-            rest.pop(0) if index in operator.reads else self._constant(f"s{self.number[node]}_{index}", stand_in)
+            operands.pop(0) if index in operator.reads else self._constant(f"s{self.number[node]}_{index}", stand_in)
             for index, stand_in in enumerate(operator.stand_ins)
         ]
         return ", ".join([answer, *arguments]), names[0]

@@ -185,12 +185,13 @@ class Planner:
             return
         for value in node.inputs:
             source = value.node
-            known = self.facts[source]
+            source_fact = self.facts[source]
             if (
                 source.operator is not None
                 and source.operator is not CONSTANT
-                and (known.shape, known.dtype, known.strides) == (fact.shape, fact.dtype, fact.strides)
-                and known.shares == {source}
+                and (source_fact.shape, source_fact.dtype, source_fact.strides)
+                == (fact.shape, fact.dtype, fact.strides)
+                and source_fact.shares == {source}
                 and is_trusted(source)
             ):
                 yield source
@@ -198,22 +199,22 @@ class Planner:
 
 def _last_reads(steps: Steps) -> dict[Node, int]:
     """Return the number of the last step that reads each node's answer; for heads one that never comes."""
-    found: dict[Node, int] = {}
+    last: dict[Node, int] = {}
     every = steps.all
     first = len(steps.forward)
     for number, node in enumerate(every):
         for value in node.inputs:
-            found[value.node] = number
+            last[value.node] = number
     for number, node in enumerate(every):
-        found.setdefault(node, number)
+        last.setdefault(node, number)
     for value in steps.gradients.values():  # what is there before the backward part is copied at its start
-        if found.get(value.node, first) < first:
-            found[value.node] = first
+        if last.get(value.node, first) < first:
+            last[value.node] = first
     for node in steps.lasting:
-        found[node] = max(found[node], first)
+        last[node] = max(last[node], first)
     for head in steps.heads:
-        found[head.node] = len(every)
-    return found
+        last[head.node] = len(every)
+    return last
 
 
 def _writes_into(node: Node, fact: ArrayFact, inputs: Sequence[ArrayFact]) -> bool:
@@ -226,7 +227,7 @@ def _writes_into(node: Node, fact: ArrayFact, inputs: Sequence[ArrayFact]) -> bo
     if not operator.keeps_dtype:
         return True
     # Of integers and booleans it answers otherwise than the ufunc does.
-    return fact.dtype.kind not in "iub" and any(one.dtype is None or one.dtype.kind in "fc" for one in inputs)
+    return fact.dtype.kind not in "iub" and any(source.dtype is None or source.dtype.kind in "fc" for source in inputs)
 
 
 def _size(facts: Mapping[Node, ArrayFact], node: Node) -> int:

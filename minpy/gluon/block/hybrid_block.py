@@ -431,6 +431,7 @@ class HybridBlock(Block):
         --------
         >>> import minpy as mx
         >>> class Doubled(mx.gluon.HybridBlock):
+        ...     __module__ = '__main__'  # a program's own block, and none of the library's
         ...     def forward(self, x):
         ...         return x * 2
         >>> net = Doubled(prefix='net_')

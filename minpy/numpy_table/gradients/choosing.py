@@ -13,23 +13,23 @@ __all__ = ["RULES"]
 
 
 def _select(answer: Any, g: Any, condlist: Any, choicelist: Any, default: Any = 0) -> Any:
-    found: list[Any] = []
-    rest: Any = None
+    parts: list[Any] = []
+    none_before: Any = None
     zero = g.dtype.type(0)
     for condition, choice in zip(condlist, choicelist, strict=True):
-        chosen = condition if rest is None else np.logical_and(rest, condition)
+        chosen = condition if none_before is None else np.logical_and(none_before, condition)
         missing = np.logical_not(condition)
-        rest = missing if rest is None else np.logical_and(rest, missing)
-        found.append((choice, np.where(chosen, g, zero)))
-    found.append((default, np.where(rest, g, zero)))
-    return [None] * len(condlist) + [sum_to(part, np.shape(one)) for one, part in found]
+        none_before = missing if none_before is None else np.logical_and(none_before, missing)
+        parts.append((choice, np.where(chosen, g, zero)))
+    parts.append((default, np.where(none_before, g, zero)))
+    return [None] * len(condlist) + [sum_to(part, np.shape(branch)) for branch, part in parts]
 
 
 def _choose(answer: Any, g: Any, a: Any, choices: Any, mode: str = "raise", **unused: Any) -> Any:
     if mode != "raise" or not isinstance(choices, (list, tuple)):
         return None
     zero = g.dtype.type(0)
-    parts = [sum_to(np.where(np.equal(a, place), g, zero), np.shape(one)) for place, one in enumerate(choices)]
+    parts = [sum_to(np.where(np.equal(a, place), g, zero), np.shape(choice)) for place, choice in enumerate(choices)]
     return [None, *parts]
 
 

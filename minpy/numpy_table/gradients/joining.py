@@ -24,7 +24,7 @@ def _cut(gradient: Any, arrays: Sequence[Any], axis: int, lengths: Sequence[int]
 def _concatenate(answer: Any, g: Any, arrays: Any, axis: int | None = 0, **unused: Any) -> Any:
     if not isinstance(arrays, (list, tuple)):
         return None
-    lengths = [np.size(one) if axis is None else np.shape(one)[axis] for one in arrays]
+    lengths = [np.size(array) if axis is None else np.shape(array)[axis] for array in arrays]
     return _cut(g, arrays, axis or 0, lengths)
 
 
@@ -35,33 +35,33 @@ def _stack(answer: Any, g: Any, arrays: Any, axis: int = 0, **unused: Any) -> An
 def _vstack(answer: Any, g: Any, tup: Any, **unused: Any) -> Any:
     if not isinstance(tup, (list, tuple)):
         return None
-    return _cut(g, tup, 0, [np.shape(one)[0] if np.ndim(one) > 1 else 1 for one in tup])
+    return _cut(g, tup, 0, [np.shape(array)[0] if np.ndim(array) > 1 else 1 for array in tup])
 
 
 def _hstack(answer: Any, g: Any, tup: Any, **unused: Any) -> Any:
     if not isinstance(tup, (list, tuple)):
         return None
     axis = 1 if g.ndim > 1 else 0
-    return _cut(g, tup, axis, [np.shape(one)[axis] if np.ndim(one) else 1 for one in tup])
+    return _cut(g, tup, axis, [np.shape(array)[axis] if np.ndim(array) else 1 for array in tup])
 
 
 def _dstack(answer: Any, g: Any, tup: Any) -> Any:
     if not isinstance(tup, (list, tuple)):
         return None
-    return _cut(g, tup, 2, [np.shape(one)[2] if np.ndim(one) > 2 else 1 for one in tup])
+    return _cut(g, tup, 2, [np.shape(array)[2] if np.ndim(array) > 2 else 1 for array in tup])
 
 
 def _column_stack(answer: Any, g: Any, tup: Any) -> Any:
     if not isinstance(tup, (list, tuple)):
         return None
-    return _cut(g, tup, 1, [np.shape(one)[1] if np.ndim(one) > 1 else 1 for one in tup])
+    return _cut(g, tup, 1, [np.shape(array)[1] if np.ndim(array) > 1 else 1 for array in tup])
 
 
 def _append(answer: Any, g: Any, arr: Any, values: Any, axis: int | None = None) -> Any:
     arrays = (arr, values)
     if axis is not None:
-        return _cut(g, arrays, axis, [np.shape(one)[axis] for one in arrays])
-    return _cut(g, arrays, 0, [np.size(one) for one in arrays])
+        return _cut(g, arrays, axis, [np.shape(array)[axis] for array in arrays])
+    return _cut(g, arrays, 0, [np.size(array) for array in arrays])
 
 
 def _parts(g: Any) -> tuple[Any, ...]:
@@ -89,8 +89,8 @@ def _meshgrid(answer: Any, g: Any, *xi: Any, sparse: bool = False, indexing: str
     parts = []
     for place, (array, part) in enumerate(zip(xi, _parts(g), strict=True)):
         own = 1 - place if indexing == "xy" and place < 2 and len(xi) > 1 else place
-        others = tuple(axis for axis in range(len(xi)) if axis != own)
-        parts.append(np.reshape(np.sum(part, axis=others) if others else part, np.shape(array)))
+        other_axes = tuple(axis for axis in range(len(xi)) if axis != own)
+        parts.append(np.reshape(np.sum(part, axis=other_axes) if other_axes else part, np.shape(array)))
     return parts
 
 

@@ -81,8 +81,8 @@ def _diagonal(answer: Any, g: Any, a: Any, offset: int = 0, axis1: int = 0, axis
     axis1, axis2 = axis1 % np.ndim(a), axis2 % np.ndim(a)
     order = [axis for axis in range(np.ndim(a)) if axis not in (axis1, axis2)] + [axis1, axis2]
     shape = tuple(np.shape(a)[axis] for axis in order)
-    found = placed(np.zeros_like(g, shape=shape), (..., along + max(-offset, 0), along + max(offset, 0)), g)
-    return [np.transpose(found, [order.index(axis) for axis in range(len(order))])]
+    gradient = placed(np.zeros_like(g, shape=shape), (..., along + max(-offset, 0), along + max(offset, 0)), g)
+    return [np.transpose(gradient, [order.index(axis) for axis in range(len(order))])]
 
 
 def _trace(answer: Any, g: Any, a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, **options: Any) -> Any:

@@ -20,38 +20,39 @@ def _einsum(answer: Any, g: Any, subscripts: str, *operands: Any, **options: Any
     labels = inputs.split(",")
     if "->" not in text:
         output = "".join(sorted(label for label in set(inputs) - {","} if inputs.count(label) == 1))
-    if any(len(set(one)) < len(one) for one in (*labels, output)):
+    if any(len(set(own)) < len(own) for own in (*labels, output)):
         return None  # diagonals
     lengths = {
         label: max(length, 1)
-        for one, operand in zip(labels, operands, strict=True)
-        for label, length in zip(one, np.shape(operand), strict=True)
+        for own, operand in zip(labels, operands, strict=True)
+        for label, length in zip(own, np.shape(operand), strict=True)
     }
     if any(
         lengths[label] != length
-        for one, operand in zip(labels, operands, strict=True)
-        for label, length in zip(one, np.shape(operand), strict=True)
+        for own, operand in zip(labels, operands, strict=True)
+        for label, length in zip(own, np.shape(operand), strict=True)
     ):
         return None  # axes of length 1 that are broadcast
-    found = []
+    gradients = []
     for position, own in enumerate(labels):
-        others = [one for index, one in enumerate(labels) if index != position]
-        rest = [one for index, one in enumerate(operands) if index != position]
-        kept = "".join(label for label in own if any(label in one for one in (output, *others)))
-        part = np.einsum(f"{','.join([output, *others])}->{kept}", g, *rest)
+        other_labels = [*labels[:position], *labels[position + 1 :]]
+        other_operands = [*operands[:position], *operands[position + 1 :]]
+        elsewhere = "".join([output, *other_labels])
+        kept = "".join(label for label in own if label in elsewhere)
+        part = np.einsum(f"{','.join([output, *other_labels])}->{kept}", g, *other_operands)
         if kept != own:  # what was summed up alone
             part = np.reshape(part, [lengths[label] if label in kept else 1 for label in own])
             part = np.broadcast_to(part, [lengths[label] for label in own])
-        found.append(part)
-    return found
+        gradients.append(part)
+    return gradients
 
 
 def _product_axes(a: Any, b: Any, axes: Any) -> tuple[list[int], list[int]]:
     """Return the axes of both arrays that `numpy.tensordot` sums over."""
     if isinstance(axes, (int, np.integer)):
         return list(range(np.ndim(a) - int(axes), np.ndim(a))), list(range(int(axes)))
-    first, second = ([one] if isinstance(one, (int, np.integer)) else list(one) for one in axes)
-    return [int(one) % np.ndim(a) for one in first], [int(one) % np.ndim(b) for one in second]
+    first, second = ([axis] if isinstance(axis, (int, np.integer)) else list(axis) for axis in axes)
+    return [int(axis) % np.ndim(a) for axis in first], [int(axis) % np.ndim(b) for axis in second]
 
 
 def _tensordot(answer: Any, g: Any, a: Any, b: Any, axes: Any = 2) -> Any:
@@ -62,10 +63,10 @@ def _tensordot(answer: Any, g: Any, a: Any, b: Any, axes: Any = 2) -> Any:
     # The axes of each gradient: the free ones, and those that were summed over, in the order of the other array.
     ordered = sorted(range(len(first)), key=second.__getitem__)
     part_a = np.tensordot(g, b, (list(range(count, count + len(free_b))), free_b))
-    order_a = free_a + [first[one] for one in ordered]
+    order_a = free_a + [first[position] for position in ordered]
     ordered = sorted(range(len(second)), key=first.__getitem__)
     part_b = np.tensordot(a, g, (free_a, list(range(count))))
-    order_b = [second[one] for one in ordered] + free_b
+    order_b = [second[position] for position in ordered] + free_b
     return [
         np.transpose(part, [order.index(axis) for axis in range(len(order))])
         for part, order in ((part_a, order_a), (part_b, order_b))
@@ -83,10 +84,10 @@ def _outer(answer: Any, g: Any, a: Any, b: Any) -> Any:
 
 def _kron(answer: Any, g: Any, a: Any, b: Any) -> Any:
     count = max(np.ndim(a), np.ndim(b))
-    shapes = [(1,) * (count - np.ndim(one)) + tuple(np.shape(one)) for one in (a, b)]
+    shapes = [(1,) * (count - np.ndim(array)) + tuple(np.shape(array)) for array in (a, b)]
     pairs = np.reshape(g, [length for pair in zip(*shapes, strict=True) for length in pair])
-    of_a = np.reshape(a, [length for one in shapes[0] for length in (one, 1)])
-    of_b = np.reshape(b, [length for one in shapes[1] for length in (1, one)])
+    of_a = np.reshape(a, [length for own in shapes[0] for length in (own, 1)])
+    of_b = np.reshape(b, [length for own in shapes[1] for length in (1, own)])
     even, odd = tuple(range(0, 2 * count, 2)), tuple(range(1, 2 * count, 2))
     return [
         np.reshape(np.sum(pairs * of_b, axis=odd), np.shape(a)),

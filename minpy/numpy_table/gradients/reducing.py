@@ -24,8 +24,8 @@ def _spread(g: Any, a: Any, axis: Any, keepdims: bool) -> Any:
     """Return the gradient of a reduction with its axes back, of length 1."""
     if keepdims or axis is None:
         return g
-    axes = {one % np.ndim(a) for one in (axis if isinstance(axis, tuple) else (axis,))}
-    return np.reshape(g, [1 if one in axes else length for one, length in enumerate(np.shape(a))])
+    axes = {position % np.ndim(a) for position in (axis if isinstance(axis, tuple) else (axis,))}
+    return np.reshape(g, [1 if position in axes else length for position, length in enumerate(np.shape(a))])
 
 
 def _norm(answer: Any, g: Any, x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:

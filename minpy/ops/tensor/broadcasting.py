@@ -1,4 +1,7 @@
-"""Operators that repeat an array along axes of length 1. Their gradients are summed by the tape."""
+"""Operators that repeat an array along axes of length 1. Their gradients are summed by the tape.
+
+What `x + y` says of shapes that do not broadcast is in `minpy.core.errors`: `broadcast_error`.
+"""
 
 from __future__ import annotations
 
