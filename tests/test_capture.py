@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import weakref
 from typing import Any
 
 import numpy as np
@@ -282,6 +283,29 @@ def test_what_ours_refuse(which: str) -> None:
     function, message = REFUSED_OF_OURS[which]
     with pytest.raises(CaptureRefused, match=message):
         captured(function, mxnets((2, 3))(0))
+
+
+REFERENCE, PROXY = weakref.ref(Capture), weakref.proxy(Capture)
+
+
+@pytest.mark.parametrize("function", [lambda x: x if REFERENCE() else -x, lambda x: x if PROXY.run else -x])
+def test_weak_references_are_not_followed(function: Any) -> None:
+    with pytest.raises(
+        CaptureRefused, match=r"REFERENCE is a weakref\.\w+, changes|PROXY is not known to be free"
+    ):
+        captured(function, [X])
+
+
+def test_labels_of_einsum_are_numbers_up_to_51() -> None:
+    expected = np.einsum(X, [51, 2], X, [0, 2])
+    assert captured(lambda x: np.einsum(x, [51, 2], x, [0, 2]), [X]).outputs.shape == expected.shape == (3, 3)
+    compiled = mx.compile(lambda x: (np.einsum(x, [51, 2], x[:2], [0, 2]), np.einsum(x, [..., 0])))
+    for _ in range(3):
+        for found, wanted in zip(compiled(X), (np.einsum(X, [51, 2], X[:2], [0, 2]), X), strict=True):
+            np.testing.assert_allclose(found, wanted, rtol=1e-12)
+    assert compiled.reason is None
+    with pytest.raises(CaptureRefused, match="labels that are not lists of numbers from 0 to 51"):
+        captured(lambda x: np.einsum(x, [0, 52]), [X])
 
 
 def test_operators_that_draw_and_scopes_of_autograd_are_captured() -> None:

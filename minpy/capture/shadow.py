@@ -64,8 +64,8 @@ __all__ = ["ShadowFunctions"]
 
 _STANDARD_LIBRARY = os.path.dirname(os.__file__) + os.sep
 _COROUTINES = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
-# What can be called, and has the hash of something else, for which code of a user's may run, or which may be gone.
-_HASHED_BY_OTHERS = (weakref.ReferenceType, weakref.CallableProxyType, types.GenericAlias)
+# What passes itself off as something else, or has its hash: code of a user's may run for that, and it may be gone.
+_IN_PLACE_OF_OTHERS = (weakref.ReferenceType, weakref.ProxyType, weakref.CallableProxyType, types.GenericAlias)
 _REMEDY = "changes of which are not noticed: pass what it needs as an argument"
 
 
@@ -439,6 +439,8 @@ class ShadowFunctions(ObjectReads):
 
     def _made(self, value: Any, name: str) -> Any:
         kind = type(value)
+        if issubclass(kind, _IN_PLACE_OF_OTHERS):
+            return self._opaque(value, name)
         stands = getattr(kind, "__capture__", None)
         if stands is not None and self.capture is not None and not isinstance(value, type):
             return stands(value, self.capture)
@@ -459,7 +461,7 @@ class ShadowFunctions(ObjectReads):
             return self._partial(value, name)
         if isinstance(value, type):
             return self._class(value, name)
-        if callable(value) and not kind.__flags__ & OF_PYTHON and not isinstance(value, _HASHED_BY_OTHERS):
+        if callable(value) and not kind.__flags__ & OF_PYTHON:  # no code of a user's tells its hash
             if value in SHADOWED:
                 return self._builtin(value, name)
             if value in MATH:
