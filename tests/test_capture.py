@@ -290,9 +290,7 @@ REFERENCE, PROXY = weakref.ref(Capture), weakref.proxy(Capture)
 
 @pytest.mark.parametrize("function", [lambda x: x if REFERENCE() else -x, lambda x: x if PROXY.run else -x])
 def test_weak_references_are_not_followed(function: Any) -> None:
-    with pytest.raises(
-        CaptureRefused, match=r"REFERENCE is a weakref\.\w+, changes|PROXY is not known to be free"
-    ):
+    with pytest.raises(CaptureRefused, match=r"REFERENCE is a weakref\.\w+, changes|PROXY is not known to be free"):
         captured(function, [X])
 
 
