@@ -93,7 +93,7 @@ class CompiledFunction:
 
     def _found(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """Return what the function returns for a call of another kind than the last one."""
-        if self._jit.budget.resting:
+        if self._jit.budget.resting and not keeps_bits():
             return self._jit.rest(arguments, keywords)
         if TRACES and tracing.trace is not None:
             return self._function(*arguments, **keywords)

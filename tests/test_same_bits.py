@@ -265,6 +265,9 @@ import threading
 import numpy as np
 import minpy as mx
 
+from minpy.jit.trial import trials
+
+trials.enabled = mx.compile.keeps_bits()  # without: Python's program, then native code
 compiled = mx.compile(lambda x: np.exp(np.tanh(x)).sum(axis=0) / 3)
 x = np.random.RandomState(0).normal(size=(300, 50))
 

@@ -8,6 +8,8 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
+from minpy.backends.switches import keeps_bits
+
 __all__ = ["Budget", "budget_of", "forget"]
 
 # So many captures are free. Later ones may take this share of the time for which the function ran as written.
@@ -43,7 +45,7 @@ class Budget:
 
     def allows(self, key: Any) -> bool:
         """Tell whether a call of a kind may be captured now; it is counted."""
-        if self.captures < _FREE:
+        if self.captures < _FREE or keeps_bits():  # a call as written might give other bits than those before it
             return True
         times = self._seen.pop(key, 0) + 1
         self._seen[key] = times

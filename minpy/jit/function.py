@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy
 
+from minpy.backends.switches import keeps_bits
 from minpy.capture.places import CaptureRefused
 from minpy.capture.reads import PLAIN
 from minpy.capture.scalars import is_dynamic
@@ -125,7 +126,7 @@ class Specialized:
                 self._last = candidate.specialization
                 self._known.move_to_end(key)
                 self.budget.misses = 0
-                if not candidate.is_decided:
+                if not candidate.is_decided and not keeps_bits():  # both ways differ in the last bits
                     candidate.note(perf_counter() - began, lambda: self.function(*arguments, **keywords))
                 if candidate.is_decided:
                     self.latest = candidate.entry

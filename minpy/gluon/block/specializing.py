@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy
 
+from minpy.backends.switches import keeps_bits
 from minpy.core.array import Array
 from minpy.core.places import warn_at_program
 from minpy.gluon.block.library import enter
@@ -56,7 +57,7 @@ class BlockSpecialized(Specialized):
 
     def answer(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """Return what the block returns for a call of another kind than the last one."""
-        if self.budget.resting:
+        if self.budget.resting and not keeps_bits():
             return self.rest(arguments, keywords)
         leaves: list[Any] = []
         spec = flatten((arguments, keywords), leaves)
