@@ -9,6 +9,7 @@ from native import partition_cases
 from native.building import build
 
 import minpy as mx
+from minpy.graph.partitioning.registry import PARTITIONERS
 
 GOLDEN = json.loads((Path(__file__).parent / "golden" / "native" / "partitions.json").read_text(encoding="utf-8"))
 CASES = partition_cases.all_cases()
@@ -24,6 +25,17 @@ def chooser():
 
 def arrays(table):
     return {name: mx.nd.ones(shape) for name, shape in table.items()}
+
+
+def test_a_library_that_is_loaded_again_takes_its_names_back():
+    path = build("chooser.cc", include=[mx.library.include_dir()], optimize="-O0", warnings=())
+    native = PARTITIONERS["chooser"]
+    mx.graph.register_partitioner("chooser", lambda node: False, replace=True)
+    assert type(PARTITIONERS["chooser"]) is not type(native)
+    mx.library.load(path, verbose=False)
+    assert type(PARTITIONERS["chooser"]) is not type(native)
+    mx.library.load(path, verbose=False, replace=True)
+    assert type(PARTITIONERS["chooser"]) is type(native)
 
 
 def digest(content):

@@ -115,7 +115,7 @@ library, or compile one with mx.library.compile.
         facts = os.stat(real)
         stamp = (facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns)
         known = _LIBRARIES.get(real)
-        if known is not None and known._stamp == stamp:
+        if known is not None and known._stamp == stamp and (not replace or _is_in_force(known)):
             library = known
         else:
             if known is not None and not replace:
@@ -188,6 +188,13 @@ def _register(path: str, binary: Binary, replace: bool | Library, stamp: tuple[i
     _LIBRARIES.pop(path, None)
     _LIBRARIES[path] = library
     return library
+
+
+def _is_in_force(library: Library) -> bool:
+    """Tell whether the partitioners and passes of a library are those that go by their names now."""
+    return all(isinstance(PARTITIONERS.get(name), NativePartitioner) for name in library.partitioners) and all(
+        isinstance(PASSES.get(name), NativePass) for name in library.passes
+    )
 
 
 def _require_free(what: str, names: list[str], replace: bool | Library, path: str) -> None:
