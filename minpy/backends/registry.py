@@ -82,8 +82,8 @@ def backend(name: str) -> Backend:
                 f"there is no backend {name!r}; there are {', '.join(map(repr, _makers))}. Register one with "
                 "minpy.backends.register(name, maker)."
             )
-        made = _made.setdefault(name, maker())
-    return made
+        instance = _made.setdefault(name, maker())
+    return instance
 
 
 def _made_by(name: str) -> Callable[[], Backend]:
