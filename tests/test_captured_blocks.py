@@ -225,7 +225,7 @@ def test_reasons() -> None:
     if int(numpy.__version__.partition(".")[0]) >= 2:  # before, what a number does to a dtype depends on its value
         assert "→ dynamic" in text
         assert len([line for line in lines if "net.factor" in line]) == 1  # it is a number that changes from then on
-    assert f"an attribute of {net.inner.name}, of a block inside it, or what their functions refer to" in lines[-1]
+    assert f"`{net.inner.name}.power` was 1.5, is 4.0" in lines[-1]
 
 
 def test_what_has_no_reason_to_tell() -> None:

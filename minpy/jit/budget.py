@@ -54,13 +54,16 @@ class Budget:
         return times >= _OFTEN and self.capturing + self._latest <= _SHARE * self.as_written
 
     def tire(self) -> None:
-        """Note a call that ran as written: after many in a row a specialization is looked for now and then only."""
+        """Note a call as written for which there was no specialization.
+
+        After 16 of them in a row, calls rest: the next quarter as many (256 at most) do not look for one.
+        """
         self.misses += 1
         if self.misses >= _TIRED:
             self.resting = min(self.misses // 4, _LONGEST_REST)
 
     def rest(self) -> None:
-        """Note that calls are faster as written: for some time none of them looks for a specialization."""
+        """Note that a specialization is slower than the call as written: the next 256 calls do not look for one."""
         self.resting = _LONGEST_REST
 
     def charge(self, seconds: float) -> None:

@@ -43,17 +43,15 @@ def _context(_: Any, __: Any) -> Any:
     return current_context()
 
 
-def _hold(guards: Guards, _: Any) -> bool:
-    return guards.hold()
+def _are_valid(guards: Guards, _: Any) -> bool:
+    return guards.failure() is None
 
 
 def _explained(read: Any) -> str:
-    return (
-        f"an attribute of {read.path}, of a block inside it, or what their functions refer to, is another than before"
-    )
+    return str(read.container.failure())
 
 
-_hold.explain = _explained  # type: ignore[attr-defined]
+_are_valid.explain = _explained  # type: ignore[attr-defined]
 
 
 class BlockCapture:
@@ -183,9 +181,9 @@ class BlockCapture:
         if guards.frozen:
             self.arrays.frozen.append((block, guards))
         if guards.are_of_attributes:
-            self.arrays.add_guards(block.name, guards)
+            self.arrays.add_guards(guards)
         else:
-            self.shadow.note(_hold, guards, None, True, block.name)
+            self.shadow.note(_are_valid, guards, None, True, block.name)
 
     # -- parameters --------------------------------------------------------------------------------------------------
 

@@ -73,7 +73,7 @@ class Graphs(dict[Any, CachedGraph]):
         ):
             return latest.graph, [*args]
         self._latest = None
-        if self.guards is not None and not self.guards.hold():
+        if self.guards is not None and self.guards.failure() is not None:
             block._clear_cached_op()
         leaves: list[Any]
         nested: Any = None

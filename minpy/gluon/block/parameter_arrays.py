@@ -38,7 +38,7 @@ class ParameterArrays:
         self._meanings = CHANGES.meanings
         # (parameter, context, kind) of each; and the classes of blocks, the blocks inside them, and their hooks.
         self._rows: list[tuple[Any, Any, ArrayKind]] = []
-        self._guards: list[tuple[str, Any]] = []
+        self._guards: list[Any] = []
         self.frozen: list[tuple[Any, Any]] = []
         self._numbers: dict[Any, int] = {}
         self._blocks: dict[int, tuple[Any, Any, tuple[int, ...], bool]] = {}
@@ -70,9 +70,9 @@ class ParameterArrays:
         """Note a block: that it has the same class and the same blocks inside, and no hooks."""
         self._blocks.setdefault(id(block), (block, type(block), _children(block), has_no_hooks))
 
-    def add_guards(self, name: str, guards: Any) -> None:
+    def add_guards(self, guards: Any) -> None:
         """Note attributes of a block and of those inside, of which changes are counted."""
-        self._guards.append((name, guards))
+        self._guards.append(guards)
 
     def failure(self) -> str | None:
         """Return in words what has changed; None if nothing has."""
@@ -85,9 +85,10 @@ class ParameterArrays:
                 return f"the blocks inside {block.name} are others than before"
             if has_no_hooks and (block._forward_hooks or block._forward_pre_hooks):
                 return f"{block.name} has hooks now"
-        for name, guards in self._guards:
-            if not guards.hold():
-                return f"an attribute of {name}, or of a block inside it, is another than before"
+        for guards in self._guards:
+            reason: str | None = guards.failure()
+            if reason is not None:
+                return reason
         for (parameter, context, kind), array in zip(self._rows, self._now(), strict=True):
             if array is None:
                 return f"parameter {parameter.name} is not there any more on {context}"

@@ -10,7 +10,7 @@ import numpy
 
 from minpy.capture.reads import PLAIN
 from minpy.context import Context
-from minpy.gluon.block.guards import is_of_user
+from minpy.gluon.block.following import is_of_user
 from minpy.ndarray import NDArray
 
 __all__ = ["Keywords", "Unkeyed", "filled", "functions_in", "key_of", "split", "template_of"]

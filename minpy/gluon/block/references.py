@@ -1,0 +1,125 @@
+"""What blocks and functions refer to, as values that are read again and compared: globals, cells, members, arrays."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy
+
+from minpy.core.array import Array, last_write, now, written_since
+from minpy.gluon.block.snapshots import ArrayContents, arrays_in, difference, is_same, snapshot
+
+__all__ = ["Reference", "References"]
+
+# Of these nothing can be compared: what is in them, or comes next, is found by asking.
+_OF_LIBRARIES = ("collections", "_collections", "array", "itertools", "contextvars", "weakref", "ctypes", "_ctypes")
+_UNSEEN: tuple[Any, ...] = (
+    bytearray,
+    memoryview,
+    types.MappingProxyType,
+    type({}.keys()),
+    type({}.values()),
+    type({}.items()),
+)
+
+
+class Reference(NamedTuple):
+    """A value that something refers to.
+
+    Attributes
+    ----------
+    read : callable
+        Returns it as it is now; where most calls pass it is a `functools.partial` of a built-in function.
+    was
+        A snapshot of what it was.
+    path : str
+        What users call it.
+    """
+
+    read: Callable[[], Any]
+    was: Any
+    path: str
+
+
+class References:
+    """What some blocks, and functions that they call, refer to.
+
+    Attributes
+    ----------
+    frozen : dict
+        By name, the classes of values of which no changes are noticed.
+    """
+
+    def __init__(self) -> None:
+        self.frozen: dict[str, str] = {}
+        self._time = now()
+        self._values: list[Reference] = []
+        # Lists and dicts, which can be changed without a block's knowing it: each, a snapshot, and its path.
+        self._containers: list[tuple[Any, Any, str]] = []
+        # Each with its buffer, which is not handed over to another array meanwhile, as it is seen here.
+        self._arrays: list[tuple[Any, numpy.ndarray, str]] = []
+        self._contents: dict[int, tuple[ArrayContents, str]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._values or self._containers or self._contents or self._arrays)
+
+    def add(self, read: Callable[[], Any], path: str) -> Any:
+        """Note a value that can be read again, and the arrays in it; return it."""
+        value = read()
+        self._values.append(Reference(read, snapshot(value), path))
+        self.add_arrays(value, path)
+        return value
+
+    def add_container(self, container: Any, path: str) -> None:
+        """Note what is in a container that stays where it is."""
+        self._containers.append((container, snapshot(container), path))
+
+    def add_arrays(self, value: Any, path: str) -> None:
+        """Note what is in the arrays in a value."""
+        for array in arrays_in(value):
+            if isinstance(array, Array):
+                self._arrays.append((array, array._data, path))
+            elif id(array) not in self._contents:
+                self._contents[id(array)] = ArrayContents(array), path
+
+    def add_unseen(self, name: str, value: Any) -> None:
+        """Note a value that is named, if no changes of it can be noticed."""
+        kind = type(value)
+        is_unseen = isinstance(value, _UNSEEN) or (
+            kind.__module__ in _OF_LIBRARIES and not isinstance(value, (dict, tuple, type))
+        )
+        if is_unseen or (isinstance(value, Iterator) and not isinstance(value, Array)):
+            is_builtin = kind.__module__ == "builtins"
+            self.frozen[name] = kind.__qualname__ if is_builtin else f"{kind.__module__}.{kind.__name__}"
+
+    def failure(self) -> str | None:
+        """Return in words which value is another than it was; None if all are the same."""
+        for read, was, path in self._values:
+            value = read()
+            if value is not was and not is_same(value, was):
+                return difference(path, value, was)
+        for container, was, path in self._containers:
+            if not is_same(container, was):
+                return difference(path, container, was)
+        for contents, path in self._contents.values():
+            if not contents.is_same():
+                return _written(path)
+        return self._array_failure() if self._arrays else None
+
+    def _array_failure(self) -> str | None:
+        for array, data, path in self._arrays:
+            if array._data is not data:
+                return _written(path)
+        latest = last_write()
+        if latest > self._time:
+            for _, data, path in self._arrays:
+                if written_since(data, self._time):
+                    return _written(path)
+            self._time = latest
+        return None
+
+
+def _written(path: str) -> str:
+    return f"an array, `{path}` or one in it, was written to"
