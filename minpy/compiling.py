@@ -180,6 +180,11 @@ class CompiledFunction:
         if self.reason is not None:
             raise ArgumentError(f"{name}.explain: it is called as it is written, because {self.reason}")
         found = [explanation for one in self._jit.specializations for explanation in one.compiled.explain()]
+        if not found and self._jit.history.calls:
+            raise ArgumentError(
+                f"{name}.explain: its calls ran as it is written so far, as they are faster so, or of ever new kinds; "
+                "explain_retraces() tells of the captures."
+            )
         if not found:
             raise ArgumentError(f"{name}.explain: it has not been called yet: call it once, then ask.")
         return Explanations(found)

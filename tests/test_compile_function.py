@@ -465,3 +465,13 @@ def test_explanations_say_that_compiling_is_switched_off():
         for _ in range(4):
             compiled(X, W)
         assert "compiling is switched off, by MINPY_COMPILE=0 or minpy.compile.disabled()" in str(compiled.explain())
+
+
+def test_explanations_of_a_function_whose_calls_ran_as_written():
+    compiled = mx.compile(lambda x: np.tanh(x))
+    with pytest.raises(mx.MXNetError, match="it has not been called yet: call it once, then ask"):
+        compiled.explain()
+    compiled._jit.budget.rest()
+    compiled(X)
+    with pytest.raises(mx.MXNetError, match=r"ran as it is written so far, as they are faster so.*explain_retraces"):
+        compiled.explain()

@@ -30,6 +30,14 @@ from minpy.ops.registry import FUNCTIONS
 __all__ = ["PullBack", "differentiate"]
 
 
+def _shaped(value: Value, shapes: Mapping[Value, Any], dtypes: Any) -> Shaped:
+    """Return the shape and dtype of an input; of constants that steps are made with nobody has noted them."""
+    if value not in shapes and value.node.operator is CONSTANT:
+        constant_value = numpy.asarray(value.node.attributes["value"])
+        return Shaped(constant_value.shape, constant_value.dtype)
+    return Shaped(shapes[value], dtypes.get(value))
+
+
 class PullBack(BaseOperator):
     """The operator of a node that takes an upstream gradient back through another node, by that one's rules.
 
@@ -52,7 +60,7 @@ class PullBack(BaseOperator):
         reads, reads_answer = operator.values_read(needed)
         count = len(node.inputs)
         self.reads = tuple(range(count)) if reads is None else tuple(index for index in sorted(reads) if index < count)
-        self.stand_ins = [Shaped(shapes[value], dtypes.get(value)) for value in node.inputs]
+        self.stand_ins = [_shaped(value, shapes, dtypes) for value in node.inputs]
         self.outputs = [f"gradient{index}" for index in self.needed]
         self.like = Shaped(shapes.get(Value(node), ()), dtypes.get(Value(node)))
         self.output_shapes = [
