@@ -30,7 +30,7 @@ def arrays(table):
 def test_a_library_that_is_loaded_again_takes_its_names_back():
     path = build("chooser.cc", include=[mx.library.include_dir()], optimize="-O0", warnings=())
     native = PARTITIONERS["chooser"]
-    mx.graph.register_partitioner("chooser", lambda node: False, replace=True)
+    mx.graph.register_partitioner("chooser", lambda node: False, operator="by_hand", replace=True)
     assert type(PARTITIONERS["chooser"]) is not type(native)
     mx.library.load(path, verbose=False)
     assert type(PARTITIONERS["chooser"]) is not type(native)
