@@ -16,6 +16,8 @@ _EXTENSIONS = {
     # The class of arrays that functions written for NumPy, or for MXNet, are given.
     "array of mxnet": "minpy.ndarray.ndarray:NDArray",
     "array of numpy": "minpy.numpy.array_class:ndarray",
+    # The operators of nodes that stand for the groups of partitioners written in Python.
+    "PythonStrategy.family": "minpy.symbol.graph_operators:GraphOperatorFamily",
     # Updates of large weights run natively, once they have been called often enough.
     "Update.natively": "minpy.backends.native.updating:run",
     # Backends, in the order in which they are asked.

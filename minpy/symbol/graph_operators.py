@@ -32,7 +32,7 @@ from minpy.core.state import state
 from minpy.graph.compiled import Known
 from minpy.graph.frame import Frame
 from minpy.graph.ir import Node, Value
-from minpy.graph.partitioning.registering import PythonStrategy, family_maker
+from minpy.graph.partitioning.registering import PythonStrategy
 from minpy.ops.inference.partial_shapes import show_shape
 from minpy.symbol.subgraphs import Subgraph, is_same
 from minpy.symbol.symbol import Symbol
@@ -412,8 +412,3 @@ class GraphOperatorFamily(OperatorFamily):
     ) -> ConfiguredOperator:
         """Make the operator of one node."""
         return PythonGraphOperator(self, parameters, noted, graphs)
-
-
-@family_maker
-def _family(strategy: PythonStrategy) -> OperatorFamily:
-    return GraphOperatorFamily(strategy)

@@ -8,9 +8,10 @@ from typing import Any, NoReturn
 
 import numpy
 
-from minpy.core.configured import FAMILIES, OperatorFamily
+from minpy.core.configured import FAMILIES
 from minpy.core.customop import USER_OPERATORS
 from minpy.core.errors import ArgumentError, ArgumentValueError, describe, nearest
+from minpy.core.extensions import extension
 from minpy.graph.partitioning.editable import Graph, GraphNode
 from minpy.graph.partitioning.growing import ANY_GROUP, NOT_TAKEN
 from minpy.graph.partitioning.registry import (
@@ -25,18 +26,10 @@ from minpy.graph.partitioning.registry import (
 )
 from minpy.ops.registry import known_operator
 
-__all__ = ["PythonPartitioner", "PythonPass", "PythonStrategy", "family_maker", "register_partitioner", "register_pass"]
+__all__ = ["PythonPartitioner", "PythonPass", "PythonStrategy", "register_partitioner", "register_pass"]
 
-# What makes the operators of nodes that stand for groups: known above, where symbols are.
-_maker: list[Callable[[PythonStrategy], OperatorFamily]] = []
 _RESERVED = ("null", "Custom", "_foreach", "_while_loop", "_cond", "_constant")  # what files call other nodes
 _FOR_ALL = ("dedup_subgraph",)  # options that the host itself reads
-
-
-def family_maker(function: Callable[[PythonStrategy], OperatorFamily]) -> Callable[[PythonStrategy], OperatorFamily]:
-    """Make a function the one that makes the operators of strategies written in Python; may be used as a decorator."""
-    _maker[:] = [function]
-    return function
 
 
 class PythonStrategy(Strategy):
@@ -70,7 +63,7 @@ class PythonStrategy(Strategy):
             if not all(isinstance(name, str) for name in self.choice):
                 self._refuse_choice(choice)
         self.__name__ = operator
-        self.family = _maker[0](self)
+        self.family = extension("PythonStrategy.family")(self)
 
     def _refuse_choice(self, choice: Any) -> NoReturn:
         raise ArgumentError(
