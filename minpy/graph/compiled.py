@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from minpy.backends.explanation import Explanations
 from minpy.core.errors import UnknownShapeError
+from minpy.graph.allowance import Allowance
 from minpy.graph.inference import infer_dtypes, infer_shapes
 from minpy.graph.ir import Node, Value, topological, variables
 from minpy.graph.keeping import Keeping
@@ -87,6 +88,7 @@ class Compiled:
         self.variables = [*self.arguments, *self.states]
         self.stored = {head: self.variables.index(node) for head, node in stores.items()}
         self._programs: OrderedDict[Any, Program] = OrderedDict()
+        self._allowance = Allowance()
         self._remade = 0
 
     def keep_states(self) -> None:
@@ -165,6 +167,7 @@ class Compiled:
                 self.compiles,
                 self.fast_math,
                 [position for position, node in enumerate(self.variables) if node in self.parameters],
+                self._allowance,
             ),
         )
 
@@ -187,7 +190,8 @@ class Compiled:
         """
         kinds = tuple([(array.shape, array.dtype) for array in arrays])
         key = (program.steps.training, tuple(requests.items()), False, program.steps.traced, kinds)
-        return self._remembered(key, Program(program.steps.differentiated(requests), self.compiles, self.fast_math))
+        steps = program.steps.differentiated(requests)
+        return self._remembered(key, Program(steps, self.compiles, self.fast_math, allowance=self._allowance))
 
     def _remembered(self, key: Any, program: Program) -> Program:
         with lock():

@@ -7,6 +7,7 @@ frame, whose memory is used by nobody else until the frame is gone or its backwa
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from time import perf_counter
 from typing import Any
 
 import numpy
@@ -125,7 +126,9 @@ class Frame:
             if not program.steps.requests:
                 program.rounds += 1
                 if context.selection is None:
-                    program.note_round()
+                    program.note_round(context)
+            elif context.selection is None:
+                program.note_part(context)
         except Exception as error:
             raise program.located(error)  # noqa: B904 - its traceback goes on to that of `error`
         self._time = now()
@@ -162,6 +165,8 @@ class Frame:
         """
         program, context = self._program, self._context
         steps = program.steps
+        if context.selection is None:
+            context.began = perf_counter()
         if steps.refers:
             steps.captures.require()
             self._arrays = as_contiguous(steps.with_captured(self._arrays), steps.states)
@@ -183,7 +188,7 @@ class Frame:
             self._step_backward(env, as_contiguous(head_gradients), buffers, observer)
         program.rounds += 1
         if context.selection is None:
-            program.note_round()
+            program.note_round(context)
         if len(steps.gradients) != len(steps.requests):
             for node, request in steps.requests.items():
                 if node not in steps.gradients and request == "write":

@@ -15,6 +15,7 @@ import os
 import warnings
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
+from time import perf_counter
 from typing import Any
 
 import numpy
@@ -24,6 +25,7 @@ from minpy.backends.explanation import Explanation
 from minpy.backends.protocol import ArrayFact, Context, Declined, Executable, Facts, Options
 from minpy.backends.switches import FALLBACK, CompileWarning, is_enabled, keeps_bits, selection
 from minpy.core import aligned
+from minpy.graph.allowance import Allowance
 from minpy.graph.facts import as_contiguous, fact_of_input, noting
 from minpy.graph.heads import returned
 from minpy.graph.interpreting import Observer, Releasing, interpret, place_of
@@ -56,9 +58,11 @@ class ExecutionContext:
         Its forward part.
     selection : tuple of str or None
         The backends for which this holds; None while a better one may take over.
+    began : float
+        When the part began that runs without the best one.
     """
 
-    __slots__ = ("_contexts", "bound", "executable", "forward", "functions", "selection")
+    __slots__ = ("_contexts", "began", "bound", "executable", "forward", "functions", "selection")
 
     def __init__(self, is_first: bool) -> None:
         self.functions = StepFunctions(is_first)
@@ -66,6 +70,7 @@ class ExecutionContext:
         self.bound: Context | None = None
         self.forward: Callable[..., Any] | None = None
         self.selection: tuple[str, ...] | None = None
+        self.began = 0.0
         self._contexts: dict[Executable, Context] = {}
 
     def bind(self, executable: Executable, is_fallback: bool) -> None:
@@ -108,6 +113,8 @@ class Program:
         Whether compiled code may contract a product and the sum that it goes into.
     parameters : collection of int
         Positions of variables that are parameters: compiled inference keeps what is made of them.
+    allowance : Allowance
+        Whether backends but the fallback may compile one more program: shared by those of a graph.
     facts : Facts or None
         What the first runs have told.
     rounds : int
@@ -117,13 +124,19 @@ class Program:
     """
 
     def __init__(
-        self, steps: Steps, compiles: bool = True, fast_math: bool = False, parameters: Collection[int] = ()
+        self,
+        steps: Steps,
+        compiles: bool = True,
+        fast_math: bool = False,
+        parameters: Collection[int] = (),
+        allowance: Allowance | None = None,
     ) -> None:
         self.steps = steps
         self.compiles = compiles
         self.fast_math = fast_math
         self.parameters = parameters
         self.facts: Facts | None = None
+        self.allowance = Allowance() if allowance is None else allowance
         self.rounds = 0
         # What backends have answered, by name.
         self._answers: dict[str, Executable | Declined] = {}
@@ -167,7 +180,7 @@ class Program:
             if not steps.requests:
                 self.rounds += 1
                 if context.selection is None:
-                    self.note_round()
+                    self.note_round(context)
             return heads
         except Exception as error:
             raise self.located(error)  # noqa: B904 - its traceback goes on to that of `error`
@@ -218,7 +231,7 @@ class Program:
             backward(arrays, self._ones or self._made_ones(heads), targets, kept)
             self.rounds += 1
             if context.selection is None:
-                self.note_round()
+                self.note_round(context)
             return heads, gradients
         except Exception as error:
             raise self.located(error)  # noqa: B904 - its traceback goes on to that of `error`
@@ -276,10 +289,13 @@ class Program:
                     self._decline(name, error)
                     continue
                 context.selection = selection.backends if is_final else None
+                if not is_final:
+                    context.began = perf_counter()
                 return context.forward
             is_final = is_final and answer is not None and not answer.ask_again
         context.executable = context.bound = context.forward = None
         context.selection = selection.backends if is_final else None
+        context.began = perf_counter()
         return None
 
     def _answer(self, name: str, context: ExecutionContext | None) -> Executable | Declined | None:
@@ -291,13 +307,18 @@ class Program:
         backend = registry.backend(name)
         if facts is None or self.rounds < backend.after_rounds:
             return answer
+        if name != FALLBACK and not (self.allowance.is_free or self.allowance.covers):
+            return answer
         with lock():
             if self._answers.get(name) is not answer or self._compiling == os.getpid():
                 return self._answers.get(name)
             self._compiling = os.getpid()
         try:
             options = Options(self.fast_math, tuple(sorted(self.parameters)), partial(self._make_room, context))
+            began = perf_counter()
             made = self._answers[name] = backend.compile(self.steps, facts, options)
+            if name != FALLBACK:
+                self.allowance.charge(perf_counter() - began)
             return made
         except Exception as error:
             return self._decline(name, error)
@@ -333,8 +354,17 @@ class Program:
         self.idle.extend(idle)
         self._give_back()
 
-    def note_round(self) -> None:
-        """Give what rounds have freed back to the system, before a backend is asked that makes much of its own."""
+    def note_part(self, context: ExecutionContext) -> None:
+        """Note what a part has taken that ran without the best backend: by that, others are compiled."""
+        if self.rounds:  # the first one has waited for the fallback
+            self.allowance.as_written += perf_counter() - context.began
+
+    def note_round(self, context: ExecutionContext) -> None:
+        """Note what a round has taken.
+
+        What it has freed is given back to the system, before a backend is asked that makes much of its own.
+        """
+        self.note_part(context)
         if self.compiles and any(self.rounds == registry.backend(name).after_rounds for name in selection.backends):
             self._give_back()
 

@@ -9,11 +9,10 @@ from collections.abc import Callable
 from typing import Any
 
 from minpy.backends.switches import keeps_bits
+from minpy.graph.allowance import Allowance
 
 __all__ = ["Budget", "budget_of", "forget"]
 
-# So many captures are free. Later ones may take this share of the time for which the function ran as written.
-_FREE, _SHARE = 8, 0.3
 # Without time of its own, a key is captured once it has been seen so often, and there is credit.
 _OFTEN = 3
 _TIRED, _LONGEST_REST = 16, 256
@@ -21,15 +20,13 @@ _TIRED, _LONGEST_REST = 16, 256
 _MOST_SEEN = 4096
 
 
-class Budget:
+class Budget(Allowance):
     """The captures of one code object, which several functions may share: a lambda in a loop is one code.
 
     Attributes
     ----------
-    captures : int
-        How many there were.
-    capturing, as_written : float
-        Seconds that they took, beyond the free ones; and that calls as written took.
+    count, spent, as_written
+        How many there were, and seconds: see `Allowance`.
     misses : int
         How many calls ran as written since the last one for which there was a specialization.
     resting : int
@@ -37,21 +34,19 @@ class Budget:
     """
 
     def __init__(self) -> None:
-        self.captures = 0
-        self.capturing = self.as_written = 0.0
+        super().__init__()
         self.misses = self.resting = 0
-        self._latest = 0.0  # what the latest capture took: the next one may take as long
         self._seen: OrderedDict[Any, int] = OrderedDict()
 
     def allows(self, key: Any) -> bool:
         """Tell whether a call of a kind may be captured now; it is counted."""
-        if self.captures < _FREE or keeps_bits():  # a call as written might give other bits than those before it
+        if self.is_free or keeps_bits():  # a call as written might give other bits than those before it
             return True
         times = self._seen.pop(key, 0) + 1
         self._seen[key] = times
         while len(self._seen) > _MOST_SEEN:
             self._seen.popitem(last=False)
-        return times >= _OFTEN and self.capturing + self._latest <= _SHARE * self.as_written
+        return times >= _OFTEN and self.covers
 
     def tire(self) -> None:
         """Note a call as written for which there was no specialization.
@@ -65,13 +60,6 @@ class Budget:
     def rest(self) -> None:
         """Note that a specialization is slower than the call as written: the next 256 calls do not look for one."""
         self.resting = _LONGEST_REST
-
-    def charge(self, seconds: float) -> None:
-        """Note a capture, and what its graph took to become a program."""
-        self.captures += 1
-        self._latest = seconds
-        if self.captures > _FREE:
-            self.capturing += seconds
 
 
 _budgets: weakref.WeakKeyDictionary[types.CodeType, Budget] = weakref.WeakKeyDictionary()
