@@ -15,6 +15,7 @@ import numpy
 from minpy.backends.switches import selection
 from minpy.core.array import last_write, now, written_since
 from minpy.core.errors import MutationError, describe
+from minpy.core.ownership import unseen_gradients
 from minpy.graph.facts import as_contiguous, noting
 from minpy.graph.interpreting import Observer, Releasing, interpret, read
 from minpy.graph.ir import Node
@@ -193,6 +194,31 @@ class Frame:
             for node, request in steps.requests.items():
                 if node not in steps.gradients and request == "write":
                     buffers[node].fill(0)
+
+    def compute_in_leaves(self, leaves: Sequence[Any], cotangent: numpy.ndarray | None) -> bool:
+        """Compute the gradients in those of leaves, by code that goes through; False, before anything, if not so.
+
+        Parameters
+        ----------
+        leaves : sequence of Leaf or other nodes
+            For all variables in their order.
+        cotangent : numpy.ndarray or None
+            Of the only head; None stands for ones.
+        """
+        program, context, kept = self._program, self._context, self._kept
+        places = program.gradient_places
+        if not places or kept is None or context.selection is None or last_write() > self._time:
+            return False
+        bound = context.bound
+        if bound is None or bound.backward is None or not context.executable.cannot_fail_backward:  # type: ignore[union-attr]
+            return False
+        buffers = unseen_gradients([leaves[place] for place in places])
+        if buffers is None:
+            return False
+        self._kept = None
+        bound.backward(self._arrays, program.ones if cotangent is None else (cotangent,), buffers, kept)
+        program.rounds += 1
+        return True
 
     def _step_backward(
         self,

@@ -144,6 +144,7 @@ class Program:
         self.idle: list[ExecutionContext] = []
         self._kinds: list[tuple[tuple[int, ...], Any, bool, bool, bool]] = []
         self._ones: list[numpy.ndarray] = []
+        self._gradient_places: tuple[int, ...] | None = None
         self._has_first = False
 
     # -- calls without a backward -------------------------------------------------------------------------------------
@@ -228,7 +229,7 @@ class Program:
                     targets.append(array)
                 if not is_written:
                     array.fill(0)
-            backward(arrays, self._ones or self._made_ones(heads), targets, kept)
+            backward(arrays, self._ones or self.ones, targets, kept)
             self.rounds += 1
             if context.selection is None:
                 self.note_round(context)
@@ -258,13 +259,36 @@ class Program:
         self._kinds = kinds
         return kinds
 
-    def _made_ones(self, heads: Sequence[numpy.ndarray]) -> list[numpy.ndarray]:
-        """Return the cotangents of a sum, which nobody may change."""
-        ones = [numpy.ones(head.shape, head.dtype) for head in heads]
-        for array in ones:
-            array.setflags(write=False)
-        self._ones = ones
-        return ones
+    @property
+    def gradient_places(self) -> tuple[int, ...]:
+        """For each gradient that the backward part computes, the position of its variable.
+
+        Empty, as long as one is not known, is added to what is there, or large: those are computed in memory that
+        begins at a cache line.
+        """
+        places = self._gradient_places
+        if places is None:
+            facts, steps = self.facts, self.steps
+            if facts is None or not facts.covers_backward:
+                return ()
+            is_small = all(facts[node].nbytes < aligned.LARGE for node in steps.requests)
+            is_whole = len(steps.gradients) == len(steps.requests) and {*steps.requests.values()} == {"write"}
+            fits = is_small and is_whole and not steps.refers
+            places = tuple([steps.variables.index(node) for node in steps.gradients] if fits else ())
+            self._gradient_places = places
+        return places
+
+    @property
+    def ones(self) -> list[numpy.ndarray]:
+        """The cotangents of a sum, which nobody may change."""
+        if not self._ones:
+            assert self.facts is not None
+            facts = [self.facts[value.node] for value in self.steps.head_gradients]
+            ones = [numpy.ones(fact.shape or (), fact.dtype) for fact in facts]
+            for array in ones:
+                array.setflags(write=False)
+            self._ones = ones
+        return self._ones
 
     # -- contexts ----------------------------------------------------------------------------------------------------
 

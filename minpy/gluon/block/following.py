@@ -49,10 +49,8 @@ class Following:
             return
         self._functions.add(id(function))
         path = function.__qualname__
-        used = [
-            references.add(partial(getattr, function, part, ABSENT), f"{path}.{part}")
-            for part in ("__code__", "__defaults__", "__kwdefaults__")
-        ]
+        references.add_function(function)
+        used = [function.__defaults__, function.__kwdefaults__]
         names = names_in(function.__code__)
         for name in names:
             # A built-in one is meant until it is defined here.

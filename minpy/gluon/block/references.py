@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy
@@ -23,6 +24,8 @@ _UNSEEN: tuple[Any, ...] = (
     type({}.values()),
     type({}.items()),
 )
+# What may be set of a function.
+_PARTS = ("__code__", "__defaults__", "__kwdefaults__")
 
 
 class Reference(NamedTuple):
@@ -56,6 +59,8 @@ class References:
         self.frozen: dict[str, str] = {}
         self._time = now()
         self._values: list[Reference] = []
+        # Functions without defaults, each with its code.
+        self._functions: list[tuple[types.FunctionType, types.CodeType]] = []
         # Lists and dicts, which can be changed without a block's knowing it: each, a snapshot, and its path.
         self._containers: list[tuple[Any, Any, str]] = []
         # Each with its buffer, which is not handed over to another array meanwhile, as it is seen here.
@@ -63,7 +68,7 @@ class References:
         self._contents: dict[int, tuple[ArrayContents, str]] = {}
 
     def __bool__(self) -> bool:
-        return bool(self._values or self._containers or self._contents or self._arrays)
+        return bool(self._values or self._functions or self._containers or self._contents or self._arrays)
 
     def add(self, read: Callable[[], Any], path: str) -> Any:
         """Note a value that can be read again, and the arrays in it; return it."""
@@ -71,6 +76,14 @@ class References:
         self._values.append(Reference(read, snapshot(value), path))
         self.add_arrays(value, path)
         return value
+
+    def add_function(self, function: types.FunctionType) -> None:
+        """Note the code and the defaults of a function, which may be set."""
+        if function.__defaults__ is None and function.__kwdefaults__ is None:  # most; this costs least
+            self._functions.append((function, function.__code__))
+            return
+        for part in _PARTS:
+            self.add(partial(getattr, function, part), f"{function.__qualname__}.{part}")
 
     def add_container(self, container: Any, path: str) -> None:
         """Note what is in a container that stays where it is."""
@@ -96,6 +109,18 @@ class References:
 
     def failure(self) -> str | None:
         """Return in words which value is another than it was; None if all are the same."""
+        for function, code in self._functions:
+            if (
+                function.__code__ is not code
+                or function.__defaults__ is not None
+                or function.__kwdefaults__ is not None
+            ):
+                part, was = next(
+                    (part, was)
+                    for part, was in zip(_PARTS, (code, None, None), strict=True)
+                    if getattr(function, part) is not was
+                )
+                return difference(f"{function.__qualname__}.{part}", getattr(function, part), was)
         for read, was, path in self._values:
             value = read()
             if value is not was and not is_same(value, was):
