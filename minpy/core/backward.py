@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy
 
-from minpy.core.array import Array, as_raw, last_write, note_write, now
+from minpy.core.array import Array, as_raw, note_write, now
 from minpy.core.errors import GradientError, NotRecordedError, describe
 from minpy.core.nodes import Leaf, Node
 from minpy.core.ownership import is_sole_target
@@ -89,7 +89,7 @@ def _compute_in_leaves(head: Array, head_gradients: Sequence[Any] | None) -> boo
     node = head._node
     if type(node) is not Node or not node.operator.takes_buffers or node.parents is None:
         return False
-    if node.sequence <= last_write() or type(node.dtype) is tuple:
+    if type(node.dtype) is tuple:
         return False
     cotangent = None
     if head_gradients is not None and head_gradients[0] is not None:

@@ -117,7 +117,8 @@ class BaseOperator:
     def compute_in_leaves(self, node: Any, cotangent: Any) -> bool:
         """Take a cotangent back through a node into the gradients of leaves, if nothing can fail and nobody can tell.
 
-        Asked of operators that take buffers. They return False if the tape has to walk.
+        Asked of operators that take buffers. They return False if the tape has to walk: also where an array has been
+        changed in place since the call.
 
         Parameters
         ----------

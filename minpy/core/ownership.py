@@ -7,7 +7,7 @@ loaded; where an interpreter counts otherwise, values are copied, and nobody can
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy
@@ -34,7 +34,7 @@ def is_unseen(array: Array) -> bool:
     return sys.getrefcount(array._data) == _SOLE_SLOT and array._data.base is None
 
 
-def unseen_gradients(leaves: Iterable[Any]) -> list[numpy.ndarray] | None:
+def unseen_gradients(leaves: Sequence[Any], places: Iterable[int]) -> list[numpy.ndarray] | None:
     """Return the buffers of the gradients that a walk writes for leaves, if it may compute in all of them; else None.
 
     Nobody else may know a buffer, so that two leaves, or one that is there twice, do not have the same. It is of its
@@ -42,11 +42,14 @@ def unseen_gradients(leaves: Iterable[Any]) -> list[numpy.ndarray] | None:
 
     Parameters
     ----------
-    leaves : iterable of Leaf, or of other nodes
+    leaves : sequence of Leaf, or of other nodes
         None are given for other nodes, nor for leaves whose gradients are added or not asked for.
+    places : iterable of int
+        Which of them are meant.
     """
     buffers: list[numpy.ndarray] = []
-    for leaf in leaves:
+    for place in places:
+        leaf = leaves[place]
         if type(leaf) is not Leaf or leaf.request != "write":
             return None
         target = leaf.gradient

@@ -206,19 +206,23 @@ class Frame:
             Of the only head; None stands for ones.
         """
         program, context, kept = self._program, self._context, self._kept
-        places = program.gradient_places
-        if not places or kept is None or context.selection is None or last_write() > self._time:
+        if kept is None or context.selection is None or last_write() > self._time:
             return False
-        bound = context.bound
-        if bound is None or bound.backward is None or not context.executable.cannot_fail_backward:  # type: ignore[union-attr]
-            return False
-        buffers = unseen_gradients([leaves[place] for place in places])
+        places = context.gradient_places
+        if places is None:
+            places = context.gradient_places = self._find_gradient_places()
+        buffers = unseen_gradients(leaves, places) if places else None
         if buffers is None:
             return False
         self._kept = None
-        bound.backward(self._arrays, program.ones if cotangent is None else (cotangent,), buffers, kept)
+        backward: Any = context.bound.backward  # type: ignore[union-attr]
+        backward(self._arrays, program.ones if cotangent is None else (cotangent,), buffers, kept)
         program.rounds += 1
         return True
+
+    def _find_gradient_places(self) -> tuple[int, ...]:
+        """Return the places of gradients, if the part that computes them goes through; else none."""
+        return self._program.gradient_places() if self._context.bound.backward and self.goes_through else ()
 
     def _step_backward(
         self,

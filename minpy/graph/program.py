@@ -60,9 +60,11 @@ class ExecutionContext:
         The backends for which this holds; None while a better one may take over.
     began : float
         When the part began that runs without the best one.
+    gradient_places : tuple of int or None
+        The positions of the variables whose gradients may be computed in arrays of leaves; None: nobody has asked.
     """
 
-    __slots__ = ("_contexts", "began", "bound", "executable", "forward", "functions", "selection")
+    __slots__ = ("_contexts", "began", "bound", "executable", "forward", "functions", "gradient_places", "selection")
 
     def __init__(self, is_first: bool) -> None:
         self.functions = StepFunctions(is_first)
@@ -71,6 +73,7 @@ class ExecutionContext:
         self.forward: Callable[..., Any] | None = None
         self.selection: tuple[str, ...] | None = None
         self.began = 0.0
+        self.gradient_places: tuple[int, ...] | None = None
         self._contexts: dict[Executable, Context] = {}
 
     def bind(self, executable: Executable, is_fallback: bool) -> None:
@@ -83,6 +86,7 @@ class ExecutionContext:
             else:
                 self._contexts = {executable: bound}
         self.executable, self.bound, self.forward = executable, bound, bound.forward
+        self.gradient_places = None
 
     def let_go(self) -> None:
         """Free what executables compute in: it is made again if it is needed."""
@@ -144,7 +148,6 @@ class Program:
         self.idle: list[ExecutionContext] = []
         self._kinds: list[tuple[tuple[int, ...], Any, bool, bool, bool]] = []
         self._ones: list[numpy.ndarray] = []
-        self._gradient_places: tuple[int, ...] | None = None
         self._has_first = False
 
     # -- calls without a backward -------------------------------------------------------------------------------------
@@ -259,24 +262,19 @@ class Program:
         self._kinds = kinds
         return kinds
 
-    @property
     def gradient_places(self) -> tuple[int, ...]:
-        """For each gradient that the backward part computes, the position of its variable.
+        """Return, for each gradient that the backward part computes, the position of its variable.
 
-        Empty, as long as one is not known, is added to what is there, or large: those are computed in memory that
-        begins at a cache line.
+        There are none if one of the gradients is not reached, is added to what is there, or is large: those are
+        computed in memory that begins at a cache line.
         """
-        places = self._gradient_places
-        if places is None:
-            facts, steps = self.facts, self.steps
-            if facts is None or not facts.covers_backward:
-                return ()
-            is_small = all(facts[node].nbytes < aligned.LARGE for node in steps.requests)
-            is_whole = len(steps.gradients) == len(steps.requests) and {*steps.requests.values()} == {"write"}
-            fits = is_small and is_whole and not steps.refers
-            places = tuple([steps.variables.index(node) for node in steps.gradients] if fits else ())
-            self._gradient_places = places
-        return places
+        facts, steps = self.facts, self.steps
+        if facts is None or not facts.covers_backward or steps.refers:
+            return ()
+        kinds = [facts[node] for node in steps.requests]
+        is_small = all(math.prod(kind.shape or ()) * kind.dtype.itemsize < aligned.LARGE for kind in kinds)
+        is_whole = len(steps.gradients) == len(steps.requests) and {*steps.requests.values()} == {"write"}
+        return tuple([steps.variables.index(node) for node in steps.gradients]) if is_small and is_whole else ()
 
     @property
     def ones(self) -> list[numpy.ndarray]:

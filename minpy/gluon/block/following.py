@@ -57,7 +57,10 @@ class Following:
             if not name.startswith("__") and (name in space or hasattr(builtins, name)):
                 used.append(self._add_named(partial(space.get, name, ABSENT), name, name))
         for variable, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-            used.append(self._add_named(partial(contents, cell, None), variable, variable))
+            # Most have contents, and reading these without a function of Python's costs least.
+            is_empty = contents(cell, None) is ABSENT
+            read = partial(contents, cell, None) if is_empty else partial(getattr, cell, "cell_contents")
+            used.append(self._add_named(read, variable, variable))
         for value in used:
             self.follow(value, names, path)
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy
 
+from minpy.capture.sources import ABSENT
 from minpy.core.array import Array, last_write, now, written_since
 from minpy.gluon.block.snapshots import ArrayContents, arrays_in, difference, is_same, snapshot
 
@@ -24,6 +25,8 @@ _UNSEEN: tuple[Any, ...] = (
     type({}.values()),
     type({}.items()),
 )
+_CONSTANT_TYPES = frozenset([type(None), bool, int, float, complex, str, bytes])
+_NO_VALUE = object()
 # What may be set of a function.
 _PARTS = ("__code__", "__defaults__", "__kwdefaults__")
 
@@ -35,6 +38,8 @@ class Reference(NamedTuple):
     ----------
     read : callable
         Returns it as it is now; where most calls pass it is a `functools.partial` of a built-in function.
+    constant
+        The value, if what is in it cannot change; else something that is no value.
     was
         A snapshot of what it was.
     path : str
@@ -42,6 +47,7 @@ class Reference(NamedTuple):
     """
 
     read: Callable[[], Any]
+    constant: Any
     was: Any
     path: str
 
@@ -73,7 +79,9 @@ class References:
     def add(self, read: Callable[[], Any], path: str) -> Any:
         """Note a value that can be read again, and the arrays in it; return it."""
         value = read()
-        self._values.append(Reference(read, snapshot(value), path))
+        was = snapshot(value)
+        is_constant = was is value or (type(value) is tuple and all(type(part) in _CONSTANT_TYPES for part in value))
+        self._values.append(Reference(read, value if is_constant else _NO_VALUE, was, path))
         self.add_arrays(value, path)
         return value
 
@@ -121,10 +129,13 @@ class References:
                     if getattr(function, part) is not was
                 )
                 return difference(f"{function.__qualname__}.{part}", getattr(function, part), was)
-        for read, was, path in self._values:
-            value = read()
-            if value is not was and not is_same(value, was):
-                return difference(path, value, was)
+        try:
+            for read, constant, was, path in self._values:
+                value = read()
+                if value is not constant and not is_same(value, was):
+                    return difference(path, value, was)
+        except ValueError:  # a cell is empty now
+            return difference(path, ABSENT, was)
         for container, was, path in self._containers:
             if not is_same(container, was):
                 return difference(path, container, was)
