@@ -222,7 +222,9 @@ class Frame:
 
     def _find_gradient_places(self) -> tuple[int, ...]:
         """Return the places of gradients, if the part that computes them goes through; else none."""
-        return self._program.gradient_places() if self._context.bound.backward and self.goes_through else ()
+        bound = self._context.bound
+        has_backward = bound is not None and bound.backward is not None
+        return self._program.gradient_places() if has_backward and self.goes_through else ()
 
     def _step_backward(
         self,
