@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 from operator import attrgetter, is_not
+from time import perf_counter
 from types import MappingProxyType
 from typing import Any
 
@@ -14,7 +15,7 @@ from minpy.backends.protocol import ArgumentMismatch
 from minpy.core import aligned
 from minpy.core.array import Array
 from minpy.core.base import BaseOperator
-from minpy.core.errors import ArgumentError
+from minpy.core.errors import ArgumentError, is_quitting
 from minpy.core.nodes import attach_outputs, record_node
 from minpy.core.rules import OutputBuffer
 from minpy.core.state import state
@@ -22,6 +23,7 @@ from minpy.graph.compiled import Compiled
 from minpy.graph.frame import Frame
 from minpy.graph.program import Program
 from minpy.graph.replaying import replayed_gradients
+from minpy.graph.unplanned import Unplanned, unplanned
 
 __all__ = ["GraphOperator", "call_graph"]
 
@@ -55,6 +57,7 @@ class GraphOperator(BaseOperator):
         self._variables = compiled.variables
         self._count = len(compiled.arguments)
         self._programs: dict[Any, Program] = {}
+        self._unplanned: dict[bool, Unplanned | None] = {}
 
     # -- what the tape asks ------------------------------------------------------------------------------------------
 
@@ -164,6 +167,10 @@ class GraphOperator(BaseOperator):
         key = (state.training, needed, tuple(map(_kind, raws)))
         program = self._programs.get(key)
         if program is None or program.steps.refers:
+            if program is None and not self.compiled.may_plan(key):
+                answers = self._called_unplanned(key, raws, None if needed is None else parents, like)
+                if answers is not None:
+                    return answers
             program = self._program(key, raws, needed, program)
         keeping = self.compiled.keeping
         if needed is None and keeping is None:
@@ -196,6 +203,26 @@ class GraphOperator(BaseOperator):
         outputs = attach_outputs(node, answers)
         nodes = [output if floats else None for output, floats in zip(outputs, is_floating, strict=True)]
         return [*map(like._like, answers, nodes)]
+
+    def _called_unplanned(
+        self, key: Any, raws: Sequence[numpy.ndarray], parents: Sequence[Any] | None, like: Array
+    ) -> list[Any] | None:
+        """Return the outputs without making a program; None if only one can tell them, or why there are none."""
+        training = bool(state.training)
+        if training not in self._unplanned:
+            self._unplanned[training] = unplanned(self.compiled, training)
+        graph = self._unplanned[training]
+        if graph is None:
+            return None
+        began = perf_counter()
+        try:
+            heads, nodes = graph.run(raws, parents, key)
+        except Exception as error:
+            if is_quitting(error):
+                raise
+            return None  # a program says which node it is
+        self.compiled.allowance.as_written += perf_counter() - began
+        return [*map(like._like, heads, nodes)]
 
 
 def call_graph(compiled: Compiled, inputs: Sequence[Array], name: str = "graph") -> list[Any]:
