@@ -50,7 +50,7 @@ class _Unused:
         return MISS
 
 
-_UNUSED = _Unused()
+_UNUSED: Any = _Unused()
 
 
 class CompiledFunction:
@@ -63,7 +63,7 @@ class CompiledFunction:
     """
 
     # One that was made anew, of code that rests, is only called and forgotten: it costs next to nothing.
-    _jit: Any = _UNUSED
+    _jit = _UNUSED
     _has_run = False
 
     def __init__(self, function: Callable[..., Any], fast_math: bool = False) -> None:

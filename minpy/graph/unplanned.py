@@ -13,7 +13,6 @@ import numpy
 
 from minpy.core import dispatch
 from minpy.core.nodes import attach_outputs
-from minpy.core.operator import Operator
 from minpy.graph.compiled import Compiled, infer_from_arrays, require_everything
 from minpy.graph.interpreting import read, step_call
 from minpy.graph.ir import CONSTANT, Node, Value
@@ -145,11 +144,17 @@ def unplanned(compiled: Compiled, training: bool) -> Unplanned | None:
 
     That are users' operators and graphs inside it, which have states of each call, and heads that nothing computes.
     """
-    operators = [node.operator for node in compiled.order if node.operator is not None]
-    if any(head.node.operator in (None, CONSTANT) for head in compiled.heads) or compiled.keeping is not None:
-        return None
-    is_plain = all(type(operator) is Operator and operator.builtin for operator in operators)
-    return Unplanned(compiled, training) if is_plain else None
+    computes_heads = not any(head.node.operator in (None, CONSTANT) for head in compiled.heads)
+    is_plain = all(map(_is_plain, compiled.order)) and compiled.keeping is None
+    return Unplanned(compiled, training) if is_plain and computes_heads else None
+
+
+def _is_plain(node: Node) -> bool:
+    """Tell whether a node is a variable, a constant, or a call of an operator of ours that has a name."""
+    operator = node.operator
+    if operator is None or operator is CONSTANT:
+        return True
+    return bool(operator.builtin) and getattr(operator, "unpickled_by", None) is not None
 
 
 def _is_open(node: Node) -> bool:
@@ -197,7 +202,7 @@ def _record(
 
 
 def _apart(heads: list[Any], raws: Sequence[numpy.ndarray]) -> list[numpy.ndarray]:
-    """Return heads in memory of their own: copies of those that share it with an array that was given, or with another."""
+    """Return heads in memory of their own: copies of those that share it with what was given, or with one another."""
     taken = list(raws)
     for position, head in enumerate(heads):
         if any(numpy.may_share_memory(head, other) for other in taken):
