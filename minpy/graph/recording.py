@@ -45,18 +45,21 @@ class GraphOperator(BaseOperator):
     compiled : Compiled
     name : str
         What messages call it.
+    always_plans : bool
+        Whether programs are made for arrays of ever new shapes, whatever they cost.
     """
 
     builtin = True
     takes_buffers = True
     gradient_source = "its graph"
 
-    def __init__(self, compiled: Compiled, name: str = "graph") -> None:
+    def __init__(self, compiled: Compiled, name: str = "graph", always_plans: bool = False) -> None:
         self.__name__ = self.__qualname__ = name
         self.compiled = compiled
         self._variables = compiled.variables
         self._count = len(compiled.arguments)
         self._programs: dict[Any, Program] = {}
+        self._always_plans = always_plans
         self._unplanned: dict[bool, Unplanned | None] = {}
 
     # -- what the tape asks ------------------------------------------------------------------------------------------
@@ -167,7 +170,7 @@ class GraphOperator(BaseOperator):
         key = (state.training, needed, tuple(map(_kind, raws)))
         program = self._programs.get(key)
         if program is None or program.steps.refers:
-            if program is None and not self.compiled.may_plan(key):
+            if program is None and not self._always_plans and not self.compiled.may_plan(key):
                 answers = self._called_unplanned(key, raws, None if needed is None else parents, like)
                 if answers is not None:
                     return answers
@@ -253,4 +256,4 @@ def call_graph(compiled: Compiled, inputs: Sequence[Array], name: str = "graph")
             f"{name}: {len(inputs)} input(s) given; expected {len(compiled.variables)}: "
             f"{', '.join(node.name for node in compiled.variables)}."
         )
-    return GraphOperator(compiled, name).call(inputs, inputs[0])
+    return GraphOperator(compiled, name, always_plans=True).call(inputs, inputs[0])
