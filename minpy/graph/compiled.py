@@ -226,17 +226,24 @@ class Compiled:
             return program
 
 
-def infer_from_arrays(order: Sequence[Node], nodes: Sequence[Node], arrays: Sequence[Any], origin: str) -> Known:
-    """Return the shapes and dtypes of a graph's values, from arrays for its variables.
+def infer_from_arrays(
+    order: Sequence[Node],
+    nodes: Sequence[Node],
+    arrays: Sequence[Any],
+    origin: str,
+    known_dtypes: Mapping[Value, Any] | None = None,
+) -> Known:
+    """Return the shapes and dtypes of a graph's values, from arrays for its variables; dtypes may be known already.
 
     Raises
     ------
     ShapeError, DTypeError
         If they contradict each other.
     """
-    dtypes = {Value(node): array.dtype for node, array in zip(nodes, arrays, strict=True)}
     shapes = {Value(node): array.shape for node, array in zip(nodes, arrays, strict=True)}
-    known_dtypes = infer_dtypes(order, [(dtypes, origin)]).known
+    if known_dtypes is None:
+        dtypes = {Value(node): array.dtype for node, array in zip(nodes, arrays, strict=True)}
+        known_dtypes = infer_dtypes(order, [(dtypes, origin)]).known
     return Known(infer_shapes(order, [(shapes, origin)], known_dtypes).known, known_dtypes)
 
 

@@ -73,6 +73,7 @@ class Unplanned:
             self._calls.append(_Call(node, attributes, function, released.get(node, [])))
             self._moves_states |= training and any(True for _ in node.auxiliary_inputs())
         self._is_open = any(call.function is None for call in self._calls)
+        self._dtypes: dict[tuple[Any, ...], Mapping[Value, Any]] = {}  # of all values, by those of the latest arrays
         # By the kinds of the arrays, for each call what follows from shapes: its function and attributes.
         self._closed: OrderedDict[Any, list[tuple[Callable[..., Any], dict[str, Any]]]] = OrderedDict()
 
@@ -125,8 +126,11 @@ class Unplanned:
         if closed is not None:
             return closed
         compiled = self._compiled
-        known = infer_from_arrays(compiled.order, compiled.variables, raws, "of the array that is given")
+        of_raws = tuple([raw.dtype for raw in raws])
+        origin = "of the array that is given"
+        known = infer_from_arrays(compiled.order, compiled.variables, raws, origin, self._dtypes.get(of_raws))
         require_everything(compiled.order, known)
+        self._dtypes = {of_raws: known.dtypes}
         closed = []
         for node, attributes, function, _ in self._calls:
             if function is None:
