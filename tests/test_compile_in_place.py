@@ -200,7 +200,7 @@ def test_native_code_stores_where_the_old_values_lie():
     moved(compiled, adam, lambda: arrays(4))
     (explanation,) = compiled.explain()
     assert explanation.count("kernel") == 1
-    (specialization,) = compiled._jit.specializations
+    (specialization,) = compiled._specialized.specializations
     (program,) = specialization.compiled._programs.values()
     given = arrays(4)
     heads = program.run(given)

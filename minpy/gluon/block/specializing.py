@@ -38,6 +38,8 @@ class BlockSpecialized(Specialized):
         How a call was nested that was captured, and its leaves: of arrays (class, shape, dtype, context).
     """
 
+    errors_are_eager = False  # they name the step of the graph
+
     def __init__(self, block: Any, eager: Callable[[Any, Any], Any]) -> None:
         enter()
         super().__init__(block, block.name, False, eager, self._warn)
