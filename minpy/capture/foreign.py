@@ -10,6 +10,8 @@ import collections
 import types
 from typing import Any, NoReturn
 
+from minpy.capture.sources import is_constant
+
 __all__ = [
     "BINARY",
     "BuiltinProxy",
@@ -46,7 +48,9 @@ class ForeignProxy:
         put(self, "__path__", path)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        raise self.__shadow__.refuse(f"it sets an attribute: {self.__path__}.{name}")
+        if not self.__shadow__.recorder.freezes or not is_constant(value):
+            raise self.__shadow__.refuse(f"it sets an attribute: {self.__path__}.{name}")
+        setattr(self.__owner__, name, value)
 
     def __delattr__(self, name: str) -> None:
         raise self.__shadow__.refuse(f"it deletes an attribute: {self.__path__}.{name}")

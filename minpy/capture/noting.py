@@ -126,6 +126,7 @@ def elementwise(recorder: Recorder, function: Any, operands: Sequence[Any], dtyp
         slots = tuple(steps.Slot(index) for index in range(len(values)))
         operator = steps.make_step(function, slots, keywords, len(facts) if isinstance(sample, tuple) else 0)
     node = recorder.node(operator, inputs, kind="elementwise")
+    recorder.functions.setdefault(node, function)
     front = front_of(arrays)
     answers = tuple(made(recorder, node, fact, index, front) for index, fact in enumerate(facts))
     note_order(arrays, answers)
@@ -237,6 +238,7 @@ def steps_of(
         replacement, operands, attributes = operator
         values = [value_of(recorder, operand(recorder, value)) for value in operands]
         node = recorder.node(replacement, values, attributes, kind)
+        recorder.functions.setdefault(node, function)
     else:
         outputs = len(facts) if container is not None else 0
         node = recorder.node(steps.make_step(function, *template, outputs), inputs, kind=kind)

@@ -34,6 +34,7 @@ class ObjectReads:
     if TYPE_CHECKING:  # what `ShadowFunctions` has
         function: Any
         note: Any
+        recorder: Any
         refuse: Any
         shadow_of: Any
         value: Any
@@ -203,7 +204,7 @@ class ObjectReads:
 
     def member_of(self, module: types.ModuleType, name: str, path: str) -> Any:
         """Return what stands for a member of a module."""
-        if not is_known(module):
+        if not is_known(module) and not self.recorder.freezes:
             raise self.refuse(changing_reason(module, path) or f"{path} is not known to be free of effects")
         try:
             value = getattr(module, name)
@@ -212,6 +213,6 @@ class ObjectReads:
                 raise self.refuse(f"{path} is not there") from None
             self.note(module_member, module, name, ABSENT, path)
             raise
-        if type(value) in MODULE_TYPES and not is_known(value):
+        if type(value) in MODULE_TYPES and not is_known(value) and not self.recorder.freezes:
             raise self.refuse(changing_reason(value, path) or f"{path} is not known to be free of effects")
         return self.value(value, attribute, module, name, path)

@@ -487,10 +487,13 @@ class ShadowFunctions(ObjectReads):
         )
         return not is_built_in and self.is_plain_object(value)
 
-    def _opaque(self, value: Any, name: str) -> OpaqueProxy:
+    def _opaque(self, value: Any, name: str) -> Any:
         """Return what stands for what nothing is known of."""
-        proxy = OpaqueProxy(self, value, name)
         cls = type(value)
+        module = str(getattr(value, "__module__", None) or cls.__module__)
+        if self.recorder.freezes and not (module.startswith("minpy.") and callable(value)):
+            return value
+        proxy = OpaqueProxy(self, value, name)
         reason = changing_reason(value, name)
         if reason is not None:
             pass

@@ -23,7 +23,7 @@ from minpy.core.array import FRONT_ENDS, Array
 from minpy.core.state import TRACES, leaving, questions, state, tracing
 from minpy.differentiation.trees import leaves_of
 from minpy.gluon.block.modes import Modes
-from minpy.gluon.block.stand_ins.facts import Facts
+from minpy.gluon.block.facts import Facts
 from minpy.graph.ir import CONSTANT, Node, Value, topological
 from minpy.symbol import Symbol
 
@@ -208,7 +208,7 @@ class Graft:
                 continue
             inputs = [self._became[value] for value in node.inputs]
             copied = recorder.node(node.operator, inputs, node.attributes, name=node.name, called=node.kind)
-            copied.outputs_expected = node.outputs_expected
+            copied.outputs_expected, copied.annotations = node.outputs_expected, node.annotations
             for index in range(len(node.output_names())):
                 value = Value(node, index)
                 self._became[value] = Value(copied, index)
