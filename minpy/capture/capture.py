@@ -51,7 +51,7 @@ class Policy(Enum):
         The capture ends, before anything has happened.
     FREEZE
         It is what it is now: a graph that is exported, or given to a backend, is of the present. Functions of others
-        are called once, constants are stored in attributes, and all lengths that arrays have must stay.
+        are called once; what is stored outside, in attributes and lists, is there for the capture, and for nobody else.
     """
 
     REFUSE = "refuse"
@@ -113,9 +113,7 @@ class Capture:
     ((), [0])
     """
 
-    def __init__(
-        self, title: str, *, draws: bool = False, writes: bool = True, policy: Policy = Policy.REFUSE
-    ) -> None:
+    def __init__(self, title: str, *, draws: bool = False, writes: bool = True, policy: Policy = Policy.REFUSE) -> None:
         self.title = title
         self.reads = Reads()
         self.recorder = Recorder(GraphBuilder(), title, ArrayProxy)

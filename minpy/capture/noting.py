@@ -12,6 +12,7 @@ from minpy.capture.facts import ARRAY_KINDS, VALUE_BASED, Fact, fact_of, inverti
 from minpy.capture.recorder import Recorder
 from minpy.capture.values import Traced
 from minpy.capture.viewing import note_order, several, viewed
+from minpy.core.array import Array
 from minpy.differentiation.trees import leaves_of
 from minpy.graph.ir import Node, Value
 from minpy.numpy_table.rows import Row
@@ -77,6 +78,8 @@ def operand(recorder: Recorder, value: Any) -> Any:
         return value.pin()
     if hasattr(type(value), "inner"):  # in an NDArray's place
         return value.inner
+    if recorder.freezes and isinstance(value, Array):  # what somebody else's function gave
+        return constant(recorder, value._data)
     if isinstance(value, (list, tuple)):
         if any(isinstance(leaf, Traced) for leaf in leaves_of(value)):
             return stacked(recorder, value)

@@ -92,6 +92,8 @@ class Recorder:
         Whether something was refused.
     gradients : dict of int to callable
         What gives the proxy of the gradient of an array that was read, by the id of its storage.
+    elements : dict of int to numpy.ndarray
+        What is in arrays that were read, by the ids of their storages, where it may be asked for.
     mapped : set of int
         The ids of the storages that are files in memory.
     ended : bool
@@ -120,6 +122,7 @@ class Recorder:
         self.freezes = self.paused = False
         self.capture: Any = None
         self.gradients: dict[int, Callable[[], Any]] = {}
+        self.elements: dict[int, Any] = {}
         self.mapped: set[int] = set()
         self.watched: bool | None = None
 

@@ -122,9 +122,7 @@ class Translation:
             return None
         value = self.values[node.inputs[not on_right]]
         name = current_names().get(None, kind.replace("_scalar", "scalar"))
-        made = Node(
-            find_operator(kind), [value], {"scalar": numbers[on_right]}, name, kind, current_scope().get(None)
-        )
+        made = Node(find_operator(kind), [value], {"scalar": numbers[on_right]}, name, kind, current_scope().get(None))
         return in_modes([Value(made)])
 
     # -- NumPy's functions -------------------------------------------------------------------------------------------
@@ -185,9 +183,11 @@ class Translation:
         if any(isinstance(number, (int, numpy.integer)) and abs(int(number)) > _EXACT for number in numbers):
             return False
         is_elementwise = row is not None and row.kind in ("ufunc", "elementwise", "choose")
-        if is_elementwise and any(isinstance(one, (bool, numpy.bool_)) for one in numbers) and "b" in {
-            dtype.kind for dtype in dtypes
-        }:
+        if (
+            is_elementwise
+            and any(isinstance(one, (bool, numpy.bool_)) for one in numbers)
+            and "b" in {dtype.kind for dtype in dtypes}
+        ):
             return False
         return self._agrees(node, function, operands, arguments, keywords)
 

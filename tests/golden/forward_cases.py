@@ -1,8 +1,14 @@
-"""Blocks that define `forward`, and what their exported graphs are: read by `make_forward.py` and the tests."""
+"""Blocks that define `forward`, and what their exported graphs are: `forward.json`, which this writes.
+
+Usage: ``python tests/golden/forward_cases.py``; and ``python tests/golden/forward_cases.py DIR`` to write their files
+into a folder, for `check_forward.py` to read under MXNet 1.9.1.
+"""
 
 from __future__ import annotations
 
 import json
+import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +20,7 @@ from minpy import autograd, gluon, nd, npx
 from minpy import np as mnp
 from minpy.gluon import nn, rnn
 
+FILE = Path(__file__).with_name("forward.json")
 TABLE = np.array([[0.5, -1.0, 2.0, 1.5]], "float32")
 _X, _Y = (3, 4), (3, 4)
 
@@ -33,18 +40,26 @@ class Of(gluon.HybridBlock):
         return self.function(self, *inputs)
 
 
-# Functions of an array of `mx.np`, or of two, of shape (3, 4).
+# Functions of an array of `mx.np` of shape (3, 4), and of two.
+_NAMES = (
+    "abs absolute arcsinh arctan cbrt ceil cos cosh degrees exp expm1 fabs fix floor isfinite isinf isnan log1p "
+    "logical_not negative positive radians reciprocal rint sign sin sinh sqrt square tan tanh trunc sum mean prod max "
+    "min std var argmax argmin any all cumsum sort argsort ravel transpose flip squeeze ones_like zeros_like sinc exp2 "
+    "signbit nan_to_num around tril triu diff median cumprod nansum ptp trace diagonal fliplr flipud rot90 average "
+    "atleast_3d copy real isreal"
+)
+_NAMES_OF_TWO = (
+    "add subtract multiply divide maximum minimum fmax fmin arctan2 hypot copysign logaddexp equal not_equal greater "
+    "less greater_equal less_equal logical_and logical_or logical_xor mod fmod floor_divide power"
+)
+
+
+def _called(name: str) -> Callable[..., Any]:
+    return lambda self, *arrays: getattr(mnp, name)(*arrays)
+
+
 OF_ONE: dict[str, Callable[..., Any]] = {
-    **{
-        name: (lambda name: lambda self, x: getattr(mnp, name)(x))(name)
-        for name in (
-            "abs absolute arcsinh arctan cbrt ceil cos cosh degrees exp expm1 fabs fix floor isfinite isinf isnan "
-            "log1p logical_not negative positive radians reciprocal rint sign sin sinh sqrt square tan tanh trunc "
-            "sum mean prod max min std var argmax argmin any all cumsum sort argsort ravel transpose flip squeeze "
-            "ones_like zeros_like sinc exp2 signbit nan_to_num around tril triu diff median cumprod nansum ptp trace "
-            "diagonal fliplr flipud rot90 average atleast_3d copy real isreal vander"
-        ).split()
-    },
+    **{name: _called(name) for name in _NAMES.split()},
     "plus a number": lambda self, x: x + 1,
     "plus a fraction": lambda self, x: x + 0.5,
     "minus": lambda self, x: x - 2,
@@ -149,13 +164,7 @@ OF_ONE: dict[str, Callable[..., Any]] = {
     "as nd": lambda self, x: (x.as_nd_ndarray() + 1).as_np_ndarray() * 2,
 }
 OF_TWO: dict[str, Callable[..., Any]] = {
-    **{
-        name: (lambda name: lambda self, x, y: getattr(mnp, name)(x, y))(name)
-        for name in (
-            "add subtract multiply divide maximum minimum fmax fmin arctan2 hypot copysign logaddexp equal not_equal "
-            "greater less greater_equal less_equal logical_and logical_or logical_xor mod fmod floor_divide power ldexp"
-        ).split()
-    },
+    **{name: _called(name) for name in _NAMES_OF_TWO.split()},
     "chosen": lambda self, x, y: mnp.where(x > y, x, y),
     "rows and columns": lambda self, x, y: x[:, :1] * y[:1],
     "joined": lambda self, x, y: mnp.hstack([x, y]),
@@ -383,9 +392,7 @@ NETWORKS: dict[str, Callable[[], tuple[Any, ...]]] = {
         _X,
     ),
     "embedding": lambda: (Network(nn.Embedding(7, 4), nn.Dense(3), prefix="net_"), (2, 5)),
-    "transposed": lambda: (Network(nn.Conv2DTranspose(4, 3, strides=2), nn.Lambda("tanh"), prefix="net_"), (2, 3, 5, 5))
-    if False
-    else (Network(nn.Conv2DTranspose(4, 3, strides=2), prefix="net_"), (2, 3, 5, 5)),
+    "convolved back": lambda: (Network(nn.Conv2DTranspose(4, 3, strides=2), prefix="net_"), (2, 3, 5, 5)),
     "sequence": lambda: (Network(rnn.GRU(4, num_layers=2), nn.Dense(2, flatten=False), prefix="net_"), (4, 2, 3)),
 }
 
@@ -405,39 +412,40 @@ def cases() -> dict[str, Callable[[], tuple[Any, ...]]]:
 
 
 def exported(case: Callable[[], tuple[Any, ...]], folder: Path) -> dict[str, Any]:
-    """Return what a case's exported graph is, and what it gives; or the error of the export."""
+    """Export the block of a case, and return what there is: a text of the graph, inputs, outputs, those of the file."""
     with mx.name.NameManager(), mx.util.np_shape(True), mx.util.np_array(True):
         block, in_numpy, *shapes = case()
         mx.random.seed(3)
         block.initialize(mx.init.Uniform(0.7))
-        draw = np.random.default_rng(3)
-        arrays = [draw.integers(0, 7, shape).astype("float32") for shape in shapes]
-    make = mnp.array if in_numpy else nd.array
-    scopes = mx.util.np_shape(in_numpy), mx.util.np_array(in_numpy)
-    with mx.name.NameManager(), scopes[0], scopes[1]:
-        inputs = [make(array) for array in arrays]
-        with autograd.predict_mode():
-            block(*inputs)
-            block.hybridize()
-            expected = arrays_of(block(*inputs))
-            try:
-                files = block.export(str(folder / "net"))
-            except Exception as error:
-                return {"error": f"{type(error).__name__}: {error}"}
-        names = ["data"] if len(inputs) == 1 else [f"data{index}" for index in range(len(inputs))]
-        graph = json.loads(Path(files[0]).read_text(encoding="utf-8"))
-        nodes = [
-            [node["op"], node["name"], node.get("attrs", {}), [source[:2] for source in node["inputs"]]]
-            for node in graph["nodes"]
-        ]
-        loaded = gluon.SymbolBlock.imports(files[0], names, files[1])
+    draw = np.random.default_rng(3)
+    arrays = [(draw.integers(0, 7, shape) + 0.5).astype("float32") for shape in shapes]
+    with mx.name.NameManager(), mx.util.np_shape(in_numpy), mx.util.np_array(in_numpy), autograd.predict_mode():
+        inputs = [(mnp if in_numpy else nd).array(array) for array in arrays]
+        block(*inputs)
+        block.hybridize()
+        outputs = arrays_of(block(*inputs))
+        files = block.export(str(folder / "net"))
+        loaded = gluon.SymbolBlock.imports(files[0], input_names(len(inputs)), files[1])
         again = arrays_of(loaded(*inputs))
-    return {
-        "nodes": nodes,
-        "heads": [head[:2] for head in graph["heads"]],
-        "outputs": [[str(one.dtype), one.tolist()] for one in expected],
-        "loaded": [[str(one.dtype), one.tolist()] for one in again],
-    }
+    graph = json.loads(Path(files[0]).read_text(encoding="utf-8"))
+    return {"graph": described(graph), "in_numpy": in_numpy, "inputs": arrays, "outputs": outputs, "loaded": again}
+
+
+def input_names(count: int) -> list[str]:
+    """Return what the inputs of an exported graph are called."""
+    return ["data"] if count == 1 else [f"data{index}" for index in range(count)]
+
+
+def described(graph: Any) -> str:
+    """Return the nodes of a graph in a text: operators with attributes, numbers of the inputs, names of variables."""
+    parts = []
+    for node in graph["nodes"]:
+        if node["op"] == "null":
+            parts.append(node["name"])
+            continue
+        attributes = "".join(f", {key}={value}" for key, value in node.get("attrs", {}).items())
+        parts.append(f"{node['op']}({' '.join(str(source[0]) for source in node['inputs'])}{attributes})")
+    return "; ".join(parts)
 
 
 def arrays_of(value: Any) -> list[np.ndarray]:
@@ -447,3 +455,23 @@ def arrays_of(value: Any) -> list[np.ndarray]:
     if isinstance(value, (list, tuple)):
         return [one for part in value for one in arrays_of(part)]
     return [] if value is None else [value.asnumpy()]
+
+
+def main() -> None:
+    """Write what the graphs are, or the files of all cases."""
+    if len(sys.argv) == 1:
+        with tempfile.TemporaryDirectory() as folder:
+            graphs = {name: exported(case, Path(folder))["graph"] for name, case in cases().items()}
+        FILE.write_text(json.dumps(graphs, indent=0) + "\n", encoding="utf-8")
+        return
+    for number, (name, case) in enumerate(cases().items()):
+        folder = Path(sys.argv[1]) / f"case{number}"
+        folder.mkdir(parents=True, exist_ok=True)
+        found = exported(case, folder)
+        known = {f"x{index}": array for index, array in enumerate(found["inputs"])}
+        known.update((f"out{index}", array) for index, array in enumerate(found["outputs"]))
+        np.savez(folder / "case.npz", name=name, in_numpy=found["in_numpy"], **known)
+
+
+if __name__ == "__main__":
+    main()

@@ -149,7 +149,7 @@ class BlockCapture:
         if not block._is_written_as_forward:
             self._guard(block)
             graft = Graft(self, block)
-            return graft.compute(graft.entering(block), arguments, keywords)
+            return graft.compute(graft.entering(block, function is None), arguments, keywords)
         proxy = stand_in_of(self.shadow, block, block.name)
         if self.freezes:
             infer_waiting(block, arguments)
@@ -161,11 +161,9 @@ class BlockCapture:
 
     def require_no_effects(self, block: Any) -> None:
         """Refuse a block inside whose calls do more than to compute."""
-        if self.freezes:
-            return
-        if block._forward_hooks or block._forward_pre_hooks:
+        if (block._forward_hooks or block._forward_pre_hooks) and not self.freezes:
             self.refuse(f"{block.name} has hooks, which are called each time")
-        if getattr(block, "_memory", ()):
+        if getattr(block, "_memory", ()) and not self.freezes:
             self.refuse(f"{block.name} remembers what it has computed")
         function = type(block).__call__
         while "_switches" in vars(function):

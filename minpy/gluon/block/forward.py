@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy
@@ -75,28 +75,23 @@ def symbols_of(
     """
     enter()
     arrays = [array._like(array._data) for array in arrays]  # each an argument of its own
-    for watched in (False, True):
-        capture = _SymbolCapture(block, names, arrays)
-        capture.recorder.watched = watched
-        try:
-            positional, keywords = arguments(
-                [capture.argument(array, name) for array, name in zip(arrays, names, strict=True)]
-            )
-            positional = [capture.argument(value) for value in positional]
-            keywords = {key: capture.argument(value, key) for key, value in keywords.items()}
-            captured: Any = capture.run(block, *positional, **keywords)
-            return captured
-        except CaptureRefused as refusal:
-            if not capture.shadow.must_watch:
-                place = "" if refusal.place is None else f" ({refusal.place})"
-                raise NotTraceableError(
-                    f"{block.name} cannot become a graph: {refusal.reason}{place}. Choose with np.where or npx.cond, "
-                    "give what changes as an argument, and return what is to be kept; or leave the block that does it "
-                    "unhybridized: call hybridize(False) on it, or derive it from Block."
-                ) from refusal.__cause__
-        finally:
-            capture.recorder.gradients.clear()
-    raise AssertionError("a capture that is watched has asked to be")
+    capture = _SymbolCapture(block, names, arrays)
+    try:
+        proxies = [capture.argument(array, name) for array, name in zip(arrays, names, strict=True)]
+        positional, keywords = arguments(proxies)
+        positional = [capture.argument(value) for value in positional]
+        keywords = {key: capture.argument(value, key) for key, value in keywords.items()}
+        captured: Any = capture.run(block, *positional, **keywords)
+        return captured
+    except CaptureRefused as refusal:
+        place = "" if refusal.place is None else f" ({refusal.place})"
+        raise NotTraceableError(
+            f"{block.name} cannot become a graph: {refusal.reason}{place}. Choose with np.where, draw with "
+            "mx.np.random, give what changes as an argument; or leave the block that does it unhybridized: call "
+            "hybridize(False) on it, or derive it from Block."
+        ) from None
+    finally:
+        capture.recorder.gradients.clear()
 
 
 class _SymbolCapture(Capture):

@@ -102,9 +102,7 @@ def graph_of_hybrid_forward(block: Any, leaves: Sequence[Any], form: Any) -> Cac
 
 def _variables(block: Any, leaves: Sequence[Any], names: Sequence[str]) -> list[Any]:
     """Return the variables that stand for arguments, of which shapes and dtypes are known; None for None."""
-    inputs: list[Any] = [
-        None if leaf is None else symbol.var(name) for leaf, name in zip(leaves, names, strict=True)
-    ]
+    inputs: list[Any] = [None if leaf is None else symbol.var(name) for leaf, name in zip(leaves, names, strict=True)]
     facts = Facts(block.name, block._parameters_by_name())
     for one, leaf in zip(inputs, leaves, strict=True):
         if leaf is not None:
