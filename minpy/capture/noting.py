@@ -183,7 +183,7 @@ def _sample(value: Any) -> Any:
 def _refuse_value_based(recorder: Recorder, function: Any, values: Sequence[Any], keywords: dict[str, Any]) -> None:
     """Refuse operands of no axes whose value would decide about the dtype of the answer."""
     unknown = [value for value in values if isinstance(value, Traced) and value.known is None]
-    if all(value.shape for value in unknown) or not any(value.shape for value in unknown):
+    if recorder.freezes or all(value.shape for value in unknown) or not any(value.shape for value in unknown):
         return
     dtypes = set()
     for extreme in (False, True):
