@@ -28,7 +28,7 @@ from minpy.gluon import nn
 
 sys.path.insert(0, str(Path(__file__).parent / "golden"))
 
-from forward_cases import FILE, arrays_of, cases, exported
+from forward_blocks import FILE, arrays_of, cases, exported
 
 GRAPHS = json.loads(FILE.read_text(encoding="utf-8"))
 CASES = cases()

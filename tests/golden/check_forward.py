@@ -1,4 +1,4 @@
-"""Reads the files that `forward_cases.py` has written, under MXNet 1.9.1, and says which are equal.
+"""Reads the files that `forward_blocks.py` has written, under MXNet 1.9.1, and says which are equal.
 
 Usage: ``python tests/golden/check_forward.py DIR`` under MXNet 1.9.1, not under the library itself.
 """

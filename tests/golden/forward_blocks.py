@@ -1,6 +1,6 @@
 """Blocks that define `forward`, and what their exported graphs are: `forward.json`, which this writes.
 
-Usage: ``python tests/golden/forward_cases.py``; and ``python tests/golden/forward_cases.py DIR`` to write their files
+Usage: ``python tests/golden/forward_blocks.py``; and ``python tests/golden/forward_blocks.py DIR`` to write their files
 into a folder, for `check_forward.py` to read under MXNet 1.9.1.
 """
 
