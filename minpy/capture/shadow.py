@@ -123,6 +123,8 @@ class ShadowFunctions(ObjectReads):
         self._globals: dict[int, _Globals] = {}
         self._cells: dict[int, tuple[types.CellType, types.CellType, str, Any]] = {}
         self._containers: list[tuple[Any, list[Any]]] = []
+        # By the id of an object, and a name: what the function has set its attribute to, where it may.
+        self.stored: dict[tuple[int, str], Any] = {}
         self._place: SourceLocation | None = None
         self._top: SourceLocation | None = None
 
@@ -152,6 +154,7 @@ class ShadowFunctions(ObjectReads):
             self._globals.clear()
             self._cells.clear()
             self._containers.clear()
+            self.stored.clear()
 
     def _ended(self, *_: Any, **__: Any) -> Any:
         self.recorder.ended = True
@@ -164,6 +167,8 @@ class ShadowFunctions(ObjectReads):
         ------
         CaptureRefused
         """
+        if self.recorder.freezes:  # nothing of it outlives the capture
+            return
         for namespace in self._globals.values():
             name = namespace.changed()
             if name is not None:
@@ -268,7 +273,7 @@ class ShadowFunctions(ObjectReads):
         return known
 
     def _require_harmless(self, code: types.CodeType) -> None:
-        for inner in _codes_of(code):
+        for inner in () if self.recorder.freezes else _codes_of(code):
             place = SourceLocation(inner.co_filename, inner.co_firstlineno)
             is_first = not self.proxies and inner is code
             if inner.co_flags & (_COROUTINES | (inspect.CO_GENERATOR if is_first else 0)):
@@ -341,6 +346,8 @@ class ShadowFunctions(ObjectReads):
         """Answer `import` inside a function: modules that are known, and there already."""
         if type(fromlist) is list and name.split(".")[0] in LIBRARIES:  # C code that is called imports so
             return builtins.__import__(name, {}, {}, fromlist)
+        if self.recorder.freezes:
+            return self.shadow_of(builtins.__import__(name, globals, locals, fromlist, level), name)
         module = sys.modules.get(name)
         if level or module is None or type(module) not in MODULE_TYPES or not is_known(module):
             raise self.refuse(f"it imports {name}")
@@ -420,6 +427,8 @@ class ShadowFunctions(ObjectReads):
             self.recorder.gradients[id(array.storage)] = functools.partial(self._gradient, value, name)
         proxy = self.array(array) if cls is FRONT_ENDS["mxnet"] else array
         self.proxies[id(value)] = value, proxy
+        if self.recorder.freezes:
+            self.recorder.elements[id(array.storage)] = raw
         return proxy
 
     def _gradient(self, array: Any, name: str) -> Any:
@@ -487,10 +496,13 @@ class ShadowFunctions(ObjectReads):
         )
         return not is_built_in and self.is_plain_object(value)
 
-    def _opaque(self, value: Any, name: str) -> OpaqueProxy:
+    def _opaque(self, value: Any, name: str) -> Any:
         """Return what stands for what nothing is known of."""
-        proxy = OpaqueProxy(self, value, name)
         cls = type(value)
+        module = str(getattr(value, "__module__", None) or cls.__module__)
+        if self.recorder.freezes and not (module.startswith("minpy.") and "random" in module):  # they draw, see `draws`
+            return value
+        proxy = OpaqueProxy(self, value, name)
         reason = changing_reason(value, name)
         if reason is not None:
             pass

@@ -19,7 +19,7 @@ from minpy.core.array import FRONT_ENDS, Array, raw_of
 from minpy.core.errors import is_quitting
 from minpy.core.floating_point import is_calm
 from minpy.jit.budget import budget_of
-from minpy.jit.capturing import Captured, capture_call
+from minpy.jit.capturing import CapturedCall, capture_call
 from minpy.jit.entry import AS_WRITTEN, MISS, Entry, make_entry
 from minpy.jit.guards import GONE, where
 from minpy.jit.history import History, argument_paths, changed_numbers, described, miss_reason
@@ -211,7 +211,7 @@ class Specialized:
             self.latest, self._last = _holds_never, specialization
         return self.eager(arguments, keywords) if answer is AS_WRITTEN else answer
 
-    def specialized(self, captured: Captured) -> Specialization:
+    def specialized(self, captured: CapturedCall) -> Specialization:
         """Return the specialization of a captured call."""
         return Specialization(captured, self.name, self.fast_math)
 

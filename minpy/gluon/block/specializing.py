@@ -15,7 +15,7 @@ from minpy.gluon.block.library import enter
 from minpy.gluon.block.templates import Keywords
 from minpy.gluon.block.tracing import warn_of_frozen
 from minpy.jit.budget import Budget
-from minpy.jit.capturing import Captured
+from minpy.jit.capturing import CapturedCall
 from minpy.jit.function import Specialized
 from minpy.jit.pytrees import Nest, flatten, unflatten
 from minpy.jit.specialization import Specialization
@@ -49,7 +49,7 @@ class BlockSpecialized(Specialized):
         self.example: tuple[Nest, list[Any]] | None = None
         self._refused_in: Any = None
 
-    def specialized(self, captured: Captured) -> Specialization:
+    def specialized(self, captured: CapturedCall) -> Specialization:
         """Return the specialization of a captured call, with the options that the block was hybridized with."""
         for block, guards in getattr(captured.group, "frozen", ()):
             warn_of_frozen(block, guards)
