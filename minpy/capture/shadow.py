@@ -444,11 +444,9 @@ class ShadowFunctions(ObjectReads):
         stands = getattr(kind, "__capture__", None)
         if stands is not None and self.capture is not None and not isinstance(value, type):
             return stands(value, self.capture)
-        if kind in library.CONSTANT_CLASSES:
-            return value
-        for cls, handler in library.CLASSES.items():
-            if isinstance(value, cls):
-                return handler(self, value, name)
+        known = library.stand_in_of_instance(self, value, name)
+        if known is not None:
+            return known
         if kind in MODULE_TYPES:
             return ModuleProxy(self, value, name)
         if isinstance(value, BaseOperator):
