@@ -28,9 +28,9 @@ from minpy.capture.allowed import (
     OF_PYTHON,
     SAFE,
     changing_reason,
-    is_known,
     is_numpy,
     is_safe_exception,
+    known_module,
 )
 from minpy.capture.creation import CREATION
 from minpy.capture.facts import ARRAY_KINDS
@@ -338,11 +338,10 @@ class ShadowFunctions(ObjectReads):
     def import_module(
         self, name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0
     ) -> Any:
-        """Answer `import` inside a function: modules that are known, and there already."""
+        """Answer `import` inside a function: modules that are known."""
         if type(fromlist) is list and name.split(".")[0] in LIBRARIES:  # C code that is called imports so
             return builtins.__import__(name, {}, {}, fromlist)
-        module = sys.modules.get(name)
-        if level or module is None or type(module) not in MODULE_TYPES or not is_known(module):
+        if level or known_module(name) is None:
             raise self.refuse(f"it imports {name}")
         if not fromlist and name not in MODULES:
             name = name.partition(".")[0]
