@@ -28,9 +28,9 @@ from minpy.capture.allowed import (
     OF_PYTHON,
     SAFE,
     changing_reason,
-    is_known,
     is_numpy,
     is_safe_exception,
+    known_module,
 )
 from minpy.capture.creation import CREATION
 from minpy.capture.facts import ARRAY_KINDS
@@ -343,13 +343,12 @@ class ShadowFunctions(ObjectReads):
     def import_module(
         self, name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0
     ) -> Any:
-        """Answer `import` inside a function: modules that are known, and there already."""
+        """Answer `import` inside a function: modules that are known."""
         if type(fromlist) is list and name.split(".")[0] in LIBRARIES:  # C code that is called imports so
             return builtins.__import__(name, {}, {}, fromlist)
         if self.recorder.freezes:
             return self.shadow_of(builtins.__import__(name, globals, locals, fromlist, level), name)
-        module = sys.modules.get(name)
-        if level or module is None or type(module) not in MODULE_TYPES or not is_known(module):
+        if level or known_module(name) is None:
             raise self.refuse(f"it imports {name}")
         if not fromlist and name not in MODULES:
             name = name.partition(".")[0]
@@ -453,11 +452,9 @@ class ShadowFunctions(ObjectReads):
         stands = getattr(kind, "__capture__", None)
         if stands is not None and self.capture is not None and not isinstance(value, type):
             return stands(value, self.capture)
-        if kind in library.CONSTANT_CLASSES:
-            return value
-        for cls, handler in library.CLASSES.items():
-            if isinstance(value, cls):
-                return handler(self, value, name)
+        known = library.stand_in_of_instance(self, value, name)
+        if known is not None:
+            return known
         if kind in MODULE_TYPES:
             return ModuleProxy(self, value, name)
         if isinstance(value, BaseOperator):
