@@ -1,8 +1,8 @@
 """One operator alone: its forward function and its rules run as programs where that is faster, also outside of graphs.
 
-An operator that is compiled has these in the places of its kernels: for each kind of arguments its definition is captured
-into a program, which is fused into native code. Which of the two runs is measured, not guessed: a small array is
-computed by NumPy before a program has even been entered.
+An operator that is compiled has these in the places of its kernels: for each kind of arguments its definition is
+captured into a program, which is fused into native code. Which of the two runs is measured, not guessed: a small array
+is computed by NumPy before a program has even been entered.
 """
 
 from __future__ import annotations
