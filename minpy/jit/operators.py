@@ -1,8 +1,8 @@
 """One operator alone: its forward function and its rules run as programs where that is faster, also outside of graphs.
 
-An operator that is compiled has these in the places of its kernels: for each kind of arguments its definition is traced
-into a program, which is fused into native code. Which of the two runs is measured, not guessed: a small array is
-computed by NumPy before a program has even been entered.
+An operator that is compiled has these in the places of its kernels: for each kind of arguments its definition is
+captured into a program, which is fused into native code. Which of the two runs is measured, not guessed: a small array
+is computed by NumPy before a program has even been entered.
 """
 
 from __future__ import annotations
@@ -64,19 +64,19 @@ def install(operator: Any) -> None:
 # -- tracing -----------------------------------------------------------------------------------------------------------
 
 
-class _Trace:
-    """One trace of a function: stand-ins in the places of its arguments, and the steps that came of it."""
+class _FunctionCapture:
+    """One capture of a function: proxies of its arguments, and the steps that came of it."""
 
     def __init__(self, title: str) -> None:
         self.recorder = Recorder(GraphBuilder(), title, ArrayProxy)
-        self.captures = Reads()
+        self.reads = Reads()
         self._given: list[Node] = []
         self._absent: set[Node] = set()
 
-    def stand_in(self, value: Any) -> Any:
+    def proxy(self, value: Any) -> Any:
         """Return what stands for an argument: for an array a variable, for a number itself."""
         if isinstance(value, tuple):
-            return tuple(map(self.stand_in, value))
+            return tuple(map(self.proxy, value))
         value = raw_of(value)
         if not isinstance(value, (numpy.ndarray, Shaped)):
             return value
@@ -88,7 +88,7 @@ class _Trace:
         return ArrayProxy.given(self.recorder, Value(made), value.shape, value.dtype)
 
     def steps(self, heads: Sequence[ArrayProxy]) -> Steps:
-        """Return the steps that give some stand-ins, of the arrays in the order in which they were given."""
+        """Return the steps that give some proxies, of the arrays in the order in which they were given."""
         values = [head.value for head in heads]
         order = topological(values)
         if not self._absent.isdisjoint(order):
@@ -96,7 +96,7 @@ class _Trace:
         facts = self.recorder.facts
         return Steps(
             heads=values,
-            variables=[*self._given, *self.captures.nodes],
+            variables=[*self._given, *self.reads.nodes],
             forward=[node for node in order if node.operator is not None],
             backward=[],
             head_gradients=[],
@@ -105,7 +105,7 @@ class _Trace:
             training=False,
             repeatable=False,
             given=len(self._given),
-            captures=self.captures,
+            captures=self.reads,
             traced=True,
             _written=values,
             _expansion=Expansion(),
@@ -198,8 +198,10 @@ class _Compiled:
     def __reduce__(self) -> Any:
         return type(self), (self.operator, self.definition)
 
-    def heads(self, trace: _Trace, values: Sequence[Any], attributes: dict[str, Any]) -> tuple[list[ArrayProxy], Any]:
-        """Return (what the function gives for stand-ins; the positions of the arguments these are gradients of)."""
+    def heads(
+        self, capture: _FunctionCapture, values: Sequence[Any], attributes: dict[str, Any]
+    ) -> tuple[list[ArrayProxy], Any]:
+        """Return (what the function gives for proxies; the positions of the arguments these are gradients of)."""
         raise NotImplementedError
 
     def answer(self, heads: Sequence[Any], positions: Any, values: Sequence[Any]) -> Any:
@@ -275,7 +277,7 @@ class _Compiled:
         elif self._budget.is_free or self._budget.covers:
             with self._lock:
                 if kind.candidate is None and not kind.reason:
-                    self._trace(kind, values, attributes)
+                    self._capture(kind, values, attributes)
         return result
 
     def _tried(
@@ -297,14 +299,14 @@ class _Compiled:
             kind.give_up("its program is not native code")
         return result
 
-    def _trace(self, kind: _Kind, values: Sequence[Any], attributes: dict[str, Any]) -> None:
+    def _capture(self, kind: _Kind, values: Sequence[Any], attributes: dict[str, Any]) -> None:
         """Trace the function into a program, or note why it cannot be."""
         began = perf_counter()
-        trace = _Trace(self.operator.__name__)
+        capture = _FunctionCapture(self.operator.__name__)
         try:
-            heads, kind.positions = self.heads(trace, values, attributes)
+            heads, kind.positions = self.heads(capture, values, attributes)
             kind.facts = [(head.shape, head.dtype) for head in heads]
-            program = Program(trace.steps(heads))
+            program = Program(capture.steps(heads))
             program.rounds = 1  # it has been called often enough: one run tells what is to be known
             kind.candidate, kind.program = Candidate(None, kind), program
         except CaptureRefused as error:
@@ -346,10 +348,12 @@ class CompiledForward(_Compiled):
         """Return what the definition returns for raw arrays."""
         return self.run(lambda: self.definition(*values, **attributes), values, attributes)
 
-    def heads(self, trace: _Trace, values: Sequence[Any], attributes: dict[str, Any]) -> tuple[list[ArrayProxy], Any]:
-        """Return what the forward function gives for stand-ins."""
-        inputs = [trace.stand_in(value) for value in values]
-        return trace_forward(trace.recorder, trace.captures, self.operator, inputs, attributes), None
+    def heads(
+        self, capture: _FunctionCapture, values: Sequence[Any], attributes: dict[str, Any]
+    ) -> tuple[list[ArrayProxy], Any]:
+        """Return what the forward function gives for proxies."""
+        inputs = [capture.proxy(value) for value in values]
+        return trace_forward(capture.recorder, capture.reads, self.operator, inputs, attributes), None
 
     def answer(self, heads: Sequence[Any], kind: _Kind, values: Sequence[Any]) -> Any:
         """Return an array or a scalar, or a tuple of them, as the function does."""
@@ -390,16 +394,18 @@ class CompiledRule(_Compiled):
 
         return _Pull(self, answer, values, attributes)
 
-    def heads(self, trace: _Trace, values: Sequence[Any], attributes: dict[str, Any]) -> tuple[list[ArrayProxy], Any]:
-        """Return what the rule gives for stand-ins."""
-        gradient, answer, *arguments = [trace.stand_in(value) for value in values]
+    def heads(
+        self, capture: _FunctionCapture, values: Sequence[Any], attributes: dict[str, Any]
+    ) -> tuple[list[ArrayProxy], Any]:
+        """Return what the rule gives for proxies."""
+        gradient, answer, *arguments = [capture.proxy(value) for value in values]
         if not isinstance(gradient, (ArrayProxy, tuple)):
-            raise trace.recorder.refuse("the upstream gradient is no array")
+            raise capture.recorder.refuse("the upstream gradient is no array")
         if answer is None:  # the rule does not read it: any of its kind will do
             answer = gradient
         needed = [position for position, value in enumerate(arguments) if isinstance(value, ArrayProxy)]
         call = RuleCall(self.operator, answer, arguments, attributes, gradient)
-        found = trace_rule(trace.recorder, trace.captures, call, self.index, needed)
+        found = trace_rule(capture.recorder, capture.reads, call, self.index, needed)
         return list(found.values()), tuple(found)
 
     def answer(self, heads: Sequence[Any], kind: _Kind, values: Sequence[Any]) -> Any:
@@ -498,9 +504,9 @@ def seconds_to_enter() -> float:
     >>> 0 < seconds_to_enter() < 1
     True
     """
-    trace = _Trace("nothing")
+    capture = _FunctionCapture("nothing")
     array = numpy.zeros(1, numpy.float32)
-    program = Program(trace.steps([numpy.negative(trace.stand_in(array))]))
+    program = Program(capture.steps([numpy.negative(capture.proxy(array))]))
     times = []
     for _ in range(20):
         began = perf_counter()

@@ -1,7 +1,7 @@
 """One trace of a block, from the state of things before it to the graph: what a call does for which there is none.
 
 What the block refers to is noted first, so that a later change is seen; the scopes that a trace needs are entered; and
-what it has left behind (numbers drawn once, stand-ins in attributes) is found out.
+what it has drawn once is found out.
 """
 
 from __future__ import annotations
