@@ -274,7 +274,7 @@ class _Compiled:
             self._eager_threshold = max(self._eager_threshold, size)
         elif not _can_be_given(kind.form):
             kind.give_up("it returns what is no array")
-        elif self._budget.is_free or self._budget.covers:
+        elif self._budget.is_free or self._budget.covers():
             with self._lock:
                 if kind.candidate is None and not kind.reason:
                     self._capture(kind, values, attributes)
