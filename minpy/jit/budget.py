@@ -6,7 +6,6 @@ import types
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable
-from time import perf_counter
 from typing import Any
 
 from minpy.backends.switches import keeps_bits
@@ -36,7 +35,7 @@ class Budget(Allowance):
     misses : int
         How many calls ran as written since the last one for which there was a specialization.
     resting : int
-        For how many calls none is looked for.
+        For how many calls none is looked for; threads that call at once may count below zero.
     in_vain : int
         How many captures there were since a specialization held for a call. Each makes the next one, where it is not
         free, twice as dear.
@@ -87,14 +86,6 @@ class Budget(Allowance):
     def note_use(self) -> None:
         """Note that a specialization holds for a call."""
         self.misses = self.in_vain = 0
-
-    def rested(self, eager: Callable[[Any, Any], Any], arguments: Any, keywords: Any) -> Any:
-        """Return what a function returns, as it is written, for a call that does not look for a specialization."""
-        self.resting -= 1
-        began = perf_counter()
-        answer = eager(arguments, keywords)
-        self.as_written += perf_counter() - began
-        return answer
 
     def rest(self) -> None:
         """Note that a specialization is slower than the call as written: the next 256 calls do not look for one."""

@@ -144,7 +144,7 @@ class Specialized:
                     self.latest = candidate.entry
                 return answer
         if not self.budget.allows(None if key is None else (self._number, key), bool(rows)):
-            if self.budget.resting:
+            if self.budget.resting > 0:
                 self.latest = _holds_never  # a call that rests does not even look whether anything holds
             return self._timed(arguments, keywords)
         return self._captured(key, arguments, keywords, spec, leaves)
@@ -152,7 +152,8 @@ class Specialized:
     def rest(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """Return what the function as written returns, without looking for a specialization."""
         self.history.calls += 1
-        return self.budget.rested(self.eager, arguments, keywords)
+        self.budget.resting -= 1
+        return self._timed(arguments, keywords)
 
     def _timed(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         began = perf_counter()

@@ -59,7 +59,7 @@ class BlockSpecialized(Specialized):
 
     def answer(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """Return what the block returns for a call of another kind than the last one."""
-        if self.budget.resting and not keeps_bits():
+        if self.budget.resting > 0 and not keeps_bits():
             return self.rest(arguments, keywords)
         leaves: list[Any] = []
         spec = flatten((arguments, keywords), leaves)
