@@ -15,7 +15,7 @@ import numpy
 
 from minpy.backends.switches import CompileWarning, disabled, keeps_bits, same_bits
 from minpy.bridge.boxes import is_box
-from minpy.capture.values import Traced
+from minpy.capture.values import BaseArrayProxy
 from minpy.core.array import Array, raw_of
 from minpy.core.errors import ArgumentError, describe, is_quitting
 from minpy.core.places import warn_at_program
@@ -102,7 +102,7 @@ class CompiledFunction:
         if any(map(is_box, leaves)):
             return self._called_on_boxes(arguments, keywords)
         arrays = [leaf for leaf in leaves if isinstance(leaf, (Array, numpy.ndarray))]
-        if not arrays or any(isinstance(leaf, (Symbol, Traced)) for leaf in leaves):
+        if not arrays or any(isinstance(leaf, (Symbol, BaseArrayProxy)) for leaf in leaves):
             return self._function(*arguments, **keywords)
         if any(isinstance(leaf, numpy.ndarray) and type(leaf) not in _CAPTURED_CLASSES for leaf in arrays):
             return self._eager(arguments, keywords)

@@ -17,8 +17,8 @@ from minpy.capture.creation import CREATION
 from minpy.capture.facts import VALUE_BASED
 from minpy.capture.noting import FUNCTION_HANDLERS
 from minpy.capture.places import CaptureRefused
-from minpy.capture.tracer import run_traced
-from minpy.capture.values import Traced
+from minpy.capture.tracer import run_captured
+from minpy.capture.values import BaseArrayProxy
 from minpy.differentiation.trees import leaves_of, map_tree
 from minpy.numpy_table.gradients import has_rule, rule_of
 from minpy.numpy_table.rows import KINDS
@@ -406,7 +406,7 @@ def require_equal(trace: Trace, answer: Any, expected: Any) -> None:
         assert len(answer) == len(expected)
         for part, other in zip(answer, expected, strict=True):
             require_equal(trace, part, other)
-    elif isinstance(answer, Traced):
+    elif isinstance(answer, BaseArrayProxy):
         assert answer.dtype == np.asarray(expected).dtype
         assert answer.scalar == isinstance(expected, np.generic)
         found = trace.compute(answer)
@@ -420,8 +420,8 @@ def require_equal(trace: Trace, answer: Any, expected: Any) -> None:
 def captured(trace: Trace, function: Any, call: str, arrays: dict[str, Any]) -> Any:
     maker = CREATION.get(function)
     if maker is None:
-        return run_traced(trace.recorder, lambda: evaluated(function, call, arrays))
-    return run_traced(
+        return run_captured(trace.recorder, lambda: evaluated(function, call, arrays))
+    return run_captured(
         trace.recorder,
         lambda: evaluated(lambda *given, **named: maker(trace.recorder, function, *given, **named), call, arrays),
     )
@@ -469,7 +469,7 @@ def test_changes_of_arrays_and_answers_are_seen_or_refused(through: bool) -> Non
 
             chosen = function if maker is None else called
             try:
-                answer = run_traced(trace.recorder, changed, chosen, call, given, key, through)
+                answer = run_captured(trace.recorder, changed, chosen, call, given, key, through)
                 with np.errstate(all="ignore"):
                     expected = changed(function, call, ARRAYS, key, through)
                 require_equal(trace, answer, expected)
@@ -507,7 +507,7 @@ def test_captured_writes_write_what_numpy_writes(name: str, call: str) -> None:
     function = function_named(name)
     trace = Trace()
     given = {key: trace.given(array) for key, array in ARRAYS.items()}
-    answer = run_traced(trace.recorder, lambda: written(function, call, given))
+    answer = run_captured(trace.recorder, lambda: written(function, call, given))
     require_equal(trace, answer, written(function, call, ARRAYS))
 
 
@@ -529,7 +529,7 @@ def test_captured_ufuncs_compute_what_numpy_computes(ufunc: np.ufunc) -> None:
     if ufunc in (np.arccosh,):
         arrays = [ARRAYS["y"]]
     trace = Trace()
-    answer = run_traced(trace.recorder, lambda: ufunc(*map(trace.given, arrays)))
+    answer = run_captured(trace.recorder, lambda: ufunc(*map(trace.given, arrays)))
     require_equal(trace, answer, ufunc(*arrays))
 
 
@@ -568,7 +568,7 @@ def test_what_is_not_captured_is_refused_with_a_reason(text: str) -> None:
     trace = Trace()
     arrays = {key: trace.given(array) for key, array in ARRAYS.items()}
     with pytest.raises(CaptureRefused) as refusal:
-        run_traced(trace.recorder, lambda: eval(text, {"np": np, **arrays}))
+        run_captured(trace.recorder, lambda: eval(text, {"np": np, **arrays}))
     assert REFUSED[text] in str(refusal.value)
 
 

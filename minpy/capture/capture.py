@@ -32,7 +32,7 @@ from minpy.capture.proxy import ArrayProxy
 from minpy.capture.reads import Reads
 from minpy.capture.recorder import Recorder
 from minpy.capture.shadow import ShadowFunctions
-from minpy.capture.tracer import run_traced
+from minpy.capture.tracer import run_captured
 from minpy.capture.values import ARGUMENT, Storage
 from minpy.core.array import FRONT_ENDS, Array, raw_of
 from minpy.differentiation.trees import leaves_of
@@ -175,7 +175,7 @@ class Capture:
         refusal: CaptureRefused | None = None
         try:
             shadow = self.shadow.function(function)
-            outputs = run_traced(self.recorder, self._outputs, shadow, args, kwargs)
+            outputs = run_captured(self.recorder, self._outputs, shadow, args, kwargs)
             return self._captured(outputs)
         except CaptureRefused as error:
             refusal = CaptureRefused(error.reason, error.place)

@@ -20,7 +20,7 @@ from minpy.capture.reads import item, keys, length
 from minpy.capture.scalars import ScalarProxy
 from minpy.capture.shadow_builtins import may_be_read
 from minpy.capture.sources import is_constant
-from minpy.capture.values import Traced
+from minpy.capture.values import BaseArrayProxy
 
 __all__ = [
     "KINDS",
@@ -182,7 +182,7 @@ def require_own(shadow: Any, result: Any) -> None:
     ------
     CaptureRefused
     """
-    if isinstance(result, (Traced, NDArrayProxy, ScalarProxy)) or is_constant(result):
+    if isinstance(result, (BaseArrayProxy, NDArrayProxy, ScalarProxy)) or is_constant(result):
         return
     if type(result) in KINDS:
         raise shadow.refuse("it returns a list or a dict that it did not make")

@@ -27,7 +27,7 @@ from minpy.capture.noting import (
 )
 from minpy.capture.recorder import Recorder
 from minpy.capture.storage import require_apart, require_writable, store, store_all
-from minpy.capture.values import Traced
+from minpy.capture.values import BaseArrayProxy
 from minpy.core.operator import Operator
 from minpy.differentiation.trees import leaves_of
 from minpy.numpy_table.rows import Row
@@ -73,7 +73,7 @@ def _prepared(
     """Return (arguments by name, `out`), of which only those that the row says may hold what is captured."""
     named = _bound(function, arguments, keywords)
     out = named.pop("out", None)
-    if named.get("copy") is False and function is numpy.nan_to_num and isinstance(named["x"], Traced):
+    if named.get("copy") is False and function is numpy.nan_to_num and isinstance(named["x"], BaseArrayProxy):
         del named["copy"]
         out = named["x"]
     if named.get("copy") is False:
@@ -158,7 +158,7 @@ def _choose(recorder: Recorder, row: Row, function: Any, arguments: Any, keyword
 def _copy(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
     """A copy of what is no view needs no step: nothing is ever written to."""
     array = arguments[0] if arguments else keywords["a"]
-    if not isinstance(array, Traced) or array.is_view or array.scalar or array.known is not None:
+    if not isinstance(array, BaseArrayProxy) or array.is_view or array.scalar or array.known is not None:
         return _step(recorder, row, function, arguments, keywords, "elementwise")
     return recorder.stand_in(recorder, array.value, array.fact)
 
@@ -251,7 +251,7 @@ def _einsum(recorder: Recorder, row: Row, function: Any, arguments: Any, keyword
 def _write(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords: dict[str, Any]) -> None:
     """Answer a function that changes its first argument: another one of its kind is made."""
     target, *operands = arguments or [keywords.pop(row.writes, None)]
-    if not isinstance(target, Traced):
+    if not isinstance(target, BaseArrayProxy):
         raise recorder.refuse(f"numpy.{function.__name__} changes an array that is not traced")
     require_writable(target)
     if function is not numpy.copyto:
@@ -339,7 +339,7 @@ def _structure(recorder: Recorder, row: Row, function: Any, arguments: Any, keyw
         )
     if function in (numpy.can_cast, numpy.common_type, numpy.einsum_path):
         sample = large if function is numpy.einsum_path else tiny
-        samples = [sample(value) if isinstance(value, Traced) else value for value in arguments]
+        samples = [sample(value) if isinstance(value, BaseArrayProxy) else value for value in arguments]
         if VALUE_BASED and function is numpy.can_cast and not samples[0].shape:
             raise recorder.refuse("the answer depends on a value: NumPy 2 looks at dtypes only")
         return function(*samples, **keywords)

@@ -20,7 +20,7 @@ from minpy.capture.proxy import ArrayProxy
 from minpy.capture.recorder import Recorder
 from minpy.capture.scalars import ScalarProxy, pinned
 from minpy.capture.storage import setitem, store
-from minpy.capture.values import Traced
+from minpy.capture.values import BaseArrayProxy
 from minpy.capture.watching import WATCHED, note_own, watch
 from minpy.core import dispatch
 from minpy.core.array import FRONT_ENDS, Array
@@ -186,7 +186,9 @@ class NDArrayProxy:
 
     def __setitem__(self, index: Any, value: Any) -> None:
         index, value = self._key(index), unwrapped(value)
-        setitem(self.inner, index, value.reshape(()) if isinstance(value, Traced) and value.size == 1 else value)
+        setitem(
+            self.inner, index, value.reshape(()) if isinstance(value, BaseArrayProxy) and value.size == 1 else value
+        )
 
     def _key(self, index: Any) -> Any:
         """Return an index with proxies of NumPy's semantics; float arrays index by their integer values."""
@@ -260,7 +262,7 @@ def _arithmetic(operator: Any, x: Any, y: Any) -> Any:
         operand = operand.met(dtype) if dtype.kind == "f" else operand.pin()
     elif isinstance(operand, (str, bytes, type(None), dict)):
         return NotImplemented
-    if isinstance(operand, Traced) and operand.front is not None:  # NumPy's semantics win
+    if isinstance(operand, BaseArrayProxy) and operand.front is not None:  # NumPy's semantics win
         pair = [value.inner if value is array else value for value in (x, y)]
         return as_front(recorder, operator(*pair), operand.front)
     if isinstance(operand, (list, tuple)):
@@ -272,7 +274,7 @@ def _arithmetic(operator: Any, x: Any, y: Any) -> Any:
         if dtype.kind == "b" and type(operand) is not bool:
             dtype = numpy.dtype(numpy.int64 if type(operand) is int else numpy.float32)
         operand = numpy.asarray(operand).astype(dtype)
-    elif not isinstance(operand, (Traced, NDArrayProxy)):
+    elif not isinstance(operand, (BaseArrayProxy, NDArrayProxy)):
         raise recorder.refuse(f"an NDArray and a {type(operand).__name__} are operands")
     return operator(array, operand) if array is x else operator(operand, array)
 

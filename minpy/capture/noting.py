@@ -10,7 +10,7 @@ import numpy
 from minpy.capture import steps
 from minpy.capture.facts import ARRAY_KINDS, VALUE_BASED, Fact, fact_of, invertible, large, reduced, shrunken, tiny
 from minpy.capture.recorder import Recorder
-from minpy.capture.values import Traced
+from minpy.capture.values import BaseArrayProxy
 from minpy.capture.viewing import note_order, several, viewed
 from minpy.differentiation.trees import leaves_of
 from minpy.graph.ir import Node, Value
@@ -43,7 +43,7 @@ _OF_COUNTS = ("correction", "ddof")
 _NUMBERS = (bool, int, float, complex, numpy.generic)
 
 
-def front_of(arrays: Sequence[Traced]) -> Any:
+def front_of(arrays: Sequence[BaseArrayProxy]) -> Any:
     """Return the class of ours that the answer of a call has; None: NumPy's."""
     return next((array.front for array in arrays if array.front is not None), None)
 
@@ -71,14 +71,14 @@ def constant(recorder: Recorder, value: Any) -> Any:
 
 def operand(recorder: Recorder, value: Any) -> Any:
     """Return an operand as a proxy or a number; arrays and lists of numbers become constants."""
-    if isinstance(value, (Traced, *_NUMBERS)):
+    if isinstance(value, (BaseArrayProxy, *_NUMBERS)):
         return value
     if hasattr(type(value), "pin"):
         return value.pin()
     if hasattr(type(value), "inner"):  # in an NDArray's place
         return value.inner
     if isinstance(value, (list, tuple)):
-        if any(isinstance(leaf, Traced) for leaf in leaves_of(value)):
+        if any(isinstance(leaf, BaseArrayProxy) for leaf in leaves_of(value)):
             return stacked(recorder, value)
         value = numpy.array(value)
     if type(value) is numpy.ndarray:
@@ -99,7 +99,7 @@ def as_array(recorder: Recorder, scalar: Any) -> Any:
 
 def value_of(recorder: Recorder, value: Any) -> Value:
     """Return the value of the graph for an operand."""
-    return value.value if isinstance(value, Traced) else recorder.constant(value)
+    return value.value if isinstance(value, BaseArrayProxy) else recorder.constant(value)
 
 
 def elementwise(recorder: Recorder, function: Any, operands: Sequence[Any], dtype: Any = None) -> Any:
@@ -109,7 +109,7 @@ def elementwise(recorder: Recorder, function: Any, operands: Sequence[Any], dtyp
     if all(is_known(value) for value in values):
         with numpy.errstate(all="ignore"):
             return _known_answer(recorder, function(*map(known_of, values), **keywords))
-    arrays = [value for value in values if isinstance(value, Traced)]
+    arrays = [value for value in values if isinstance(value, BaseArrayProxy)]
     with numpy.errstate(all="ignore"):
         sample = function(*map(_sample, values), **keywords)
     facts = [fact_of(output) for output in sample] if isinstance(sample, tuple) else [fact_of(sample)]
@@ -142,12 +142,12 @@ def require_order(recorder: Recorder, what: str, order: Any) -> None:
 
 def is_known(value: Any) -> bool:
     """Tell whether an operand depends on no input."""
-    return not isinstance(value, Traced) or value.known is not None
+    return not isinstance(value, BaseArrayProxy) or value.known is not None
 
 
 def known_of(value: Any) -> Any:
     """Return the values of an operand that depends on no input."""
-    if not isinstance(value, Traced):
+    if not isinstance(value, BaseArrayProxy):
         return value
     return value.known
 
@@ -158,7 +158,7 @@ def _known_answer(recorder: Recorder, answer: Any) -> Any:
     return constant(recorder, answer) if isinstance(answer, (numpy.ndarray, numpy.generic)) else answer
 
 
-def _owner(recorder: Recorder, answer: Any, samples: Sequence[Any], arrays: Sequence[Traced]) -> int | None:
+def _owner(recorder: Recorder, answer: Any, samples: Sequence[Any], arrays: Sequence[BaseArrayProxy]) -> int | None:
     """Return the position of the array in whose memory an answer lies, told by samples of all; None: its own."""
     owners = [
         position
@@ -171,20 +171,20 @@ def _owner(recorder: Recorder, answer: Any, samples: Sequence[Any], arrays: Sequ
 
 
 def _sample(value: Any) -> Any:
-    if not isinstance(value, Traced):
+    if not isinstance(value, BaseArrayProxy):
         return value
     return value.known if value.known is not None and not value.shape else tiny(value)
 
 
 def _refuse_value_based(recorder: Recorder, function: Any, values: Sequence[Any], keywords: dict[str, Any]) -> None:
     """Refuse operands of no axes whose value would decide about the dtype of the answer."""
-    unknown = [value for value in values if isinstance(value, Traced) and value.known is None]
+    unknown = [value for value in values if isinstance(value, BaseArrayProxy) and value.known is None]
     if all(value.shape for value in unknown) or not any(value.shape for value in unknown):
         return
     dtypes = set()
     for extreme in (False, True):
         samples = [
-            _extreme(value) if extreme and isinstance(value, Traced) and value.known is None else _sample(value)
+            _extreme(value) if extreme and isinstance(value, BaseArrayProxy) and value.known is None else _sample(value)
             for value in values
         ]
         with numpy.errstate(all="ignore"):
@@ -193,7 +193,7 @@ def _refuse_value_based(recorder: Recorder, function: Any, values: Sequence[Any]
         raise recorder.refuse("the dtype of the answer depends on a value: NumPy 2 looks at dtypes only")
 
 
-def _extreme(value: Traced) -> Any:
+def _extreme(value: BaseArrayProxy) -> Any:
     limits = numpy.finfo(value.dtype) if value.dtype.kind in "fc" else None
     biggest = limits.max if limits is not None else numpy.iinfo(value.dtype).max if value.dtype.kind in "iu" else 1
     return numpy.full((1,) * value.ndim, biggest, value.dtype)
@@ -212,7 +212,7 @@ def steps_of(
 
     `operator` is (operator, inputs, attributes) where the call is one of an operator.
     """
-    arrays: list[Traced] = []
+    arrays: list[BaseArrayProxy] = []
     template = _with_slots(recorder, arguments, arrays), _with_slots(recorder, keywords, arrays)
     shares = kind == "view"
     if all(array.known is not None for array in arrays):
@@ -249,7 +249,7 @@ def steps_of(
 
 
 def _facts(
-    recorder: Recorder, function: Any, template: Any, arrays: Sequence[Traced], kind: str
+    recorder: Recorder, function: Any, template: Any, arrays: Sequence[BaseArrayProxy], kind: str
 ) -> tuple[Any, list[Fact], list[int | None]]:
     """Return (class of the answers if there are several, their facts, the arrays that they may be views of)."""
 
@@ -304,11 +304,11 @@ def _called(function: Any) -> str:
     return f"numpy.{row.name}" if row is not None else str(getattr(function, "__name__", function))
 
 
-def _with_slots(recorder: Recorder, value: Any, arrays: list[Traced]) -> Any:
+def _with_slots(recorder: Recorder, value: Any, arrays: list[BaseArrayProxy]) -> Any:
     """Return a nest with slots in place of proxies and of arrays, which are added to `arrays`."""
     if isinstance(value, numpy.ndarray):
         value = constant(recorder, value)
-    if isinstance(value, Traced):
+    if isinstance(value, BaseArrayProxy):
         arrays.append(value)
         return steps.Slot(len(arrays) - 1)
     if isinstance(value, list):

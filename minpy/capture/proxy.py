@@ -20,7 +20,7 @@ from minpy.capture.noting import call_function, elementwise, require_order, step
 from minpy.capture.scalars import ScalarProxy, met, pinned
 from minpy.capture.storage import as_dtype, getitem, replayed, require_writable, setitem, store, store_all
 from minpy.capture.ufuncs import add_at, call_ufunc, is_default, masked
-from minpy.capture.values import Traced, ViewStep, latched
+from minpy.capture.values import BaseArrayProxy, ViewStep, latched
 from minpy.capture.watching import WATCHED, note_own, watch
 from minpy.core.array import FRONT_ENDS
 from minpy.ops.registry import OPERATORS
@@ -31,7 +31,7 @@ _CHOICE = "it chooses by values: `if`, `while`, `and` or `assert` of an array. C
 _FAST_POWERS = {2: numpy.square, 0.5: numpy.sqrt, -1: numpy.reciprocal}
 
 
-class ArrayProxy(numpy.lib.mixins.NDArrayOperatorsMixin, Traced):
+class ArrayProxy(numpy.lib.mixins.NDArrayOperatorsMixin, BaseArrayProxy):
     """A value of a graph in the place of an array, with NumPy's protocols and ndarray's methods."""
 
     __slots__ = ()
@@ -136,7 +136,7 @@ class ArrayProxy(numpy.lib.mixins.NDArrayOperatorsMixin, Traced):
     @latched
     @fronted
     def __array_function__(self, function: Any, types: Any, arguments: Any, keywords: Any) -> Any:
-        if function is numpy.nan_to_num and keywords.get("copy") is False and isinstance(arguments[0], Traced):
+        if function is numpy.nan_to_num and keywords.get("copy") is False and isinstance(arguments[0], BaseArrayProxy):
             options = {key: value for key, value in keywords.items() if key != "copy"}
             return store_all(self.recorder, arguments[0], call_function(self.recorder, function, arguments, options))
         if function is numpy.where and len(arguments) == 3 and not keywords:

@@ -64,7 +64,7 @@ class Recorder:
     refusal : CaptureRefused or None
         The first one: it stands, even if the captured function caught it.
     stand_in : type
-        The class that stands in arrays' places, a `Traced`.
+        The class that stands in arrays' places, a `BaseArrayProxy`.
     places, kinds, facts : dict of Node
         The line that each step comes from; which of `steps.KINDS` it is; shape and dtype of its (first) output.
     outputs : dict of Value

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy
 
-from minpy.capture.forwards import definition_of, trace_forward
+from minpy.capture.forwards import capture_forward, definition_of
 from minpy.capture.places import CaptureRefused, SourceLocation
 from minpy.capture.proxy import ArrayProxy
 from minpy.capture.reads import Reads
 from minpy.capture.recorder import Recorder
-from minpy.capture.rules import RuleCall, trace_rule
-from minpy.capture.tracer import run_traced
+from minpy.capture.rules import RuleCall, capture_rule
+from minpy.capture.tracer import run_captured
 from minpy.core.array import raw_of
 from minpy.core.attributes import bind
 from minpy.core.outputs import returns_tuple_of_one
@@ -136,8 +136,8 @@ def _forward(operator: Any, values: Sequence[Any], attributes: dict[str, Any]) -
 
     def trace() -> Any:
         if not operator.builtin:
-            return trace_forward(recorder, Reads(), operator, inputs, attributes)
-        answer = run_traced(recorder, definition_of(operator), *inputs, **attributes)
+            return capture_forward(recorder, Reads(), operator, inputs, attributes)
+        answer = run_captured(recorder, definition_of(operator), *inputs, **attributes)
         return answer if isinstance(answer, (tuple, list)) else [answer]
 
     part, outputs = _part("forward", recorder, trace)
@@ -163,7 +163,7 @@ def _rule(
     def trace() -> Any:
         given = [_given(recorder, value) for value in values]
         call = RuleCall(operator, stand_ins(), given, attributes, stand_ins())
-        return trace_rule(recorder, Reads(), call, index, [index])
+        return capture_rule(recorder, Reads(), call, index, [index])
 
     return _part(name, recorder, trace)[0]
 

@@ -29,7 +29,7 @@ from minpy.capture.shadow_code import codes_of, require_harmless, store_location
 from minpy.capture.shadow_globals import ShadowGlobals
 from minpy.capture.shadow_values import proxy_of
 from minpy.capture.sources import ABSENT, contents, is_constant, module_member
-from minpy.capture.values import Traced
+from minpy.capture.values import BaseArrayProxy
 from minpy.core.array import FRONT_ENDS, Array, raw_of
 from minpy.core.switches import SwitchScope
 
@@ -280,7 +280,7 @@ class ShadowFunctions(ObjectReads):
         CaptureRefused
             If it is an array that cannot be an input.
         """
-        if isinstance(value, (Traced, ForeignProxy, ScalarProxy)):
+        if isinstance(value, (BaseArrayProxy, ForeignProxy, ScalarProxy)):
             return value
         if self.dynamic and (fetch, id(container), key) in self.dynamic and is_dynamic(value):
             return self.scalars.read(fetch, container, key, value, name, self.recorder.place() or self._place)

@@ -29,7 +29,7 @@ from minpy.capture.reads import attribute, item, keys
 from minpy.capture.recorder import Recorder
 from minpy.capture.scalars import MATH, call_math, pinned
 from minpy.capture.shadow_builtins import SHADOWED
-from minpy.capture.values import Traced
+from minpy.capture.values import BaseArrayProxy
 from minpy.core.array import FRONT_ENDS, Array
 from minpy.core.base import BaseOperator
 from minpy.core.operator import Operator
@@ -202,7 +202,7 @@ def _call_inner(operator: Operator, inner: Callable[..., Any], *arguments: Any, 
     """Call a user's operator inside another one: its forward function, on arrays that it may not write to."""
 
     def read_only(value: Any) -> Any:
-        if not isinstance(value, Traced):
+        if not isinstance(value, BaseArrayProxy):
             return value
         return value.recorder.stand_in.given(value.recorder, value.value, value.shape, value.dtype)
 

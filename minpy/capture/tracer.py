@@ -15,12 +15,12 @@ from minpy.capture.proxy import ArrayProxy
 from minpy.capture.recorder import Recorder
 from minpy.core.sums import sum_to
 
-__all__ = ["FILLED", "conformed", "run_traced"]
+__all__ = ["FILLED", "conformed", "run_captured"]
 
 FILLED = (functions, operators)  # imported for what they register
 
 
-def run_traced(recorder: Recorder, function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:
+def run_captured(recorder: Recorder, function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:
     """Return what a function answers on proxies.
 
     Raises

@@ -16,7 +16,7 @@ from minpy.graph.ir import Value
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["ARGUMENT", "NEW", "OUTSIDE", "Storage", "Traced", "ViewStep", "latched"]
+__all__ = ["ARGUMENT", "NEW", "OUTSIDE", "BaseArrayProxy", "Storage", "ViewStep", "latched"]
 
 # Who made an array: the captured function, its caller, or somebody else.
 NEW, ARGUMENT, OUTSIDE = "new", "argument", "outside"
@@ -79,8 +79,8 @@ class ViewStep(NamedTuple):
     is_certain: bool | None
 
 
-class Traced:
-    """A value of a graph in the place of an array: what the modules know of a `ArrayProxy`.
+class BaseArrayProxy:
+    """A value of a graph in the place of an array: the data of an `ArrayProxy`, which adds what arrays can do.
 
     Attributes
     ----------

@@ -24,8 +24,8 @@ from minpy.capture.reads import attribute, item, missing, same_value
 from minpy.capture.recorder import Recorder, has_handlers
 from minpy.capture.shadow import ShadowFunctions
 from minpy.capture.sources import ABSENT, class_of, contents, is_constant, member, module_member, own_value
-from minpy.capture.tracer import run_traced
-from minpy.capture.values import OUTSIDE, Traced
+from minpy.capture.tracer import run_captured
+from minpy.capture.values import OUTSIDE, BaseArrayProxy
 from minpy.core.operator import Operator
 from minpy.core.switches import is_np_shape
 from minpy.custom.buffers import Buffer, Undeclared
@@ -248,7 +248,7 @@ def capture_method(op: Any, function: FunctionType, assign: Any, arguments: Sequ
     shadows.proxies[id(make_array)] = make_array, lambda *values, **named: _array(recorder, *values, **named)
     shadows.proxies[id(assign)] = assign, _assign
     try:
-        run_traced(recorder, _run_on_proxies, shadows, op, function, arguments)
+        run_captured(recorder, _run_on_proxies, shadows, op, function, arguments)
     except CaptureRefused:
         return None
     finally:
@@ -284,7 +284,7 @@ def _proxy_of(recorder: Recorder, value: Any) -> Any:
 def _require_readable(recorder: Recorder, value: Any) -> None:
     """Refuse what is no array or number: a buffer, or an object that computes its elements."""
     inner = value.inner if isinstance(value, NDArrayProxy) else value
-    if isinstance(inner, Traced):
+    if isinstance(inner, BaseArrayProxy):
         inner.value  # noqa: B018
     elif not is_constant(inner) and type(inner) is not numpy.ndarray:
         raise recorder.refuse(f"it assigns a {type(value).__name__}")
@@ -309,6 +309,8 @@ def _array(recorder: Recorder, source_array: Any, ctx: None = None, dtype: Any =
     if isinstance(source_array, NDArrayProxy):
         source_array = source_array.inner
         dtype = source_array.dtype if dtype is None else dtype
-    source = operand(recorder, source_array if isinstance(source_array, Traced) else numpy.asarray(source_array))
+    source = operand(
+        recorder, source_array if isinstance(source_array, BaseArrayProxy) else numpy.asarray(source_array)
+    )
     source = as_array(recorder, source) if source.scalar else source
     return NDArrayProxy(source.astype(numpy.float32 if dtype is None else dtype, copy=False).share())

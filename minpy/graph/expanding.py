@@ -9,7 +9,7 @@ import copy
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from minpy.capture.forwards import given_value, is_customop, trace_forward
+from minpy.capture.forwards import capture_forward, input_proxy, is_customop
 from minpy.capture.places import CaptureRefused
 from minpy.capture.proxy import ArrayProxy
 from minpy.capture.reads import Reads
@@ -89,9 +89,9 @@ class Expansion:
         outputs = [Value(node, index) for index in range(len(node.output_names()))]
         try:
             inputs = [
-                given_value(recorder, self.value(value), shapes.get(value), dtypes.get(value)) for value in node.inputs
+                input_proxy(recorder, self.value(value), shapes.get(value), dtypes.get(value)) for value in node.inputs
             ]
-            answers = trace_forward(recorder, attempt, node.operator, inputs, node.attributes)
+            answers = capture_forward(recorder, attempt, node.operator, inputs, node.attributes)
         except CaptureRefused as refusal:
             self.notes.refusals[node] = refusal.with_traceback(None)  # which leads to the callers
             return False

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy
 
-from minpy.capture.forwards import definition_of, given_value, is_customop
+from minpy.capture.forwards import definition_of, input_proxy, is_customop
 from minpy.capture.noting import constant
 from minpy.capture.places import CaptureRefused
 from minpy.capture.proxy import ArrayProxy
 from minpy.capture.reads import Reads
 from minpy.capture.recorder import Notes, Recorder
-from minpy.capture.rules import RuleCall, conformed_gradient, has_kernel, trace_rule
+from minpy.capture.rules import RuleCall, capture_rule, conformed_gradient, has_kernel
 from minpy.capture.steps import Step
-from minpy.capture.tracer import run_traced
+from minpy.capture.tracer import run_captured
 from minpy.core.array import Shaped
 from minpy.core.base import BaseOperator
 from minpy.core.errors import NoGradientError
@@ -234,7 +234,7 @@ def _step_gradients(recorder: Recorder, call: RuleCall, needed: Sequence[int]) -
     ------
     CaptureRefused
     """
-    parts = run_traced(recorder, step_gradients, call.operator, call.answer, call.arguments, call.gradient)
+    parts = run_captured(recorder, step_gradients, call.operator, call.answer, call.arguments, call.gradient)
     if parts is None:
         raise recorder.refuse(f"there is no rule for such a call of {call.operator.__name__}")
     first = call.answer[0] if isinstance(call.answer, tuple) else call.answer
@@ -327,9 +327,9 @@ class _Walk:
         recorder = Recorder(self.builder, node.name, ArrayProxy)
         try:
             inputs = [
-                given_value(recorder, value, self.shapes.get(value), self.dtypes.get(value)) for value in node.inputs
+                input_proxy(recorder, value, self.shapes.get(value), self.dtypes.get(value)) for value in node.inputs
             ]
-            found = run_traced(recorder, definition_of(node.operator), *inputs, **node.attributes)
+            found = run_captured(recorder, definition_of(node.operator), *inputs, **node.attributes)
         except CaptureRefused:
             return None
         answers = list(found) if isinstance(found, (tuple, list)) else [found]
@@ -414,7 +414,7 @@ class _Walk:
                 found = _step_gradients(recorder, call, needed)
             else:
                 known = operator if operator.has_rule(index) else FUNCTIONS.get(operator.forward, operator)
-                found = trace_rule(recorder, attempt, call._replace(operator=known), index, needed)
+                found = capture_rule(recorder, attempt, call._replace(operator=known), index, needed)
         except CaptureRefused as refusal:
             self.refusal = refusal.with_traceback(None)
             return None
@@ -443,7 +443,7 @@ class _Walk:
         if len(outputs) == 1 and not node.returns_tuple:
             (answer,), (gradient,) = answer, gradient
         arguments = [
-            given_value(recorder, value, self.shapes.get(value), self.dtypes.get(value)) for value in node.inputs
+            input_proxy(recorder, value, self.shapes.get(value), self.dtypes.get(value)) for value in node.inputs
         ]
         return RuleCall(node.operator, answer, arguments, node.attributes, gradient)
 

@@ -227,9 +227,9 @@ def shapes_returned(node: Node, given: Sequence[tuple[Any, Any]]) -> list[Any]:
     operator = node.operator
     facts = None
     if operator.expands or not operator.builtin:  # others are not traced: most programs need not import what traces
-        from minpy.capture.forwards import is_customop, traced_facts
+        from minpy.capture.forwards import captured_facts, is_customop
 
-        facts = traced_facts(node, given) if is_customop(operator) else None
+        facts = captured_facts(node, given) if is_customop(operator) else None
     if facts is not None:
         return [fact.shape for fact in facts]
     try:

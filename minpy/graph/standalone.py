@@ -16,12 +16,12 @@ from typing import Any
 import numpy
 
 from minpy.backends.switches import is_enabled
-from minpy.capture.forwards import definition_of, trace_forward
+from minpy.capture.forwards import capture_forward, definition_of
 from minpy.capture.places import CaptureRefused
 from minpy.capture.proxy import ArrayProxy
 from minpy.capture.reads import PLAIN, Reads
 from minpy.capture.recorder import Recorder
-from minpy.capture.rules import RuleCall, trace_rule
+from minpy.capture.rules import RuleCall, capture_rule
 from minpy.capture.steps import frozen
 from minpy.core.array import Array, Shaped, raw_of
 from minpy.core.errors import is_quitting
@@ -347,7 +347,7 @@ class CompiledForward(_Compiled):
     def heads(self, trace: _Trace, values: Sequence[Any], attributes: dict[str, Any]) -> tuple[list[ArrayProxy], Any]:
         """Return what the forward function gives for stand-ins."""
         inputs = [trace.stand_in(value) for value in values]
-        return trace_forward(trace.recorder, trace.captures, self.operator, inputs, attributes), None
+        return capture_forward(trace.recorder, trace.captures, self.operator, inputs, attributes), None
 
     def answer(self, heads: Sequence[Any], way: _Way, values: Sequence[Any]) -> Any:
         """Return an array or a scalar, or a tuple of them, as the function does."""
@@ -397,7 +397,7 @@ class CompiledRule(_Compiled):
             answer = gradient
         needed = [position for position, value in enumerate(arguments) if isinstance(value, ArrayProxy)]
         call = RuleCall(self.operator, answer, arguments, attributes, gradient)
-        found = trace_rule(trace.recorder, trace.captures, call, self.index, needed)
+        found = capture_rule(trace.recorder, trace.captures, call, self.index, needed)
         return list(found.values()), tuple(found)
 
     def answer(self, heads: Sequence[Any], way: _Way, values: Sequence[Any]) -> Any:

@@ -16,7 +16,7 @@ from minpy.capture.proxy import ArrayProxy
 from minpy.capture.reads import PLAIN, ArrayKind, Reads, kind_of
 from minpy.capture.recorder import Recorder
 from minpy.capture.scalars import Scalars, is_dynamic, pinned
-from minpy.capture.tracer import run_traced
+from minpy.capture.tracer import run_captured
 from minpy.core.array import FRONT_ENDS, Array
 from minpy.graph.ir import CONSTANT, Node, Value, topological
 from minpy.jit.pytrees import Nest, flatten, is_named
@@ -160,7 +160,7 @@ class _Call(Capture):
 
     def _captured(self, outputs: Any) -> Any:
         run = super()._captured(outputs)
-        return run_traced(self.recorder, self._finished, outputs, run)
+        return run_captured(self.recorder, self._finished, outputs, run)
 
     def _finished(self, result: Any, run: Any) -> Captured:
         recorder, reads = self.recorder, self.reads

@@ -15,9 +15,9 @@ from minpy.capture.noting import constant
 from minpy.capture.places import CaptureRefused
 from minpy.capture.proxy import ArrayProxy
 from minpy.capture.recorder import Recorder
-from minpy.capture.rules import RuleCall, trace_rule
+from minpy.capture.rules import RuleCall, capture_rule
 from minpy.capture.steps import frozen
-from minpy.capture.tracer import run_traced
+from minpy.capture.tracer import run_captured
 from minpy.core.array import Shaped
 from minpy.graph.builder import GraphBuilder
 from minpy.graph.gradient import PullBack
@@ -161,7 +161,7 @@ def _definition(operator: Any, operands: Sequence[Any], attributes: dict[str, An
         for name, operand in zip(names, operands, strict=True)
     ]
     given = [one.value if isinstance(one, ArrayProxy) else None for one in stand_ins]
-    answer = _traced(recorder, lambda: run_traced(recorder, function, *stand_ins, **attributes))
+    answer = _traced(recorder, lambda: run_captured(recorder, function, *stand_ins, **attributes))
     is_single = not isinstance(answer, (tuple, list))
     updates = [
         (position, stand_in.value)
@@ -199,7 +199,7 @@ def _rules(pull_back: PullBack, operands: Sequence[Any]) -> Trace:
     def run() -> None:
         for index in pull_back.needed:
             if index not in found:
-                found.update(trace_rule(recorder, None, call, index, pull_back.needed))
+                found.update(capture_rule(recorder, None, call, index, pull_back.needed))
 
     _traced(recorder, run)
     answers = [found[index] for index in pull_back.needed]
