@@ -37,7 +37,7 @@ class Trace:
             return value
         made = variable("given")
         self.arrays[made.node] = np.asarray(value)
-        return ArrayProxy.given(self.recorder, made, np.shape(value), np.asarray(value).dtype)
+        return ArrayProxy.from_outside(self.recorder, made, np.shape(value), np.asarray(value).dtype)
 
     def compute(self, part: ArrayProxy, others: Sequence[Any] = ()) -> Any:
         """Return the value of a stand-in; `others` are arrays to use in place of those that were given, in order."""

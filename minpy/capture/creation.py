@@ -76,7 +76,7 @@ def _array(recorder: Recorder, function: Any, object: Any, dtype: Any = None, **
         return array if dtype is None else array.astype(dtype, copy=False)
     if object.front is not None:  # of an array of ours NumPy makes one of its own, which is a copy
         copied = steps_of(recorder, numpy.array, (object,), {}, "call", object.fact)
-        object = recorder.stand_in(recorder, copied.value, object.fact, None, copied.known)
+        object = recorder.proxy_class(recorder, copied.value, object.fact, None, copied.known)
     array = object if dtype is None else object.astype(dtype, copy=False)
     if array.scalar:
         return as_array(recorder, array)

@@ -56,10 +56,10 @@ def input_proxy(recorder: Recorder, value: Value, shape: Any, dtype: Any) -> Any
         constant_value = value.node.attributes["value"]
         if not isinstance(constant_value, numpy.ndarray):  # a number; or an instance, `self`
             return constant_value
-        return ArrayProxy.given(recorder, value, constant_value.shape, constant_value.dtype)
+        return ArrayProxy.from_outside(recorder, value, constant_value.shape, constant_value.dtype)
     if shape is None or dtype is None:
         raise recorder.refuse("the shape or the dtype of an input is not known")
-    return ArrayProxy.given(recorder, value, shape, dtype)
+    return ArrayProxy.from_outside(recorder, value, shape, dtype)
 
 
 def plain_attributes(recorder: Recorder, attributes: dict[str, Any]) -> dict[str, Any]:

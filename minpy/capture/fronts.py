@@ -46,7 +46,7 @@ def as_front(recorder: Recorder, result: Any, front: Any, inputs: Any = ()) -> A
     fact = result.fact._replace(scalar=False)
     elements = None if result.known is None else numpy.asarray(result.known)
     if result.scalar:  # of our arrays, what has no axes is an array
-        return recorder.stand_in(
+        return recorder.proxy_class(
             recorder, result.value, fact, Storage(result.value, elements, fact), elements, (), front
         )
-    return recorder.stand_in(recorder, result.value, fact, result.storage, elements, result.chain, front)
+    return recorder.proxy_class(recorder, result.value, fact, result.storage, elements, result.chain, front)

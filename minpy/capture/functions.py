@@ -160,7 +160,7 @@ def _copy(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords:
     array = arguments[0] if arguments else keywords["a"]
     if not isinstance(array, BaseArrayProxy) or array.is_view or array.scalar or array.known is not None:
         return _step(recorder, row, function, arguments, keywords, "elementwise")
-    return recorder.stand_in(recorder, array.value, array.fact)
+    return recorder.proxy_class(recorder, array.value, array.fact)
 
 
 def _cast(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 from minpy.core.extensions import import_modules
 from minpy.core.operator import Operator
 
-__all__ = ["CLASSES", "CONSTANT_CLASSES", "MEMBERS", "MODULES", "member_of_array", "register", "stand_in"]
+__all__ = ["CLASSES", "CONSTANT_CLASSES", "MEMBERS", "MODULES", "member_of_array", "proxy_of", "register"]
 
 # Modules of ours whose members may be read: what a member is decides.
 MODULES: set[str] = set()
@@ -27,7 +27,7 @@ def register(values: Any, handler: Callable[[Any, Any, str], Any]) -> None:
     _known.update(dict.fromkeys(values, handler))
 
 
-def stand_in(shadow: Any, value: Any, name: str) -> Any:
+def proxy_of(shadow: Any, value: Any, name: str) -> Any:
     """Return what stands for a function of ours in a captured function; None if it is not known.
 
     Parameters
@@ -62,5 +62,5 @@ def with_states(recorder: Any, operator: Any) -> Callable[..., Any] | None:
     is_plain = not operator.builtin or not (operator.random or operator.auxiliary or operator.uses_training)
     if isinstance(operator, Operator) and is_plain:
         return None
-    handler = stand_in(recorder.capture.shadow, Operator, operator.__name__)
+    handler = proxy_of(recorder.capture.shadow, Operator, operator.__name__)
     return None if handler is None else functools.partial(handler, operator)

@@ -58,7 +58,7 @@ def made(recorder: Recorder, node: Node, fact: Fact, index: int = 0, front: Any 
         node, index = recorder.node(OPERATORS["BlockGrad"], [Value(node, index)]), 0
     recorder.facts.setdefault(node, (fact.shape, fact.dtype))
     recorder.outputs[Value(node, index)] = (fact.shape, fact.dtype)
-    return recorder.stand_in(recorder, Value(node, index), fact, front=front)
+    return recorder.proxy_class(recorder, Value(node, index), fact, front=front)
 
 
 def constant(recorder: Recorder, value: Any) -> Any:
@@ -66,7 +66,7 @@ def constant(recorder: Recorder, value: Any) -> Any:
     data = value if isinstance(value, numpy.generic) else numpy.array(value)
     if data.dtype.kind not in ARRAY_KINDS:
         raise recorder.refuse(f"an array of dtype {data.dtype}")
-    return recorder.stand_in(recorder, recorder.constant(data), fact_of(data), None, data)
+    return recorder.proxy_class(recorder, recorder.constant(data), fact_of(data), None, data)
 
 
 def operand(recorder: Recorder, value: Any) -> Any:

@@ -123,16 +123,16 @@ def _value(value: Any) -> Any:
     return numpy.array(raw) if isinstance(raw, (list, tuple)) else raw
 
 
-def _given(recorder: Recorder, value: Any) -> Any:
+def _input_proxy(recorder: Recorder, value: Any) -> Any:
     if isinstance(value, numpy.ndarray):
-        return ArrayProxy.given(recorder, variable("argument"), value.shape, value.dtype)
+        return ArrayProxy.from_outside(recorder, variable("argument"), value.shape, value.dtype)
     return value
 
 
 def _forward(operator: Any, values: Sequence[Any], attributes: dict[str, Any]) -> tuple[Part, list[Any]]:
     """Return (the part, samples of the outputs)."""
     recorder = Recorder(GraphBuilder(), operator.__name__, ArrayProxy)
-    inputs = [_given(recorder, value) for value in values]
+    inputs = [_input_proxy(recorder, value) for value in values]
 
     def trace() -> Any:
         if not operator.builtin:
@@ -155,14 +155,14 @@ def _rule(
 ) -> Part:
     recorder = Recorder(GraphBuilder(), operator.__name__, ArrayProxy)
 
-    def stand_ins() -> Any:
-        made = tuple(_given(recorder, answer) for answer in answers)
+    def answer_proxies() -> Any:
+        made = tuple(_input_proxy(recorder, answer) for answer in answers)
         is_tuple = operator.visible_outputs is not None or returns_tuple_of_one(operator, attributes)
         return made if len(made) > 1 or is_tuple else made[0]
 
     def trace() -> Any:
-        given = [_given(recorder, value) for value in values]
-        call = RuleCall(operator, stand_ins(), given, attributes, stand_ins())
+        inputs = [_input_proxy(recorder, value) for value in values]
+        call = RuleCall(operator, answer_proxies(), inputs, attributes, answer_proxies())
         return capture_rule(recorder, Reads(), call, index, [index])
 
     return _part(name, recorder, trace)[0]

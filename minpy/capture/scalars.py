@@ -103,7 +103,7 @@ class Scalars:
             node = variable(f"number{len(self.inputs)}").node
             self.inputs.append(ScalarInput(node, expression, dtype))
         numpy.array(value, dtype)  # raises what NumPy raises for an integer that the dtype does not hold
-        return self.recorder.stand_in(self.recorder, Value(node), Fact((), dtype, True))
+        return self.recorder.proxy_class(self.recorder, Value(node), Fact((), dtype, True))
 
 
 class ScalarProxy:
@@ -164,7 +164,7 @@ class ScalarProxy:
         """Answer a call on numbers alone, whose results are NumPy's scalars; arrays among them answer themselves."""
         recorder = self.scalars.recorder
         for value in inputs:
-            if isinstance(value, recorder.stand_in):
+            if isinstance(value, recorder.proxy_class):
                 return NotImplemented
         strong = [
             value.met(numpy.asarray(value.value).dtype) if isinstance(value, ScalarProxy) else value for value in inputs

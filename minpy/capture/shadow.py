@@ -290,8 +290,8 @@ class ShadowFunctions(ObjectReads):
             self.note(fetch, container, key, value, name)
         return self.shadow_of(value, name)
 
-    def argument(self, value: Any, stand_in: Callable[[Any, str], Any], name: str) -> Any:
-        """Return what stands for an argument that is no array; `stand_in` gives that of values in it."""
+    def argument(self, value: Any, part_proxy: Callable[[Any, str], Any], name: str) -> Any:
+        """Return what stands for an argument that is no array; `part_proxy` gives that of values in it."""
         kind = type(value)
         is_tuple = kind is tuple or containers.is_plain_namedtuple(kind)
         if not is_tuple and kind is not list and kind is not dict:
@@ -300,15 +300,15 @@ class ShadowFunctions(ObjectReads):
         if made_before is not None:
             return made_before[1]
         if is_tuple:
-            parts = [stand_in(part, f"{name}[{index}]") for index, part in enumerate(value)]
+            parts = [part_proxy(part, f"{name}[{index}]") for index, part in enumerate(value)]
             proxy: Any = tuple.__new__(kind, parts)
         elif kind is list:
-            proxy = ListProxy(self, [stand_in(part, f"{name}[{at}]") for at, part in enumerate(value)])
+            proxy = ListProxy(self, [part_proxy(part, f"{name}[{at}]") for at, part in enumerate(value)])
         else:
             stands = containers.keys_of(self, value, name)
             if stands is None:
                 raise self.refuse(f"{name} has keys that compare in a way of their own")
-            parts = [stand_in(part, f"{name}[{key!r}]") for key, part in value.items()]
+            parts = [part_proxy(part, f"{name}[{key!r}]") for key, part in value.items()]
             proxy = DictProxy(self, zip(stands, parts, strict=True))
         self._nests[id(value)] = value, proxy
         return proxy if is_tuple else self.watched(proxy)
@@ -330,7 +330,7 @@ class ShadowFunctions(ObjectReads):
         if made_before is not None:
             return made_before[1]
         front = FRONT_ENDS["numpy"] if cls is FRONT_ENDS["numpy"] else None
-        array = self.recorder.stand_in.given(self.recorder, variable, buffer.shape, buffer.dtype, front)
+        array = self.recorder.proxy_class.from_outside(self.recorder, variable, buffer.shape, buffer.dtype, front)
         if buffer is not value:
             self.recorder.gradients[id(array.storage)] = functools.partial(self._gradient, value, name)
         proxy = self.array(array) if cls is FRONT_ENDS["mxnet"] else array

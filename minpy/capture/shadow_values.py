@@ -143,7 +143,7 @@ def _class(shadow: Any, value: type, name: str) -> Any:
 
 
 def _callable(shadow: Any, value: Any, name: str) -> Any:
-    proxy = library.stand_in(shadow, value, name)
+    proxy = library.proxy_of(shadow, value, name)
     if proxy is not None:
         return proxy
     if value in CREATION:
@@ -204,7 +204,7 @@ def _call_inner(operator: Operator, inner: Callable[..., Any], *arguments: Any, 
     def read_only(value: Any) -> Any:
         if not isinstance(value, BaseArrayProxy):
             return value
-        return value.recorder.stand_in.given(value.recorder, value.value, value.shape, value.dtype)
+        return value.recorder.proxy_class.from_outside(value.recorder, value.value, value.shape, value.dtype)
 
     answer = inner(*map(read_only, arguments), **{key: read_only(value) for key, value in keywords.items()})
     return tuple(answer) if isinstance(answer, list) else answer

@@ -96,7 +96,7 @@ def store(target: BaseArrayProxy, result: Any) -> BaseArrayProxy:
 def _whole(target: BaseArrayProxy) -> Any:
     """Return the whole storage of a view, for a while, as an array of its own."""
     storage = target.storage
-    return target.recorder.stand_in(target.recorder, storage.value, storage.fact, None, storage.known)
+    return target.recorder.proxy_class(target.recorder, storage.value, storage.fact, None, storage.known)
 
 
 def replayed(target: BaseArrayProxy) -> tuple[Value, Any]:

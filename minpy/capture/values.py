@@ -137,7 +137,9 @@ class BaseArrayProxy:
         raise self.recorder.refuse(f"it sets the attribute {name!r} of an array")
 
     @classmethod
-    def given(cls, recorder: Recorder, value: Value, shape: Sequence[int], dtype: Any, front: Any = None) -> Self:
+    def from_outside(
+        cls, recorder: Recorder, value: Value, shape: Sequence[int], dtype: Any, front: Any = None
+    ) -> Self:
         """Return what stands for an array that comes from outside: it may not be written to."""
         fact = Fact(tuple(shape), numpy.dtype(dtype), False)
         return cls(recorder, value, fact, Storage(value, None, fact, OUTSIDE), front=front)

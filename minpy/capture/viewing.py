@@ -67,7 +67,7 @@ def viewed(
         if owner is None or not isinstance(output, BaseArrayProxy) or output.scalar or arrays[owner].scalar:
             return output
         base = arrays[owner]
-        fixed = [recorder.stand_in(recorder, each.value, each.fact, None, each.known) for each in arrays]
+        fixed = [recorder.proxy_class(recorder, each.value, each.fact, None, each.known) for each in arrays]
         positional, keywords = steps.fill(template, [*fixed[:owner], steps.Slot(0), *fixed[owner + 1 :]])
         step = ViewStep(function, positional, keywords, index, output.fact, is_certain)
         storage = base.storage
@@ -86,7 +86,7 @@ def viewed(
                 storage.assumed |= storage.contiguous
                 if not where[0]:
                     return output
-        return recorder.stand_in(
+        return recorder.proxy_class(
             recorder, output.value, output.fact, storage, output.known, (*base.chain, step), base.front
         )
 

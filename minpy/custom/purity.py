@@ -275,10 +275,10 @@ def _proxy_of(recorder: Recorder, value: Any) -> Any:
     if isinstance(value, str):
         return value
     if type(value) is Undeclared:
-        return NDArrayProxy(_UnreadProxy.given(recorder, variable("undeclared"), (), numpy.float32))
+        return NDArrayProxy(_UnreadProxy.from_outside(recorder, variable("undeclared"), (), numpy.float32))
     if type(value) is Buffer:
-        return _BufferProxy(_UnreadProxy.given(recorder, variable("buffer"), value.shape, value._dtype))
-    return NDArrayProxy(LentProxy.given(recorder, variable("array"), value._data.shape, value._data.dtype))
+        return _BufferProxy(_UnreadProxy.from_outside(recorder, variable("buffer"), value.shape, value._dtype))
+    return NDArrayProxy(LentProxy.from_outside(recorder, variable("array"), value._data.shape, value._data.dtype))
 
 
 def _require_readable(recorder: Recorder, value: Any) -> None:

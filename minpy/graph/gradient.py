@@ -60,7 +60,7 @@ class PullBack(BaseOperator):
         reads, reads_answer = operator.values_read(needed)
         count = len(node.inputs)
         self.reads = tuple(range(count)) if reads is None else tuple(index for index in sorted(reads) if index < count)
-        self.stand_ins = [_shaped(value, shapes, dtypes) for value in node.inputs]
+        self.placeholders = [_shaped(value, shapes, dtypes) for value in node.inputs]
         self.outputs = [f"gradient{index}" for index in self.needed]
         self.like = Shaped(shapes.get(Value(node), ()), dtypes.get(Value(node)))
         self.output_shapes = [
@@ -124,7 +124,7 @@ class PullBack(BaseOperator):
         """Return (upstream gradient, answer, arguments) for the inputs' values, as rules take them."""
         first, second = len(self.upstream), len(self.upstream) + len(self.answers)
         gradients, answers = values[:first], values[first:second]
-        arguments: list[Any] = list(self.stand_ins)
+        arguments: list[Any] = list(self.placeholders)
         for index, value in zip(self.reads, values[second:], strict=True):
             arguments[index] = value
         if not self.several:
@@ -157,7 +157,7 @@ class PullBack(BaseOperator):
             parts = operator.pull_back(answer, arguments, node.attributes, gradient, self.needed)
         checked = []
         for index, part in zip(self.needed, parts, strict=True):
-            like = self.stand_ins[index]
+            like = self.placeholders[index]
             if type(part) is not numpy.ndarray or part.shape != like.shape or part.dtype != like.dtype:
                 part = conform(part, operator, index, self.like, like)  # type: ignore[arg-type]
             checked.append(part)
@@ -434,11 +434,11 @@ class _Walk:
 
         def gradient_of(index: int) -> Any:
             if index in upstream:
-                return self.stand_in(recorder, upstream[index])
+                return self.proxy_of(recorder, upstream[index])
             zeros = numpy.zeros(self.shapes[outputs[index]], self.dtypes[outputs[index]])
             return constant(recorder, zeros)
 
-        answer: Any = tuple(self.stand_in(recorder, value) for value in outputs)
+        answer: Any = tuple(self.proxy_of(recorder, value) for value in outputs)
         gradient: Any = tuple(map(gradient_of, range(len(outputs))))
         if len(outputs) == 1 and not node.returns_tuple:
             (answer,), (gradient,) = answer, gradient
@@ -447,6 +447,6 @@ class _Walk:
         ]
         return RuleCall(node.operator, answer, arguments, node.attributes, gradient)
 
-    def stand_in(self, recorder: Recorder, value: Value) -> ArrayProxy:
+    def proxy_of(self, recorder: Recorder, value: Value) -> ArrayProxy:
         """Return what stands for a value while a rule is traced."""
-        return ArrayProxy.given(recorder, value, self.shapes[value], self.dtypes[value])
+        return ArrayProxy.from_outside(recorder, value, self.shapes[value], self.dtypes[value])

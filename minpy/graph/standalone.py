@@ -85,7 +85,7 @@ class _Trace:
             self._given.append(made)
         else:
             self._absent.add(made)  # only its shape is there
-        return ArrayProxy.given(self.recorder, Value(made), value.shape, value.dtype)
+        return ArrayProxy.from_outside(self.recorder, Value(made), value.shape, value.dtype)
 
     def steps(self, heads: Sequence[ArrayProxy]) -> Steps:
         """Return the steps that give some stand-ins, of the arrays in the order in which they were given."""

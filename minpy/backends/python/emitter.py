@@ -237,8 +237,8 @@ class Emitter:
         operands = names[first:]
         answer = operands.pop(0) if operator.answers else "None"
         arguments = [
-            operands.pop(0) if index in operator.reads else self._constant(f"s{self.number[node]}_{index}", stand_in)
-            for index, stand_in in enumerate(operator.stand_ins)
+            operands.pop(0) if index in operator.reads else self._constant(f"s{self.number[node]}_{index}", placeholder)
+            for index, placeholder in enumerate(operator.placeholders)
         ]
         return ", ".join([answer, *arguments]), names[0]
 

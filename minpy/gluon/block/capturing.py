@@ -193,7 +193,7 @@ class BlockCapture:
         node, array = self.arrays.variable(parameter, context)
         recorder = self.shadow.recorder
         front = FRONT_ENDS["numpy"] if is_np_array() or not array._keeps_dtype or self.in_numpy else None
-        proxy = ArrayProxy.given(recorder, Value(node), array.shape, array._data.dtype, front)
+        proxy = ArrayProxy.from_outside(recorder, Value(node), array.shape, array._data.dtype, front)
         return proxy if front is not None else NDArrayProxy(proxy)
 
     def _own_context(self, parameter: Any) -> Any:

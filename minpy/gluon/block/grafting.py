@@ -191,7 +191,7 @@ class Graft:
         if inner.node.operator is CONSTANT:
             proxy = as_front(self._recorder, constant(self._recorder, inner.node.attributes["value"]), front)
         elif inner.node.operator is None:
-            proxy = ArrayProxy.given(self._recorder, inner, *fact[:2], front)
+            proxy = ArrayProxy.from_outside(self._recorder, inner, *fact[:2], front)
         else:
             proxy = made(self._recorder, inner.node, fact, inner.index, front)
         return proxy if self.in_numpy else NDArrayProxy(proxy)

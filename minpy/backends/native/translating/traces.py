@@ -93,7 +93,7 @@ class Traces:
                 node.operator,
                 pull_back.needed,
                 pull_back.upstream,
-                tuple((one.shape, one.dtype) for one in pull_back.stand_ins),
+                tuple((one.shape, one.dtype) for one in pull_back.placeholders),
                 tuple(map(_key, operands)),
                 frozen(constants),
                 frozen(node.attributes),
@@ -139,7 +139,7 @@ def _stand_in(recorder: Recorder, operand: Any, is_state: bool = False) -> Any:
     value = variable("given")
     if is_state:
         return ArrayProxy(recorder, value, Fact(operand.shape, operand.dtype, False))
-    return ArrayProxy.given(recorder, value, operand.shape, operand.dtype)
+    return ArrayProxy.from_outside(recorder, value, operand.shape, operand.dtype)
 
 
 def _traced(recorder: Recorder, run: Callable[[], Any]) -> Any:
@@ -186,7 +186,7 @@ def _rules(pull_back: PullBack, operands: Sequence[Any]) -> Trace:
     first, second = len(pull_back.upstream), len(pull_back.upstream) + len(pull_back.answers)
     node = pull_back.node
     arguments: list[Any] = []
-    for value, like in zip(node.inputs, pull_back.stand_ins, strict=True):
+    for value, like in zip(node.inputs, pull_back.placeholders, strict=True):
         known = value.node.attributes["value"] if value.node.operator is CONSTANT else None
         is_array = value.node.operator is not CONSTANT or isinstance(known, numpy.ndarray)
         arguments.append(_stand_in(recorder, _with_dtype(like)) if is_array else known)
