@@ -87,10 +87,10 @@ class Scalars:
         cls = _WatchedScalarProxy if self.recorder.watched else ScalarProxy
         return cls(self, ScalarRead(kind, key), value)
 
-    def read(self, fetch: Any, container: Any, key: Any, value: Any, path: str, place: Any) -> ScalarProxy:
+    def read(self, source: Any, container: Any, key: Any, value: Any, path: str, place: Any) -> ScalarProxy:
         """Return what stands for a number that was read outside."""
-        where = (fetch, id(container), key)
-        self.reads.setdefault(where, Read(fetch, container, key, type(value), path, place))
+        where = (source, id(container), key)
+        self.reads.setdefault(where, Read(source, container, key, type(value), path, place))
         return self.proxy(value, "read", where)
 
     def input(self, expression: Any, value: Any, dtype: numpy.dtype) -> Any:

@@ -122,10 +122,10 @@ class ShadowFunctions(ObjectReads):
 
     # -- what is noted ---------------------------------------------------------------------------------------------
 
-    def note(self, fetch: Any, container: Any, key: Any, value: Any, path: str = "") -> None:
+    def note(self, source: Any, container: Any, key: Any, value: Any, path: str = "") -> None:
         """Note that a value was read, which must stay what it is."""
         place = self.recorder.place() or self._place
-        self.captures.note(self.part, fetch, container, key, value, path, place)
+        self.captures.note(self.part, source, container, key, value, path, place)
 
     def refuse(self, reason: str, place: SourceLocation | None = None) -> CaptureRefused:
         """Return the exception to raise where something cannot be captured."""
@@ -272,7 +272,7 @@ class ShadowFunctions(ObjectReads):
 
     # -- values ----------------------------------------------------------------------------------------------------
 
-    def value(self, value: Any, fetch: Any, container: Any, key: Any, name: str) -> Any:
+    def value(self, value: Any, source: Any, container: Any, key: Any, name: str) -> Any:
         """Return what stands for a value that a function reads from some place, which is noted.
 
         Raises
@@ -282,12 +282,12 @@ class ShadowFunctions(ObjectReads):
         """
         if isinstance(value, (BaseArrayProxy, ForeignProxy, ScalarProxy)):
             return value
-        if self.dynamic and (fetch, id(container), key) in self.dynamic and is_dynamic(value):
-            return self.scalars.read(fetch, container, key, value, name, self.recorder.place() or self._place)
-        if fetch is not None and (type(value) is numpy.ndarray or isinstance(value, Array)):
-            return self._array(value, fetch, container, key, name)
-        if fetch is not None:
-            self.note(fetch, container, key, value, name)
+        if self.dynamic and (source, id(container), key) in self.dynamic and is_dynamic(value):
+            return self.scalars.read(source, container, key, value, name, self.recorder.place() or self._place)
+        if source is not None and (type(value) is numpy.ndarray or isinstance(value, Array)):
+            return self._array(value, source, container, key, name)
+        if source is not None:
+            self.note(source, container, key, value, name)
         return self.shadow_of(value, name)
 
     def argument(self, value: Any, part_proxy: Callable[[Any, str], Any], name: str) -> Any:
@@ -318,14 +318,14 @@ class ShadowFunctions(ObjectReads):
         self._containers.append((proxy, containers.values_of(proxy)))
         return proxy
 
-    def _array(self, value: Any, fetch: Any, container: Any, key: Any, name: str) -> Any:
+    def _array(self, value: Any, source: Any, container: Any, key: Any, name: str) -> Any:
         buffer = raw_of(value)
         classes = (numpy.ndarray, FRONT_ENDS["mxnet"], FRONT_ENDS["numpy"])
         cls = getattr(type(value), "_plain_class", type(value))  # that of arrays on other devices is another
         if buffer.dtype.kind not in ARRAY_KINDS or cls not in classes or (buffer is not value and self.array is None):
             raise self.refuse(f"{name} is an array of type {type(value).__name__} and dtype {buffer.dtype}")
         place = self.recorder.place() or self._place
-        variable = self.captures.array(fetch, container, key, value, self.part, name, place)
+        variable = self.captures.array(source, container, key, value, self.part, name, place)
         made_before = self.proxies.get(id(value))
         if made_before is not None:
             return made_before[1]

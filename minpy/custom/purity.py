@@ -126,38 +126,40 @@ class MethodCapture:
 
     # -- what a capture notes, in the words of `Reads` -----------------------------------------------------------------
 
-    def note(self, _: str, fetch: Any, container: Any, key: Any, value: Any, path: str = "", place: Any = None) -> None:
+    def note(
+        self, _: str, source: Any, container: Any, key: Any, value: Any, path: str = "", place: Any = None
+    ) -> None:
         """Note a read."""
         if isinstance(value, Operator) and OPERATORS.get(value.__name__) is not value:
             raise self._recorder.refuse(f"it calls {path}, an operator of a user", place)
-        if fetch in (item, missing) and id(container) in self._places:
+        if source in (item, missing) and id(container) in self._places:
             scope = self._places[id(container)]
-            if fetch is missing:
+            if source is missing:
                 self._check(f"{key!r} not in {scope}")
             else:
                 self._check_value(f"{scope}[{key!r}]", value)
-        elif fetch is contents and type(container) is CellType and id(container) in self._places:
+        elif source is contents and type(container) is CellType and id(container) in self._places:
             if value is ABSENT:
                 raise self._recorder.refuse(f"{path} is not defined yet", place)
             self._check_value(f"{self._places[id(container)]}.cell_contents", value)
-        elif container is builtins and fetch is module_member:
+        elif container is builtins and source is module_member:
             self._check_value(f"{self._name(_BUILTINS)}.get({key!r}, ABSENT)", value)
             if key in _ASKING:
                 self._check_value("type(op)", type(self._op))
-        elif fetch is attribute and isinstance(container, ModuleType):
+        elif source is attribute and isinstance(container, ModuleType):
             self._note_member(container, key, value)
-        elif fetch is attribute and type(container) is FunctionType:
+        elif source is attribute and type(container) is FunctionType:
             self._note_function(container, key, value)
-        elif container is self._op and (fetch is class_of or key == "assign"):
+        elif container is self._op and (source is class_of or key == "assign"):
             return  # what is looked up in the class is compared; `assign` was found where it is expected
-        elif fetch is own_value and container is self._op:
+        elif source is own_value and container is self._op:
             self._check_value(f"own.get({key!r}, ABSENT)", value)
-        elif fetch is member and container is type(self._op):
+        elif source is member and container is type(self._op):
             if key == "assign":
                 return
             self._check_value(f"member(type(op), {key!r})", value)
-        elif fetch is not item or type(container) is not tuple:  # of a tuple nothing changes
-            self._check_value(f"{self._name(fetch)}({self._held(container)}, {self._name(key)})", value)
+        elif source is not item or type(container) is not tuple:  # of a tuple nothing changes
+            self._check_value(f"{self._name(source)}({self._held(container)}, {self._name(key)})", value)
 
     def array(self, *_: Any) -> NoReturn:
         """Refuse an array that a method finds outside: it would be lent, too, for as long as its owner likes."""

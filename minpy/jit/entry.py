@@ -100,7 +100,7 @@ def make_entry(
         reading += [fetch, _miss(condition)]
         fetched.append(f"r{position}")
         ours = ours or issubclass(row.kind.cls, Array)
-        identities[f"r{position}"] = id(row.fetch(row.container, row.key))
+        identities[f"r{position}"] = id(row.source(row.container, row.key))
     reading += [_miss(source(row, names)) for row in specialization.reads.rows]
     grouped = ""
     if specialization.group is not None:

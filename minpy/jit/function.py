@@ -238,7 +238,7 @@ class Specialized:
         for candidate in reversed(self._known.get((spec, *keys, *range(len(arguments))), ())):
             specialization = candidate.specialization
             try:
-                reads = [row.fetch(row.container, row.key) for row in specialization.arrays_read]
+                reads = [row.source(row.container, row.key) for row in specialization.arrays_read]
             except GONE:
                 continue
             if all(type(array) is numpy.ndarray or array._node is None for array in reads):

@@ -167,12 +167,12 @@ def changed_numbers(
     for read in specialization.reads.rows:
         if not read.holds():
             try:
-                value = read.fetch(read.container, read.key)
+                value = read.source(read.container, read.key)
             except GONE:
                 return None
-            if type(value) is not type(read.expected) or not is_dynamic(value) or read.fetch is length:
+            if type(value) is not type(read.expected) or not is_dynamic(value) or read.source is length:
                 return None
-            places.add((read.fetch, id(read.container), read.key))
+            places.add((read.source, id(read.container), read.key))
     if not positions and not places:
         return None
     return frozenset(positions), frozenset(places)
@@ -255,7 +255,7 @@ def _with_reads(specialization: Any, leaves: Sequence[Any], paths: Sequence[str]
     """Return which argument is an array that the function refers to, and was not; or is not, and was."""
     for path, leaf in zip(paths, leaves, strict=True):
         for row in specialization.arrays_read:
-            if isinstance(leaf, (numpy.ndarray, Array)) and row.fetch(row.container, row.key) is leaf:
+            if isinstance(leaf, (numpy.ndarray, Array)) and row.source(row.container, row.key) is leaf:
                 return f"argument {path} and `{row.path}` were two arrays, are one{where(row.place)}"
     return None
 
