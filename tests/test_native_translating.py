@@ -301,7 +301,7 @@ def test_what_lasts_is_returned_after_the_heads() -> None:
     program = compiled.program([array], True, repeatable=True)
     start(program, [array])
     translation = translate(program.steps, program.facts)
-    ((node, width),) = translation.lasting
+    ((node, width),) = translation.saved_for_replay
     assert (node.name, width) == ("drop", 2)
     mx.random.seed(1)
     head, dropped, mask = evaluate(translation.routine, [[array]])[0]

@@ -26,7 +26,7 @@ class Trace:
 
     def __init__(self) -> None:
         self.recorder = Recorder(GraphBuilder(), "trace", ArrayProxy)
-        self.captures = Reads()
+        self.reads = Reads()
         self.arrays: dict[Node, Any] = {}
 
     def given(self, value: Any) -> Any:
@@ -43,7 +43,7 @@ class Trace:
         """Return the value of a stand-in; `others` are arrays to use in place of those that were given, in order."""
         env: dict[Node, Any] = dict(self.arrays)
         env.update(zip(list(self.arrays), others, strict=False))
-        env.update(zip(self.captures.nodes, self.captures.arrays(), strict=True))
+        env.update(zip(self.reads.nodes, self.reads.arrays(), strict=True))
         for node in topological([part.value]):
             if node not in env:
                 arguments = [self._read(env, value) for value in node.inputs]
@@ -61,7 +61,7 @@ class Trace:
 def traced_forward(operator: Operator, arrays: Sequence[Any], **attributes: Any) -> tuple[Trace, list[ArrayProxy]]:
     """Return the trace of a user's forward function; `CaptureRefused` if there is none."""
     trace = Trace()
-    return trace, capture_forward(trace.recorder, trace.captures, operator, [*map(trace.given, arrays)], attributes)
+    return trace, capture_forward(trace.recorder, trace.reads, operator, [*map(trace.given, arrays)], attributes)
 
 
 def traced_rule(
@@ -71,7 +71,7 @@ def traced_rule(
     trace = Trace()
     arguments = [trace.given(array) for array in arrays]
     call = RuleCall(operator, trace.given(answer), arguments, attributes, trace.given(gradient))
-    return trace, capture_rule(trace.recorder, trace.captures, call, index, [index])[index]
+    return trace, capture_rule(trace.recorder, trace.reads, call, index, [index])[index]
 
 
 def traced_definition(operator: Operator, arrays: Sequence[Any], attributes: dict[str, Any]) -> tuple[Trace, list[Any]]:

@@ -70,7 +70,7 @@ class LoweredGraph(Protocol):
         """The positions of variables that steps change."""
 
     @property
-    def lasting(self) -> Mapping[Node, None]:
+    def saved_for_replay(self) -> Mapping[Node, None]:
         """The steps that must not run again, as they would give something else: what they gave is returned."""
 
     @property
@@ -149,7 +149,7 @@ class ArgumentMismatch(Exception):
 
 
 # What a forward part leaves for the backward part: the arrays that it used, which may be copies of those given; what
-# it keeps, a list that backward uses up; and the answers of `lasting` steps.
+# it keeps, a list that backward uses up; and the answers of `saved_for_replay` steps.
 Residuals = tuple[Sequence[numpy.ndarray], list[Any], Sequence[Any]]
 
 

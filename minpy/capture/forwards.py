@@ -130,18 +130,18 @@ def _part(shadow: ShadowFunctions, value: Any, name: str) -> Any:
     return shadow.shadow_of(value, name)
 
 
-def captured_facts(node: Node, facts: Sequence[tuple[Any, Any]], captures: Reads | None = None) -> list[Fact] | None:
+def captured_facts(node: Node, facts: Sequence[tuple[Any, Any]], reads: Reads | None = None) -> list[Fact] | None:
     """Return what the outputs of a user's operator are for inputs of these shapes and dtypes; None: run it to know.
 
     `reads` notes what that rests on.
     """
     try:
-        return facts_of(node, facts, captures or Reads())
+        return facts_of(node, facts, reads or Reads())
     except CaptureRefused:
         return None
 
 
-def facts_of(node: Node, facts: Sequence[tuple[Any, Any]], captures: Reads) -> list[Fact]:
+def facts_of(node: Node, facts: Sequence[tuple[Any, Any]], reads: Reads) -> list[Fact]:
     """Return what the outputs of a user's operator are for inputs of these shapes and dtypes.
 
     Raises
@@ -154,7 +154,7 @@ def facts_of(node: Node, facts: Sequence[tuple[Any, Any]], captures: Reads) -> l
         input_proxy(recorder, value, shape, dtype) for value, (shape, dtype) in zip(node.inputs, facts, strict=True)
     ]
     attributes = {**node.attributes, "training": False} if node.operator.uses_training else node.attributes
-    answers = capture_forward(recorder, captures, node.operator, inputs, attributes)
+    answers = capture_forward(recorder, reads, node.operator, inputs, attributes)
     return [answer.fact for answer in answers]
 
 

@@ -42,7 +42,7 @@ class ShadowFunctions(ObjectReads):
     Parameters
     ----------
     recorder : Recorder
-    captures : Reads
+    reads : Reads
         Notes what is read.
     part : str
         The part of the program that runs it: a captured array is read once in each.
@@ -50,10 +50,10 @@ class ShadowFunctions(ObjectReads):
         Makes of a proxy what stands for a captured NDArray; without, such a function is not captured.
     """
 
-    def __init__(self, recorder: Recorder, captures: Reads, part: str, array: Any = None) -> None:
+    def __init__(self, recorder: Recorder, reads: Reads, part: str, array: Any = None) -> None:
         self.recorder = recorder
         recorder.of_user = recorder.shadowed = True
-        self.captures = captures
+        self.reads = reads
         self.part = part
         self.array = array
         self.capture: Any = None
@@ -125,7 +125,7 @@ class ShadowFunctions(ObjectReads):
     def note(self, source: Any, container: Any, key: Any, value: Any, path: str = "") -> None:
         """Note that a value was read, which must stay what it is."""
         place = self.recorder.place() or self._place
-        self.captures.note(self.part, source, container, key, value, path, place)
+        self.reads.note(self.part, source, container, key, value, path, place)
 
     def refuse(self, reason: str, place: SourceLocation | None = None) -> CaptureRefused:
         """Return the exception to raise where something cannot be captured."""
@@ -325,7 +325,7 @@ class ShadowFunctions(ObjectReads):
         if buffer.dtype.kind not in ARRAY_KINDS or cls not in classes or (buffer is not value and self.array is None):
             raise self.refuse(f"{name} is an array of type {type(value).__name__} and dtype {buffer.dtype}")
         place = self.recorder.place() or self._place
-        variable = self.captures.array(source, container, key, value, self.part, name, place)
+        variable = self.reads.array(source, container, key, value, self.part, name, place)
         made_before = self.proxies.get(id(value))
         if made_before is not None:
             return made_before[1]

@@ -53,7 +53,7 @@ class Expansion:
         return value if node is value.node else Value(node, value.index)
 
     def go_on(
-        self, nodes: Sequence[Node], shapes: Mapping[Value, Any], dtypes: Mapping[Value, Any], captures: Reads | None
+        self, nodes: Sequence[Node], shapes: Mapping[Value, Any], dtypes: Mapping[Value, Any], reads: Reads | None
     ) -> None:
         """Add the nodes that have come since: each after its inputs.
 
@@ -62,11 +62,11 @@ class Expansion:
         nodes : sequence of Node
             All of the graph, those that were there before first.
         shapes, dtypes : mapping of Value
-        captures : Reads or None
+        reads : Reads or None
             Notes what operators refer to; None: each stays one call.
         """
         for node in nodes[self._count :]:
-            if captures is not None and _may_be_traced(node) and self._trace(node, shapes, dtypes, captures):
+            if reads is not None and _may_be_traced(node) and self._trace(node, shapes, dtypes, reads):
                 continue
             self._nodes[node] = self._kept(node)
             self.notes.move(node, self._nodes[node])
@@ -83,9 +83,9 @@ class Expansion:
             operator.node = self._nodes[operator.node]
         return self._builder.node(operator, inputs, node.attributes, node.name, node.kind)
 
-    def _trace(self, node: Node, shapes: Mapping[Value, Any], dtypes: Mapping[Value, Any], captures: Reads) -> bool:
+    def _trace(self, node: Node, shapes: Mapping[Value, Any], dtypes: Mapping[Value, Any], reads: Reads) -> bool:
         """Add the steps of one operator; tell whether that could be done."""
-        recorder, attempt = Recorder(self._builder, node.name, ArrayProxy), captures.attempt()
+        recorder, attempt = Recorder(self._builder, node.name, ArrayProxy), reads.attempt()
         outputs = [Value(node, index) for index in range(len(node.output_names()))]
         try:
             inputs = [
@@ -98,7 +98,7 @@ class Expansion:
         facts = [(shapes[value], dtypes[value]) for value in outputs]
         if [(answer.shape, answer.dtype) for answer in answers] != facts:
             return False  # what reads it was made for what inference said
-        captures.adopt(attempt)
+        reads.adopt(attempt)
         self.notes.add(recorder)
         self._became.update((value, answer.value) for value, answer in zip(outputs, answers, strict=True))
         return True

@@ -168,7 +168,7 @@ class Frame:
         if context.selection is None:
             context.began = perf_counter()
         if steps.refers:
-            steps.captures.require()
+            steps.reads.require()
             self._arrays = as_contiguous(steps.with_captured(self._arrays), steps.states)
         if last_write() > self._time:
             self._require_unchanged()
@@ -252,7 +252,7 @@ class Frame:
                 array.copy() if position in steps.states else array for position, array in enumerate(self._arrays)
             ]
             env: dict[Node, Any] = dict(zip(steps.variables, arrays, strict=True))
-            env.update(zip(steps.lasting, self._saved_for_replay, strict=True))
+            env.update(zip(steps.saved_for_replay, self._saved_for_replay, strict=True))
             interpret(steps.forward, env, self._context.functions.call_of, ())
             self._again = env
         return self._again

@@ -175,13 +175,13 @@ def differentiate(
     shapes: dict[Value, Any],
     dtypes: dict[Value, Any],
     builder: GraphBuilder,
-    captures: Reads | None = None,
+    reads: Reads | None = None,
     notes: Notes | None = None,
 ) -> dict[Node, Value]:
     """Return the gradients of the heads with respect to variables; those that no gradient reaches are absent.
 
     Shapes and dtypes of new values are added to `shapes` and `dtypes`. Rules of users' operators are traced if there
-    are `captures`, which note what they refer to. Where steps come from is added to `notes`.
+    are `reads`, which note what they refer to. Where steps come from is added to `notes`.
 
     Raises
     ------
@@ -194,7 +194,7 @@ def differentiate(
         if any(value.node in leading for value in node.inputs):
             leading.add(node)
     pending: dict[Value, Value] = {}
-    walk = _Walk(shapes, dtypes, builder, captures, Notes() if notes is None else notes)
+    walk = _Walk(shapes, dtypes, builder, reads, Notes() if notes is None else notes)
     for head, gradient in zip(heads, head_gradients, strict=True):
         walk.add(pending, head, gradient)
     for node in reversed(order):
@@ -253,13 +253,13 @@ class _Walk:
         shapes: dict[Value, Any],
         dtypes: dict[Value, Any],
         builder: GraphBuilder,
-        captures: Reads | None,
+        reads: Reads | None,
         notes: Notes,
     ) -> None:
         self.shapes = shapes
         self.dtypes = dtypes
         self.builder = builder
-        self.captures = captures
+        self.reads = reads
         self.notes = notes
         self.refusal: CaptureRefused | None = None
 
@@ -407,7 +407,7 @@ class _Walk:
         if operator.visible_outputs is not None or not (operator.builtin or is_customop(operator)):
             return None
         recorder = Recorder(self.builder, f"gradient of {node.name}", ArrayProxy)
-        attempt = None if self.captures is None else self.captures.attempt()
+        attempt = None if self.reads is None else self.reads.attempt()
         try:
             call = self.rule_call(recorder, node, upstream)
             if has_step_rule(operator):
@@ -420,8 +420,8 @@ class _Walk:
             return None
         if has_kernel(operator, index) and set(recorder.kinds.values()) - {"elementwise"}:
             return None  # there is a form of the rule that is faster than its parts
-        if self.captures is not None and attempt is not None:
-            self.captures.adopt(attempt)
+        if self.reads is not None and attempt is not None:
+            self.reads.adopt(attempt)
         self.notes.add(recorder)
         return {
             position: self.know(part.value, self.shapes[node.inputs[position]], self.dtypes[node.inputs[position]])

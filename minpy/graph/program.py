@@ -404,9 +404,9 @@ class Program:
         steps = self.steps
         arrays = as_contiguous(arrays, steps.states)
         env: dict[Node, Any] = dict(zip(steps.variables, arrays, strict=True))
-        lasting: dict[Node, Any] = {}
+        saved_for_replay: dict[Node, Any] = {}
         facts = Facts({node: fact_of_input(node, array) for node, array in env.items()})
-        observers = [noting(facts, env), _collecting(lasting, steps.lasting)]
+        observers = [noting(facts, env), _collecting(saved_for_replay, steps.saved_for_replay)]
         interpret(
             steps.forward,
             env,
@@ -420,7 +420,7 @@ class Program:
             for name in selection.backends if self.compiles else _ONLY_FALLBACK:
                 if isinstance(self._answer(name, None), Executable):
                     break
-        return heads, Interpreted(arrays, env, [lasting[node] for node in steps.lasting])
+        return heads, Interpreted(arrays, env, [saved_for_replay[node] for node in steps.saved_for_replay])
 
     def facts_of_backward(self, cotangents: dict[Node, Any]) -> dict[Node, ArrayFact]:
         """Return what is known before the backward part runs: to be completed, and learned; empty if it is known."""

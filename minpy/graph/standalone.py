@@ -69,7 +69,7 @@ class _Trace:
 
     def __init__(self, title: str) -> None:
         self.recorder = Recorder(GraphBuilder(), title, ArrayProxy)
-        self.captures = Reads()
+        self.reads = Reads()
         self._given: list[Node] = []
         self._absent: set[Node] = set()
 
@@ -96,7 +96,7 @@ class _Trace:
         facts = self.recorder.facts
         return Steps(
             heads=values,
-            variables=[*self._given, *self.captures.nodes],
+            variables=[*self._given, *self.reads.nodes],
             forward=[node for node in order if node.operator is not None],
             backward=[],
             head_gradients=[],
@@ -105,7 +105,7 @@ class _Trace:
             training=False,
             repeatable=False,
             given=len(self._given),
-            captures=self.captures,
+            reads=self.reads,
             traced=True,
             _written=values,
             _expansion=Expansion(),
@@ -347,7 +347,7 @@ class CompiledForward(_Compiled):
     def heads(self, trace: _Trace, values: Sequence[Any], attributes: dict[str, Any]) -> tuple[list[ArrayProxy], Any]:
         """Return what the forward function gives for stand-ins."""
         inputs = [trace.stand_in(value) for value in values]
-        return capture_forward(trace.recorder, trace.captures, self.operator, inputs, attributes), None
+        return capture_forward(trace.recorder, trace.reads, self.operator, inputs, attributes), None
 
     def answer(self, heads: Sequence[Any], way: _Way, values: Sequence[Any]) -> Any:
         """Return an array or a scalar, or a tuple of them, as the function does."""
@@ -397,7 +397,7 @@ class CompiledRule(_Compiled):
             answer = gradient
         needed = [position for position, value in enumerate(arguments) if isinstance(value, ArrayProxy)]
         call = RuleCall(self.operator, answer, arguments, attributes, gradient)
-        found = capture_rule(trace.recorder, trace.captures, call, self.index, needed)
+        found = capture_rule(trace.recorder, trace.reads, call, self.index, needed)
         return list(found.values()), tuple(found)
 
     def answer(self, heads: Sequence[Any], way: _Way, values: Sequence[Any]) -> Any:

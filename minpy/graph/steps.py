@@ -30,7 +30,7 @@ class Steps:
         In the order in which their arrays are given; those of captured arrays come last.
     given : int
         How many variables are not captured.
-    captures : Reads
+    reads : Reads
         What users' traced functions refer to.
     traced : bool
         Whether users' functions are traced.
@@ -49,11 +49,11 @@ class Steps:
         Positions of the variables that operators change.
     repeatable : bool
         Whether the forward part may have to be computed again for a further backward.
-    lasting : dict
+    saved_for_replay : dict
         The forward steps that give something else when they run again, random ones and those of users' operators:
         what they gave is kept, if the graph is to be repeatable.
     refers : bool
-        Whether there are `captures`.
+        Whether there are `reads`.
     stored : dict of int to int
         The positions of heads that callers put in the place of a variable's values, and of these variables.
     """
@@ -68,7 +68,7 @@ class Steps:
     training: bool
     repeatable: bool
     given: int
-    captures: Reads
+    reads: Reads
     traced: bool
     _written: list[Value]
     _expansion: Expansion
@@ -77,12 +77,12 @@ class Steps:
     _dtypes: dict[Value, Any]
     last_uses: dict[Value, int] = field(init=False)
     states: set[int] = field(init=False)
-    lasting: dict[Node, None] = field(init=False)
+    saved_for_replay: dict[Node, None] = field(init=False)
     refers: bool = field(init=False)
     stored: dict[int, int] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.refers = bool(self.captures)
+        self.refers = bool(self.reads)
         steps = self.all
         found: dict[Value, int] = {}
         for number, node in enumerate(steps):
@@ -93,8 +93,8 @@ class Steps:
         self.last_uses = found
         changed = {value.node for node in self.forward for value in node.auxiliary_inputs()}
         self.states = {position for position, node in enumerate(self.variables) if node in changed}
-        lasting = [node for node in self.forward if _draws(node) or not is_trusted(node)]
-        self.lasting = dict.fromkeys(lasting if self.repeatable else ())
+        replayed = [node for node in self.forward if _draws(node) or not is_trusted(node)]
+        self.saved_for_replay = dict.fromkeys(replayed if self.repeatable else ())
 
     @property
     def all(self) -> list[Node]:
@@ -110,7 +110,7 @@ class Steps:
             If a gradient is asked for through an operator that has none.
         """
         shapes, dtypes, builder = dict(self._shapes), dict(self._dtypes), self._builder
-        captures, expansion = self.captures.copy(), self._expansion
+        reads, expansion = self.reads.copy(), self._expansion
         head_gradients = []
         for index, head in enumerate(self._written):
             value = Value(Node(None, (), {}, f"head_gradient{index}"))
@@ -123,7 +123,7 @@ class Steps:
             shapes,
             dtypes,
             builder,
-            captures if self.traced else None,
+            reads if self.traced else None,
             expansion.notes,
         )
         expansion.go_on(builder.created, shapes, dtypes, None)
@@ -132,7 +132,7 @@ class Steps:
         backward = [node for node in expansion.nodes if node in wanted and node not in known]
         return Steps(
             self.heads,
-            [*self.variables[: self.given], *captures.nodes],
+            [*self.variables[: self.given], *reads.nodes],
             self.forward,
             backward,
             head_gradients,
@@ -141,7 +141,7 @@ class Steps:
             self.training,
             True,
             self.given,
-            captures,
+            reads,
             self.traced,
             self._written,
             expansion,
@@ -166,13 +166,13 @@ class Steps:
 
     def is_current(self) -> bool:
         """Tell whether what users' traced functions refer to is what it was; if not, steps are to be made anew."""
-        return not self.refers or self.captures.hold()
+        return not self.refers or self.reads.hold()
 
     def with_captured(self, arrays: Sequence[Any]) -> Sequence[Any]:
         """Return the arrays of all variables: those that are given, and the captured ones as they are now."""
         if len(self.variables) == self.given:
             return arrays
-        return [*arrays[: self.given], *self.captures.arrays()]
+        return [*arrays[: self.given], *self.reads.arrays()]
 
     def read_by_backward(self) -> dict[Value, None]:
         """Return the values that the backward part reads of what is there before it."""
@@ -219,16 +219,16 @@ def lowered(
     """
     if traced:
         heads, shapes, dtypes = inlined(heads, shapes, dtypes)
-    builder, expansion, captures = GraphBuilder(), Expansion(), Reads()
+    builder, expansion, reads = GraphBuilder(), Expansion(), Reads()
     written, became = lower(heads, training, builder, shapes, dtypes, traced, keeping)
     known_shapes = {became[value]: shape for value, shape in shapes.items() if value in became}
     known_dtypes = {became[value]: dtype for value, dtype in dtypes.items() if value in became}
-    expansion.go_on(builder.created, known_shapes, known_dtypes, captures if traced else None)
+    expansion.go_on(builder.created, known_shapes, known_dtypes, reads if traced else None)
     run_heads = [expansion.value(head) for head in written]
     needed = used(run_heads)
     return Steps(
         run_heads,
-        [*variables, *captures.nodes],
+        [*variables, *reads.nodes],
         [node for node in expansion.nodes if node in needed],
         [],
         [],
@@ -237,7 +237,7 @@ def lowered(
         training,
         repeatable,
         len(variables),
-        captures,
+        reads,
         traced,
         written,
         expansion,

@@ -366,9 +366,9 @@ class _Builder:
     ) -> tuple[NativePart | None, NativePart, NativePart | None]:
         first = routine.parts[self.first]
         count = len(self.steps.heads)
-        lasting, position = [], count
-        for node, width in translation.lasting:
-            lasting.append((node, width, first.outputs[position : position + max(width, 1)]))
+        saved_for_replay, position = [], count
+        for node, width in translation.saved_for_replay:
+            saved_for_replay.append((node, width, first.outputs[position : position + max(width, 1)]))
             position += max(width, 1)
         later: list[Array] = []
         if self.steps.requests:
@@ -381,7 +381,7 @@ class _Builder:
             begin += len(part) + 1
         prepare = writer.prepare(first.inputs, numbered[0]) if self.first else None
         forward = writer.forward(
-            first.inputs, numbered[self.first], first.outputs[:count], lasting, later, self._updated(first)
+            first.inputs, numbered[self.first], first.outputs[:count], saved_for_replay, later, self._updated(first)
         )
         if not self.steps.requests:
             return prepare, forward, None

@@ -136,7 +136,8 @@ def _asked(steps: Steps, translation: Translation) -> tuple[Any, ...]:
     gradients = [(positions[node], steps.requests[node]) for node in steps.gradients]
     return (
         steps.training, steps.given, len(steps.heads), len(steps.head_gradients), tuple(sorted(steps.states)),
-        tuple(gradients), len(steps.requests), tuple((numbers[node], width) for node, width in translation.lasting),
+        tuple(gradients), len(steps.requests),
+        tuple((numbers[node], width) for node, width in translation.saved_for_replay),
         tuple(sorted(steps.stored.items())),
     )  # fmt: skip
 

@@ -112,7 +112,7 @@ class PartWriter:
         inputs: Sequence[Array],
         numbered: Sequence[tuple[int, Work]],
         heads: Sequence[Array],
-        lasting: Sequence[tuple[Node, int, Sequence[Array]]],
+        saved_for_replay: Sequence[tuple[Node, int, Sequence[Array]]],
         read_later: Iterable[Array],
         updated: Sequence[int] = (),
     ) -> NativePart:
@@ -126,7 +126,7 @@ class PartWriter:
         numbered : sequence of (int, Work)
             With their numbers in the plan of the memory.
         heads : sequence of Array
-        lasting : sequence of (Node, int, sequence of Array)
+        saved_for_replay : sequence of (Node, int, sequence of Array)
             Steps whose answers are returned, too; of how many arrays they are tuples, or 0; and what these are here.
         read_later : iterable of Array
             What the backward part reads.
@@ -143,12 +143,12 @@ class PartWriter:
                     self._places.setdefault(self._owner(head), index)
         given = set(self.boundary.arguments)
         later = [self.memory.owner(array) for array in read_later]
-        ends = [array for _, _, arrays in lasting for array in arrays]
-        self._lasts = {node for node, _, _ in lasting}
+        ends = [array for _, _, arrays in saved_for_replay for array in arrays]
+        self._lasts = {node for node, _, _ in saved_for_replay}
         self._works(numbered, {*later, *map(self._owner, (*heads, *ends))}, (*heads, *ends), inputs)
         returned = self._heads(heads)
         self.kept = list(dict.fromkeys(self.names[one] for one in later if one in self.names and one not in given))
-        lasts = "".join(f"{self._lasting(*row)}, " for row in lasting)
+        lasts = "".join(f"{self._saved_for_replay(*row)}, " for row in saved_for_replay)
         if updated:
             self._put(f"{self._constant('note_writes', note_writes)}(arrays, {tuple(updated)})")
         self._put(f"return ({returned}), (arrays, [{', '.join(self.kept)}], ({lasts}))")
@@ -194,7 +194,7 @@ class PartWriter:
             unpacked["kept"] = self.kept
         return NativePart(name, parameters, self.constants, self._lines, unpacked)
 
-    def _lasting(self, node: Node, width: int, arrays: Sequence[Array]) -> str:
+    def _saved_for_replay(self, node: Node, width: int, arrays: Sequence[Array]) -> str:
         """Return the answer of a step as source: as its call gave it, or copies of what it is here."""
         if node in self._numbers:
             return f"r{self._numbers[node]}"

@@ -78,8 +78,8 @@ class Emitter:
                 name = f"{self._constant('apart', apart)}({name}, arrays)"
             heads += f"{name}, "
         self.kept = list(dict.fromkeys(self._kept_names()))
-        lasting = "".join(f"{self._expression(Value(node, ANSWER))}, " for node in self.steps.lasting)
-        body.append((f"return ({heads}), (arrays, [{', '.join(self.kept)}], ({lasting}))", None))
+        saved = "".join(f"{self._expression(Value(node, ANSWER))}, " for node in self.steps.saved_for_replay)
+        body.append((f"return ({heads}), (arrays, [{', '.join(self.kept)}], ({saved}))", None))
         contiguous = self._constant("contiguous", as_contiguous)
         states = self._constant("states", self.steps.states)
         return self._part("forward", ["arrays", "out=()"], body, [f"arrays = {contiguous}(arrays, {states})"])
@@ -166,7 +166,7 @@ class Emitter:
             if root is None or root.operator is CONSTANT or self.plan.placements[root].kind != "fresh":
                 continue
             if self.facts[dying].shape is None:
-                if dying not in self.steps.lasting or number >= len(self.steps.forward):
+                if dying not in self.steps.saved_for_replay or number >= len(self.steps.forward):
                     ends = [
                         self.steps.part_end(dying, index, self.number[dying])
                         for index in range(self.facts[dying].count)

@@ -171,7 +171,7 @@ class Planner:
                     needed[owner] = max(needed.get(owner, 0), self._ends[node])
             if not is_trusted(node):
                 seen |= self._owners(value.node for value in node.inputs if value.node in facts)
-        seen |= self._owners(steps.lasting)
+        seen |= self._owners(steps.saved_for_replay)
         needed.update(dict.fromkeys(seen, len(steps.all) + 1))
         return needed, seen | self._owners(head.node for head in steps.heads)
 
@@ -210,7 +210,7 @@ def _last_reads(steps: Steps) -> dict[Node, int]:
     for value in steps.gradients.values():  # what is there before the backward part is copied at its start
         if last.get(value.node, first) < first:
             last[value.node] = first
-    for node in steps.lasting:
+    for node in steps.saved_for_replay:
         last[node] = max(last[node], first)
     for head in steps.heads:
         last[head.node] = len(every)

@@ -60,11 +60,11 @@ class Translation:
     ----------
     routine : Routine
         Its parts are 'forward', whose inputs are the arrays of all variables and whose outputs are the heads and then
-        the answers of `steps.lasting`; and 'backward', if there is one, whose inputs are the gradients of the heads and
+        the answers of `steps.saved_for_replay`; and 'backward', if there is one, whose inputs are the cotangents and
         whose outputs those of `steps.gradients`, in their order.
     arrays : dict of Value
         The array that each value of the graph became; those of constants that are no arrays are absent.
-    lasting : list of (Node, int)
+    saved_for_replay : list of (Node, int)
         The steps whose answers last, each with the number of its outputs among those of 'forward': 0 for one answer
         that is no tuple.
     report : list of Translated
@@ -73,7 +73,7 @@ class Translation:
 
     routine: Routine
     arrays: dict[Value, Array]
-    lasting: list[tuple[Node, int]]
+    saved_for_replay: list[tuple[Node, int]]
     report: list[Translated]
 
     def __str__(self) -> str:
@@ -123,9 +123,9 @@ class _Translator:
         steps = self.steps
         inputs = [self._variable(node) for node in steps.variables]
         forward = self._part(steps.forward)
-        lasting = [(node, self._width(node)) for node in steps.lasting]
+        saved_for_replay = [(node, self._width(node)) for node in steps.saved_for_replay]
         outputs = [self._array(head) for head in steps.heads]
-        for node, width in lasting:
+        for node, width in saved_for_replay:
             outputs += [self._array(Value(node, index)) for index in range(width or 1)]
         updates = [(state.input, state.now) for state in self.states.values() if state.now is not state.input]
         parts = [Part("forward", inputs, forward, outputs, updates)]
@@ -138,7 +138,7 @@ class _Translator:
                 Part("backward", given_gradients, backward, [self._array(one) for one in steps.gradients.values()])
             )
         _drop_dead(parts)
-        return Translation(Routine(parts), self._arrays(), lasting, self.report)
+        return Translation(Routine(parts), self._arrays(), saved_for_replay, self.report)
 
     def _variable(self, node: Node) -> Array:
         fact = self.facts[node]
