@@ -436,4 +436,4 @@ def test_values_of_the_graph_are_found_again() -> None:
     assert isinstance(found.step, Elementwise)
     assert found.step.function == "exp"
     assert found.step.origin.nodes == ("e",)
-    assert program.steps.heads[0] in translation.arrays
+    assert program.steps.outputs[0] in translation.arrays

@@ -74,14 +74,14 @@ class Compiled:
         compiles: bool = True,
         stores: Mapping[int, Node] | None = None,
     ) -> None:
-        self.heads = list(heads)
+        self.outputs = list(heads)
         self.compiles = compiles
         self.fast_math = False
         self.facts: Known | None = None
         self.parameters: Collection[Node] = ()
         self._keeping: dict[Node, Any] | None = {} if keeps_states else None
         self.keeping: Keeping | None = None
-        self.order = topological(self.heads)
+        self.order = topological(self.outputs)
         self.arguments, self.states = variables(self.order)
         stores = stores or {}
         self.arguments += [node for node in dict.fromkeys(stores.values()) if node not in self.arguments]
@@ -150,7 +150,7 @@ class Compiled:
             known = infer_from_arrays(self.order, self.variables, arrays, "of the array that is given")
             require_everything(self.order, known)
         steps = lowered(
-            self.heads,
+            self.outputs,
             self.variables,
             *known,
             training,

@@ -123,7 +123,7 @@ class Frame:
             else:
                 heads, found = program.interpret_forward(context, self._arrays, observer)
                 self._arrays, self._env, self._saved_for_replay = found.arrays, found.env, found.saved_for_replay
-            if not program.steps.requests:
+            if not program.steps.grad_req:
                 program.rounds += 1
                 if context.selection is None:
                     program.note_round(context)
@@ -189,8 +189,8 @@ class Frame:
         program.rounds += 1
         if context.selection is None:
             program.note_round(context)
-        if len(steps.gradients) != len(steps.requests):
-            for node, request in steps.requests.items():
+        if len(steps.gradients) != len(steps.grad_req):
+            for node, request in steps.grad_req.items():
                 if node not in steps.gradients and request == "write":
                     buffers[node].fill(0)
 
@@ -209,7 +209,7 @@ class Frame:
         else:
             release = Releasing(steps, env, len(steps.forward))
             env.update(zip(steps.variables[steps.given :], self._arrays[steps.given :], strict=True))
-        cotangents = {value.node: array for value, array in zip(steps.head_gradients, head_gradients, strict=True)}
+        cotangents = {value.node: array for value, array in zip(steps.cotangents, head_gradients, strict=True)}
         env.update(cotangents)
         observers = [] if observer is None else [observer]
         facts = program.facts_of_backward(cotangents)
@@ -219,7 +219,7 @@ class Frame:
         if facts:
             program.learn_backward(facts)
         for node, value in steps.gradients.items():
-            if steps.requests[node] == "add":
+            if steps.grad_req[node] == "add":
                 buffers[node][...] += read(env, value)
             else:
                 numpy.copyto(buffers[node], read(env, value))

@@ -169,8 +169,8 @@ def _zeros(like: Any) -> numpy.ndarray:
 
 
 def differentiate(
-    heads: Sequence[Value],
-    head_gradients: Sequence[Value],
+    outputs: Sequence[Value],
+    cotangents: Sequence[Value],
     wanted: Iterable[Node],
     shapes: dict[Value, Any],
     dtypes: dict[Value, Any],
@@ -178,7 +178,7 @@ def differentiate(
     reads: Reads | None = None,
     notes: Notes | None = None,
 ) -> dict[Node, Value]:
-    """Return the gradients of the heads with respect to variables; those that no gradient reaches are absent.
+    """Return the gradients of the outputs with respect to variables; those that no gradient reaches are absent.
 
     Shapes and dtypes of new values are added to `shapes` and `dtypes`. Rules of users' operators are traced if there
     are `reads`, which note what they refer to. Where steps come from is added to `notes`.
@@ -188,15 +188,15 @@ def differentiate(
     NoGradientError
         If a gradient is asked for through an operator that has none.
     """
-    order = topological(heads)
+    order = topological(outputs)
     leading: set[Node] = set(wanted)
     for node in order:
         if any(value.node in leading for value in node.inputs):
             leading.add(node)
     pending: dict[Value, Value] = {}
     walk = _Walk(shapes, dtypes, builder, reads, Notes() if notes is None else notes)
-    for head, gradient in zip(heads, head_gradients, strict=True):
-        walk.add(pending, head, gradient)
+    for output, gradient in zip(outputs, cotangents, strict=True):
+        walk.add(pending, output, gradient)
     for node in reversed(order):
         if node.operator is None or node not in leading:
             continue

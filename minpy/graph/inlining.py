@@ -15,19 +15,19 @@ __all__ = ["inlined"]
 
 
 def inlined(
-    heads: Sequence[Value], shapes: Mapping[Value, Any], dtypes: Mapping[Value, Any]
+    outputs: Sequence[Value], shapes: Mapping[Value, Any], dtypes: Mapping[Value, Any]
 ) -> tuple[Sequence[Value], Mapping[Value, Any], Mapping[Value, Any]]:
     """Return a graph without nodes that only stand for a graph, and what is known of its values.
 
     Parameters
     ----------
-    heads : sequence of Value
+    outputs : sequence of Value
     shapes, dtypes : mapping of Value
         Of every value of the graph.
     """
-    order = topological(heads)
+    order = topological(outputs)
     if not any(_inside(node) is not None for node in order):
-        return heads, shapes, dtypes
+        return outputs, shapes, dtypes
     known = dict(shapes), dict(dtypes)
     became: dict[Value, Value] = {}
     for node in order:
@@ -39,11 +39,11 @@ def inlined(
                 Value(variable): became.get(value, value)
                 for variable, value in zip(inside.variables, node.inputs, strict=True)
             }
-            for index, head in enumerate(_copied(*inner, own, known)):
-                became[Value(node, index)] = head
+            for index, output in enumerate(_copied(*inner, own, known)):
+                became[Value(node, index)] = output
         elif any(value in became for value in node.inputs):
             _replace(node, became, known, (shapes, dtypes))
-    return [became.get(head, head) for head in heads], *known
+    return [became.get(output, output) for output in outputs], *known
 
 
 def _inside(node: Node) -> Any:
@@ -54,17 +54,17 @@ Facts = tuple[Mapping[Value, Any], Mapping[Value, Any]]
 
 
 def _copied(
-    heads: Sequence[Value],
+    outputs: Sequence[Value],
     shapes: Mapping[Value, Any],
     dtypes: Mapping[Value, Any],
     became: dict[Value, Value],
     known: tuple[dict[Value, Any], dict[Value, Any]],
 ) -> list[Value]:
-    """Return the heads of a graph with new nodes, in which variables have become other values."""
-    for node in topological(heads):
+    """Return the outputs of a graph with new nodes, in which variables have become other values."""
+    for node in topological(outputs):
         if node.operator is not None:
             _replace(node, became, known, (shapes, dtypes))
-    return [became[head] for head in heads]
+    return [became[output] for output in outputs]
 
 
 def _replace(

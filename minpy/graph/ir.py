@@ -137,8 +137,8 @@ def variable(name: str, **annotations: str) -> Value:
     return Value(Node(None, (), {}, name, annotations=annotations))
 
 
-def topological(heads: Iterable[Value]) -> list[Node]:
-    """Return the nodes that the heads depend on, each after its inputs, in the order of a depth-first walk.
+def topological(outputs: Iterable[Value]) -> list[Node]:
+    """Return the nodes that the outputs depend on, each after its inputs, in the order of a depth-first walk.
 
     Examples
     --------
@@ -150,11 +150,11 @@ def topological(heads: Iterable[Value]) -> list[Node]:
     """
     order: list[Node] = []
     seen: set[Node] = set()
-    for head in heads:
-        if head.node in seen:
+    for output in outputs:
+        if output.node in seen:
             continue
-        seen.add(head.node)
-        stack = [(head.node, iter(head.node.inputs))]
+        seen.add(output.node)
+        stack = [(output.node, iter(output.node.inputs))]
         while stack:
             node, inputs = stack[-1]
             for value in inputs:

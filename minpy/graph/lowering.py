@@ -14,7 +14,7 @@ __all__ = ["lower", "merged"]
 
 
 def lower(
-    heads: Sequence[Value],
+    outputs: Sequence[Value],
     training: bool,
     builder: GraphBuilder,
     shapes: Mapping[Value, Any],
@@ -22,15 +22,15 @@ def lower(
     simplify: bool,
     keeping: dict[Node, Any] | None = None,
 ) -> tuple[list[Value], dict[Value, Value]]:
-    """Return (the heads of the graph to run, which value became which).
+    """Return (the outputs of the graph to run, which value became which).
 
     Variables stay the nodes that they are. Custom operators get a state of their own, or the one that is kept for their
     node in `keeping`; operators that behave differently in training are told which it is. With `simplify` calls may
     become others that compute the same.
     """
     became: dict[Value, Value] = {}
-    order = topological(heads)
-    readers = Counter([*heads, *(value for node in order for value in node.inputs)])
+    order = topological(outputs)
+    readers = Counter([*outputs, *(value for node in order for value in node.inputs)])
     for node in order:
         if node.operator is None:
             became[Value(node)] = Value(node)
@@ -54,24 +54,24 @@ def lower(
         made = builder.node(operator, inputs, attributes, node.name, node.kind)
         for index in range(len(node.output_names())):
             became[Value(node, index)] = Value(made, index)
-    return [became[head] for head in heads], became
+    return [became[output] for output in outputs], became
 
 
-def merged(heads: Sequence[Value]) -> list[Value]:
-    """Return the heads of a graph in which calls that compute the same are one; names and variables stay.
+def merged(outputs: Sequence[Value]) -> list[Value]:
+    """Return the outputs of a graph in which calls that compute the same are one; names and variables stay.
 
     What else lowering does to a graph that is run, only its program knows.
     """
     builder = GraphBuilder()
     became: dict[Value, Value] = {}
-    for node in topological(heads):
+    for node in topological(outputs):
         if node.operator is None:
             made = node
         else:
             inputs = [became[value] for value in node.inputs]
             made = builder.add(Node(node.operator, inputs, node.attributes, node.name, node.kind, node.annotations))
         became |= {Value(node, index): Value(made, index) for index in range(len(node.output_names()))}
-    return [became[head] for head in heads]
+    return [became[output] for output in outputs]
 
 
 def used(roots: Iterable[Value]) -> set[Node]:

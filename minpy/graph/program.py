@@ -27,11 +27,11 @@ from minpy.backends.switches import FALLBACK, CompileWarning, is_enabled, keeps_
 from minpy.core import aligned
 from minpy.graph.allowance import Allowance
 from minpy.graph.facts import as_contiguous, fact_of_input, noting
-from minpy.graph.heads import returned
 from minpy.graph.interpreting import Observer, Releasing, interpret, place_of
 from minpy.graph.ir import Node
 from minpy.graph.locating import located
 from minpy.graph.locking import lock
+from minpy.graph.outputs import returned
 from minpy.graph.states import StepFunctions
 from minpy.graph.steps import Steps
 
@@ -177,7 +177,7 @@ class Program:
                 heads, _ = self.interpret_forward(context, arrays)
             else:
                 heads = forward(arrays, out)[0] if out else forward(arrays)[0]
-            if not steps.requests:
+            if not steps.grad_req:
                 self.rounds += 1
                 if context.selection is None:
                     self.note_round(context)
@@ -201,7 +201,7 @@ class Program:
         Returns
         -------
         (sequence of numpy.ndarray, list of numpy.ndarray) or None
-            The gradients in the order of `steps.requests`, in new arrays. None where no executable has both parts: then
+            The gradients in the order of `steps.grad_req`, in new arrays. None where no executable has both parts: then
             it takes a frame.
         """
         steps = self.steps
@@ -242,15 +242,15 @@ class Program:
                 self.idle.append(context)
 
     def _requested_kinds(self) -> list[tuple[tuple[int, ...], Any, bool, bool, bool]]:
-        """Return what arrays gradients take, in the order of `steps.requests`.
+        """Return what arrays gradients take, in the order of `steps.grad_req`.
 
         A row has the shape, the dtype, whether the array is small, whether a gradient reaches it, and whether that is
         written, and not added to zeros.
         """
         assert self.facts is not None
         steps, kinds = self.steps, []
-        assert [node for node in steps.requests if node in steps.gradients] == [*steps.gradients]
-        for node, request in steps.requests.items():
+        assert [node for node in steps.grad_req if node in steps.gradients] == [*steps.gradients]
+        for node, request in steps.grad_req.items():
             fact = self.facts[node]
             shape, is_reached = fact.shape or (), node in steps.gradients
             is_small = math.prod(shape) * fact.dtype.itemsize < aligned.LARGE
@@ -328,7 +328,7 @@ class Program:
     def _decline(self, name: str, error: Exception) -> Declined:
         """Warn that a backend does not run the program, and why."""
         answer = self._answers[name] = Declined(f"it could not be compiled: {type(error).__name__}: {error}")
-        names = ", ".join(dict.fromkeys(head.node.name for head in self.steps.heads))
+        names = ", ".join(dict.fromkeys(head.node.name for head in self.steps.outputs))
         warnings.warn(
             f"the program of {names} stays one of Python's, slower and with the same results, as it could not be "
             f"compiled: {type(error).__name__}: {error} Compile less of it, or nothing: with "
@@ -462,7 +462,7 @@ class Program:
         """Return what became of it: which operators are which kernel, what stayed a call and why, what it costs."""
         steps = self.steps
         names = ", ".join(dict.fromkeys(head.node.name for head in steps.written))
-        shapes = "with gradients" if steps.requests else "without gradients"
+        shapes = "with gradients" if steps.grad_req else "without gradients"
         title = f"{names} ({'training' if steps.training else 'prediction'}, {shapes})"
         for answer in [*self._answers.values()]:
             explanation = answer.explain(title) if isinstance(answer, Executable) else None

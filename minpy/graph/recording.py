@@ -80,7 +80,7 @@ class GraphOperator(BaseOperator):
         upstream = gradient if type(gradient) is tuple else (gradient,)
         if state.recording:
             return replayed_gradients(frame, self._variables, arguments[:-1], upstream, needed)
-        variables, requests = self._variables, frame._program.steps.requests
+        variables, requests = self._variables, frame._program.steps.grad_req
         if targets and not frame.goes_through:
             targets = _NOTHING
         buffers, found = {}, []

@@ -37,7 +37,7 @@ def replayed_gradients(
     arguments : sequence
         What stands for each: an Array, if it was recorded.
     upstream : sequence
-        The gradient of each head.
+        The gradient of each output.
     needed : sequence of int
         The positions of the variables whose gradients are wanted.
 
@@ -74,15 +74,15 @@ def replayed_gradients(
         parents = [_place(places, value) for value in node.inputs]
         if any(parent is not None for parent in parents):
             _put(node, frame.operator_of(ran) if is_step else operator, arguments_of, answer, parents, places)
-    heads, starts = [], []
-    for head, gradient in zip(steps.written, upstream, strict=True):
-        place = _place(places, head)
+    outputs, starts = [], []
+    for output, gradient in zip(steps.written, upstream, strict=True):
+        place = _place(places, output)
         if place is not None:
-            heads.append(place)
+            outputs.append(place)
             starts.append(gradient if isinstance(gradient, Array) else connect(gradient, None))
     wanted = [inner[index] for index in needed]
     since = min((place.sequence for place in wanted), default=0)
-    found = gradients(heads, starts, wanted, retain_graph=True, create_graph=True, since=since) if heads else {}
+    found = gradients(outputs, starts, wanted, retain_graph=True, create_graph=True, since=since) if outputs else {}
     zeros = [(found.get(place), raws[variables[index]]) for place, index in zip(wanted, needed, strict=True)]
     return [numpy.zeros_like(raw) if gradient is None else gradient for gradient, raw in zeros]
 

@@ -95,13 +95,13 @@ class _Trace:
             raise self.recorder.refuse("it reads values where it was said to read shapes only")
         facts = self.recorder.facts
         return Steps(
-            heads=values,
+            outputs=values,
             variables=[*self._given, *self.reads.nodes],
             forward=[node for node in order if node.operator is not None],
             backward=[],
-            head_gradients=[],
+            cotangents=[],
             gradients={},
-            requests={},
+            grad_req={},
             training=False,
             repeatable=False,
             given=len(self._given),

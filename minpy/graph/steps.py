@@ -24,7 +24,7 @@ class Steps:
 
     Attributes
     ----------
-    heads : list of Value
+    outputs : list of Value
         What it computes.
     variables : list of Node
         In the order in which their arrays are given; those of captured arrays come last.
@@ -36,11 +36,11 @@ class Steps:
         Whether users' functions are traced.
     forward, backward : list of Node
         The steps of both parts.
-    head_gradients : list of Value
-        Variables of the backward part, one for each head.
+    cotangents : list of Value
+        Variables of the backward part, one for each output.
     gradients : dict
         Variable to the value that is its gradient; variables that no gradient reaches are absent.
-    requests : dict
+    grad_req : dict
         Which gradients are wanted: variable to 'write' or 'add'. Without any there is no backward part.
     last_uses : dict
         Value to the number of the step that reads it last. Of nodes with several outputs, each is a value of its own;
@@ -55,16 +55,16 @@ class Steps:
     refers : bool
         Whether there are `reads`.
     stored : dict of int to int
-        The positions of heads that callers put in the place of a variable's values, and of these variables.
+        The positions of outputs that callers put in the place of a variable's values, and of these variables.
     """
 
-    heads: list[Value]
+    outputs: list[Value]
     variables: list[Node]
     forward: list[Node]
     backward: list[Node]
-    head_gradients: list[Value]
+    cotangents: list[Value]
     gradients: dict[Node, Value]
-    requests: dict[Node, str]
+    grad_req: dict[Node, str]
     training: bool
     repeatable: bool
     given: int
@@ -88,7 +88,7 @@ class Steps:
         for number, node in enumerate(steps):
             for value in node.inputs:
                 found[value] = number
-        for value in (*self.heads, *self.gradients.values()):
+        for value in (*self.outputs, *self.gradients.values()):
             found[value] = len(steps)
         self.last_uses = found
         changed = {value.node for node in self.forward for value in node.auxiliary_inputs()}
@@ -101,7 +101,7 @@ class Steps:
         """The steps of both parts."""
         return [*self.forward, *self.backward]
 
-    def differentiated(self, requests: Mapping[Node, str]) -> Steps:
+    def differentiated(self, grad_req: Mapping[Node, str]) -> Steps:
         """Return the same forward part with a backward part that computes these gradients.
 
         Raises
@@ -111,15 +111,15 @@ class Steps:
         """
         shapes, dtypes, builder = dict(self._shapes), dict(self._dtypes), self._builder
         reads, expansion = self.reads.copy(), self._expansion
-        head_gradients = []
-        for index, head in enumerate(self._written):
+        cotangents = []
+        for index, output in enumerate(self._written):
             value = Value(Node(None, (), {}, f"head_gradient{index}"))
-            shapes[value], dtypes[value] = shapes[head], dtypes[head]
-            head_gradients.append(value)
+            shapes[value], dtypes[value] = shapes[output], dtypes[output]
+            cotangents.append(value)
         found = differentiate(
             self._written,
-            head_gradients,
-            requests,
+            cotangents,
+            grad_req,
             shapes,
             dtypes,
             builder,
@@ -128,16 +128,16 @@ class Steps:
         )
         expansion.go_on(builder.created, shapes, dtypes, None)
         gradients = {node: expansion.value(value) for node, value in found.items()}
-        wanted, known = used([*self.heads, *gradients.values()]), set(self.forward)
+        wanted, known = used([*self.outputs, *gradients.values()]), set(self.forward)
         backward = [node for node in expansion.nodes if node in wanted and node not in known]
         return Steps(
-            self.heads,
+            self.outputs,
             [*self.variables[: self.given], *reads.nodes],
             self.forward,
             backward,
-            head_gradients,
-            {node: gradients[node] for node in requests if node in gradients},
-            dict(requests),
+            cotangents,
+            {node: gradients[node] for node in grad_req if node in gradients},
+            dict(grad_req),
             self.training,
             True,
             self.given,
@@ -152,7 +152,7 @@ class Steps:
 
     @property
     def written(self) -> list[Value]:
-        """The heads of the graph as it is written: before users' functions became what they compute."""
+        """The outputs of the graph as it is written: before users' functions became what they compute."""
         return self._written
 
     @property
@@ -193,7 +193,7 @@ class Steps:
 
 
 def lowered(
-    heads: Sequence[Value],
+    outputs: Sequence[Value],
     variables: Sequence[Node],
     shapes: Mapping[Value, Any],
     dtypes: Mapping[Value, Any],
@@ -206,7 +206,7 @@ def lowered(
 
     Parameters
     ----------
-    heads : sequence of Value
+    outputs : sequence of Value
         What it computes.
     variables : sequence of Node
         In the order in which their arrays will be given.
@@ -218,16 +218,16 @@ def lowered(
         The operators, by node, whose states live over all calls.
     """
     if traced:
-        heads, shapes, dtypes = inlined(heads, shapes, dtypes)
+        outputs, shapes, dtypes = inlined(outputs, shapes, dtypes)
     builder, expansion, reads = GraphBuilder(), Expansion(), Reads()
-    written, became = lower(heads, training, builder, shapes, dtypes, traced, keeping)
+    written, became = lower(outputs, training, builder, shapes, dtypes, traced, keeping)
     known_shapes = {became[value]: shape for value, shape in shapes.items() if value in became}
     known_dtypes = {became[value]: dtype for value, dtype in dtypes.items() if value in became}
     expansion.go_on(builder.created, known_shapes, known_dtypes, reads if traced else None)
-    run_heads = [expansion.value(head) for head in written]
-    needed = used(run_heads)
+    run_outputs = [expansion.value(output) for output in written]
+    needed = used(run_outputs)
     return Steps(
-        run_heads,
+        run_outputs,
         [*variables, *reads.nodes],
         [node for node in expansion.nodes if node in needed],
         [],

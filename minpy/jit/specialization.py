@@ -107,7 +107,7 @@ class Specialization:
         """Return what the function returns for NumPy's arrays: of the arguments, then those that were read."""
         if self._written and not are_exclusive(arrays, self._written):
             return AS_WRITTEN
-        if not self.compiled.heads:
+        if not self.compiled.outputs:
             return self._assembled((), arrays)
         raws = arrays if self._in_order else [arrays[source] for source in self.sources]
         program = self._program or self._found_program(raws)
@@ -139,7 +139,7 @@ class Specialization:
         if self._integers and state.recording and any(arrays[place]._node is not None for place in self._integers):
             return AS_WRITTEN  # graphs give integers no gradients
         heads: Sequence[Any] = ()
-        if self.compiled.heads:
+        if self.compiled.outputs:
             inputs = arrays if self._in_order else [arrays[source] for source in self.sources]
             if self._has_foreign:
                 ours = FRONT_ENDS["numpy"]
@@ -203,10 +203,10 @@ class Specialization:
         if program.steps.states or program.steps.refers or self._asks_for_training or program.executable() is None:
             return None
         facts: Mapping[Any, Any] = program.facts or {}
-        if not all(facts[value.node].dtype.kind == "f" for value in program.steps.head_gradients):
+        if not all(facts[value.node].dtype.kind == "f" for value in program.steps.cotangents):
             return None
         variables = [self.compiled.variables[place] for place in places]
-        order = [[*program.steps.requests].index(node) for node in variables]
+        order = [[*program.steps.grad_req].index(node) for node in variables]
         sources, assembled = self.sources, self._assembled
         ours = [self.count + place for place, row in enumerate(self.arrays_read) if issubclass(row.kind.cls, Array)]
 

@@ -198,7 +198,7 @@ class RunnableGraph:
             frame, before = found
             if not all(map(is_same, before, raws)):
                 self._graph.move(frame, raws)
-            if not requests.items() <= frame.program.steps.requests.items():
+            if not requests.items() <= frame.program.steps.grad_req.items():
                 frame.differentiate(self._graph.differentiated(frame.program, raws, requests))
         else:
             given = [raw.copy() if position in self._graph.states else raw for position, raw in enumerate(raws)]
@@ -207,7 +207,7 @@ class RunnableGraph:
         buffers = {
             node: numpy.empty(raw.shape, raw.dtype)
             for node, raw in zip(self._graph.variables, raws, strict=True)
-            if node in frame.program.steps.requests
+            if node in frame.program.steps.grad_req
         }
         frame.backward(upstream, buffers)
         nodes = self._graph.variables

@@ -22,8 +22,8 @@ from minpy.backends.native.table import ARGUMENT_MISMATCH, Table
 from minpy.backends.native.works import Work
 from minpy.core import aligned
 from minpy.core.array import note_writes
-from minpy.graph.heads import apart
 from minpy.graph.ir import Node
+from minpy.graph.outputs import no_alias
 from minpy.graph.steps import is_trusted
 
 __all__ = ["PartWriter"]
@@ -214,7 +214,7 @@ class PartWriter:
                 self._make(owner)
                 expression = self.names[owner]
             elif owner is head and isinstance(owner.step, Call) and owner in self.names and owner not in taken:
-                expression = f"{self._constant('apart', apart)}({expression}, arrays)"
+                expression = f"{self._constant('no_alias', no_alias)}({expression}, arrays)"
             else:
                 expression = f"{expression}.copy()"
             taken.add(owner)

@@ -22,8 +22,8 @@ from minpy.backends.native.source import COERCED, Answer, Code, Laid, NativePart
 from minpy.backends.native.table import ARGUMENT_MISMATCH, Table
 from minpy.core import aligned
 from minpy.core.array import note_writes
-from minpy.graph.heads import apart
 from minpy.graph.ir import Node
+from minpy.graph.outputs import no_alias
 
 if TYPE_CHECKING:
     from minpy.backends.native.building import NativeProgram
@@ -37,7 +37,7 @@ MOST_BYTES = 2**20
 _OBJECTS: dict[str, Any] = {
     "ARGUMENT_MISMATCH": ARGUMENT_MISMATCH,
     "add": numpy.add,
-    "apart": apart,
+    "no_alias": no_alias,
     "coerced": COERCED,
     "copyto": numpy.copyto,
     "aligned": aligned.empty,

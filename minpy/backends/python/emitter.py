@@ -18,13 +18,13 @@ from minpy.backends.python.planner import Block, Placement, Planner
 from minpy.core.filling import with_attributes
 from minpy.graph.facts import as_contiguous
 from minpy.graph.gradient import PullBack
-from minpy.graph.heads import apart, how_returned
 from minpy.graph.ir import ANSWER, CONSTANT, Node, Value
+from minpy.graph.outputs import how_returned, no_alias
 from minpy.graph.steps import Steps, is_trusted
 
 __all__ = ["Emitter", "Part", "StepCall"]
 
-_TAKEN = ("make", "forward", "backward", "arrays", "out", "heads", "gradients", "kept", "copy")
+_TAKEN = ("make", "forward", "backward", "arrays", "out", "cotangents", "gradients", "kept", "copy")
 _KEYWORD_OUT = (numpy.maximum, numpy.minimum)  # NumPy wants their `out` by keyword; by position it costs less
 
 
@@ -59,7 +59,7 @@ class Emitter:
         self.facts: dict[Node, ArrayFact] = planner.facts
         self.number = {node: number for number, node in enumerate(steps.all)}
         self.names: dict[Node, str] = {node: f"a{index}" for index, node in enumerate(steps.variables)}
-        self.names |= {value.node: f"h{index}" for index, value in enumerate(steps.head_gradients)}
+        self.names |= {value.node: f"h{index}" for index, value in enumerate(steps.cotangents)}
         self.gradient_names = {node: f"g{index}" for index, node in enumerate(steps.gradients)}
         self.constants: dict[str, Any] = {}
         # What the forward part hands to the backward part: names of fresh answers.
@@ -67,25 +67,25 @@ class Emitter:
         self.into_gradient: Mapping[Node, Node] = {}
 
     def forward(self) -> Part:
-        """Return the forward part: a function of the arrays that returns heads and `Residuals`."""
+        """Return the forward part: a function of the arrays that returns outputs and `Residuals`."""
         body: list[tuple[str, Node | None]] = self._lines(self.steps.forward)
-        heads = ""
-        for head, how in zip(self.steps.heads, how_returned(self.steps, self.facts), strict=True):
-            name = self._expression(head)
+        outputs = ""
+        for output, how in zip(self.steps.outputs, how_returned(self.steps, self.facts), strict=True):
+            name = self._expression(output)
             if how == "copy":
                 name = f"{name}.copy()"
-            elif how == "apart":
-                name = f"{self._constant('apart', apart)}({name}, arrays)"
-            heads += f"{name}, "
+            elif how == "no_alias":
+                name = f"{self._constant('no_alias', no_alias)}({name}, arrays)"
+            outputs += f"{name}, "
         self.kept = list(dict.fromkeys(self._kept_names()))
         saved = "".join(f"{self._expression(Value(node, ANSWER))}, " for node in self.steps.saved_for_replay)
-        body.append((f"return ({heads}), (arrays, [{', '.join(self.kept)}], ({saved}))", None))
+        body.append((f"return ({outputs}), (arrays, [{', '.join(self.kept)}], ({saved}))", None))
         contiguous = self._constant("contiguous", as_contiguous)
         states = self._constant("states", self.steps.states)
         return self._part("forward", ["arrays", "out=()"], body, [f"arrays = {contiguous}(arrays, {states})"])
 
     def backward(self, into_gradient: Mapping[Node, Node]) -> Part:
-        """Return the backward part: a function of the arrays, the heads' gradients, where gradients are asked, and
+        """Return the backward part: a function of the arrays, the cotangents, where gradients are asked, and
         what the forward part kept, which it uses up.
         """
         self.into_gradient = into_gradient
@@ -99,7 +99,7 @@ class Emitter:
             if self.number.get(value.node, -1) < forward_end:
                 body.append((self._store(variable, value), None))
         body += self._lines(self.steps.backward, finals)
-        return self._part("backward", ["arrays", "heads", "gradients", "kept"], body)
+        return self._part("backward", ["arrays", "cotangents", "gradients", "kept"], body)
 
     def environment(self, kept: Sequence[Any], buffers: Sequence[numpy.ndarray]) -> dict[Node, Any]:
         """Return the answers of the forward part that the backward part reads, by node."""
@@ -126,7 +126,7 @@ class Emitter:
     ) -> Part:
         unpacked = {"arrays": [self.names[node] for node in self.steps.variables]}
         if name == "backward":
-            unpacked["heads"] = [f"h{index}" for index in range(len(self.steps.head_gradients))]
+            unpacked["cotangents"] = [f"h{index}" for index in range(len(self.steps.cotangents))]
             unpacked["gradients"] = list(self.gradient_names.values())
         lines: list[Line] = [(line, node, "" if node is None else node.name) for line, node in body]
         return Part(name, parameters, self.constants, lines, unpacked, before)
@@ -182,7 +182,7 @@ class Emitter:
 
     def _store(self, variable: Node, value: Value) -> str:
         target, gradient = self.gradient_names[variable], self._expression(value)
-        if self.steps.requests[variable] == "add":
+        if self.steps.grad_req[variable] == "add":
             return f"{self._constant('add', numpy.add)}({target}, {gradient}, {target})"
         return f"{self._constant('copyto', numpy.copyto)}({target}, {gradient})"
 

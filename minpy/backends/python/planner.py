@@ -158,7 +158,7 @@ class Planner:
     def _needed(self) -> tuple[dict[Node, int], set[Node]]:
         """Return the number of the last step that reads the memory of each owner; and owners that others keep.
 
-        These are never computed in buffers, which are used again: callers keep heads, users' operators what they have
+        These are never computed in buffers, which are used again: callers keep outputs, users' operators what they have
         seen. Nothing else is computed where users' operators have looked, or in what is needed once more: these owners
         are needed for ever.
         """
@@ -173,7 +173,7 @@ class Planner:
                 seen |= self._owners(value.node for value in node.inputs if value.node in facts)
         seen |= self._owners(steps.saved_for_replay)
         needed.update(dict.fromkeys(seen, len(steps.all) + 1))
-        return needed, seen | self._owners(head.node for head in steps.heads)
+        return needed, seen | self._owners(output.node for output in steps.outputs)
 
     def _owners(self, nodes: Iterable[Node]) -> set[Node]:
         """Return the owners of the memory of some answers."""
@@ -198,7 +198,7 @@ class Planner:
 
 
 def _last_reads(steps: Steps) -> dict[Node, int]:
-    """Return the number of the last step that reads each node's answer; for heads one that never comes."""
+    """Return the number of the last step that reads each node's answer; for outputs one that never comes."""
     last: dict[Node, int] = {}
     every = steps.all
     first = len(steps.forward)
@@ -212,8 +212,8 @@ def _last_reads(steps: Steps) -> dict[Node, int]:
             last[value.node] = first
     for node in steps.saved_for_replay:
         last[node] = max(last[node], first)
-    for head in steps.heads:
-        last[head.node] = len(every)
+    for output in steps.outputs:
+        last[output.node] = len(every)
     return last
 
 

@@ -97,7 +97,7 @@ class Cond(ControlFlow):
         buffers = {
             node: numpy.empty(array.shape, array.dtype)
             for node, array in zip(graph.variables, given, strict=True)
-            if node in frame.program.steps.requests
+            if node in frame.program.steps.grad_req
         }
         frame.backward(gradient if type(gradient) is tuple else (gradient,), buffers)
         for node, source in zip(graph.variables, graph.sources, strict=True):

@@ -135,7 +135,7 @@ class ControlFlow(BaseOperator):
     ) -> None:
         """Make the frames of a graph give these gradients, at least."""
         program = frames[0].program
-        if requests.items() <= program.steps.requests.items():
+        if requests.items() <= program.steps.grad_req.items():
             return
         program = graph.differentiated(program, arrays, requests)
         for frame in frames:

@@ -161,7 +161,7 @@ class _Loop(ControlFlow):
         roles = [
             (node, position, source)
             for position, (node, source) in enumerate(zip(body.variables, body.sources, strict=True))
-            if node in self._frames[0].program.steps.requests
+            if node in self._frames[0].program.steps.grad_req
         ]
         fixed: Gradients = {}
         slices: list[tuple[Node, numpy.ndarray]] = []

@@ -124,15 +124,15 @@ class _Translator:
         inputs = [self._variable(node) for node in steps.variables]
         forward = self._part(steps.forward)
         saved_for_replay = [(node, self._width(node)) for node in steps.saved_for_replay]
-        outputs = [self._array(head) for head in steps.heads]
+        outputs = [self._array(head) for head in steps.outputs]
         for node, width in saved_for_replay:
             outputs += [self._array(Value(node, index)) for index in range(width or 1)]
         updates = [(state.input, state.now) for state in self.states.values() if state.now is not state.input]
         parts = [Part("forward", inputs, forward, outputs, updates)]
         for node, state in self.states.items():  # its memory holds what it is now
             self.env[node] = state.input
-        if steps.requests:
-            given_gradients = [self._variable(value.node) for value in steps.head_gradients]
+        if steps.grad_req:
+            given_gradients = [self._variable(value.node) for value in steps.cotangents]
             backward = self._part(steps.backward)
             parts.append(
                 Part("backward", given_gradients, backward, [self._array(one) for one in steps.gradients.values()])
@@ -275,7 +275,7 @@ class _Translator:
                         f"{value.node.described()} is read by {other.described()}, too, and changed in place by "
                         f"{node.described()}, which is called."
                     )
-            if any(head.node is value.node for head in self.steps.heads):
+            if any(head.node is value.node for head in self.steps.outputs):
                 raise Untranslatable(f"{value.node.described()} is returned, and changed in place by a call.")
 
 
