@@ -52,7 +52,7 @@ def has_kernel(operator: Any, index: int) -> bool:
 
 
 def capture_rule(
-    recorder: Recorder, reads: Reads | None, call: RuleCall, index: int, needed: Sequence[int]
+    recorder: Recorder, reads: Reads | None, call: RuleCall, index: int, requires_grad: Sequence[int]
 ) -> dict[int, ArrayProxy]:
     """Return the gradient of one input, and of others for which the same rule answers, by their positions.
 
@@ -94,7 +94,7 @@ def capture_rule(
         raise recorder.refuse("the rule of def_multiple_grad does not return a tuple of all its gradients")
     gradients = {}
     for position, part in zip(indices, result, strict=True):
-        if position in needed and _rule_of(operator, position)[0] is _rule_of(operator, index)[0]:
+        if position in requires_grad and _rule_of(operator, position)[0] is _rule_of(operator, index)[0]:
             gradients[position] = conformed_gradient(recorder, part, first, call.arguments[position])
     return gradients
 

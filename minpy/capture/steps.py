@@ -79,17 +79,17 @@ class Step(Operator):
         """Return what gradients read: all arrays, not the answer."""
         return None, False
 
-    def pull_back(
+    def vjp(
         self,
         answer: Any,
         arguments: Sequence[Any],
         attributes: dict[str, Any],
         gradient: Any,
-        needed: Sequence[int],
+        requires_grad: Sequence[int],
         targets: Any = None,
     ) -> list[Any]:
-        """Return the gradients of the arrays at the positions `needed`, in order, in new arrays."""
-        _, pull = vjp(self.forward, arguments, needed)
+        """Return the gradients of the arrays at the positions `requires_grad`, in order, in new arrays."""
+        _, pull = vjp(self.forward, arguments, requires_grad)
         return pull(gradient)
 
 

@@ -166,10 +166,15 @@ class Function(BaseOperator):
         """Return how messages call the gradient of one input."""
         return f"{type(self).__name__}.backward (gradient of input {index})"
 
-    def pull_back(
-        self, answer: Any, arguments: Sequence[Any], attributes: dict[str, Any], gradient: Any, needed: Sequence[int]
+    def vjp(
+        self,
+        answer: Any,
+        arguments: Sequence[Any],
+        attributes: dict[str, Any],
+        gradient: Any,
+        requires_grad: Sequence[int],
     ) -> list[Any]:
-        """Return the gradients of the inputs at the positions `needed`."""
+        """Return the gradients of the inputs at the positions `requires_grad`."""
         traced = [value for value in (*gradient, *arguments) if isinstance(value, Array)]
         grads = [  # of its own memory: others use these gradients too
             new_array(NDArray, numpy.array(value._data if isinstance(value, Array) else value)) for value in gradient
@@ -187,7 +192,7 @@ class Function(BaseOperator):
                 f"{type(self).__name__}.backward returned {len(parts)} gradients; its forward has {len(arguments)} "
                 "inputs. Return one gradient for each input, in order."
             )
-        raws = [parts[index]._data if isinstance(parts[index], Array) else parts[index] for index in needed]
+        raws = [parts[index]._data if isinstance(parts[index], Array) else parts[index] for index in requires_grad]
         if not traced:
             return raws
         return [first_order(f"Function {type(self).__name__}", raw, traced) for raw in raws]

@@ -220,10 +220,15 @@ class PropOperator(BaseOperator):
         results = run_method(self, "forward", values, kind, buffers, range(len(buffers)), in_data, data)
         return tuple(results) if len(results) != 1 else results[0]
 
-    def pull_back(
-        self, answer: Any, arguments: Sequence[Any], attributes: dict[str, Any], gradient: Any, needed: Sequence[int]
+    def vjp(
+        self,
+        answer: Any,
+        arguments: Sequence[Any],
+        attributes: dict[str, Any],
+        gradient: Any,
+        requires_grad: Sequence[int],
     ) -> list[Any]:
-        """Return the gradients of the inputs at the positions `needed`, from one run of the operator's backward."""
+        """Return the gradients of the inputs at the positions `requires_grad`, from one run of its backward."""
         upstream = gradient if type(gradient) is tuple else (gradient,)
         count = len(self.arguments)
         kind: list[Any] = [count, len(upstream)]
@@ -237,13 +242,13 @@ class PropOperator(BaseOperator):
             first = len(upstream)
             out_grad, in_data, out_data = arrays[:first], arrays[first : first + count], arrays[first + count :]
         requests = ["null"] * count
-        for index in needed:
+        for index in requires_grad:
             requests[index] = self.requests.get(index, "write")
         kind += [*requests, *self._shapes, *self._dtypes, *map(_shape_and_dtype, self.auxiliary_arrays)]
         buffers = [*map(Buffer, self._shapes, self._dtypes, repeat("the gradient of"), self.arguments)]
         shown = in_data + out_data
         values = [requests, out_grad, [*in_data], [*out_data]]
-        parts = run_method(self, "backward", values, kind, buffers, needed, shown, arguments[:count])
+        parts = run_method(self, "backward", values, kind, buffers, requires_grad, shown, arguments[:count])
         if not state.recording:
             return parts
         traced = [value for value in (*upstream, *outputs, *arguments) if isinstance(value, Array)]

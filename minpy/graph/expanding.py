@@ -15,7 +15,7 @@ from minpy.capture.proxy import ArrayProxy
 from minpy.capture.reads import Reads
 from minpy.capture.recorder import Notes, Recorder
 from minpy.graph.builder import GraphBuilder
-from minpy.graph.gradient import PullBack
+from minpy.graph.gradient import VjpNode
 from minpy.graph.ir import Node, Value
 
 __all__ = ["Expansion"]
@@ -78,7 +78,7 @@ class Expansion:
         if inputs == node.inputs:
             return self._builder.add(node)
         operator = node.operator
-        if isinstance(operator, PullBack) and self._nodes.get(operator.node, operator.node) is not operator.node:
+        if isinstance(operator, VjpNode) and self._nodes.get(operator.node, operator.node) is not operator.node:
             operator = copy.copy(operator)
             operator.node = self._nodes[operator.node]
         return self._builder.node(operator, inputs, node.attributes, node.name, node.kind)

@@ -27,7 +27,7 @@ from minpy.graph.ir import ANSWER, CONSTANT, Node, Value, topological
 from minpy.graph.step_rules import has_step_rule, step_gradients
 from minpy.ops.registry import FUNCTIONS
 
-__all__ = ["PullBack", "differentiate"]
+__all__ = ["VjpNode", "differentiate"]
 
 
 def _shaped(value: Value, shapes: Mapping[Value, Any], dtypes: Any) -> Shaped:
@@ -38,30 +38,35 @@ def _shaped(value: Value, shapes: Mapping[Value, Any], dtypes: Any) -> Shaped:
     return Shaped(shapes[value], dtypes.get(value))
 
 
-class PullBack(BaseOperator):
+class VjpNode(BaseOperator):
     """The operator of a node that takes an upstream gradient back through another node, by that one's rules.
 
     Its inputs are the upstream gradients (one for each output that has one), what the rules read of the answer, and
-    the arguments that they read; its outputs the gradients of the arguments `needed`.
+    the arguments that they read; its outputs the gradients of the arguments `requires_grad`.
     """
 
     builtin = True
     gradient_source = "not defined: gradients of graphs are taken once"
 
     def __init__(
-        self, node: Node, needed: Sequence[int], upstream: Sequence[int], shapes: Mapping[Value, Any], dtypes: Any
+        self,
+        node: Node,
+        requires_grad: Sequence[int],
+        upstream: Sequence[int],
+        shapes: Mapping[Value, Any],
+        dtypes: Any,
     ) -> None:
         operator = node.operator
         self.__name__ = self.__qualname__ = f"gradient of {node.name}"
         self.node = node
-        self.needed = tuple(needed)
+        self.requires_grad = tuple(requires_grad)
         self.upstream = tuple(upstream)
         self.several = operator.visible_outputs is not None or node.returns_tuple
-        reads, reads_answer = operator.values_read(needed)
+        reads, reads_answer = operator.values_read(requires_grad)
         count = len(node.inputs)
         self.reads = tuple(range(count)) if reads is None else tuple(index for index in sorted(reads) if index < count)
         self.placeholders = [_shaped(value, shapes, dtypes) for value in node.inputs]
-        self.outputs = [f"gradient{index}" for index in self.needed]
+        self.outputs = [f"gradient{index}" for index in self.requires_grad]
         self.like = Shaped(shapes.get(Value(node), ()), dtypes.get(Value(node)))
         self.output_shapes = [
             (shapes[Value(node, index)], dtypes[Value(node, index)]) for index in range(len(node.output_names()))
@@ -109,16 +114,16 @@ class PullBack(BaseOperator):
     def is_plain_rule(self) -> bool:
         """Whether it is one call of one rule, on an operator of ours with one output."""
         operator = self.node.operator
-        return len(self.needed) == 1 and not self.several and operator.direct and operator.builtin
+        return len(self.requires_grad) == 1 and not self.several and operator.direct and operator.builtin
 
     def rule_into(self) -> Any:
         """Return the form of that rule which computes in given memory, with the attributes of the node."""
-        return with_attributes(self.node.operator.into_rules[self.needed[0]], self.node.attributes)
+        return with_attributes(self.node.operator.into_rules[self.requires_grad[0]], self.node.attributes)
 
     @property
     def into(self) -> Any:
         """Whether it can compute in given memory: something, or None."""
-        return self if self.is_plain_rule and self.needed[0] in self.node.operator.into_rules else None
+        return self if self.is_plain_rule and self.requires_grad[0] in self.node.operator.into_rules else None
 
     def split(self, values: Sequence[Any]) -> tuple[Any, Any, list[Any]]:
         """Return (upstream gradient, answer, arguments) for the inputs' values, as rules take them."""
@@ -144,19 +149,20 @@ class PullBack(BaseOperator):
         return tuple(known)
 
     def forward(self, *values: Any) -> Any:
-        """Return the gradients of the arguments `needed`: one array, or a tuple."""
+        """Return the gradients of the arguments `requires_grad`: one array, or a tuple."""
         node = self.node
         operator = node.operator
         gradient, answer, arguments = self.split(values)
         parts: Sequence[Any]
         if operator.direct and operator.builtin:
             parts = [
-                operator.raw_rules[index](answer, *arguments, **node.attributes)(gradient) for index in self.needed
+                operator.raw_rules[index](answer, *arguments, **node.attributes)(gradient)
+                for index in self.requires_grad
             ]
         else:
-            parts = operator.pull_back(answer, arguments, node.attributes, gradient, self.needed)
+            parts = operator.vjp(answer, arguments, node.attributes, gradient, self.requires_grad)
         checked = []
-        for index, part in zip(self.needed, parts, strict=True):
+        for index, part in zip(self.requires_grad, parts, strict=True):
             like = self.placeholders[index]
             if type(part) is not numpy.ndarray or part.shape != like.shape or part.dtype != like.dtype:
                 part = conform(part, operator, index, self.like, like)  # type: ignore[arg-type]
@@ -171,7 +177,7 @@ def _zeros(like: Any) -> numpy.ndarray:
 def differentiate(
     outputs: Sequence[Value],
     cotangents: Sequence[Value],
-    wanted: Iterable[Node],
+    variables: Iterable[Node],
     shapes: dict[Value, Any],
     dtypes: dict[Value, Any],
     builder: GraphBuilder,
@@ -189,7 +195,7 @@ def differentiate(
         If a gradient is asked for through an operator that has none.
     """
     order = topological(outputs)
-    leading: set[Node] = set(wanted)
+    leading: set[Node] = set(variables)
     for node in order:
         if any(value.node in leading for value in node.inputs):
             leading.add(node)
@@ -207,16 +213,16 @@ def differentiate(
             upstream = {0: walk.zeros(Value(node))}
         if not upstream:
             continue
-        needed = []
+        requires_grad = []
         for index, value in enumerate(node.inputs):
             if value.node in leading and dtypes[value].kind in "fc" and not node.operator.is_zero(index):
                 if not node.operator.has_rule(index) and not _is_known(node.operator, index):
                     if started:
                         continue
                     raise NoGradientError(f"{node.described()}: {node.operator.missing_rule(index)}")
-                needed.append(index)
+                requires_grad.append(index)
         part_with_rules = walk.with_rules(node, shapes.get(Value(node)))
-        for index, part in walk.pull_back(part_with_rules, needed, upstream):
+        for index, part in walk.vjp(part_with_rules, requires_grad, upstream):
             walk.add(pending, node.inputs[index], part)
     return {node: pending[Value(node)] for node in leading if node.operator is None and Value(node) in pending}
 
@@ -227,7 +233,7 @@ def _is_known(operator: Any, index: int) -> bool:
     return has_step_rule(operator) or (isinstance(known, Operator) and known.has_rule(index))
 
 
-def _step_gradients(recorder: Recorder, call: RuleCall, needed: Sequence[int]) -> dict[int, ArrayProxy]:
+def _step_gradients(recorder: Recorder, call: RuleCall, requires_grad: Sequence[int]) -> dict[int, ArrayProxy]:
     """Return the gradients of a step that is no operator, by the positions of its inputs.
 
     Raises
@@ -238,7 +244,7 @@ def _step_gradients(recorder: Recorder, call: RuleCall, needed: Sequence[int]) -
     if parts is None:
         raise recorder.refuse(f"there is no rule for such a call of {call.operator.__name__}")
     first = call.answer[0] if isinstance(call.answer, tuple) else call.answer
-    return {index: conformed_gradient(recorder, parts[index], first, call.arguments[index]) for index in needed}
+    return {index: conformed_gradient(recorder, parts[index], first, call.arguments[index]) for index in requires_grad}
 
 
 class _NoRuleError(Exception):
@@ -285,18 +291,18 @@ class _Walk:
         )
         return self.know(Value(node), shape, dtype)
 
-    def pull_back(self, node: Node, needed: Sequence[int], upstream: dict[int, Value]) -> list[tuple[int, Value]]:
-        """Return (index, gradient) for the inputs of a node at the positions `needed`."""
+    def vjp(self, node: Node, requires_grad: Sequence[int], upstream: dict[int, Value]) -> list[tuple[int, Value]]:
+        """Return (index, gradient) for the inputs of a node at the positions `requires_grad`."""
         if node.operator.expands and node.operator.builtin:
-            parts = self.through_parts(node, needed, upstream)
+            parts = self.through_parts(node, requires_grad, upstream)
             if parts is not None:
                 return parts
         found: dict[int, Value] = {}
         called = []
         self.refusal = None
-        for index in needed:
+        for index in requires_grad:
             if index not in found:
-                traced = self.traced(node, index, needed, upstream)
+                traced = self.traced(node, index, requires_grad, upstream)
                 if traced is None:
                     called.append(index)
                 else:
@@ -307,7 +313,7 @@ class _Walk:
         # One rule for several arguments runs once; separate rules run as separate nodes, each freeing what it read.
         together = [called] if not node.operator.direct else [[index] for index in called]
         for indices in filter(None, together):
-            operator = PullBack(node, indices, sorted(upstream), self.shapes, self.dtypes)
+            operator = VjpNode(node, indices, sorted(upstream), self.shapes, self.dtypes)
             made = Node(operator, operator.values(upstream), {}, operator.__name__)
             self.builder.created.append(made)
             if self.refusal is not None:
@@ -318,7 +324,7 @@ class _Walk:
         return result
 
     def through_parts(
-        self, node: Node, needed: Sequence[int], upstream: dict[int, Value]
+        self, node: Node, requires_grad: Sequence[int], upstream: dict[int, Value]
     ) -> list[tuple[int, Value]] | None:
         """Return the gradients of a composition of operators: those of its parts, one after the other.
 
@@ -336,7 +342,7 @@ class _Walk:
         if not all(isinstance(answer, ArrayProxy) for answer in answers):
             return None
         parts = [self.with_rules(part, recorder.facts[part][0]) for part in recorder.nodes]
-        wanted = {node.inputs[index]: index for index in reversed(needed)}
+        wanted = {node.inputs[index]: index for index in reversed(requires_grad)}
         leading = {value.node for value in wanted}
         for made, part in zip(recorder.nodes, parts, strict=True):
             if any(value.node in leading for value in part.inputs):
@@ -379,7 +385,7 @@ class _Walk:
                 for index, value in enumerate(part.inputs)
                 if value.node in leading and self.dtypes[value].kind in "fc" and not part.operator.is_zero(index)
             ]
-            for index, found_part in self.pull_back(part, rows, reached):
+            for index, found_part in self.vjp(part, rows, reached):
                 self.add(pending, part.inputs[index], found_part)
         return pending
 
@@ -400,7 +406,7 @@ class _Walk:
         return made
 
     def traced(
-        self, node: Node, index: int, needed: Sequence[int], upstream: dict[int, Value]
+        self, node: Node, index: int, requires_grad: Sequence[int], upstream: dict[int, Value]
     ) -> dict[int, Value] | None:
         """Return the gradient of an input, and of others that come with it, as traced values; None: call the rule."""
         operator = node.operator
@@ -411,10 +417,10 @@ class _Walk:
         try:
             call = self.rule_call(recorder, node, upstream)
             if has_step_rule(operator):
-                found = _step_gradients(recorder, call, needed)
+                found = _step_gradients(recorder, call, requires_grad)
             else:
                 known = operator if operator.has_rule(index) else FUNCTIONS.get(operator.forward, operator)
-                found = capture_rule(recorder, attempt, call._replace(operator=known), index, needed)
+                found = capture_rule(recorder, attempt, call._replace(operator=known), index, requires_grad)
         except CaptureRefused as refusal:
             self.refusal = refusal.with_traceback(None)
             return None

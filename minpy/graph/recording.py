@@ -66,7 +66,7 @@ class GraphOperator(BaseOperator):
         """Tell whether a variable is a state, which has no gradient."""
         return index >= self._count
 
-    def pull_back(
+    def vjp(
         self,
         answer: Any,
         arguments: Sequence[Any],

@@ -24,7 +24,11 @@ __all__ = ["replayed_gradients"]
 
 
 def replayed_gradients(
-    frame: Frame, variables: Sequence[Node], arguments: Sequence[Any], upstream: Sequence[Any], needed: Sequence[int]
+    frame: Frame,
+    variables: Sequence[Node],
+    arguments: Sequence[Any],
+    upstream: Sequence[Any],
+    requires_grad: Sequence[int],
 ) -> list[Any]:
     """Return the gradients of a call of a graph, recorded.
 
@@ -38,7 +42,7 @@ def replayed_gradients(
         What stands for each: an Array, if it was recorded.
     upstream : sequence
         The gradient of each output.
-    needed : sequence of int
+    requires_grad : sequence of int
         The positions of the variables whose gradients are wanted.
 
     Raises
@@ -48,11 +52,11 @@ def replayed_gradients(
     """
     steps = frame.program.steps
     answers = frame.answers()
-    raws: dict[Node, Any] = {}
+    buffers: dict[Node, Any] = {}
     places: dict[Node, Any] = {}
     inner: dict[int, Any] = {}  # the variables as this call has them: the walk ends there
     for index, node in enumerate(variables):
-        raws[node] = answers[node]
+        buffers[node] = answers[node]
         given = arguments[index] if index < len(arguments) else None
         if isinstance(given, Array) and given._node is not None:
             place = record_node(identity, [None], None, {}, [given._node])
@@ -64,13 +68,13 @@ def replayed_gradients(
         if operator is None:
             continue
         if operator is CONSTANT:
-            raws[node] = node.attributes["value"]
+            buffers[node] = node.attributes["value"]
             continue
-        arguments_of = [read(raws, value) for value in node.inputs]
+        arguments_of = [read(buffers, value) for value in node.inputs]
         ran = steps.ran_as(Value(node)).node  # a user's operator may have become what it computes
         is_step = ran.operator is operator
         answer = answers[ran] if is_step else step_call(node)(*arguments_of)
-        raws[node] = answer
+        buffers[node] = answer
         parents = [_place(places, value) for value in node.inputs]
         if any(parent is not None for parent in parents):
             _put(node, frame.operator_of(ran) if is_step else operator, arguments_of, answer, parents, places)
@@ -80,10 +84,14 @@ def replayed_gradients(
         if place is not None:
             outputs.append(place)
             starts.append(gradient if isinstance(gradient, Array) else connect(gradient, None))
-    wanted = [inner[index] for index in needed]
-    since = min((place.sequence for place in wanted), default=0)
-    found = gradients(outputs, starts, wanted, retain_graph=True, create_graph=True, since=since) if outputs else {}
-    zeros = [(found.get(place), raws[variables[index]]) for place, index in zip(wanted, needed, strict=True)]
+    leaves = [inner[index] for index in requires_grad]
+    since = min((place.sequence for place in leaves), default=0)
+    gradient_of = (
+        gradients(outputs, starts, leaves, retain_graph=True, create_graph=True, since=since) if outputs else {}
+    )
+    zeros = [
+        (gradient_of.get(place), buffers[variables[index]]) for place, index in zip(leaves, requires_grad, strict=True)
+    ]
     return [numpy.zeros_like(raw) if gradient is None else gradient for gradient, raw in zeros]
 
 

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable
 from typing import Any
 
-from minpy.graph.gradient import PullBack
+from minpy.graph.gradient import VjpNode
 from minpy.graph.interpreting import step_call
 from minpy.graph.ir import Node
 from minpy.graph.keeping import Kept
@@ -79,7 +79,7 @@ class StepFunctions:
         known = self._nodes.get(node)
         if known is None:
             operator = node.operator
-            if isinstance(operator, PullBack):
+            if isinstance(operator, VjpNode):
                 of = self._own(operator.node)
                 if of is not operator.node:
                     operator = copy.copy(operator)

@@ -10,7 +10,7 @@ from minpy.capture.reads import Reads
 from minpy.capture.recorder import Notes
 from minpy.graph.builder import GraphBuilder
 from minpy.graph.expanding import Expansion
-from minpy.graph.gradient import PullBack, differentiate
+from minpy.graph.gradient import VjpNode, differentiate
 from minpy.graph.inlining import inlined
 from minpy.graph.ir import ANSWER, Node, Value
 from minpy.graph.lowering import lower, used
@@ -225,11 +225,11 @@ def lowered(
     known_dtypes = {became[value]: dtype for value, dtype in dtypes.items() if value in became}
     expansion.go_on(builder.created, known_shapes, known_dtypes, reads if traced else None)
     run_outputs = [expansion.value(output) for output in written]
-    needed = used(run_outputs)
+    live = used(run_outputs)
     return Steps(
         run_outputs,
         [*variables, *reads.nodes],
-        [node for node in expansion.nodes if node in needed],
+        [node for node in expansion.nodes if node in live],
         [],
         [],
         {},
@@ -256,4 +256,4 @@ def _draws(node: Node) -> bool:
 def is_trusted(node: Node) -> bool:
     """Tell whether a step is one of our operators, or the gradient of one."""
     operator = node.operator
-    return bool(operator.node.operator.builtin if isinstance(operator, PullBack) else operator.builtin)
+    return bool(operator.node.operator.builtin if isinstance(operator, VjpNode) else operator.builtin)

@@ -17,7 +17,7 @@ from minpy.backends.protocol import ArrayFact
 from minpy.backends.python.planner import Block, Placement, Planner
 from minpy.core.filling import with_attributes
 from minpy.graph.facts import as_contiguous
-from minpy.graph.gradient import PullBack
+from minpy.graph.gradient import VjpNode
 from minpy.graph.ir import ANSWER, CONSTANT, Node, Value
 from minpy.graph.outputs import how_returned, no_alias
 from minpy.graph.steps import Steps, is_trusted
@@ -230,7 +230,7 @@ class Emitter:
     def _direct_rule(self, node: Node) -> tuple[str, str] | None:
         """Return (the rule's arguments, the upstream gradient) as source, if a rule computes in given memory."""
         operator = node.operator
-        if self.plan.placements[node].kind == "fresh" or not isinstance(operator, PullBack):
+        if self.plan.placements[node].kind == "fresh" or not isinstance(operator, VjpNode):
             return None
         names = [self._expression(value) for value in node.inputs]
         first = len(operator.upstream)

@@ -16,7 +16,7 @@ from minpy.backends.native.translating.operators import Operators, given
 from minpy.backends.native.translating.refusals import NotLowered, Untranslatable
 from minpy.backends.protocol import ArrayFact
 from minpy.capture.places import SourceLocation
-from minpy.graph.gradient import PullBack
+from minpy.graph.gradient import VjpNode
 from minpy.graph.interpreting import step_call
 from minpy.graph.ir import ANSWER, CONSTANT, Node, Value
 from minpy.graph.steps import Steps
@@ -188,7 +188,7 @@ class _Translator:
             self.env[node] = given(node.attributes["value"])
             return
         emitter, notes = self.emitter, self.steps.notes
-        named = node.operator.node if isinstance(node.operator, PullBack) else node
+        named = node.operator.node if isinstance(node.operator, VjpNode) else node
         place = notes.places.get(node)
         emitter.origin = Origin((named.name,), place)
         operands = [self._read(value) for value in node.inputs]
@@ -283,7 +283,7 @@ def _is_the_frames(node: Node) -> bool:
     """Tell whether each frame has a function of its own for a node, or one that is to run in it."""
     operator = node.operator
     return (
-        isinstance(operator, PullBack)
+        isinstance(operator, VjpNode)
         or not operator.builtin
         or bool(operator.random or operator.auxiliary)
         or hasattr(operator, "fresh")
