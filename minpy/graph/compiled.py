@@ -11,9 +11,9 @@ from minpy.core.errors import UnknownShapeError
 from minpy.graph.allowance import Allowance
 from minpy.graph.inference import infer_dtypes, infer_shapes
 from minpy.graph.ir import Node, Value, topological, variables
-from minpy.graph.keeping import Keeping
 from minpy.graph.locking import lock
 from minpy.graph.program import Program
+from minpy.graph.state_pool import StatePool
 from minpy.graph.steps import lowered
 from minpy.ops.inference.partial_shapes import is_known, show_shape
 
@@ -63,7 +63,7 @@ class Compiled:
         The variables, in the order in which arrays are given for them: arguments, then auxiliary states.
     stored : dict of int to int
         The positions of the heads in `stores`, and of the variables.
-    keeping : Keeping or None
+    state_pool : StatePool or None
         The sets of states that calls take in turn, if `keep_states` was asked for, and there is an operator with one.
     """
 
@@ -79,8 +79,8 @@ class Compiled:
         self.fast_math = False
         self.facts: Known | None = None
         self.parameters: Collection[Node] = ()
-        self._keeping: dict[Node, Any] | None = {} if keeps_states else None
-        self.keeping: Keeping | None = None
+        self._stateful_operators: dict[Node, Any] | None = {} if keeps_states else None
+        self.state_pool: StatePool | None = None
         self.order = topological(self.outputs)
         self.arguments, self.states = variables(self.order)
         stores = stores or {}
@@ -93,9 +93,9 @@ class Compiled:
 
     def keep_states(self) -> None:
         """Let operators whose calls have a state keep it for further calls, from now on; calls in flight share none."""
-        if self.keeping is None and any(getattr(node.operator, "is_stateful", False) for node in self.order):
-            self.keeping = Keeping()
-            self._keeping = {}
+        if self.state_pool is None and any(getattr(node.operator, "is_stateful", False) for node in self.order):
+            self.state_pool = StatePool()
+            self._stateful_operators = {}
             self._programs.clear()
 
     def __len__(self) -> int:
@@ -156,7 +156,7 @@ class Compiled:
             training,
             repeatable or bool(asked),
             traced and self._remade < _REMADE,
-            self._keeping,
+            self._stateful_operators,
         )
         if not requests:
             steps.stored = self.stored

@@ -18,8 +18,8 @@ from minpy.core.errors import MutationError, describe
 from minpy.graph.facts import as_contiguous, noting
 from minpy.graph.interpreting import Observer, Releasing, interpret, read
 from minpy.graph.ir import Node
-from minpy.graph.keeping import Kept
 from minpy.graph.program import MOST_IDLE, ExecutionContext, Program
+from minpy.graph.state_pool import StateSet
 
 __all__ = ["Frame", "start"]
 
@@ -47,15 +47,15 @@ class Frame:
 
     # Contexts are taken and given back without calls: a call costs what a small kernel does.
 
-    def __init__(self, program: Program, arrays: Sequence[numpy.ndarray], kept: Kept | None = None) -> None:
+    def __init__(self, program: Program, arrays: Sequence[numpy.ndarray], state_set: StateSet | None = None) -> None:
         self._program = self._home = program
         self._arrays = arrays
         try:
             self._context: ExecutionContext = program.idle.pop()
         except IndexError:
             self._context = program.new_context()
-        if kept is not None:
-            self._context.functions.keep_in(kept)
+        if state_set is not None:
+            self._context.functions.keep_in(state_set)
         self._kept: list[Any] | None = None
         self._env: dict[Node, Any] | None = None
         self._again: dict[Node, Any] | None = None
@@ -68,14 +68,14 @@ class Frame:
         except AttributeError:  # interrupted before it had one
             return
         functions, idle = context.functions, self._home.idle
-        if functions.kept is not None or functions.releasing:
+        if functions.state_set is not None or functions.releasing:
             functions.release()
         if len(idle) < MOST_IDLE:
             idle.append(context)
 
     def serves(self, program: Program) -> bool:
         """Tell whether a program may be called by `call_again`."""
-        return self._program is program and self._home is program and self._context.functions.kept is None
+        return self._program is program and self._home is program and self._context.functions.state_set is None
 
     def call_again(self, arrays: Sequence[numpy.ndarray]) -> Sequence[Any]:
         """Call the program once more, for other arrays, and return the heads; the call before is forgotten.
@@ -286,13 +286,16 @@ def _changed(what: str, array: numpy.ndarray) -> str:
 
 
 def start(
-    program: Program, arrays: Sequence[numpy.ndarray], observer: Observer | None = None, kept: Kept | None = None
+    program: Program,
+    arrays: Sequence[numpy.ndarray],
+    observer: Observer | None = None,
+    state_set: StateSet | None = None,
 ) -> tuple[Sequence[Any], Frame]:
     """Call a program: return the heads, which share memory with nothing else, and the frame for its backward.
 
-    States that operators keep are those in `kept`, if that is given, and it is given back with the frame.
+    States that operators keep are those in `state_set`, if that is given, and it is given back with the frame.
     """
     if program.steps.refers:
         arrays = program.steps.with_captured(arrays)
-    frame = Frame(program, arrays, kept)
+    frame = Frame(program, arrays, state_set)
     return frame.forward(observer), frame

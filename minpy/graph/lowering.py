@@ -20,13 +20,13 @@ def lower(
     shapes: Mapping[Value, Any],
     dtypes: Mapping[Value, Any],
     simplify: bool,
-    keeping: dict[Node, Any] | None = None,
+    stateful_operators: dict[Node, Any] | None = None,
 ) -> tuple[list[Value], dict[Value, Value]]:
     """Return (the outputs of the graph to run, which value became which).
 
     Variables stay the nodes that they are. Custom operators get a state of their own, or the one that is kept for their
-    node in `keeping`; operators that behave differently in training are told which it is. With `simplify` calls may
-    become others that compute the same.
+    node in `stateful_operators`; operators that behave differently in training are told which it is. With `simplify`
+    calls may become others that compute the same.
     """
     became: dict[Value, Value] = {}
     order = topological(outputs)
@@ -37,8 +37,8 @@ def lower(
             continue
         operator, attributes = node.operator, node.attributes
         if hasattr(operator, "fresh"):
-            if keeping is not None and hasattr(operator, "keeping"):
-                operator = keeping.get(node) or keeping.setdefault(node, operator.keeping())
+            if stateful_operators is not None and hasattr(operator, "keeping"):
+                operator = stateful_operators.get(node) or stateful_operators.setdefault(node, operator.keeping())
             operator = operator.fresh()
         if operator.uses_training and attributes.get("training") is None:
             attributes = {**attributes, "training": training}

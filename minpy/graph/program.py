@@ -371,7 +371,7 @@ class Program:
     def _give_back(self) -> None:
         """Give free memory back to the system, if there may be much of it."""
         if self.facts is not None and sum(fact.nbytes for fact in self.facts.values()) >= _LARGE:
-            heap.give_back()
+            heap.release()
 
     def serve_by(self, name: str, executable: Executable, facts: Facts) -> None:
         """Let an executable that was made elsewhere run it, under the name of a backend."""

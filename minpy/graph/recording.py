@@ -165,17 +165,17 @@ class GraphOperator(BaseOperator):
         program = self._programs.get(key)
         if program is None or program.steps.refers:
             program = self._program(key, raws, needed, program)
-        keeping = self.compiled.keeping
-        if needed is None and keeping is None:
+        state_pool = self.compiled.state_pool
+        if needed is None and state_pool is None:
             try:
                 heads = program.run(raws)
             except ArgumentMismatch:  # in none of the arrays may be computed: then in copies, which callers take from
                 heads = program.run([numpy.array(raw, numpy.dtype(raw.dtype.str), order="C") for raw in raws])
         else:
-            kept = None
-            if keeping is not None:
-                kept = keeping.take((bool(state.recording), [*map(_kind, raws)]))
-            frame = Frame(program, program.steps.with_captured(raws) if program.steps.refers else raws, kept)
+            state_set = None
+            if state_pool is not None:
+                state_set = state_pool.acquire((bool(state.recording), [*map(_kind, raws)]))
+            frame = Frame(program, program.steps.with_captured(raws) if program.steps.refers else raws, state_set)
             heads = frame.forward()
         answers, is_floating, some_floating = [], [], False
         for head in heads:

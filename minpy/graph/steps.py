@@ -200,7 +200,7 @@ def lowered(
     training: bool,
     repeatable: bool,
     traced: bool = True,
-    keeping: dict[Node, Any] | None = None,
+    stateful_operators: dict[Node, Any] | None = None,
 ) -> Steps:
     """Lower a graph: the steps of its forward part.
 
@@ -214,13 +214,13 @@ def lowered(
         Of every value of the graph.
     training, repeatable, traced : bool
         As in `Steps`.
-    keeping : dict, optional
+    stateful_operators : dict, optional
         The operators, by node, whose states live over all calls.
     """
     if traced:
         outputs, shapes, dtypes = inlined(outputs, shapes, dtypes)
     builder, expansion, reads = GraphBuilder(), Expansion(), Reads()
-    written, became = lower(outputs, training, builder, shapes, dtypes, traced, keeping)
+    written, became = lower(outputs, training, builder, shapes, dtypes, traced, stateful_operators)
     known_shapes = {became[value]: shape for value, shape in shapes.items() if value in became}
     known_dtypes = {became[value]: dtype for value, dtype in dtypes.items() if value in became}
     expansion.go_on(builder.created, known_shapes, known_dtypes, reads if traced else None)

@@ -13,8 +13,8 @@ from minpy.gluon.parameter import Parameter
 from minpy.graph.compiled import Compiled
 from minpy.graph.frame import start
 from minpy.graph.interpreting import ObservedName
-from minpy.graph.keeping import Kept
 from minpy.graph.recording import GraphOperator
+from minpy.graph.state_pool import StateSet
 from minpy.symbol import Symbol
 
 __all__ = ["CachedGraph"]
@@ -155,7 +155,7 @@ class CachedGraph:
             for value, output in zip(answers, node.output_names(), strict=False):
                 callback(ObservedName(f"{node.name}_{output}"), kind, like._like(value))
 
-        start(program, raws, look, None if self.compiled.keeping is None else Kept())
+        start(program, raws, look, None if self.compiled.state_pool is None else StateSet())
 
 
 def _input_name(node: Any, position: int) -> str:
