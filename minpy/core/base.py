@@ -132,7 +132,7 @@ class BaseOperator:
     completed: Callable[[dict[str, Any], Any], dict[str, Any]] | None = None
     # Whether it is a composition of others, which graphs put in its place.
     expands: bool = False
-    # A graph that computes the same, which graphs put in its place: see `minpy.graph.inlining`.
+    # A graph that computes the same, which graphs put in its place: see `minpy.graph.subgraph_inlining`.
     inside: Any = None
     # Whether two calls with the same inputs may differ.
     random: bool = False

@@ -139,7 +139,7 @@ class Compiled:
         key = (training, asked, repeatable, traced, tuple([(array.shape, array.dtype) for array in arrays]))
         with lock():
             program = self._programs.get(key)
-            if program is not None and program.steps.is_current():
+            if program is not None and program.steps.is_valid():
                 self._programs.move_to_end(key)
                 return program
             if program is not None:

@@ -208,7 +208,7 @@ class Frame:
             env = dict(self._computed_again())
         else:
             release = Releasing(steps, env, len(steps.forward))
-            env.update(zip(steps.variables[steps.given :], self._arrays[steps.given :], strict=True))
+            env.update(zip(steps.variables[steps.num_inputs :], self._arrays[steps.num_inputs :], strict=True))
         cotangents = {value.node: array for value, array in zip(steps.cotangents, head_gradients, strict=True)}
         env.update(cotangents)
         observers = [] if observer is None else [observer]

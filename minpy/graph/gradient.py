@@ -135,18 +135,18 @@ class VjpNode(BaseOperator):
         if not self.several:
             return gradients[0], answers[0] if answers else None, arguments
         answer: Any = self._outputs(answers)
-        given = dict(zip(self.upstream, gradients, strict=True))
-        upstream = tuple(given[index] if index in given else _zeros(answer[index]) for index in range(len(answer)))
+        reached = dict(zip(self.upstream, gradients, strict=True))
+        upstream = tuple(reached[index] if index in reached else _zeros(answer[index]) for index in range(len(answer)))
         return upstream, answer, arguments
 
     def _outputs(self, answers: Sequence[Any]) -> tuple[Any, ...]:
         if self.answers == (ANSWER,):
             return tuple(answers[0])
-        known: list[Any] = [Shaped(shape, dtype) for shape, dtype in self.output_shapes]
+        outputs: list[Any] = [Shaped(shape, dtype) for shape, dtype in self.output_shapes]
         for index, value in zip(self.answers, answers, strict=True):
-            known.extend([None] * (index + 1 - len(known)))
-            known[index] = value
-        return tuple(known)
+            outputs.extend([None] * (index + 1 - len(outputs)))
+            outputs[index] = value
+        return tuple(outputs)
 
     def forward(self, *values: Any) -> Any:
         """Return the gradients of the arguments `requires_grad`: one array, or a tuple."""
@@ -229,8 +229,8 @@ def differentiate(
 
 def _is_known(operator: Any, index: int) -> bool:
     """Tell whether there is a rule for a step that has none of its own: as a function, or as another operator."""
-    known = FUNCTIONS.get(operator.forward)
-    return has_step_rule(operator) or (isinstance(known, Operator) and known.has_rule(index))
+    same_function = FUNCTIONS.get(operator.forward)
+    return has_step_rule(operator) or (isinstance(same_function, Operator) and same_function.has_rule(index))
 
 
 def _step_gradients(recorder: Recorder, call: RuleCall, requires_grad: Sequence[int]) -> dict[int, ArrayProxy]:
@@ -271,9 +271,9 @@ class _Walk:
 
     def add(self, pending: dict[Value, Value], value: Value, gradient: Value) -> None:
         """Add to the gradient of a value."""
-        known = pending.get(value)
-        if known is not None:
-            node = self.builder.node(FUNCTIONS[numpy.add], [known, gradient], {}, f"gradient of {value.node.name}")
+        sum_so_far = pending.get(value)
+        if sum_so_far is not None:
+            node = self.builder.node(FUNCTIONS[numpy.add], [sum_so_far, gradient], {}, f"gradient of {value.node.name}")
             gradient = self.know(Value(node), self.shapes[value], self.dtypes[value])
         pending[value] = gradient
 
@@ -297,30 +297,30 @@ class _Walk:
             parts = self.through_parts(node, requires_grad, upstream)
             if parts is not None:
                 return parts
-        found: dict[int, Value] = {}
+        gradients: dict[int, Value] = {}
         called = []
         self.refusal = None
         for index in requires_grad:
-            if index not in found:
-                traced = self.traced(node, index, requires_grad, upstream)
-                if traced is None:
+            if index not in gradients:
+                captured = self.captured(node, index, requires_grad, upstream)
+                if captured is None:
                     called.append(index)
                 else:
-                    found.update(traced)
+                    gradients.update(captured)
         if called and not node.operator.has_rule(called[0]):
             raise _NoRuleError
-        result = list(found.items())
+        result = list(gradients.items())
         # One rule for several arguments runs once; separate rules run as separate nodes, each freeing what it read.
         together = [called] if not node.operator.direct else [[index] for index in called]
         for indices in filter(None, together):
             operator = VjpNode(node, indices, sorted(upstream), self.shapes, self.dtypes)
-            made = Node(operator, operator.values(upstream), {}, operator.__name__)
-            self.builder.created.append(made)
+            vjp_call = Node(operator, operator.values(upstream), {}, operator.__name__)
+            self.builder.created.append(vjp_call)
             if self.refusal is not None:
-                self.notes.refusals[made] = self.refusal
+                self.notes.refusals[vjp_call] = self.refusal
             for position, index in enumerate(indices):
                 value = node.inputs[index]
-                result.append((index, self.know(Value(made, position), self.shapes[value], self.dtypes[value])))
+                result.append((index, self.know(Value(vjp_call, position), self.shapes[value], self.dtypes[value])))
         return result
 
     def through_parts(
@@ -335,33 +335,33 @@ class _Walk:
             inputs = [
                 input_proxy(recorder, value, self.shapes.get(value), self.dtypes.get(value)) for value in node.inputs
             ]
-            found = run_captured(recorder, definition_of(node.operator), *inputs, **node.attributes)
+            result = run_captured(recorder, definition_of(node.operator), *inputs, **node.attributes)
         except CaptureRefused:
             return None
-        answers = list(found) if isinstance(found, (tuple, list)) else [found]
+        answers = list(result) if isinstance(result, (tuple, list)) else [result]
         if not all(isinstance(answer, ArrayProxy) for answer in answers):
             return None
         parts = [self.with_rules(part, recorder.facts[part][0]) for part in recorder.nodes]
-        wanted = {node.inputs[index]: index for index in reversed(requires_grad)}
-        leading = {value.node for value in wanted}
-        for made, part in zip(recorder.nodes, parts, strict=True):
+        position_of = {node.inputs[index]: index for index in reversed(requires_grad)}
+        leading = {value.node for value in position_of}
+        for step, part in zip(recorder.nodes, parts, strict=True):
             if any(value.node in leading for value in part.inputs):
-                leading.add(made)
+                leading.add(step)
                 if not all(
                     part.operator.has_rule(index) or _is_known(part.operator, index)
                     for index, value in enumerate(part.inputs)
                     if value.node in leading
                 ):
                     return None
-            for one in (made, part):
-                self.know(Value(one), *recorder.facts[made])
+            for twin in (step, part):
+                self.know(Value(twin), *recorder.facts[step])
         for value, fact in recorder.outputs.items():
             self.know(value, *fact)
         try:
             pending = self.back_through(recorder.nodes, parts, leading, answers, upstream)
         except _NoRuleError:
             return None
-        return [(index, pending[node.inputs[index]]) for index in wanted.values() if node.inputs[index] in pending]
+        return [(index, pending[node.inputs[index]]) for index in position_of.values() if node.inputs[index] in pending]
 
     def back_through(
         self,
@@ -375,18 +375,18 @@ class _Walk:
         pending: dict[Value, Value] = {}
         for index, gradient in upstream.items():
             self.add(pending, answers[index].value, gradient)
-        for made, part in zip(reversed(nodes), reversed(parts), strict=True):
-            values = [Value(made, index) for index in range(len(made.output_names()))]
+        for step, part in zip(reversed(nodes), reversed(parts), strict=True):
+            values = [Value(step, index) for index in range(len(step.output_names()))]
             reached = {index: pending.pop(value) for index, value in enumerate(values) if value in pending}
-            if not reached or made not in leading:
+            if not reached or step not in leading:
                 continue
             rows = [
                 index
                 for index, value in enumerate(part.inputs)
                 if value.node in leading and self.dtypes[value].kind in "fc" and not part.operator.is_zero(index)
             ]
-            for index, found_part in self.vjp(part, rows, reached):
-                self.add(pending, part.inputs[index], found_part)
+            for index, input_gradient in self.vjp(part, rows, reached):
+                self.add(pending, part.inputs[index], input_gradient)
         return pending
 
     def with_rules(self, node: Node, shape: Sequence[int] | None) -> Node:
@@ -397,15 +397,15 @@ class _Walk:
             return node
         if not shape and operator.values_read(range(len(node.inputs)))[1]:
             return node  # what NumPy answers is a scalar, and nothing to compute into
-        made = Node(operator, node.inputs, {}, node.name)
-        self.builder.created.append(made)  # it is dropped, if no rule reads the answer
+        twin = Node(operator, node.inputs, {}, node.name)
+        self.builder.created.append(twin)  # it is dropped, if no rule reads the answer
         for index in range(len(node.output_names())):
             value = Value(node, index)
             if value in self.shapes:
-                self.know(Value(made, index), self.shapes[value], self.dtypes[value])
-        return made
+                self.know(Value(twin, index), self.shapes[value], self.dtypes[value])
+        return twin
 
-    def traced(
+    def captured(
         self, node: Node, index: int, requires_grad: Sequence[int], upstream: dict[int, Value]
     ) -> dict[int, Value] | None:
         """Return the gradient of an input, and of others that come with it, as traced values; None: call the rule."""
@@ -417,10 +417,10 @@ class _Walk:
         try:
             call = self.rule_call(recorder, node, upstream)
             if has_step_rule(operator):
-                found = _step_gradients(recorder, call, requires_grad)
+                gradients = _step_gradients(recorder, call, requires_grad)
             else:
-                known = operator if operator.has_rule(index) else FUNCTIONS.get(operator.forward, operator)
-                found = capture_rule(recorder, attempt, call._replace(operator=known), index, requires_grad)
+                with_rule = operator if operator.has_rule(index) else FUNCTIONS.get(operator.forward, operator)
+                gradients = capture_rule(recorder, attempt, call._replace(operator=with_rule), index, requires_grad)
         except CaptureRefused as refusal:
             self.refusal = refusal.with_traceback(None)
             return None
@@ -431,7 +431,7 @@ class _Walk:
         self.notes.add(recorder)
         return {
             position: self.know(part.value, self.shapes[node.inputs[position]], self.dtypes[node.inputs[position]])
-            for position, part in found.items()
+            for position, part in gradients.items()
         }
 
     def rule_call(self, recorder: Recorder, node: Node, upstream: dict[int, Value]) -> RuleCall:

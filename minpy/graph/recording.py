@@ -115,7 +115,7 @@ class GraphOperator(BaseOperator):
         program : Program or None
             The one that was found, if what users' functions refer to may have changed since.
         """
-        if program is not None and program.steps.is_current():
+        if program is not None and program.steps.is_valid():
             return program
         requests = None
         if needed is not None:

@@ -57,10 +57,10 @@ def replayed_gradients(
     inner: dict[int, Any] = {}  # the variables as this call has them: the walk ends there
     for index, node in enumerate(variables):
         buffers[node] = answers[node]
-        given = arguments[index] if index < len(arguments) else None
-        if isinstance(given, Array) and given._node is not None:
-            place = record_node(identity, [None], None, {}, [given._node])
-            place.shape, place.dtype = given._data.shape, given._data.dtype
+        argument = arguments[index] if index < len(arguments) else None
+        if isinstance(argument, Array) and argument._node is not None:
+            place = record_node(identity, [None], None, {}, [argument._node])
+            place.shape, place.dtype = argument._data.shape, argument._data.dtype
             inner[index] = places[node] = place
     order = topological(steps.written)
     for node in order:
@@ -92,7 +92,7 @@ def replayed_gradients(
     zeros = [
         (gradient_of.get(place), buffers[variables[index]]) for place, index in zip(leaves, requires_grad, strict=True)
     ]
-    return [numpy.zeros_like(raw) if gradient is None else gradient for gradient, raw in zeros]
+    return [numpy.zeros_like(buffer) if gradient is None else gradient for gradient, buffer in zeros]
 
 
 def _place(places: dict[Node, Any], value: Value) -> Any:
@@ -106,16 +106,16 @@ def _put(
 ) -> None:
     """Put a step on the tape."""
     # The tape knows arrays: a scalar of NumPy's would be a constant to it.
-    arguments = [numpy.asarray(one) if isinstance(one, numpy.generic) else one for one in arguments]
+    arguments = [numpy.asarray(argument) if isinstance(argument, numpy.generic) else argument for argument in arguments]
     answer = numpy.asarray(answer) if isinstance(answer, numpy.generic) else answer
-    made = record_node(operator, arguments, answer, node.attributes, parents)
+    taped = record_node(operator, arguments, answer, node.attributes, parents)
     if isinstance(answer, tuple):
-        outputs = attach_outputs(made, answer)
+        outputs = attach_outputs(taped, answer)
         places[node] = [
             output if part.dtype.kind in "fc" else None for output, part in zip(outputs, answer, strict=True)
         ]
         return
     answer = numpy.asarray(answer)
-    made.shape, made.dtype = answer.shape, answer.dtype
+    taped.shape, taped.dtype = answer.shape, answer.dtype
     if answer.dtype.kind in "fc":
-        places[node] = made
+        places[node] = taped

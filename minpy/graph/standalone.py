@@ -28,8 +28,8 @@ from minpy.core.errors import is_quitting
 from minpy.core.floating_point import is_calm
 from minpy.core.rules import OutputBuffer, Unstaged, VjpInto
 from minpy.graph.builder import GraphBuilder
-from minpy.graph.expanding import Expansion
 from minpy.graph.ir import Node, Value, topological, variable
+from minpy.graph.operator_inlining import Inliner
 from minpy.graph.program import Program
 from minpy.graph.steps import Steps
 
@@ -104,11 +104,11 @@ class _Trace:
             grad_req={},
             training=False,
             repeatable=False,
-            given=len(self._given),
+            num_inputs=len(self._given),
             reads=self.reads,
             traced=True,
             _written=values,
-            _expansion=Expansion(),
+            _inliner=Inliner(),
             _builder=self.recorder.builder,
             _shapes={Value(node): shape for node, (shape, _) in facts.items()},
             _dtypes={Value(node): dtype for node, (_, dtype) in facts.items()},
@@ -239,7 +239,7 @@ class _Compiled:
             return self._try(key, way, function, values, attributes, arrays, size)
         if way.program is None:
             return function()
-        if not way.program.steps.is_current():  # what the function refers to is another than it was
+        if not way.program.steps.is_valid():  # what the function refers to is another than it was
             self._changed(key)
             return function()
         return self._computed(way, function, values, arrays, targets)
@@ -283,7 +283,7 @@ class _Compiled:
         program = way.program
         if program is None:
             return function()
-        if not program.steps.is_current():
+        if not program.steps.is_valid():
             self._changed(key)
             return function()
         began = perf_counter()
@@ -324,7 +324,7 @@ class _Compiled:
             out: Sequence[numpy.ndarray | None] = ()
             if targets:
                 steps = way.program.steps
-                out = way.places(targets, steps.with_captured(arrays)[steps.given :])
+                out = way.places(targets, steps.with_captured(arrays)[steps.num_inputs :])
             heads = way.program.run(arrays, out)
         except Exception as error:
             if is_quitting(error):

@@ -9,11 +9,11 @@ from typing import Any
 from minpy.capture.reads import Reads
 from minpy.capture.recorder import Notes
 from minpy.graph.builder import GraphBuilder
-from minpy.graph.expanding import Expansion
 from minpy.graph.gradient import VjpNode, differentiate
-from minpy.graph.inlining import inlined
 from minpy.graph.ir import ANSWER, Node, Value
 from minpy.graph.lowering import lower, used
+from minpy.graph.operator_inlining import Inliner
+from minpy.graph.subgraph_inlining import inlined
 
 __all__ = ["Steps", "is_trusted", "lowered"]
 
@@ -28,7 +28,7 @@ class Steps:
         What it computes.
     variables : list of Node
         In the order in which their arrays are given; those of captured arrays come last.
-    given : int
+    num_inputs : int
         How many variables are not captured.
     reads : Reads
         What users' traced functions refer to.
@@ -67,11 +67,11 @@ class Steps:
     grad_req: dict[Node, str]
     training: bool
     repeatable: bool
-    given: int
+    num_inputs: int
     reads: Reads
     traced: bool
     _written: list[Value]
-    _expansion: Expansion
+    _inliner: Inliner
     _builder: GraphBuilder
     _shapes: dict[Value, Any]
     _dtypes: dict[Value, Any]
@@ -84,13 +84,13 @@ class Steps:
     def __post_init__(self) -> None:
         self.refers = bool(self.reads)
         steps = self.all
-        found: dict[Value, int] = {}
+        last_uses: dict[Value, int] = {}
         for number, node in enumerate(steps):
             for value in node.inputs:
-                found[value] = number
+                last_uses[value] = number
         for value in (*self.outputs, *self.gradients.values()):
-            found[value] = len(steps)
-        self.last_uses = found
+            last_uses[value] = len(steps)
+        self.last_uses = last_uses
         changed = {value.node for node in self.forward for value in node.auxiliary_inputs()}
         self.states = {position for position, node in enumerate(self.variables) if node in changed}
         replayed = [node for node in self.forward if _draws(node) or not is_trusted(node)]
@@ -110,13 +110,13 @@ class Steps:
             If a gradient is asked for through an operator that has none.
         """
         shapes, dtypes, builder = dict(self._shapes), dict(self._dtypes), self._builder
-        reads, expansion = self.reads.copy(), self._expansion
+        reads, inliner = self.reads.copy(), self._inliner
         cotangents = []
         for index, output in enumerate(self._written):
             value = Value(Node(None, (), {}, f"head_gradient{index}"))
             shapes[value], dtypes[value] = shapes[output], dtypes[output]
             cotangents.append(value)
-        found = differentiate(
+        gradient_values = differentiate(
             self._written,
             cotangents,
             grad_req,
@@ -124,15 +124,15 @@ class Steps:
             dtypes,
             builder,
             reads if self.traced else None,
-            expansion.notes,
+            inliner.notes,
         )
-        expansion.go_on(builder.created, shapes, dtypes, None)
-        gradients = {node: expansion.value(value) for node, value in found.items()}
-        wanted, known = used([*self.outputs, *gradients.values()]), set(self.forward)
-        backward = [node for node in expansion.nodes if node in wanted and node not in known]
+        inliner.go_on(builder.created, shapes, dtypes, None)
+        gradients = {node: inliner.value(value) for node, value in gradient_values.items()}
+        live, forward = used([*self.outputs, *gradients.values()]), set(self.forward)
+        backward = [node for node in inliner.nodes if node in live and node not in forward]
         return Steps(
             self.outputs,
-            [*self.variables[: self.given], *reads.nodes],
+            [*self.variables[: self.num_inputs], *reads.nodes],
             self.forward,
             backward,
             cotangents,
@@ -140,11 +140,11 @@ class Steps:
             dict(grad_req),
             self.training,
             True,
-            self.given,
+            self.num_inputs,
             reads,
             self.traced,
             self._written,
-            expansion,
+            inliner,
             builder,
             shapes,
             dtypes,
@@ -158,21 +158,21 @@ class Steps:
     @property
     def notes(self) -> Notes:
         """Where in users' code steps come from, and why some are calls."""
-        return self._expansion.notes
+        return self._inliner.notes
 
     def ran_as(self, value: Value) -> Value:
         """Return what stands among the steps for a value of the graph as it is written."""
-        return self._expansion.value(value)
+        return self._inliner.value(value)
 
-    def is_current(self) -> bool:
+    def is_valid(self) -> bool:
         """Tell whether what users' traced functions refer to is what it was; if not, steps are to be made anew."""
         return not self.refers or self.reads.hold()
 
     def with_captured(self, arrays: Sequence[Any]) -> Sequence[Any]:
         """Return the arrays of all variables: those that are given, and the captured ones as they are now."""
-        if len(self.variables) == self.given:
+        if len(self.variables) == self.num_inputs:
             return arrays
-        return [*arrays[: self.given], *self.reads.arrays()]
+        return [*arrays[: self.num_inputs], *self.reads.arrays()]
 
     def read_by_backward(self) -> dict[Value, None]:
         """Return the values that the backward part reads of what is there before it."""
@@ -219,17 +219,17 @@ def lowered(
     """
     if traced:
         outputs, shapes, dtypes = inlined(outputs, shapes, dtypes)
-    builder, expansion, reads = GraphBuilder(), Expansion(), Reads()
+    builder, inliner, reads = GraphBuilder(), Inliner(), Reads()
     written, became = lower(outputs, training, builder, shapes, dtypes, traced, stateful_operators)
     known_shapes = {became[value]: shape for value, shape in shapes.items() if value in became}
     known_dtypes = {became[value]: dtype for value, dtype in dtypes.items() if value in became}
-    expansion.go_on(builder.created, known_shapes, known_dtypes, reads if traced else None)
-    run_outputs = [expansion.value(output) for output in written]
+    inliner.go_on(builder.created, known_shapes, known_dtypes, reads if traced else None)
+    run_outputs = [inliner.value(output) for output in written]
     live = used(run_outputs)
     return Steps(
         run_outputs,
         [*variables, *reads.nodes],
-        [node for node in expansion.nodes if node in live],
+        [node for node in inliner.nodes if node in live],
         [],
         [],
         {},
@@ -240,7 +240,7 @@ def lowered(
         reads,
         traced,
         written,
-        expansion,
+        inliner,
         builder,
         known_shapes,
         known_dtypes,

@@ -94,8 +94,8 @@ def _lanes(nodes: Sequence[Node], signs: Sequence[str]) -> list[str]:
     lanes: list[Node | None] = []
     rows = []
     for node, sign in zip(nodes, signs, strict=True):
-        read = [lanes.index(one) for one in inputs[node]]
-        ending = [lane for lane, one in zip(read, inputs[node], strict=True) if last[one] is node]
+        read = [lanes.index(source) for source in inputs[node]]
+        ending = [lane for lane, source in zip(read, inputs[node], strict=True) if last[source] is node]
         own = min(ending) if ending else _free_lane(lanes, max(read, default=-1) + 1)
         lanes += [None] * (own + 1 - len(lanes))
         rows.append(_row(lanes, own, read, ending, sign))

@@ -18,7 +18,7 @@ ROWS = [
     *alike("like", "ones_like zeros_like", gradient="zero"),
     Row("full_like", "like"),
     *alike("index", "tril_indices_from triu_indices_from", outputs=2),
-    Row("diag_indices_from", "index", outputs=lambda given: 2),
+    Row("diag_indices_from", "index", outputs=lambda arguments: 2),
     *alike("fact", "ndim shape size", gradient="zero", nests="any"),
     *alike("seen", "isscalar iterable", nests="any"),
     *alike("fact", "can_cast common_type iscomplexobj isrealobj result_type", gradient="zero"),

@@ -37,9 +37,9 @@ ROWS = [
     Row("linalg.eigh", "call", sample="regular", results="numpy", outputs=2),
     Row("linalg.slogdet", "call", sample="regular", results="numpy", outputs=2, gradient="solving"),
     Row("linalg.qr", "call", sample="regular", results="numpy",
-        outputs=lambda given: 1 if given.get("mode") == "r" else 2),
+        outputs=lambda arguments: 1 if arguments.get("mode") == "r" else 2),
     Row("linalg.svd", "call", sample="regular", results="numpy",
-        outputs=lambda given: 3 if given.get("compute_uv", True) else 1),
+        outputs=lambda arguments: 3 if arguments.get("compute_uv", True) else 1),
     Row("linalg.eig", "spectrum", sample="regular", results="numpy"),
     Row("linalg.eigvals", "spectrum", sample="regular"),
 ]  # fmt: skip

@@ -23,7 +23,7 @@ ROWS = [
     ),
     Row("unstack", "view", view="always", gradient="joining"),
     *alike("each", "atleast_1d atleast_2d atleast_3d", view="always", moves=True, results="numpy", gradient="moving"),
-    Row("broadcast_arrays", "each", view="always", results="numpy", outputs=lambda given: len(given["args"])),
+    Row("broadcast_arrays", "each", view="always", results="numpy", outputs=lambda arguments: len(arguments["args"])),
     Row("ix_", "mesh", view="always", nests="any", in_files=False),
     Row("meshgrid", "call", view="copy", results="numpy", gradient="joining"),
 ]

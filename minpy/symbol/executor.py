@@ -414,7 +414,7 @@ class Executor:
 
     def _program(self, is_train: bool) -> Program:
         program = self._programs.get(is_train)
-        if program is None or not program.steps.is_current():
+        if program is None or not program.steps.is_valid():
             asked = self._asked if is_train else None
             repeatable = bool(self._asked)
             program = self._programs[is_train] = self._compiled.program(

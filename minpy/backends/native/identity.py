@@ -135,7 +135,7 @@ def _asked(steps: Steps, translation: Translation) -> tuple[Any, ...]:
     numbers = {node: number for number, node in enumerate(steps.forward)}
     gradients = [(positions[node], steps.grad_req[node]) for node in steps.gradients]
     return (
-        steps.training, steps.given, len(steps.outputs), len(steps.cotangents), tuple(sorted(steps.states)),
+        steps.training, steps.num_inputs, len(steps.outputs), len(steps.cotangents), tuple(sorted(steps.states)),
         tuple(gradients), len(steps.grad_req),
         tuple((numbers[node], width) for node, width in translation.saved_for_replay),
         tuple(sorted(steps.stored.items())),

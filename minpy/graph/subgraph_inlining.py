@@ -28,22 +28,22 @@ def inlined(
     order = topological(outputs)
     if not any(_inside(node) is not None for node in order):
         return outputs, shapes, dtypes
-    known = dict(shapes), dict(dtypes)
+    tables = dict(shapes), dict(dtypes)
     became: dict[Value, Value] = {}
     for node in order:
         inside = _inside(node)
         if inside is not None:
-            given = [Shaped(shapes[value], dtypes[value]) for value in node.inputs]
-            inner = inlined(inside.symbol.values, *inside.known(given))
+            input_facts = [Shaped(shapes[value], dtypes[value]) for value in node.inputs]
+            inner = inlined(inside.symbol.values, *inside.known(input_facts))
             own = {
                 Value(variable): became.get(value, value)
                 for variable, value in zip(inside.variables, node.inputs, strict=True)
             }
-            for index, output in enumerate(_copied(*inner, own, known)):
+            for index, output in enumerate(_copied(*inner, own, tables)):
                 became[Value(node, index)] = output
         elif any(value in became for value in node.inputs):
-            _replace(node, became, known, (shapes, dtypes))
-    return [became.get(output, output) for output in outputs], *known
+            _replace(node, became, tables, (shapes, dtypes))
+    return [became.get(output, output) for output in outputs], *tables
 
 
 def _inside(node: Node) -> Any:
@@ -58,24 +58,24 @@ def _copied(
     shapes: Mapping[Value, Any],
     dtypes: Mapping[Value, Any],
     became: dict[Value, Value],
-    known: tuple[dict[Value, Any], dict[Value, Any]],
+    tables: tuple[dict[Value, Any], dict[Value, Any]],
 ) -> list[Value]:
     """Return the outputs of a graph with new nodes, in which variables have become other values."""
     for node in topological(outputs):
         if node.operator is not None:
-            _replace(node, became, known, (shapes, dtypes))
+            _replace(node, became, tables, (shapes, dtypes))
     return [became[output] for output in outputs]
 
 
 def _replace(
-    node: Node, became: dict[Value, Value], known: tuple[dict[Value, Any], dict[Value, Any]], facts: Facts
+    node: Node, became: dict[Value, Value], tables: tuple[dict[Value, Any], dict[Value, Any]], facts: Facts
 ) -> None:
     """Make a node anew, of what its inputs have become; what is known of it is known of the new one."""
     inputs = [became.get(value, value) for value in node.inputs]
-    made = Node(node.operator, inputs, node.attributes, node.name, node.kind, node.annotations)
+    copy = Node(node.operator, inputs, node.attributes, node.name, node.kind, node.annotations)
     for index in (ANSWER, *range(len(node.output_names()))):
-        before, after = Value(node, index), Value(made, index)
+        before, after = Value(node, index), Value(copy, index)
         became[before] = after
-        for table, source in zip(known, facts, strict=True):
+        for table, source in zip(tables, facts, strict=True):
             if before in source:
                 table[after] = source[before]

@@ -18,10 +18,10 @@ from minpy.graph.builder import GraphBuilder
 from minpy.graph.gradient import VjpNode
 from minpy.graph.ir import Node, Value
 
-__all__ = ["Expansion"]
+__all__ = ["Inliner"]
 
 
-class Expansion:
+class Inliner:
     """A graph with users' operators replaced, as far as it has been gone through.
 
     Attributes
@@ -46,9 +46,9 @@ class Expansion:
 
     def value(self, value: Value) -> Value:
         """Return what a value became."""
-        found = self._became.get(value)
-        if found is not None:
-            return found
+        inlined_value = self._became.get(value)
+        if inlined_value is not None:
+            return inlined_value
         node = self._nodes.get(value.node, value.node)
         return value if node is value.node else Value(node, value.index)
 
