@@ -14,7 +14,7 @@ from minpy.capture.nd_proxy import NDArrayProxy, unwrapped, wrapped
 from minpy.capture.noting import constant, made, operand
 from minpy.capture.places import CaptureRefused
 from minpy.capture.proxy import ArrayProxy
-from minpy.capture.reads import PLAIN, Reads, attribute
+from minpy.capture.reads import CONSTANT_TYPES, Reads, attribute
 from minpy.capture.recorder import Recorder
 from minpy.capture.shadow import ShadowFunctions
 from minpy.capture.tracer import run_captured
@@ -71,7 +71,7 @@ def plain_attributes(recorder: Recorder, attributes: dict[str, Any]) -> dict[str
         If one is an array, or something else that is not compared.
     """
     for name, value in attributes.items():
-        if not all(isinstance(one, (*PLAIN, type)) for one in leaves_of(value)):
+        if not all(isinstance(leaf, (*CONSTANT_TYPES, type)) for leaf in leaves_of(value)):
             raise recorder.refuse(f"the attribute {name} is a {type(value).__name__}")
     copied: dict[str, Any] = steps.fill(attributes, ())
     return copied
@@ -125,7 +125,7 @@ def _part(shadow: ShadowFunctions, value: Any, name: str) -> Any:
         return shadow.argument(value, functools.partial(_part, shadow), name)
     if isinstance(value, (BaseArrayProxy, NDArrayProxy)):
         return value
-    if not isinstance(value, (type, *PLAIN)):
+    if not isinstance(value, (type, *CONSTANT_TYPES)):
         raise shadow.refuse(f"{name} is a {type(value).__name__}, which is compared only as an argument itself")
     return shadow.shadow_of(value, name)
 

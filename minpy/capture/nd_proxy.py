@@ -139,11 +139,11 @@ class NDArrayProxy:
     def __pos__(self) -> NDArrayProxy:
         return self
 
-    def __divmod__(self, other: Any) -> Any:
-        return self // other, self % other
+    def __divmod__(self, divisor: Any) -> Any:
+        return self // divisor, self % divisor
 
-    def __rdivmod__(self, other: Any) -> Any:
-        return other // self, other % self
+    def __rdivmod__(self, dividend: Any) -> Any:
+        return dividend // self, dividend % self
 
     def reshape(self, *lengths: Any, shape: Any = None, reverse: bool = False) -> NDArrayProxy:
         """Return the array in another shape, with MXNet's codes."""
@@ -169,12 +169,12 @@ class NDArrayProxy:
 
     as_in_ctx = to_device = as_in_context
 
-    def copyto(self, other: Any) -> Any:
+    def copyto(self, target: Any) -> Any:
         """Store the elements into another array, and return that."""
-        if not isinstance(other, NDArrayProxy) or other.shape != self.shape:
+        if not isinstance(target, NDArrayProxy) or target.shape != self.shape:
             raise self.recorder.refuse("it copies an NDArray to what is none of its shape")
-        other[...] = self
-        return other
+        target[...] = self
+        return target
 
     def __getitem__(self, index: Any) -> NDArrayProxy:
         index = self._key(index)
@@ -280,8 +280,8 @@ def _arithmetic(operator: Any, x: Any, y: Any) -> Any:
 
 
 def _binary(operator: Callable[[], Any], reflected: bool = False) -> Callable[[Any, Any], Any]:
-    def method(self: NDArrayProxy, other: Any) -> Any:
-        pair = (other, self) if reflected else (self, other)
+    def method(self: NDArrayProxy, operand: Any) -> Any:
+        pair = (operand, self) if reflected else (self, operand)
         answer = _arithmetic(operator(), *pair)
         is_number = isinstance(answer, NDArrayProxy) and not answer.ndim and self.ndim
         return answer.reshape((1,)) if is_number else answer  # of `@`
@@ -290,8 +290,8 @@ def _binary(operator: Callable[[], Any], reflected: bool = False) -> Callable[[A
 
 
 def _in_place(operator: Callable[[], Any]) -> Callable[[Any, Any], Any]:
-    def method(self: NDArrayProxy, other: Any) -> Any:
-        answer = _arithmetic(operator(), self, other)
+    def method(self: NDArrayProxy, operand: Any) -> Any:
+        answer = _arithmetic(operator(), self, operand)
         if answer is NotImplemented:
             return answer
         inner = self.inner

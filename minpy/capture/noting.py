@@ -213,24 +213,24 @@ def steps_of(
     `operator` is (operator, inputs, attributes) where the call is one of an operator.
     """
     arrays: list[BaseArrayProxy] = []
-    template = _with_slots(recorder, arguments, arrays), _with_slots(recorder, keywords, arrays)
+    spec = _with_slots(recorder, arguments, arrays), _with_slots(recorder, keywords, arrays)
     shares = kind == "view"
     if all(array.known is not None for array in arrays):
         elements = [known_of(array) for array in arrays]
         with numpy.errstate(all="ignore"):
-            filled = steps.fill(template, elements)
-            raw = function(*filled[0], **filled[1])
-        parts = raw if isinstance(raw, (list, tuple)) else [raw]
+            filled = steps.fill(spec, elements)
+            result = function(*filled[0], **filled[1])
+        parts = result if isinstance(result, (list, tuple)) else [result]
         owners = [0 if shares else _owner(recorder, part, elements, arrays) for part in parts]
-        answer = _known_answer(recorder, raw)
-        return viewed(recorder, function, template, arrays, answer, owners) if arrays else answer
+        answer = _known_answer(recorder, result)
+        return viewed(recorder, function, spec, arrays, answer, owners) if arrays else answer
     inputs = [array.value for array in arrays]
     container: Any = None
     if fact is not None:
         facts = [fact]
         owners = [None]
     else:
-        container, facts, owners = _facts(recorder, function, template, arrays, kind)
+        container, facts, owners = _facts(recorder, function, spec, arrays, kind)
     if shares:
         owners = [0] * len(facts)
     if operator is not None and container is None:
@@ -239,31 +239,31 @@ def steps_of(
         node = recorder.node(replacement, values, attributes, kind)
     else:
         outputs = len(facts) if container is not None else 0
-        node = recorder.node(steps.make_step(function, *template, outputs), inputs, kind=kind)
+        node = recorder.node(steps.make_step(function, *spec, outputs), inputs, kind=kind)
     front = front_of(arrays)
     answers = [made(recorder, node, each, index, front) for index, each in enumerate(facts)]
     if kind in ("elementwise", "reduce"):
         note_order(arrays, answers)
     answer = answers[0] if container is None else several(container, answers)
-    return viewed(recorder, function, template, arrays, answer, owners)
+    return viewed(recorder, function, spec, arrays, answer, owners)
 
 
 def _facts(
-    recorder: Recorder, function: Any, template: Any, arrays: Sequence[BaseArrayProxy], kind: str
+    recorder: Recorder, function: Any, spec: Any, arrays: Sequence[BaseArrayProxy], kind: str
 ) -> tuple[Any, list[Fact], list[int | None]]:
     """Return (class of the answers if there are several, their facts, the arrays that they may be views of)."""
 
     def call(*samples: Any) -> Any:
-        positional, keywords = steps.fill(template, samples)
+        positional, keywords = steps.fill(spec, samples)
         return function(*positional, **keywords)
 
     with numpy.errstate(all="ignore"):
         if kind == "product":
             return None, [shrunken(call, arrays)], [None]
         if kind == "reduce":
-            options = template[1]
+            options = spec[1]
             axis, keepdims = options.get("axis"), bool(options.get("keepdims", False))
-            template = template[0], {key: value for key, value in options.items() if key not in _OF_COUNTS}
+            spec = spec[0], {key: value for key, value in options.items() if key not in _OF_COUNTS}
             return None, [reduced(call, arrays[0], axis, keepdims)], [None]
         row = row_of(function)
         if kind == "elementwise":
@@ -312,11 +312,11 @@ def _with_slots(recorder: Recorder, value: Any, arrays: list[BaseArrayProxy]) ->
         arrays.append(value)
         return steps.Slot(len(arrays) - 1)
     if isinstance(value, list):
-        return [_with_slots(recorder, one, arrays) for one in value]
+        return [_with_slots(recorder, part, arrays) for part in value]
     if type(value) is tuple:
-        return tuple(_with_slots(recorder, one, arrays) for one in value)
+        return tuple(_with_slots(recorder, part, arrays) for part in value)
     if isinstance(value, dict):
-        return {key: _with_slots(recorder, one, arrays) for key, one in value.items()}
+        return {key: _with_slots(recorder, part, arrays) for key, part in value.items()}
     return value
 
 

@@ -110,11 +110,11 @@ def _facts_of_user(recorder: Recorder, node: Any, values: Sequence[Any]) -> list
         If they are not known without.
     """
     operator = node.operator
-    known = [
+    input_facts = [
         (value.shape, value.dtype) if isinstance(value, BaseArrayProxy) else fact_of(value)[:2] for value in values
     ]
     try:
-        facts = recorder.facts_of_user(node, known)
+        facts = recorder.facts_of_user(node, input_facts)
     except CaptureRefused as error:
         line = "" if error.place is None else f" (line {error.place.line} of {os.path.basename(error.place.file)})"
         raise recorder.refuse(

@@ -18,7 +18,7 @@ from minpy.core.errors import MXNetError
 from minpy.graph.ir import Node, Value, variable
 
 __all__ = [
-    "PLAIN",
+    "CONSTANT_TYPES",
     "ArrayKind",
     "ArrayRead",
     "Read",
@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 # Immutable values that are compared; what else is captured must stay the same object.
-PLAIN = (type(None), type(Ellipsis), bool, int, float, complex, str, bytes, numpy.generic, numpy.dtype, range)
+CONSTANT_TYPES = (type(None), type(Ellipsis), bool, int, float, complex, str, bytes, numpy.generic, numpy.dtype, range)
 
 Source = Callable[[Any, Any], Any]
 
@@ -228,8 +228,8 @@ class Reads:
 
 def kind_of(value: Any) -> ArrayKind:
     """Return the class, shape and dtype of an array."""
-    raw = raw_of(value)
-    return ArrayKind(type(value), raw.shape, raw.dtype)
+    buffer = raw_of(value)
+    return ArrayKind(type(value), buffer.shape, buffer.dtype)
 
 
 def same_value(value: Any, expected: Any) -> bool:
@@ -242,8 +242,9 @@ def same_value(value: Any, expected: Any) -> bool:
         return False
     if isinstance(value, tuple):
         return len(value) == len(expected) and all(
-            part is other or same_value(part, other) for part, other in zip(value, expected, strict=True)
+            part is expected_part or same_value(part, expected_part)
+            for part, expected_part in zip(value, expected, strict=True)
         )
     if isinstance(value, (float, complex, numpy.inexact)):  # -0.0 is no 0.0, and nan is nan
         return repr(value) == repr(expected)
-    return isinstance(value, PLAIN) and bool(value == expected)
+    return isinstance(value, CONSTANT_TYPES) and bool(value == expected)

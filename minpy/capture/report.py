@@ -119,8 +119,8 @@ def trace_report(operator: Any, arguments: Sequence[Any], attributes: dict[str, 
 
 
 def _value(value: Any) -> Any:
-    raw = raw_of(value)
-    return numpy.array(raw) if isinstance(raw, (list, tuple)) else raw
+    buffer = raw_of(value)
+    return numpy.array(buffer) if isinstance(buffer, (list, tuple)) else buffer
 
 
 def _input_proxy(recorder: Recorder, value: Any) -> Any:

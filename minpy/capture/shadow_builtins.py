@@ -100,8 +100,8 @@ def _issubclass(shadow: Any, cls: Any, classes: Any) -> bool:
     return _issubclass_noted(shadow, real(cls), real(classes))
 
 
-def _type(shadow: Any, value: Any, *rest: Any) -> Any:
-    if rest:
+def _type(shadow: Any, value: Any, *bases_and_namespace: Any) -> Any:
+    if bases_and_namespace:
         raise shadow.refuse("it defines a class")
     cls = array_class(value)
     if cls is None:

@@ -154,7 +154,7 @@ def frozen(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return (type(value), *map(frozen, value))
     if isinstance(value, dict):
-        return (dict, *((frozen(key), frozen(one)) for key, one in value.items()))
+        return (dict, *((frozen(key), frozen(part)) for key, part in value.items()))
     if isinstance(value, slice):
         return (slice, value.start, value.stop, value.step)
     if isinstance(value, (float, complex, numpy.inexact)):  # 0.0 and -0.0 are equal, and not the same

@@ -81,4 +81,4 @@ def conformed(recorder: Recorder, part: Any, answer_shape: Any, shape: tuple[int
 
 
 def _broadcasts(shape: Sequence[int], to: Sequence[int]) -> bool:
-    return all(length in (1, other) for length, other in zip(shape, to, strict=True))
+    return all(length in (1, target_length) for length, target_length in zip(shape, to, strict=True))

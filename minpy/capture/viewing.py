@@ -42,7 +42,7 @@ def note_order(arrays: Sequence[BaseArrayProxy], answers: Sequence[BaseArrayProx
 def viewed(
     recorder: Recorder,
     function: Any,
-    template: Any,
+    spec: Any,
     arrays: Sequence[BaseArrayProxy],
     answer: Any,
     owners: Sequence[int | None],
@@ -53,7 +53,7 @@ def viewed(
     ----------
     recorder : Recorder
     function : callable
-    template : tuple of (tuple, dict)
+    spec : tuple of (tuple, dict)
         The arguments of the call, with slots in the place of the arrays.
     arrays : sequence of BaseArrayProxy
     answer : BaseArrayProxy, or tuple or list of BaseArrayProxy
@@ -68,7 +68,7 @@ def viewed(
             return output
         base = arrays[owner]
         fixed = [recorder.proxy_class(recorder, each.value, each.fact, None, each.known) for each in arrays]
-        positional, keywords = steps.fill(template, [*fixed[:owner], steps.Slot(0), *fixed[owner + 1 :]])
+        positional, keywords = steps.fill(spec, [*fixed[:owner], steps.Slot(0), *fixed[owner + 1 :]])
         step = ViewStep(function, positional, keywords, index, output.fact, is_certain)
         storage = base.storage
         if isinstance(function, Operator) and not recorder.writes:  # nothing will be written to: no need to run it

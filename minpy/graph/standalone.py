@@ -19,7 +19,7 @@ from minpy.backends.switches import is_enabled
 from minpy.capture.forwards import capture_forward, definition_of
 from minpy.capture.places import CaptureRefused
 from minpy.capture.proxy import ArrayProxy
-from minpy.capture.reads import PLAIN, Reads
+from minpy.capture.reads import CONSTANT_TYPES, Reads
 from minpy.capture.recorder import Recorder
 from minpy.capture.rules import RuleCall, capture_rule
 from minpy.capture.steps import frozen
@@ -36,7 +36,7 @@ from minpy.graph.steps import Steps
 __all__ = ["CompiledForward", "CompiledRule", "install"]
 
 # Arguments that are compared by what they are.
-_BY_VALUE = (*PLAIN, list, dict, slice)
+_BY_VALUE = (*CONSTANT_TYPES, list, dict, slice)
 # Kinds of arguments that are kept for one function; when there come more, it is only called.
 _MOST_KINDS = 64
 # After so many programs that were given up, because what the function refers to had changed, it is only called.

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy
 
-from minpy.capture.reads import PLAIN
+from minpy.capture.reads import CONSTANT_TYPES
 from minpy.capture.scalars import ScalarCall, ScalarRead, is_dynamic
 from minpy.core.array import FRONT_ENDS, Array
 from minpy.core.floating_point import is_calm
@@ -85,7 +85,7 @@ def make_entry(
             lines.append(
                 _miss(_array_condition(variable, leaf, names) if first is variable else f"{variable} is not {first}")
             )
-        elif isinstance(leaf, PLAIN):
+        elif isinstance(leaf, CONSTANT_TYPES):
             constant = names.of(leaf)
             lines.append(_miss(f"{variable} is not {constant} and different({variable}, {constant})"))
         else:

@@ -12,7 +12,7 @@ import numpy
 
 from minpy.backends.switches import keeps_bits
 from minpy.capture.places import CaptureRefused
-from minpy.capture.reads import PLAIN
+from minpy.capture.reads import CONSTANT_TYPES
 from minpy.capture.scalars import is_dynamic
 from minpy.core.array import FRONT_ENDS, Array, raw_of
 from minpy.core.errors import is_quitting
@@ -263,7 +263,7 @@ def _key(leaf: Any, dynamic: bool = False) -> Any:
         return type(leaf), raw.shape, raw.dtype
     if isinstance(leaf, (float, complex, numpy.inexact)):
         return type(leaf), repr(leaf)
-    if isinstance(leaf, PLAIN):
+    if isinstance(leaf, CONSTANT_TYPES):
         return type(leaf), leaf
     return type(leaf), id(leaf)
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from minpy.capture.reads import PLAIN, ArrayKind, length, same_value
+from minpy.capture.reads import CONSTANT_TYPES, ArrayKind, length, same_value
 from minpy.capture.scalars import is_dynamic
 from minpy.core.array import Array
 from minpy.jit.guards import GONE, array_failure, failure, kind_difference, where
@@ -234,10 +234,12 @@ def _arguments(specialization: Any, leaves: Sequence[Any], paths: Sequence[str])
             difference = kind_difference(ArrayKind(*kind[:3]), leaf)
             if difference is not None:
                 return f"argument {path}: {difference}"
-        elif kind.cls is not type(leaf) and not (isinstance(leaf, PLAIN) and isinstance(kind.value, PLAIN)):
+        elif kind.cls is not type(leaf) and not (
+            isinstance(leaf, CONSTANT_TYPES) and isinstance(kind.value, CONSTANT_TYPES)
+        ):
             return f"argument {path}: class was {kind.cls.__name__}, is {type(leaf).__name__}"
-        elif leaf is not kind.value and not (isinstance(leaf, PLAIN) and same_value(leaf, kind.value)):
-            if not isinstance(leaf, PLAIN):
+        elif leaf is not kind.value and not (isinstance(leaf, CONSTANT_TYPES) and same_value(leaf, kind.value)):
+            if not isinstance(leaf, CONSTANT_TYPES):
                 return f"argument {path} is another {type(leaf).__name__}"
             return f"argument {path}: was {_text(kind.value)}, is {_text(leaf)}"
     places = [place for place, leaf in enumerate(leaves) if isinstance(leaf, (numpy.ndarray, Array))]
