@@ -17,7 +17,7 @@ from minpy.backends.native.boundary import Boundary, is_whole
 from minpy.backends.native.language import Array, Call, Layout, Product, contiguous
 from minpy.backends.native.memory import Allocation, Memory
 from minpy.backends.native.segments import Segment
-from minpy.backends.native.source import COERCED, Answer, Code, Laid, NativePart, NodeCall
+from minpy.backends.native.source import COERCED, Answer, Code, NativePart, NodeCall, StridedView
 from minpy.backends.native.table import ARGUMENT_MISMATCH, Table
 from minpy.backends.native.works import Work
 from minpy.core import aligned
@@ -83,7 +83,7 @@ class PartWriter:
         self._numbers: dict[Node, int] = {}
         self._calls = 0
         self._lasts: set[Node] = set()
-        self._laid: dict[Laid, str] = {}
+        self._strided_views: dict[StridedView, str] = {}
         # Which head each new array is, where callers may give the memory of heads.
         self._places: dict[Array, int] = {}
         # What stands for the block of what was made of parameters, if there is any.
@@ -404,14 +404,14 @@ class PartWriter:
         strides = tuple(stride * itemsize for stride in where.layout.strides)
         if owner.is_constant:
             flat = owner.value.reshape(-1) if owner.value is not None else None
-            laid = numpy.ndarray(array.shape, array.dtype, flat, where.layout.offset * itemsize, strides)
-            return self._constant(f"k{len(self.constants)}", laid)
+            constant_view = numpy.ndarray(array.shape, array.dtype, flat, where.layout.offset * itemsize, strides)
+            return self._constant(f"k{len(self.constants)}", constant_view)
         offset = where.layout.offset * itemsize
         if owner in self.memory.offsets:
-            laid_at = Laid(self.memory.offsets[owner] + offset, array.shape, usual(array.dtype), strides)
-            if laid_at not in self._laid:
-                self._laid[laid_at] = self._constant(f"b{len(self._laid)}", laid_at)
-            return self._laid[laid_at]
+            view = StridedView(self.memory.offsets[owner] + offset, array.shape, usual(array.dtype), strides)
+            if view not in self._strided_views:
+                self._strided_views[view] = self._constant(f"b{len(self._strided_views)}", view)
+            return self._strided_views[view]
         if owner in self.memory.prepared:
             offset += self.memory.prepared[owner]
             dtype = self._constant(f"dtype_{array.dtype.name}", usual(array.dtype))

@@ -43,7 +43,7 @@ class Part(SourcePart):
         return self.function(
             call_of(value.node)
             if isinstance(value, StepCall)
-            else value.laid(buffers)
+            else value.strided_view(buffers)
             if isinstance(value, Block)
             else value
             for value in self.constants.values()
@@ -107,7 +107,9 @@ class Emitter:
 
         def named(name: str) -> Any:
             value = self.constants.get(name)
-            return fresh.get(name) if value is None else value.laid(buffers) if isinstance(value, Block) else value
+            return (
+                fresh.get(name) if value is None else value.strided_view(buffers) if isinstance(value, Block) else value
+            )
 
         answers: dict[Node, Any] = {}
         for node in dict.fromkeys(value.node for value in self.steps.read_by_backward() if value.node in self.number):
