@@ -1,6 +1,6 @@
 """`minpy.compile`: a function of arrays as one graph, which runs as native code where llvmlite is installed.
 
-The function is run once on stand-ins for its arguments, and what it does to them becomes a graph, as with the `forward`
+The function is run once on proxies for its arguments, and what it does to them becomes a graph, as with the `forward`
 of a hybridized block. It stays differentiable: on the tape a call is one node.
 """
 
@@ -231,7 +231,7 @@ def compile(function: Any = None, *, fast_math: bool = False) -> Any:
     """Make a function of arrays run as one graph, fused into native code where llvmlite is installed.
 
     The function is written with NumPy, `minpy.np`, or operators. At the first call with arrays of given shapes and
-    dtypes it is run once on stand-ins for them; later calls run the graph. Numbers, strings and functions that it
+    dtypes it is run once on proxies for them; later calls run the graph. Numbers, strings and functions that it
     refers to are compared at each call, and arrays that it refers to are read anew. It is differentiable as before: a
     call is one node of the tape. From the third call with given shapes on, the graph is native code; the results are
     the same but for rounding. Arguments that the function changes in place (`m *= 0.9`, `out=m`, `x[1:] = y`) are

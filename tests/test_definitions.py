@@ -23,7 +23,7 @@ from minpy.core import Operator
 from minpy.graph.ir import CONSTANT
 from minpy.ops.registry import OPERATORS
 
-# The rows of the table whose definitions are not traced: each stays one call. By pattern, with the reason.
+# The rows of the table whose definitions cannot be captured: each stays one call. By pattern, with the reason.
 CALLED = {
     "BatchNorm-training*": "training moves the states",
     "Convolution-*": "heavy: it works block by block, in memory of its own",

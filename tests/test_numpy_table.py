@@ -536,11 +536,11 @@ def test_captured_ufuncs_compute_what_numpy_computes(ufunc: np.ufunc) -> None:
 # -- what is not captured ----------------------------------------------------------------------------------------------
 
 REFUSED = {
-    "np.apply_along_axis(np.sum, 0, x)": "numpy.apply_along_axis of an array is not traced: it calls a function",
+    "np.apply_along_axis(np.sum, 0, x)": "numpy.apply_along_axis of an array cannot be captured: it calls a function",
     "np.apply_over_axes(np.sum, x, 0)": "it calls a function, which a graph does not hold: call it on whole arrays",
     "np.piecewise(v, [v > 0], [np.sin])": "piecewise calls a function: funclist=",
     "np.allclose(x, y)": "its answer is a number or a bool of Python, which depends on values",
-    "np.array_equal(x, y)": "numpy.array_equal of an array is not traced: its answer is a number or a bool",
+    "np.array_equal(x, y)": "numpy.array_equal of an array cannot be captured: its answer is a number or a bool",
     "np.array2string(x)": "it makes text of values",
     "np.savez('nowhere', x)": "it reads or writes files",
     "np.shares_memory(x, y)": "its answer depends on how arrays lie in memory",
@@ -556,7 +556,7 @@ REFUSED = {
     "np.ix_(v > 0)": "the shape of numpy.ix_'s answer depends on values, those of a mask",
     "np.nonzero(x)": "the shape of numpy.nonzero's answer depends on values",
     "np.meshgrid(v, w, copy=False)": "meshgrid with copy=False changes an array, or answers with a part of it",
-    "np.repeat(v, i)": "repeat with an array as repeats= is not traced",
+    "np.repeat(v, i)": "repeat with an array as repeats= cannot be captured",
     "np.frompyfunc(abs, 1, 1)(v)": "calls a function of Python: numpy.frompyfunc made it",
     "np.busday_count(i, i)": "it is about dates",
     "np.linalg.inv(x)": "LinAlgError",

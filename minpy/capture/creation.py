@@ -66,7 +66,9 @@ def _array(recorder: Recorder, function: Any, object: Any, dtype: Any = None, **
     copy = keywords.pop("copy", None)
     order = keywords.pop("order", None)
     if keywords.keys() - {"subok"} or order not in (None, "K", "C") or copy is False:
-        raise recorder.refuse(f"numpy.{function.__name__} with {', '.join(keywords) or 'order or copy'}= is not traced")
+        raise recorder.refuse(
+            f"numpy.{function.__name__} with {', '.join(keywords) or 'order or copy'}= cannot be captured"
+        )
     if function.__name__ == "asfarray" and (dtype is None or not numpy.issubdtype(dtype, numpy.inexact)):
         dtype = numpy.float64
     if not isinstance(object, BaseArrayProxy):

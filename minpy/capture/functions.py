@@ -86,7 +86,7 @@ def _prepared(
         if name in named and not row.may_trace(position):
             for value in leaves_of(named[name]):
                 if not is_known(value):
-                    raise recorder.refuse(f"{function.__name__} with an array as {name}= is not traced")
+                    raise recorder.refuse(f"{function.__name__} with an array as {name}= cannot be captured")
             named[name] = _plain(named[name])
             if any(callable(value) and not isinstance(value, type) for value in leaves_of(named[name])):
                 raise recorder.refuse(f"{function.__name__} calls a function: {name}=")
@@ -166,7 +166,7 @@ def _copy(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords:
 def _cast(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
     named = _bound(function, arguments, keywords)
     if named.keys() - {"x", "dtype", "copy"}:
-        raise recorder.refuse(f"numpy.astype with {', '.join(keywords)}= is not traced")
+        raise recorder.refuse(f"numpy.astype with {', '.join(keywords)}= cannot be captured")
     return named["x"].astype(named["dtype"], copy=named.get("copy", True))
 
 
@@ -252,7 +252,7 @@ def _write(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords
     """Answer a function that changes its first argument: another one of its kind is made."""
     target, *operands = arguments or [keywords.pop(row.writes, None)]
     if not isinstance(target, BaseArrayProxy):
-        raise recorder.refuse(f"numpy.{function.__name__} changes an array that is not traced")
+        raise recorder.refuse(f"numpy.{function.__name__} changes an array that is not captured")
     require_writable(target)
     if function is not numpy.copyto:
         require_apart(target, (operands, keywords))

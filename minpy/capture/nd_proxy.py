@@ -109,7 +109,7 @@ class NDArrayProxy:
         member = library.member_of_array(self, name)
         if member is not None:
             return member
-        raise self.recorder.refuse(f"an NDArray's attribute {name!r} is not traced")
+        raise self.recorder.refuse(f"an NDArray's attribute {name!r} cannot be captured")
 
     def _asked(self, *_: Any) -> NoReturn:
         raise self.recorder.refuse("it asks for the values of an NDArray")

@@ -327,7 +327,7 @@ def call_function(recorder: Recorder, function: Any, arguments: Sequence[Any], k
         row = row_of(function)
         name = f"{getattr(function, '__module__', '')}.{getattr(function, '__name__', function)}"
         raise recorder.refuse(
-            f"{name} of an array is not traced" + (f": {row.reason}" if row is not None and row.reason else "")
+            f"{name} of an array cannot be captured" + (f": {row.reason}" if row is not None and row.reason else "")
         )
     handler, row = entry
     return handler(recorder, row, function, tuple(arguments), dict(keywords))

@@ -64,7 +64,7 @@ class ArrayProxy(numpy.lib.mixins.NDArrayOperatorsMixin, BaseArrayProxy):
         recorder = self.recorder
         if recorder.shadowed and not recorder.ended:
             raise recorder.refuse("it makes text of an array")
-        return f"<stand-in for {self.dtype.name} {self.shape}>"
+        return f"<proxy of {self.dtype.name} {self.shape}>"
 
     def _replayed(self) -> Any:
         return replayed(self)
@@ -272,7 +272,7 @@ class ArrayProxy(numpy.lib.mixins.NDArrayOperatorsMixin, BaseArrayProxy):
         if member is not None:
             return member
         remedy = ": x.reshape(-1) is" if name == "flat" else ""
-        raise self.recorder.refuse(f"an array's attribute {name!r} is not traced{remedy}")
+        raise self.recorder.refuse(f"an array's attribute {name!r} cannot be captured{remedy}")
 
     def _of_front(self, name: str) -> Any:
         """Return a method that arrays of `minpy.np` have and NumPy's have not; None for others."""

@@ -187,7 +187,7 @@ def store_all(recorder: Recorder, outs: Any, result: Any) -> Any:
             stored.append(value)
             continue
         if not isinstance(target, BaseArrayProxy):
-            raise recorder.refuse("it computes into an array that is not traced")
+            raise recorder.refuse("it computes into an array that is not captured")
         if target.scalar:  # `s += 1` of a scalar makes a new one
             stored.append(value)
             continue

@@ -36,11 +36,11 @@ def call_ufunc(recorder: Recorder, ufunc: Any, method: str, inputs: Sequence[Any
     if method == "__call__":
         if ufunc.signature is not None:
             if row_of(ufunc) is None or options:
-                raise recorder.refuse(f"{name} is not traced")
+                raise recorder.refuse(f"{name} cannot be captured")
             values = tuple(operand(recorder, value) for value in inputs)
             return steps_of(recorder, ufunc, values, {}, "product")
         if options.keys() - {"dtype"}:
-            raise recorder.refuse(f"{name} with {', '.join(options)}= is not traced")
+            raise recorder.refuse(f"{name} with {', '.join(options)}= cannot be captured")
         return elementwise(recorder, ufunc, inputs, options.get("dtype"))
     if method == "outer" and not options:
         first, second = (operand(recorder, value) for value in inputs)
@@ -49,7 +49,7 @@ def call_ufunc(recorder: Recorder, ufunc: Any, method: str, inputs: Sequence[Any
     array, *positional = inputs
     named = dict(zip(("axis", "dtype"), positional[: 2 if method != "reduceat" else 0], strict=False)) | options
     if any(isinstance(value, BaseArrayProxy) for value in leaves_of(named)) or len(positional) > 2:
-        raise recorder.refuse(f"{name} with an array as an option is not traced")
+        raise recorder.refuse(f"{name} with an array as an option cannot be captured")
     function = getattr(ufunc, method)
     if method == "reduce":
         return steps_of(recorder, function, (array,), {"axis": 0} | named, "reduce")
@@ -58,7 +58,7 @@ def call_ufunc(recorder: Recorder, ufunc: Any, method: str, inputs: Sequence[Any
         return steps_of(
             recorder, function, (array,), named, "call", fact=Fact(array.shape, sample.dtype, sample.scalar)
         )
-    raise recorder.refuse(f"{name} is not traced")
+    raise recorder.refuse(f"{name} cannot be captured")
 
 
 def masked(
@@ -68,7 +68,7 @@ def masked(
     target = out[0] if out is not None and len(out) == 1 else None
     if method != "__call__" or ufunc.signature is not None or not isinstance(target, BaseArrayProxy):
         what = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
-        raise recorder.refuse(f"{what} with where=, and without an out= made by the function, is not traced")
+        raise recorder.refuse(f"{what} with where=, and without an out= made by the function, cannot be captured")
     require_writable(target)
     values = tuple(operand(recorder, value) for value in (*inputs, where))
     fact = target.fact
@@ -79,7 +79,7 @@ def masked(
 def add_at(recorder: Recorder, ufunc: Any, target: Any, index: Any, *values: Any) -> None:
     """Answer `ufunc.at(target, index, values)`."""
     if not isinstance(target, BaseArrayProxy):
-        raise recorder.refuse(f"{ufunc.__name__}.at of an array that is not traced")
+        raise recorder.refuse(f"{ufunc.__name__}.at of an array that is not captured")
     require_writable(target)
     index, _ = plain_index(recorder, target, index)
     operands = tuple(operand(recorder, value) for value in values)

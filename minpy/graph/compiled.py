@@ -109,7 +109,7 @@ class Compiled:
         *,
         repeatable: bool = False,
         known: Known | None = None,
-        traced: bool = True,
+        inline: bool = True,
     ) -> Program:
         """Return the program for arrays of these shapes and dtypes.
 
@@ -124,7 +124,7 @@ class Compiled:
             Whether a backward part may be added later: see `with_gradients`.
         known : Known, optional
             What has been inferred from these arrays, if it has been.
-        traced : bool
+        inline : bool
             Whether users' operators become what they compute, where that can be told. A program whose functions refer
             to something that has changed is made anew; after some of these, users' operators are only called.
 
@@ -136,7 +136,7 @@ class Compiled:
             If a gradient is asked for through an operator that has none.
         """
         asked = tuple(requests.items()) if requests else ()
-        key = (training, asked, repeatable, traced, tuple([(array.shape, array.dtype) for array in arrays]))
+        key = (training, asked, repeatable, inline, tuple([(array.shape, array.dtype) for array in arrays]))
         with lock():
             program = self._programs.get(key)
             if program is not None and program.steps.is_valid():
@@ -155,7 +155,7 @@ class Compiled:
             *known,
             training,
             repeatable or bool(asked),
-            traced and self._remade < _REMADE,
+            inline and self._remade < _REMADE,
             self._stateful_operators,
         )
         if not requests:
@@ -189,7 +189,7 @@ class Compiled:
         It is found again by `program`, for further calls.
         """
         kinds = tuple([(array.shape, array.dtype) for array in arrays])
-        key = (program.steps.training, tuple(requests.items()), False, program.steps.traced, kinds)
+        key = (program.steps.training, tuple(requests.items()), False, program.steps.inline, kinds)
         steps = program.steps.differentiated(requests)
         return self._remembered(key, Program(steps, self.compiles, self.fast_math, allowance=self._allowance))
 

@@ -186,7 +186,7 @@ def differentiate(
 ) -> dict[Node, Value]:
     """Return the gradients of the outputs with respect to variables; those that no gradient reaches are absent.
 
-    Shapes and dtypes of new values are added to `shapes` and `dtypes`. Rules of users' operators are traced if there
+    Shapes and dtypes of new values are added to `shapes` and `dtypes`. Rules of users' operators are captured if there
     are `reads`, which note what they refer to. Where steps come from is added to `notes`.
 
     Raises
@@ -252,7 +252,7 @@ class _NoRuleError(Exception):
 
 
 class _Walk:
-    """The gradients of nodes as new nodes: traced where the rule allows it, else calls of the rule."""
+    """The gradients of nodes as new nodes: captured where the rule allows it, else calls of the rule."""
 
     def __init__(
         self,
@@ -408,7 +408,7 @@ class _Walk:
     def captured(
         self, node: Node, index: int, requires_grad: Sequence[int], upstream: dict[int, Value]
     ) -> dict[int, Value] | None:
-        """Return the gradient of an input, and of others that come with it, as traced values; None: call the rule."""
+        """Return the gradients of an input, and of others that come with it, as captured; None: call the rule."""
         operator = node.operator
         if operator.visible_outputs is not None or not (operator.builtin or is_customop(operator)):
             return None
@@ -435,7 +435,7 @@ class _Walk:
         }
 
     def rule_call(self, recorder: Recorder, node: Node, upstream: dict[int, Value]) -> RuleCall:
-        """Return what the rules of a node are called with: stand-ins for all arrays."""
+        """Return what the rules of a node are called with: proxies for all arrays."""
         outputs = [Value(node, index) for index in range(len(node.output_names()))]
 
         def gradient_of(index: int) -> Any:
@@ -454,5 +454,5 @@ class _Walk:
         return RuleCall(node.operator, answer, arguments, node.attributes, gradient)
 
     def proxy_of(self, recorder: Recorder, value: Value) -> ArrayProxy:
-        """Return what stands for a value while a rule is traced."""
+        """Return what stands for a value while a rule is captured."""
         return ArrayProxy.from_outside(recorder, value, self.shapes[value], self.dtypes[value])

@@ -223,10 +223,10 @@ def _from_inputs(node: Node, inputs: Sequence[Any], outputs: Sequence[Any], dtyp
 
 
 def shapes_returned(node: Node, input_facts: Sequence[tuple[Any, Any]]) -> list[Any]:
-    """Return the shapes of what an operator returns for inputs of such shapes and dtypes: it is traced, or run."""
+    """Return the shapes of what an operator returns for inputs of such shapes and dtypes: it is captured, or run."""
     operator = node.operator
     facts = None
-    if operator.expands or not operator.builtin:  # others are not traced: most programs need not import what traces
+    if operator.expands or not operator.builtin:  # others are not captured: most programs need not import that
         from minpy.capture.forwards import captured_facts, is_customop
 
         facts = captured_facts(node, input_facts) if is_customop(operator) else None

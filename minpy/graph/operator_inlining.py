@@ -66,7 +66,7 @@ class Inliner:
             Notes what operators refer to; None: each stays one call.
         """
         for node in nodes[self._count :]:
-            if reads is not None and _may_be_traced(node) and self._trace(node, shapes, dtypes, reads):
+            if reads is not None and _may_be_inlined(node) and self._capture(node, shapes, dtypes, reads):
                 continue
             self._nodes[node] = self._kept(node)
             self.notes.move(node, self._nodes[node])
@@ -83,7 +83,7 @@ class Inliner:
             operator.node = self._nodes[operator.node]
         return self._builder.node(operator, inputs, node.attributes, node.name, node.kind)
 
-    def _trace(self, node: Node, shapes: Mapping[Value, Any], dtypes: Mapping[Value, Any], reads: Reads) -> bool:
+    def _capture(self, node: Node, shapes: Mapping[Value, Any], dtypes: Mapping[Value, Any], reads: Reads) -> bool:
         """Add the steps of one operator; tell whether that could be done."""
         recorder, attempt = Recorder(self._builder, node.name, ArrayProxy), reads.attempt()
         outputs = [Value(node, index) for index in range(len(node.output_names()))]
@@ -104,5 +104,5 @@ class Inliner:
         return True
 
 
-def _may_be_traced(node: Node) -> bool:
+def _may_be_inlined(node: Node) -> bool:
     return node.operator is not None and is_customop(node.operator)

@@ -65,7 +65,7 @@ def install(operator: Any) -> None:
 
 
 class _Trace:
-    """One trace of a function: stand-ins in the places of its arguments, and the steps that came of it."""
+    """One capture of a function: proxies in the places of its arguments, and the steps that came of it."""
 
     def __init__(self, title: str) -> None:
         self.recorder = Recorder(GraphBuilder(), title, ArrayProxy)
@@ -88,7 +88,7 @@ class _Trace:
         return ArrayProxy.from_outside(self.recorder, Value(made), value.shape, value.dtype)
 
     def steps(self, heads: Sequence[ArrayProxy]) -> Steps:
-        """Return the steps that give some stand-ins, of the arrays in the order in which they were given."""
+        """Return the steps that give some proxies, of the arrays in the order in which they were given."""
         values = [head.value for head in heads]
         order = topological(values)
         if not self._absent.isdisjoint(order):
@@ -106,7 +106,7 @@ class _Trace:
             repeatable=False,
             num_inputs=len(self._given),
             reads=self.reads,
-            traced=True,
+            inline=True,
             _written=values,
             _inliner=Inliner(),
             _builder=self.recorder.builder,
@@ -199,7 +199,7 @@ class _Compiled:
         return type(self), (self.operator, self.definition)
 
     def heads(self, trace: _Trace, values: Sequence[Any], attributes: dict[str, Any]) -> tuple[list[ArrayProxy], Any]:
-        """Return (what the function gives for stand-ins; the positions of the arguments these are gradients of)."""
+        """Return (what the function gives for proxies; the positions of the arguments these are gradients of)."""
         raise NotImplementedError
 
     def answer(self, heads: Sequence[Any], positions: Any, values: Sequence[Any]) -> Any:
@@ -345,7 +345,7 @@ class CompiledForward(_Compiled):
         return self.run(lambda: self.definition(*values, **attributes), values, attributes)
 
     def heads(self, trace: _Trace, values: Sequence[Any], attributes: dict[str, Any]) -> tuple[list[ArrayProxy], Any]:
-        """Return what the forward function gives for stand-ins."""
+        """Return what the forward function gives for proxies."""
         inputs = [trace.stand_in(value) for value in values]
         return capture_forward(trace.recorder, trace.reads, self.operator, inputs, attributes), None
 
@@ -389,7 +389,7 @@ class CompiledRule(_Compiled):
         return _Pull(self, answer, values, attributes)
 
     def heads(self, trace: _Trace, values: Sequence[Any], attributes: dict[str, Any]) -> tuple[list[ArrayProxy], Any]:
-        """Return what the rule gives for stand-ins."""
+        """Return what the rule gives for proxies."""
         gradient, answer, *arguments = [trace.stand_in(value) for value in values]
         if not isinstance(gradient, (ArrayProxy, tuple)):
             raise trace.recorder.refuse("the upstream gradient is no array")

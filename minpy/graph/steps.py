@@ -31,9 +31,9 @@ class Steps:
     num_inputs : int
         How many variables are not captured.
     reads : Reads
-        What users' traced functions refer to.
-    traced : bool
-        Whether users' functions are traced.
+        What users' functions in it refer to.
+    inline : bool
+        Whether users' operators become what they compute.
     forward, backward : list of Node
         The steps of both parts.
     cotangents : list of Value
@@ -69,7 +69,7 @@ class Steps:
     repeatable: bool
     num_inputs: int
     reads: Reads
-    traced: bool
+    inline: bool
     _written: list[Value]
     _inliner: Inliner
     _builder: GraphBuilder
@@ -123,7 +123,7 @@ class Steps:
             shapes,
             dtypes,
             builder,
-            reads if self.traced else None,
+            reads if self.inline else None,
             inliner.notes,
         )
         inliner.go_on(builder.created, shapes, dtypes, None)
@@ -142,7 +142,7 @@ class Steps:
             True,
             self.num_inputs,
             reads,
-            self.traced,
+            self.inline,
             self._written,
             inliner,
             builder,
@@ -165,7 +165,7 @@ class Steps:
         return self._inliner.value(value)
 
     def is_valid(self) -> bool:
-        """Tell whether what users' traced functions refer to is what it was; if not, steps are to be made anew."""
+        """Tell whether what users' functions refer to is what it was; if not, steps are to be made anew."""
         return not self.refers or self.reads.hold()
 
     def with_captured(self, arrays: Sequence[Any]) -> Sequence[Any]:
@@ -199,7 +199,7 @@ def lowered(
     dtypes: Mapping[Value, Any],
     training: bool,
     repeatable: bool,
-    traced: bool = True,
+    inline: bool = True,
     stateful_operators: dict[Node, Any] | None = None,
 ) -> Steps:
     """Lower a graph: the steps of its forward part.
@@ -212,18 +212,18 @@ def lowered(
         In the order in which their arrays will be given.
     shapes, dtypes : mapping of Value
         Of every value of the graph.
-    training, repeatable, traced : bool
+    training, repeatable, inline : bool
         As in `Steps`.
     stateful_operators : dict, optional
         The operators, by node, whose states live over all calls.
     """
-    if traced:
+    if inline:
         outputs, shapes, dtypes = inlined(outputs, shapes, dtypes)
     builder, inliner, reads = GraphBuilder(), Inliner(), Reads()
-    written, became = lower(outputs, training, builder, shapes, dtypes, traced, stateful_operators)
+    written, became = lower(outputs, training, builder, shapes, dtypes, inline, stateful_operators)
     known_shapes = {became[value]: shape for value, shape in shapes.items() if value in became}
     known_dtypes = {became[value]: dtype for value, dtype in dtypes.items() if value in became}
-    inliner.go_on(builder.created, known_shapes, known_dtypes, reads if traced else None)
+    inliner.go_on(builder.created, known_shapes, known_dtypes, reads if inline else None)
     run_outputs = [inliner.value(output) for output in written]
     live = used(run_outputs)
     return Steps(
@@ -238,7 +238,7 @@ def lowered(
         repeatable,
         len(variables),
         reads,
-        traced,
+        inline,
         written,
         inliner,
         builder,

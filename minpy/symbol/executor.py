@@ -418,7 +418,7 @@ class Executor:
             asked = self._asked if is_train else None
             repeatable = bool(self._asked)
             program = self._programs[is_train] = self._compiled.program(
-                self._raws(), is_train, asked, repeatable=repeatable, known=self._inferred, traced=self._monitor is None
+                self._raws(), is_train, asked, repeatable=repeatable, known=self._inferred, inline=self._monitor is None
             )
         return program
 

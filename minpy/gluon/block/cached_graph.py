@@ -143,7 +143,7 @@ class CachedGraph:
         arrays, like = self._arrays(leaves)
         count = len(self.compiled.arguments)
         raws = [array._data if index < count else array._data.copy() for index, array in enumerate(arrays)]
-        program = self.compiled.program(raws, training, traced=False)
+        program = self.compiled.program(raws, training, inline=False)
 
         def look(node: Any, inputs: Sequence[Any], answer: Any) -> None:
             kind = ObservedName(node.kind or node.operator.__name__)

@@ -64,7 +64,7 @@ class Operators:
         if not isinstance(operator, Operator):
             raise NotLowered(f"it is a {type(operator).__name__}, which is called as it is")
         if not operator.builtin:
-            raise NotLowered("it is an operator of a user that is not traced")
+            raise NotLowered("it is an operator of a user that cannot be captured")
         for operand in arrays_in(operands):
             if not is_supported(operand.dtype):
                 raise NotLowered(f"{operand.dtype.name} is not computed natively")
@@ -122,7 +122,7 @@ class Operators:
         Parameters
         ----------
         function : callable
-            It is run on stand-ins.
+            It is run on proxies.
         *operands : Array, or anything else
         **attributes
         """
@@ -138,7 +138,7 @@ class Operators:
         """Lower a gradient: by a lowering of its own, or by the definition of the rule."""
         node = operator.node
         if not node.operator.builtin:
-            raise NotLowered("it is a rule of a user that is not traced")
+            raise NotLowered("it is a rule of a user that cannot be captured")
         for operand in arrays_in(operands):
             if not is_supported(operand.dtype):
                 raise NotLowered(f"{operand.dtype.name} is not computed natively")

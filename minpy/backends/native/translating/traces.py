@@ -1,4 +1,4 @@
-"""Definitions and gradient rules of operators run on stand-ins: what they compute, as further calls of operators."""
+"""Definitions and gradient rules of operators run on proxies: what they compute, as further calls of operators."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Traces:
         Raises
         ------
         NotLowered
-            If it is not traced.
+            If it cannot be captured.
         """
         return self._remembered(
             lambda: (operator, tuple(map(_key, operands)), frozen(attributes)),
@@ -84,7 +84,7 @@ class Traces:
         Raises
         ------
         NotLowered
-            If one is not traced.
+            If one cannot be captured.
         """
         node = vjp_node.node
         constants = [value.node.attributes["value"] for value in node.inputs if value.node.operator is CONSTANT]
