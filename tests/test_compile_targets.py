@@ -57,8 +57,13 @@ class Product(mx.gluon.HybridBlock):
         return F.flip(x, axis=0) * y + x
 
 
-def block(compiled):
-    made = Product()
+class ForwardProduct(mx.gluon.HybridBlock):
+    def forward(self, x, y):
+        return nd.flip(x, axis=0) * y + x
+
+
+def block(compiled, cls=Product):
+    made = cls()
     made.hybridize(compile=compiled)
     return made
 
@@ -67,7 +72,10 @@ OPERATORS = {
     "one rule": lambda compiled: product(True, compiled),
     "two rules": lambda compiled: product(False, compiled),
     "a hybridized block": block,
+    "a hybridized block with forward": lambda compiled: block(compiled, ForwardProduct),
 }
+# Small arrays need not be aligned.
+SHAPES = {"large": SHAPE, "small": (8, 4)}
 
 
 def array(seed):
@@ -118,7 +126,18 @@ def test_a_rule_alone_computes_where_the_gradient_is():
 
 
 STEPS = ["call"] * 5 + ["twice", "shared", "hold", "view", "raw", "drop", "request", "head", "argument", "fail"]
-STEPS += ["retain", "chain", "new", "loss", "beside", "added elsewhere"]
+STEPS += [
+    "ones",
+    "columns first",
+    "read",
+    "zero elsewhere",
+    "retain",
+    "chain",
+    "new",
+    "loss",
+    "beside",
+    "added elsewhere",
+]
 
 
 class World:
@@ -143,6 +162,12 @@ class World:
             self.back(x, y, array(seed))
         elif choice == "twice":
             self.back(x, x, array(seed))
+        elif choice == "ones":
+            self.back(x, y, None)
+        elif choice == "columns first" and x.grad is not None:
+            autograd.mark_variables([x], [x.grad.T.copy().T])  # not in C's order
+        elif choice == "read":
+            self.held.append(self.operator(x, y))
         elif choice == "shared" and x.grad is not None:
             autograd.mark_variables([x, y], [x.grad, x.grad])
         elif choice == "hold" and x.grad is not None:
@@ -178,12 +203,13 @@ class World:
                 z.backward(array(seed))
         elif choice == "new":
             x.attach_grad()
-        elif choice in ("loss", "beside", "added elsewhere"):
+        elif choice in ("loss", "beside", "added elsewhere", "zero elsewhere"):
             if choice == "added elsewhere" and x.grad is not None:
                 autograd.mark_variables([x, third], [x.grad, x.grad], ["write", "add"])
             with autograd.record():
                 z = self.operator(x, y)
-                loss = (z * z if choice == "loss" else z * x if choice == "beside" else z * third).sum()
+                factors = {"loss": z, "beside": x, "added elsewhere": third, "zero elsewhere": nd.BlockGrad(x)}
+                loss = (z * factors[choice]).sum()
             if loss._node is not None:
                 loss.backward()
 
@@ -238,8 +264,10 @@ def test_a_rule_that_returns_another_shape_writes_nothing():
             assert not one.grad.asnumpy().any()
 
 
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
 @pytest.mark.parametrize("made", OPERATORS.values(), ids=OPERATORS)
-def test_random_programs(made):
+def test_random_programs(made, shape, monkeypatch):
+    monkeypatch.setitem(globals(), "SHAPE", shape)
     compiled, plain = made(True), made(False)
     settle(compiled)
     settle(plain)

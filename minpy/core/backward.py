@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy
 
-from minpy.core.array import Array, as_raw, note_write
+from minpy.core.array import Array, as_raw, note_write, now
 from minpy.core.errors import GradientError, NotRecordedError, describe
-from minpy.core.nodes import Leaf
+from minpy.core.nodes import Leaf, Node
 from minpy.core.ownership import is_sole_target
 from minpy.core.state import state
 from minpy.core.tape import gradients
@@ -66,6 +66,8 @@ def backward(
 
     Nothing is written if anything fails.
     """
+    if len(heads) == 1 and not retain_graph and _compute_in_leaves(heads[0], head_gradients):
+        return
     nodes = [*map(require_recorded, heads)]
     given = head_gradients if head_gradients is not None else [None] * len(nodes)
     starts = [*starmap(head_gradient, zip(heads, given, strict=True))]
@@ -77,6 +79,29 @@ def backward(
     del starts
     for leaf in list(found):
         _store(leaf, found, leaf)
+
+
+def _compute_in_leaves(head: Array, head_gradients: Sequence[Any] | None) -> bool:
+    """Let the operator of a node that stands on leaves alone write their gradients itself, if it can.
+
+    That is a compiled graph, and most of what backward of a small one would cost is the walk.
+    """
+    node = head._node
+    if type(node) is not Node or not node.operator.takes_buffers or node.parents is None:
+        return False
+    if type(node.dtype) is tuple:
+        return False
+    cotangent = None
+    if head_gradients is not None and head_gradients[0] is not None:
+        cotangent = head_gradient(head, head_gradients[0])
+    if not node.operator.compute_in_leaves(node, cotangent):
+        return False
+    for leaf in node.parents:
+        if leaf is not None:
+            leaf.fresh = True
+    node.parents = node.arguments = node.answer = None  # type: ignore[assignment]
+    node.freed = now()
+    return True
 
 
 def _store(leaf: Leaf, found: dict[Any, Any], key: Any) -> None:

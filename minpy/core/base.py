@@ -114,6 +114,21 @@ class BaseOperator:
     # Where its gradient comes from, in the error for those who want to define another.
     gradient_source: str = "its own vjp"
 
+    def compute_in_leaves(self, node: Any, cotangent: Any) -> bool:
+        """Take a cotangent back through a node into the gradients of leaves, if nothing can fail and nobody can tell.
+
+        Asked of operators that take buffers. They return False if the tape has to walk: also where an array has been
+        changed in place since the call.
+
+        Parameters
+        ----------
+        node : Node
+            It has one output.
+        cotangent : numpy.ndarray or None
+            None stands for ones.
+        """
+        return False
+
     # -- graphs --------------------------------------------------------------------------------------------------------
 
     # A ufunc, or `into(out, *inputs, **attributes)`: computes the answer in given memory.

@@ -7,13 +7,15 @@ loaded; where an interpreter counts otherwise, values are copied, and nobody can
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy
 
 from minpy.core.array import Array
+from minpy.core.nodes import Leaf
 
-__all__ = ["is_sole_target", "is_unseen", "owned"]
+__all__ = ["is_sole_target", "is_unseen", "owned", "unseen_gradients"]
 
 
 def is_sole_target(gradient_count: int, gradient: numpy.ndarray, target: Array) -> bool:
@@ -30,6 +32,36 @@ def is_sole_target(gradient_count: int, gradient: numpy.ndarray, target: Array) 
 def is_unseen(array: Array) -> bool:
     """Tell whether nobody refers to the buffer of `array`, nor to its memory, but the array itself."""
     return sys.getrefcount(array._data) == _SOLE_SLOT and array._data.base is None
+
+
+def unseen_gradients(leaves: Sequence[Any], places: Iterable[int]) -> list[numpy.ndarray] | None:
+    """Return the buffers of the gradients that a walk writes for leaves, if it may compute in all of them; else None.
+
+    Nobody else may know a buffer, so that two leaves, or one that is there twice, do not have the same. It is of its
+    leaf's shape and dtype, in C's order.
+
+    Parameters
+    ----------
+    leaves : sequence of Leaf, or of other nodes
+        None are given for other nodes, nor for leaves whose gradients are added or not asked for.
+    places : iterable of int
+        Which of them are meant.
+    """
+    buffers: list[numpy.ndarray] = []
+    for place in places:
+        leaf = leaves[place]
+        if type(leaf) is not Leaf or leaf.request != "write":
+            return None
+        target = leaf.gradient
+        if target is None:
+            return None
+        buffer = target._data
+        if sys.getrefcount(buffer) != _SOLE_HELD or buffer.base is not None or not buffer.flags.carray:
+            return None
+        if buffer.shape != leaf.shape or buffer.dtype is not leaf.dtype:
+            return None
+        buffers.append(buffer)
+    return buffers
 
 
 def owned(holder: Any, key: Any) -> numpy.ndarray:

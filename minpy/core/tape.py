@@ -217,13 +217,25 @@ def _walk(order: Sequence[Any], pending: dict[Any, Any]) -> dict[Any, Any]:
             else:
                 _add_output(pending, node, gradient)
         elif node is last:
-            leaves = [one for one in order if type(one) is Leaf]
+            leaves = [leaf for leaf in order if type(leaf) is Leaf]
+            if _may_compute_in_leaves(node, leaves, pending) and operator.compute_in_leaves(node, gradient):
+                computed = [leaf for leaf in node.parents if leaf is not None]
+                found.update((leaf, leaf.gradient._data) for leaf in computed)
+                zeros.difference_update(computed)
+                continue
             _walk_general(node, gradient, pending, zeros, _output_buffers(node, leaves, pending))
         elif operator.direct:
             _walk_direct(node, operator, gradient, pending, zeros)
         else:
             _walk_general(node, gradient, pending, zeros)
     return found
+
+
+def _may_compute_in_leaves(node: Node, leaves: Sequence[Leaf], pending: Mapping[Any, Any]) -> bool:
+    """Tell whether the last node of a walk to `leaves` may write into gradients, for all that the others do there."""
+    if type(node.dtype) is tuple or not pending.keys().isdisjoint(node.parents or ()):
+        return False
+    return len({id(leaf.gradient) for leaf in leaves}) == len(leaves)
 
 
 def _walk_direct(node: Node, operator: Any, gradient: Any, pending: dict[Any, Any], zeros: set[Any]) -> None:

@@ -15,6 +15,7 @@ import numpy
 from minpy.backends.switches import selection
 from minpy.core.array import last_write, now, written_since
 from minpy.core.errors import MutationError, describe
+from minpy.core.ownership import unseen_gradients
 from minpy.graph.facts import as_contiguous, noting
 from minpy.graph.interpreting import Observer, Releasing, interpret, read
 from minpy.graph.ir import Node
@@ -193,6 +194,37 @@ class Frame:
             for node, request in steps.grad_req.items():
                 if node not in steps.gradients and request == "write":
                     buffers[node].fill(0)
+
+    def compute_in_leaves(self, leaves: Sequence[Any], cotangent: numpy.ndarray | None) -> bool:
+        """Compute the gradients in those of leaves, by code that goes through; False, before anything, if not so.
+
+        Parameters
+        ----------
+        leaves : sequence of Leaf or other nodes
+            For all variables in their order.
+        cotangent : numpy.ndarray or None
+            Of the only head; None stands for ones.
+        """
+        program, context, kept = self._program, self._context, self._kept
+        if kept is None or context.selection is None or last_write() > self._time:
+            return False
+        places = context.gradient_places
+        if places is None:
+            places = context.gradient_places = self._find_gradient_places()
+        buffers = unseen_gradients(leaves, places) if places else None
+        if buffers is None:
+            return False
+        self._kept = None
+        backward: Any = context.bound.backward  # type: ignore[union-attr]
+        backward(self._arrays, program.ones if cotangent is None else (cotangent,), buffers, kept)
+        program.rounds += 1
+        return True
+
+    def _find_gradient_places(self) -> tuple[int, ...]:
+        """Return the places of gradients, if the part that computes them goes through; else none."""
+        bound = self._context.bound
+        has_backward = bound is not None and bound.backward is not None
+        return self._program.gradient_places() if has_backward and self.goes_through else ()
 
     def _step_backward(
         self,

@@ -60,9 +60,11 @@ class ExecutionContext:
         The backends for which this holds; None while a better one may take over.
     began : float
         When the part began that runs without the best one.
+    gradient_places : tuple of int or None
+        The positions of the variables whose gradients may be computed in arrays of leaves; None: nobody has asked.
     """
 
-    __slots__ = ("_contexts", "began", "bound", "executable", "forward", "functions", "selection")
+    __slots__ = ("_contexts", "began", "bound", "executable", "forward", "functions", "gradient_places", "selection")
 
     def __init__(self, is_first: bool) -> None:
         self.functions = StepFunctions(is_first)
@@ -71,6 +73,7 @@ class ExecutionContext:
         self.forward: Callable[..., Any] | None = None
         self.selection: tuple[str, ...] | None = None
         self.began = 0.0
+        self.gradient_places: tuple[int, ...] | None = None
         self._contexts: dict[Executable, Context] = {}
 
     def bind(self, executable: Executable, is_fallback: bool) -> None:
@@ -83,6 +86,7 @@ class ExecutionContext:
             else:
                 self._contexts = {executable: bound}
         self.executable, self.bound, self.forward = executable, bound, bound.forward
+        self.gradient_places = None
 
     def let_go(self) -> None:
         """Free what executables compute in: it is made again if it is needed."""
@@ -228,7 +232,7 @@ class Program:
                     targets.append(array)
                 if not is_written:
                     array.fill(0)
-            backward(arrays, self._ones or self._made_ones(heads), targets, kept)
+            backward(arrays, self._ones or self.ones, targets, kept)
             self.rounds += 1
             if context.selection is None:
                 self.note_round(context)
@@ -258,13 +262,31 @@ class Program:
         self._kinds = kinds
         return kinds
 
-    def _made_ones(self, heads: Sequence[numpy.ndarray]) -> list[numpy.ndarray]:
-        """Return the cotangents of a sum, which nobody may change."""
-        ones = [numpy.ones(head.shape, head.dtype) for head in heads]
-        for array in ones:
-            array.setflags(write=False)
-        self._ones = ones
-        return ones
+    def gradient_places(self) -> tuple[int, ...]:
+        """Return, for each gradient that the backward part computes, the position of its variable.
+
+        There are none if one of the gradients is not reached, is added to what is there, or is large: those are
+        computed in memory that begins at a cache line.
+        """
+        facts, steps = self.facts, self.steps
+        if facts is None or not facts.covers_backward or steps.refers:
+            return ()
+        kinds = [facts[node] for node in steps.grad_req]
+        is_small = all(math.prod(kind.shape or ()) * kind.dtype.itemsize < aligned.LARGE for kind in kinds)
+        is_whole = len(steps.gradients) == len(steps.grad_req) and {*steps.grad_req.values()} == {"write"}
+        return tuple([steps.variables.index(node) for node in steps.gradients]) if is_small and is_whole else ()
+
+    @property
+    def ones(self) -> list[numpy.ndarray]:
+        """The cotangents of a sum, which nobody may change."""
+        if not self._ones:
+            assert self.facts is not None
+            facts = [self.facts[value.node] for value in self.steps.cotangents]
+            ones = [numpy.ones(fact.shape or (), fact.dtype) for fact in facts]
+            for array in ones:
+                array.setflags(write=False)
+            self._ones = ones
+        return self._ones
 
     # -- contexts ----------------------------------------------------------------------------------------------------
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
-from operator import attrgetter, is_not
+from operator import attrgetter
 from types import MappingProxyType
 from typing import Any
 
@@ -27,8 +26,7 @@ __all__ = ["GraphOperator", "call_graph"]
 
 _MOST_PROGRAMS = 64
 _data, _node = attrgetter("_data"), attrgetter("_node")
-_kind = attrgetter("shape", "dtype")
-_is_there = partial(is_not, None)
+_kind, _shape, _dtype = attrgetter("shape", "dtype"), attrgetter("shape"), attrgetter("dtype")
 _NOTHING: Mapping[int, OutputBuffer] = MappingProxyType({})
 
 
@@ -55,6 +53,9 @@ class GraphOperator(BaseOperator):
         self._variables = compiled.variables
         self._count = len(compiled.arguments)
         self._programs: dict[Any, Program] = {}
+        # Of the latest call that was recorded by `record`: training, which variables need gradients, the shapes and the
+        # dtypes of all, and the program.
+        self._latest: tuple[Any, Any, list[Any], list[Any], Any] = (None, None, [], [], None)
 
     # -- what the tape asks ------------------------------------------------------------------------------------------
 
@@ -98,6 +99,11 @@ class GraphOperator(BaseOperator):
                     buffers[node] = aligned.empty(arguments[index].shape, arguments[index].dtype)
         frame.backward(upstream, buffers)
         return found
+
+    def compute_in_leaves(self, node: Any, cotangent: Any) -> bool:
+        """Let native code compute gradients in the arrays of leaves; see `BaseOperator`."""
+        frame: Frame = node.arguments[-1]
+        return frame.compute_in_leaves(node.parents, cotangent)
 
     # -- calls -------------------------------------------------------------------------------------------------------
 
@@ -153,14 +159,17 @@ class GraphOperator(BaseOperator):
         raws = [*map(_data, inputs)]
         needed: tuple[bool, ...] | None = None
         count = self._count
+        # What follows is written out for few calls of Python's functions: each costs what a small kernel does.
         if state.recording:
             parents = [*map(_node, inputs)]
             if len(raws) != count:
                 parents[count:] = [None] * (len(raws) - count)
-            needed = tuple(map(_is_there, parents[:count]))
-            if True not in needed:
-                needed = None
-        # What follows is written out for few calls of Python's functions: each costs what a small kernel does.
+            needed = tuple([parent is not None for parent in parents])
+            training, latest_needed, shapes, dtypes, latest = self._latest
+            is_alike = needed == latest_needed and training == state.training
+            if is_alike and [*map(_shape, raws)] == shapes and [*map(_dtype, raws)] == dtypes:
+                return [self.record(latest, raws, parents, like)]
+            needed = needed[:count] if True in needed else None
         key = (state.training, needed, tuple(map(_kind, raws)))
         program = self._programs.get(key)
         if program is None or program.steps.refers:
@@ -186,16 +195,47 @@ class GraphOperator(BaseOperator):
             some_floating = some_floating or floats
         if needed is None or not some_floating:
             return [*map(like._like, answers)]
-        arguments: list[Any] = [*raws[:count], *[None] * (len(raws) - count), frame]
+        if state_pool is None and not program.steps.refers:
+            self._note_latest(program, raws, needed, answers)
+        arguments = [*raws[:count], *[None] * (len(raws) - count), frame]
         parents.append(None)
         node = record_node(self, arguments, None, {}, parents)
         if len(answers) == 1:
-            answer = answers[0]
-            node.shape, node.dtype = answer.shape, answer.dtype
-            return [like._like(answer, node)]
+            node.shape, node.dtype = answers[0].shape, answers[0].dtype
+            return [like._like(answers[0], node)]
         outputs = attach_outputs(node, answers)
         nodes = [output if floats else None for output, floats in zip(outputs, is_floating, strict=True)]
         return [*map(like._like, answers, nodes)]
+
+    def record(self, program: Program, raws: list[numpy.ndarray], parents: list[Any], like: Array) -> Any:
+        """Return the only output, of floating-point numbers, of a graph without states; the call is recorded.
+
+        Parameters
+        ----------
+        program : Program
+            For arrays of these kinds, with a backward part.
+        raws : list of numpy.ndarray
+            For its arguments.
+        parents : list of Node or None
+            Where they stand on the tape.
+        like : Array
+            Whose class and context the output gets.
+        """
+        frame = Frame(program, raws)
+        answer = frame.forward()[0]
+        if type(answer) is not numpy.ndarray:
+            answer = numpy.asarray(answer)
+        parents.append(None)
+        node = record_node(self, [*raws, frame], None, {}, parents)
+        node.shape, node.dtype = answer.shape, answer.dtype
+        return like._like(answer, node)
+
+    def _note_latest(
+        self, program: Program, raws: Sequence[numpy.ndarray], needed: Any, answers: Sequence[Any]
+    ) -> None:
+        """Note a call that was recorded, if `record` will do for the next one of its kind."""
+        if len(raws) == self._count and len(answers) == 1:
+            self._latest = state.training, needed, [*map(_shape, raws)], [*map(_dtype, raws)], program
 
 
 def call_graph(compiled: Compiled, inputs: Sequence[Array], name: str = "graph") -> list[Any]:

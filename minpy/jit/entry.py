@@ -53,92 +53,152 @@ def make_entry(
         Called with the arrays, those of the arguments and those that were read, where it holds; left out, the
         specialization runs.
     """
-    names = Names(
-        different=different,
-        GONE=GONE,
-        MISS=MISS,
-        AS_WRITTEN=AS_WRITTEN,
-        TRACES=TRACES,
-        tracing=tracing,
-        switches=switches,
-        is_calm=is_calm,
-    )
-    lines: list[str] = []
-    variables: list[str] = []
-    nests = ["None"]  # the pair of both
-    _unpack(spec.parts[0], "arguments", names, lines, variables, nests)
-    _unpack(spec.parts[1], "keywords", names, lines, variables, nests)
-    inner = [name for name in nests[1:] if name not in ("arguments", "keywords")]
-    if len(inner) > 1:
-        lines.append(_miss(_identity({name: place for place, name in enumerate(inner)})))
-    if inner and specialization.containers_read:
-        read = names.of(specialization.containers_read)
-        lines += [f"if id({name}) in {read}: return AS_WRITTEN" for name in inner]
-    arrays: dict[int, str] = {}
-    ours = any(isinstance(leaf, Array) for leaf in leaves)
-    scalars = specialization.scalars
-    for position, (variable, leaf) in enumerate(zip(variables, leaves, strict=True)):
-        if position in dynamic and is_dynamic(leaf):
-            lines.append(_miss(f"type({variable}) is not {type(leaf).__name__}"))
-        elif isinstance(leaf, (numpy.ndarray, Array)):
-            first = arrays.setdefault(id(leaf), variable)
-            lines.append(
-                _miss(_array_condition(variable, leaf, names) if first is variable else f"{variable} is not {first}")
-            )
-        elif isinstance(leaf, CONSTANT_TYPES):
-            constant = names.of(leaf)
-            lines.append(_miss(f"{variable} is not {constant} and different({variable}, {constant})"))
-        else:
-            lines.append(_miss(f"{variable} is not {names.of(leaf)}"))
-    given = list(arrays.values())
-    by_name = dict(zip(variables, leaves, strict=True))
-    identities = {variable: key for key, variable in arrays.items()}
-    reading: list[str] = []
-    fetched: list[str] = []
-    for position, row in enumerate(specialization.arrays_read):
-        fetch, condition = array_source(row, f"r{position}", names)
-        reading += [fetch, _miss(condition)]
-        fetched.append(f"r{position}")
-        ours = ours or issubclass(row.kind.cls, Array)
-        identities[f"r{position}"] = id(row.source(row.container, row.key))
-    reading += [_miss(source(row, names)) for row in specialization.reads.rows]
-    grouped = ""
-    if specialization.group is not None:
-        group, clock = names.of(specialization.group), names.of(specialization.group.clock)
-        reading.insert(0, _miss(f"{group}.count != {clock}.count and not {group}.holds()"))
-        grouped = f"*{group}.arrays, "
-        ours = True
-    numbers = _Numbers(names, variables)
-    for position, (where, row) in enumerate(scalars.reads.items()):
-        numbers.reads[where] = f"n{position}"
-        reading.append(f"n{position} = {expression(row, names)}")
-        reading.append(_miss(f"type(n{position}) is not {row.expected.__name__}"))
-    distinct = _identity(identities)
-    lines += [f"if {distinct}: return MISS"] if distinct and not fetched else []
-    if reading:
-        lines += ["try:", *(f"    {line}" for line in reading), "except GONE:", "    return MISS"]
-    lines += [f"if {distinct}: return MISS"] if distinct and fetched else []
-    for condition, expected in scalars.conditions:
-        constant = names.of(expected)
-        lines += [*numbers.lines(condition), _miss(f"different({numbers.text(condition)}, {constant})")]
-    inputs = []
-    for row in scalars.inputs:
-        lines += numbers.lines(row.expression)
-        inputs.append(f"{names.of(numpy.array)}({numbers.text(row.expression)}, {names.of(row.dtype)})")
-    for position in specialization.contiguous:
-        text = given[position] if isinstance(by_name[given[position]], numpy.ndarray) else f"{given[position]}._data"
-        lines.append(f"if not {text}.flags.c_contiguous: return AS_WRITTEN")
-    modes = ", ".join(map(repr, (switches.array, switches.shape, switches.dtype)))
-    lines.append(_miss("TRACES and tracing.trace is not None"))
-    lines.append(_miss(f"(switches.array, switches.shape, switches.dtype) != ({modes})"))
-    lines.append("if not is_calm(): return AS_WRITTEN")
-    called = names.of(run or (specialization.call if ours else specialization.run))
-    before, after = ("".join(f"{name}, " for name in part) for part in ((*given, *fetched), inputs))
-    lines.append(f"return {called}(({before}{grouped}{after}))")
-    text = "def entry(arguments, keywords):\n" + "\n".join(f"    {line}" for line in lines)
-    exec(compile(text, f"<entry of {specialization.operator.__name__}>", "exec"), names.values)
-    entry: Entry = names.values["entry"]
+    writer = _EntryWriter(specialization)
+    variables = writer.unpack(spec)
+    writer.check_leaves(variables, leaves, dynamic)
+    writer.check_reads(variables)
+    writer.check_numbers()
+    writer.check_layouts(dict(zip(variables, leaves, strict=True)))
+    writer.check_modes()
+    writer.call(run)
+    text = "def entry(arguments, keywords):\n" + "\n".join(f"    {line}" for line in writer.lines)
+    namespace = writer.names.values
+    exec(compile(text, f"<entry of {specialization.operator.__name__}>", "exec"), namespace)
+    entry: Entry = namespace["entry"]
     return entry
+
+
+class _EntryWriter:
+    """Writes the lines of an entry, in the order of its methods: what costs least, and most often fails, comes first.
+
+    Attributes
+    ----------
+    names : Names
+        The constants that the lines refer to.
+    lines : list of str
+    """
+
+    def __init__(self, specialization: Any) -> None:
+        self._specialization = specialization
+        self.lines: list[str] = []
+        self.names = Names(
+            different=different,
+            GONE=GONE,
+            MISS=MISS,
+            AS_WRITTEN=AS_WRITTEN,
+            TRACES=TRACES,
+            tracing=tracing,
+            switches=switches,
+            is_calm=is_calm,
+        )
+        # The variables of the arrays of arguments, of those that were read, and what computes numbers that are inputs.
+        self._given: list[str] = []
+        self._read: list[str] = []
+        self._inputs: list[str] = []
+        # For each variable of an array the id of the array that it was.
+        self._identities: dict[str, int] = {}
+        self._has_ours = False
+
+    def _miss_if(self, condition: str) -> None:
+        self.lines.append(_miss(condition))
+
+    def unpack(self, spec: Nest) -> list[str]:
+        """Take the arguments apart into variables, one a leaf, and return their names."""
+        variables: list[str] = []
+        nests = ["None"]  # the pair of both
+        _unpack(spec.parts[0], "arguments", self.names, self.lines, variables, nests)
+        _unpack(spec.parts[1], "keywords", self.names, self.lines, variables, nests)
+        inner = [name for name in nests[1:] if name not in ("arguments", "keywords")]
+        if len(inner) > 1:
+            self._miss_if(_identity({name: place for place, name in enumerate(inner)}))
+        if inner and self._specialization.containers_read:
+            read = self.names.of(self._specialization.containers_read)
+            self.lines += [f"if id({name}) in {read}: return AS_WRITTEN" for name in inner]
+        return variables
+
+    def check_leaves(self, variables: Sequence[str], leaves: Sequence[Any], dynamic: Set[int]) -> None:
+        """Compare the arguments: arrays by their kinds, numbers that may change by their classes, all else by value."""
+        arrays: dict[int, str] = {}
+        for position, (variable, leaf) in enumerate(zip(variables, leaves, strict=True)):
+            if position in dynamic and is_dynamic(leaf):
+                self._miss_if(f"type({variable}) is not {type(leaf).__name__}")
+            elif isinstance(leaf, (numpy.ndarray, Array)):
+                first = arrays.setdefault(id(leaf), variable)
+                is_first = first is variable
+                self._miss_if(
+                    _array_condition(variable, leaf, self.names) if is_first else f"{variable} is not {first}"
+                )
+                self._has_ours = self._has_ours or isinstance(leaf, Array)
+            elif isinstance(leaf, CONSTANT_TYPES):
+                constant = self.names.of(leaf)
+                self._miss_if(f"{variable} is not {constant} and different({variable}, {constant})")
+            else:
+                self._miss_if(f"{variable} is not {self.names.of(leaf)}")
+        self._given = list(arrays.values())
+        self._identities = {variable: key for key, variable in arrays.items()}
+
+    def check_reads(self, variables: Sequence[str]) -> None:
+        """Read again what the function read, and compare it; which arrays are one is part of that."""
+        specialization, names = self._specialization, self.names
+        reading: list[str] = []
+        for position, row in enumerate(specialization.arrays_read):
+            variable = f"r{position}"
+            fetch, condition = array_source(row, variable, names)
+            reading += [fetch, _miss(condition)]
+            self._read.append(variable)
+            self._has_ours = self._has_ours or issubclass(row.kind.cls, Array)
+            self._identities[variable] = id(row.source(row.container, row.key))
+        reading += [_miss(source(row, names)) for row in specialization.reads.rows]
+        if specialization.group is not None:
+            group, clock = names.of(specialization.group), names.of(specialization.group.clock)
+            reading.insert(0, _miss(f"{group}.count != {clock}.count and not {group}.holds()"))
+            self._has_ours = True
+        self._numbers = _Numbers(names, variables)
+        for position, (place, row) in enumerate(specialization.scalars.reads.items()):
+            self._numbers.reads[place] = f"n{position}"
+            reading.append(f"n{position} = {expression(row, names)}")
+            reading.append(_miss(f"type(n{position}) is not {row.expected.__name__}"))
+        distinct = _identity(self._identities)
+        if distinct and not self._read:
+            self._miss_if(distinct)
+        if reading:
+            self.lines += ["try:", *(f"    {line}" for line in reading), "except GONE:", "    return MISS"]
+        if distinct and self._read:
+            self._miss_if(distinct)
+
+    def check_numbers(self) -> None:
+        """Compute what the function computed of numbers that change, and compare what its course depended on."""
+        scalars, numbers = self._specialization.scalars, self._numbers
+        for condition, expected in scalars.conditions:
+            constant = self.names.of(expected)
+            self.lines += numbers.lines(condition)
+            self._miss_if(f"different({numbers.text(condition)}, {constant})")
+        for row in scalars.inputs:
+            self.lines += numbers.lines(row.expression)
+            array = self.names.of(numpy.array)
+            self._inputs.append(f"{array}({numbers.text(row.expression)}, {self.names.of(row.dtype)})")
+
+    def check_layouts(self, leaves: Mapping[str, Any]) -> None:
+        """Let a call run as written that gives arrays in another order than C's where that makes a difference."""
+        for position in self._specialization.contiguous:
+            variable = self._given[position]
+            text = variable if isinstance(leaves[variable], numpy.ndarray) else f"{variable}._data"
+            self.lines.append(f"if not {text}.flags.c_contiguous: return AS_WRITTEN")
+
+    def check_modes(self) -> None:
+        """Compare what is set for the thread."""
+        self._miss_if("TRACES and tracing.trace is not None")
+        modes = ", ".join(map(repr, (switches.array, switches.shape, switches.dtype)))
+        self._miss_if(f"(switches.array, switches.shape, switches.dtype) != ({modes})")
+        self.lines.append("if not is_calm(): return AS_WRITTEN")
+
+    def call(self, run: Callable[[Sequence[Any]], Any] | None) -> None:
+        """Call the specialization, or what runs in its place, with all arrays."""
+        specialization = self._specialization
+        function = self.names.of(run or (specialization.call if self._has_ours else specialization.run))
+        grouped = [] if specialization.group is None else [f"*{self.names.of(specialization.group)}.arrays"]
+        arrays = "".join(f"{array}, " for array in (*self._given, *self._read, *grouped, *self._inputs))
+        self.lines.append(f"return {function}(({arrays}))")
 
 
 class _Numbers:

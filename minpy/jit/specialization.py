@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 import numpy
@@ -22,6 +23,9 @@ __all__ = ["AS_WRITTEN", "Specialization"]
 
 # What a specialization returns for a call that is to run as written, and is none that needs another capture.
 AS_WRITTEN = object()
+
+_data, _node = attrgetter("_data"), attrgetter("_node")
+_MOST_PROGRAMS = 16
 
 
 class Specialization:
@@ -84,6 +88,14 @@ class Specialization:
         self._program: Program | None = None
         is_single = self.spec is LEAF and self.outputs[0].kind == "head" and not self._written
         self._single = self.outputs[0] if is_single else None
+        # By (training, which arrays need gradients), where calls return one array and do nothing else.
+        self._recorded: dict[Any, Program] = {}
+        self._returns_array = (
+            self._single is not None
+            and not (self._is_of_numpy or self._has_foreign or self._integers or self.compiled.states)
+            and self._single.cls is kinds[self._like].cls
+            and self.compiled.facts.dtypes[self.compiled.outputs[0]].kind in "fc"
+        )
 
     def note_call(self, spec: Nest, pattern: list[int], kinds: Sequence[Any]) -> None:
         """Note what it was captured for: how the arguments are nested, which arrays are one, and what each leaf is."""
@@ -132,6 +144,13 @@ class Specialization:
 
     def call(self, arrays: Sequence[Any]) -> Any:
         """Return what it returns for arrays some of which are ours: recorded on the tape, where they are."""
+        if self._returns_array and state.recording:
+            inputs = arrays if self._in_order else [arrays[source] for source in self.sources]
+            parents = [*map(_node, inputs)]
+            needed = tuple([parent is not None for parent in parents])
+            program = self._recorded.get((state.training, needed)) or self._recording_program(inputs, needed)
+            if program is not None:
+                return self.operator.record(program, [*map(_data, inputs)], parents, arrays[self._like])
         if self._is_of_numpy:
             return self.run(arrays)
         if self._written and not are_exclusive(arrays, self._written):
@@ -158,6 +177,18 @@ class Specialization:
         if self._written:
             store(heads, arrays, self.stores)
         return answer
+
+    def _recording_program(self, inputs: Sequence[Any], needed: tuple[bool, ...]) -> Program | None:
+        """Return the program for calls that are recorded; None, if nothing needs a gradient or users' values change."""
+        if True not in needed:
+            return None
+        program = self.operator.program([array._data for array in inputs], needed)
+        if program.steps.refers:
+            return None
+        if len(self._recorded) >= _MOST_PROGRAMS:
+            self._recorded.clear()
+        self._recorded[state.training, needed] = program
+        return program
 
     def _assembled(self, heads: Sequence[Any], arrays: Sequence[Any], raw: bool = False) -> Any:
         values: list[Any] = []

@@ -74,6 +74,7 @@ class CachedGraph:
                     "belongs to as a child."
                 )
             self.sources.append(source)
+        self._takes_leaves = self.sources == list(range(len(inputs)))
         pairs = zip(self.compiled.variables, self.sources, strict=True)
         self.compiled.parameters = {node for node, source in pairs if isinstance(source, Parameter)}
         # By context: as of when they were looked up, and each source with its array.
@@ -90,13 +91,14 @@ class CachedGraph:
         pairs = zip(self.compiled.variables, self.sources, strict=True)
         return {node.name: source for node, source in pairs if type(source) is not int}
 
-    def _arrays(self, leaves: Sequence[Any]) -> tuple[list[Array], Any]:
+    def _arrays(self, leaves: Sequence[Any]) -> tuple[Sequence[Array], Any]:
         """Return the arrays of all variables, and the one whose class and context the outputs get."""
         like = leaves[0]
-        if len(leaves) > 1:
-            for leaf in leaves:
-                if leaf is not None and type(leaf) is not type(like):
-                    like = leaf if like is None else meet(self.operator, like, leaf)
+        for leaf in leaves:
+            if type(leaf) is not type(like) and leaf is not None:
+                like = leaf if like is None else meet(self.operator, like, leaf)
+        if self._takes_leaves and type(like) in PLAIN_CLASSES and not self.returns_numpy:
+            return leaves, like
         if self.returns_numpy and like._keeps_dtype:
             like = like.as_np_ndarray()
         place = None if type(like) in PLAIN_CLASSES else like.context
@@ -123,8 +125,8 @@ class CachedGraph:
             If a parameter has no values yet.
         """
         arrays, like = self._arrays(leaves)
-        found = self.operator.call(arrays, like)
-        return found[0] if self.rebuild is None else self.rebuild(found)
+        outputs = self.operator.call(arrays, like)
+        return outputs[0] if self.rebuild is None else self.rebuild(outputs)
 
     def observe(self, leaves: Sequence[Any], callback: Callable[..., Any], monitor_all: bool, training: bool) -> None:
         """Run it step by step on copies of its states, and call a function on what its operators compute.

@@ -49,17 +49,18 @@ class Following:
             return
         self._functions.add(id(function))
         path = function.__qualname__
-        used = [
-            references.add(partial(getattr, function, part, ABSENT), f"{path}.{part}")
-            for part in ("__code__", "__defaults__", "__kwdefaults__")
-        ]
+        references.add_function(function)
+        used = [function.__defaults__, function.__kwdefaults__]
         names = names_in(function.__code__)
         for name in names:
             # A built-in one is meant until it is defined here.
             if not name.startswith("__") and (name in space or hasattr(builtins, name)):
                 used.append(self._add_named(partial(space.get, name, ABSENT), name, name))
         for variable, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-            used.append(self._add_named(partial(contents, cell, None), variable, variable))
+            # Most have contents, and reading these without a function of Python's costs least.
+            is_empty = contents(cell, None) is ABSENT
+            read = partial(contents, cell, None) if is_empty else partial(getattr, cell, "cell_contents")
+            used.append(self._add_named(read, variable, variable))
         for value in used:
             self.follow(value, names, path)
 

@@ -49,6 +49,23 @@ class Graphs(dict[Any, CachedGraph]):
         self._latest: _Latest | None = None
         self.frozen: set[str] = set()  # what has been warned of: its changes are not noticed
 
+    def latest_for(self, args: Sequence[Any]) -> CachedGraph | None:
+        """Return the graph of the latest call, if it is the one for some arguments; None if it takes a closer look."""
+        latest = self._latest
+        if (
+            latest is not None
+            and latest.changes == CHANGES.count
+            and latest.kinds == tuple(map(type, args))
+            and latest.modes == (switches.array, state.training)
+            and (self.guards is None or self.guards.are_of_attributes or self.guards.refers_to_the_same())
+        ):
+            return latest.graph
+        return None
+
+    def forget_latest(self) -> None:
+        """Let the next call take a closer look."""
+        self._latest = None
+
     def find(self, block: Any, args: Sequence[Any]) -> tuple[CachedGraph, list[Any]]:
         """Return the graph for some arguments, traced if it is not there, and these in a flat list.
 
@@ -64,14 +81,9 @@ class Graphs(dict[Any, CachedGraph]):
         Unkeyed
             If there is something among them that may change without its being seen.
         """
-        latest = self._latest
-        if (
-            latest is not None
-            and latest.changes == CHANGES.count
-            and latest.kinds == tuple(map(type, args))
-            and latest.modes == (switches.array, state.training)
-        ):
-            return latest.graph, [*args]
+        latest = self.latest_for(args)
+        if latest is not None:
+            return latest, [*args]
         self._latest = None
         if self.guards is not None and self.guards.failure() is not None:
             block._clear_cached_op()
@@ -95,7 +107,7 @@ class Graphs(dict[Any, CachedGraph]):
     def _may_be_latest(self) -> bool:
         """Tell whether a graph holds as long as no change is counted, for arrays of the same classes."""
         asks = self._asks_for_shapes or self.asks_for_recording
-        return not asks and self.guards is not None and self.guards.are_of_attributes
+        return not asks and self.guards is not None
 
     def _add(self, block: Any, leaves: list[Any], nested: Any, form: Any) -> CachedGraph:
         """Trace the block, and keep its graph; where there are many, the oldest goes."""

@@ -105,6 +105,10 @@ class Guards:
                 return reason
         return None if self._count == CHANGES.count else self._attribute_failure()
 
+    def refers_to_the_same(self) -> bool:
+        """Tell whether everything is the same that functions refer to."""
+        return self._references.failure() is None
+
     def _attribute_failure(self) -> str | None:
         """Return in words which attribute of a block is another, of blocks that were changed at all."""
         count = CHANGES.count

@@ -515,10 +515,17 @@ class HybridBlock(Block):
         if TRACES and tracing.trace is not None:
             return self._call_in_trace(tracing.trace, args, kwargs)
         if self._is_written_as_forward:
+            specialized = self._specialized
+            # What most calls take, without a further call: each costs what a small kernel does.
+            is_plain = not (self._forward_hooks or self._forward_pre_hooks or self._optimizations.steps)
+            is_plain = is_plain and specialized is not None and self._active and self._callback is None
+            if is_plain and not tracing.as_written:
+                answer = specialized.latest(args, kwargs)
+                return specialized.answer(args, kwargs) if answer is MISS or answer is AS_WRITTEN else answer
             return self._call_written(args, kwargs)
         if self._forward_pre_hooks or self._forward_hooks:
             return super().__call__(*args, **kwargs)
-        return self.forward(*args, **kwargs)
+        return self.forward(*args, **kwargs) if kwargs else self.forward(*args)
 
     def forward(self, x: Any, *args: Any) -> Any:
         """Return what `hybrid_forward` computes: of arrays, of symbols, or by the graph that the block has become.
@@ -527,6 +534,14 @@ class HybridBlock(Block):
         ----------
         x, *args : NDArray or Symbol, or nested lists of them
         """
+        if self._active and self._is_captured is False and self._callback is None and not tracing.as_written:
+            given = (x, *args)
+            graph = self._graphs.latest_for(given)
+            if graph is not None and graph.is_settled and not self._input_axes:
+                try:
+                    return graph(given)
+                except (DeferredInitializationError, UnknownShapeError):
+                    self._graphs.forget_latest()  # what comes next knows what to do about it
         first = x if isinstance(x, (NDArray, Symbol)) else self._first(x, args)
         if isinstance(first, NDArray):
             if self._input_axes and first._data.ndim != len(self._input_axes):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy
 
+from minpy.capture.sources import ABSENT
 from minpy.core.array import Array, last_write, now, written_since
 from minpy.gluon.block.snapshots import ArrayContents, arrays_in, difference, is_same, snapshot
 
@@ -23,6 +25,10 @@ _UNSEEN: tuple[Any, ...] = (
     type({}.values()),
     type({}.items()),
 )
+_CONSTANT_TYPES = frozenset([type(None), bool, int, float, complex, str, bytes])
+_NO_VALUE = object()
+# What may be set of a function.
+_PARTS = ("__code__", "__defaults__", "__kwdefaults__")
 
 
 class Reference(NamedTuple):
@@ -32,6 +38,8 @@ class Reference(NamedTuple):
     ----------
     read : callable
         Returns it as it is now; where most calls pass it is a `functools.partial` of a built-in function.
+    constant
+        The value, if what is in it cannot change; else something that is no value.
     was
         A snapshot of what it was.
     path : str
@@ -39,6 +47,7 @@ class Reference(NamedTuple):
     """
 
     read: Callable[[], Any]
+    constant: Any
     was: Any
     path: str
 
@@ -56,6 +65,8 @@ class References:
         self.frozen: dict[str, str] = {}
         self._time = now()
         self._values: list[Reference] = []
+        # Functions without defaults, each with its code.
+        self._functions: list[tuple[types.FunctionType, types.CodeType]] = []
         # Lists and dicts, which can be changed without a block's knowing it: each, a snapshot, and its path.
         self._containers: list[tuple[Any, Any, str]] = []
         # Each with its buffer, which is not handed over to another array meanwhile, as it is seen here.
@@ -63,14 +74,24 @@ class References:
         self._contents: dict[int, tuple[ArrayContents, str]] = {}
 
     def __bool__(self) -> bool:
-        return bool(self._values or self._containers or self._contents or self._arrays)
+        return bool(self._values or self._functions or self._containers or self._contents or self._arrays)
 
     def add(self, read: Callable[[], Any], path: str) -> Any:
         """Note a value that can be read again, and the arrays in it; return it."""
         value = read()
-        self._values.append(Reference(read, snapshot(value), path))
+        was = snapshot(value)
+        is_constant = was is value or (type(value) is tuple and all(type(part) in _CONSTANT_TYPES for part in value))
+        self._values.append(Reference(read, value if is_constant else _NO_VALUE, was, path))
         self.add_arrays(value, path)
         return value
+
+    def add_function(self, function: types.FunctionType) -> None:
+        """Note the code and the defaults of a function, which may be set."""
+        if function.__defaults__ is None and function.__kwdefaults__ is None:  # most; this costs least
+            self._functions.append((function, function.__code__))
+            return
+        for part in _PARTS:
+            self.add(partial(getattr, function, part), f"{function.__qualname__}.{part}")
 
     def add_container(self, container: Any, path: str) -> None:
         """Note what is in a container that stays where it is."""
@@ -96,10 +117,25 @@ class References:
 
     def failure(self) -> str | None:
         """Return in words which value is another than it was; None if all are the same."""
-        for read, was, path in self._values:
-            value = read()
-            if value is not was and not is_same(value, was):
-                return difference(path, value, was)
+        for function, code in self._functions:
+            if (
+                function.__code__ is not code
+                or function.__defaults__ is not None
+                or function.__kwdefaults__ is not None
+            ):
+                part, was = next(
+                    (part, was)
+                    for part, was in zip(_PARTS, (code, None, None), strict=True)
+                    if getattr(function, part) is not was
+                )
+                return difference(f"{function.__qualname__}.{part}", getattr(function, part), was)
+        try:
+            for read, constant, was, path in self._values:
+                value = read()
+                if value is not constant and not is_same(value, was):
+                    return difference(path, value, was)
+        except ValueError:  # a cell is empty now
+            return difference(path, ABSENT, was)
         for container, was, path in self._containers:
             if not is_same(container, was):
                 return difference(path, container, was)
