@@ -59,11 +59,11 @@ class CompiledFunction:
         return f"<compiled {self._function!r}>"
 
     def __reduce__(self) -> Any:
-        found: Any = sys.modules.get(getattr(self, "__module__", None) or "")
+        named: Any = sys.modules.get(getattr(self, "__module__", None) or "")
         name = getattr(self, "__qualname__", "")
         for part in name.split("."):
-            found = getattr(found, part, None)
-        if found is self:  # the name of a decorated function is its own
+            named = getattr(named, part, None)
+        if named is self:  # the name of a decorated function is its own
             return name
         return CompiledFunction, (self._function, self.fast_math)
 
@@ -139,11 +139,11 @@ class CompiledFunction:
         if not views:
             return answer
         arrays = [leaf for leaf in leaves_of((arguments, keywords)) if isinstance(leaf, _ARRAYS)]
-        given, buffers = set(map(id, arrays)), list(map(raw_of, arrays))
+        argument_ids, buffers = set(map(id, arrays)), list(map(raw_of, arrays))
         copies = {
             id(view): view.copy()  # type: ignore[union-attr]
             for view in views
-            if id(view) not in given and any(numpy.may_share_memory(raw_of(view), buffer) for buffer in buffers)
+            if id(view) not in argument_ids and any(numpy.may_share_memory(raw_of(view), buffer) for buffer in buffers)
         }
         return map_tree(lambda leaf, _: copies.get(id(leaf), leaf), answer) if copies else answer
 
@@ -179,15 +179,19 @@ class CompiledFunction:
         name = getattr(self._function, "__name__", "the function")
         if self.reason is not None:
             raise ArgumentError(f"{name}.explain: it is called as it is written, because {self.reason}")
-        found = [explanation for one in self._jit.specializations for explanation in one.compiled.explain()]
-        if not found and self._jit.history.calls:
+        explanations = [
+            explanation
+            for specialization in self._jit.specializations
+            for explanation in specialization.compiled.explain()
+        ]
+        if not explanations and self._jit.history.calls:
             raise ArgumentError(
                 f"{name}.explain: its calls ran as it is written so far, as they are faster so, or of ever new kinds; "
                 "explain_retraces() tells of the captures."
             )
-        if not found:
+        if not explanations:
             raise ArgumentError(f"{name}.explain: it has not been called yet: call it once, then ask.")
-        return Explanations(found)
+        return Explanations(explanations)
 
     def explain_retraces(self) -> str:
         """Return why the function was captured, each time, and why it runs as it is written, if it does.

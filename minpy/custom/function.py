@@ -108,9 +108,9 @@ class Function(BaseOperator):
         several = isinstance(answer, (tuple, list))
         outputs: Any = list(answer) if several else [answer]
         del answer  # what refers to the outputs now is ours, or kept by the function
-        kept = self._keeps(outputs, inputs)
+        keeps = self._keeps(outputs, inputs)
         outputs = [
-            value._like(value._data.copy()) if is_kept else value for value, is_kept in zip(outputs, kept, strict=True)
+            value._like(value._data.copy()) if is_kept else value for value, is_kept in zip(outputs, keeps, strict=True)
         ]
         parents = [value._node for value in inputs]
         if state.recording and any(parent is not None for parent in parents):
@@ -136,7 +136,7 @@ class Function(BaseOperator):
         return [
             count > alone + saved.count(id(value))
             or buffers > buffer_alone
-            or any(numpy.may_share_memory(value._data, given._data) for given in inputs)
+            or any(numpy.may_share_memory(value._data, array._data) for array in inputs)
             for value, (count, buffers) in zip(outputs, _references(outputs), strict=True)
         ]
 
@@ -192,11 +192,11 @@ class Function(BaseOperator):
                 f"{type(self).__name__}.backward returned {len(parts)} gradients; its forward has {len(arguments)} "
                 "inputs. Return one gradient for each input, in order."
             )
-        raws = [parts[index]._data if isinstance(parts[index], Array) else parts[index] for index in requires_grad]
+        buffers = [parts[index]._data if isinstance(parts[index], Array) else parts[index] for index in requires_grad]
         if not traced:
-            return raws
-        return [first_order(f"Function {type(self).__name__}", raw, traced) for raw in raws]
+            return buffers
+        return [first_order(f"Function {type(self).__name__}", buffer, traced) for buffer in buffers]
 
     def _line(self, what: str, values: Sequence[Any]) -> str:
-        given = describe_arguments(self.argument_names(len(values)), values)
-        return f"Function {type(self).__name__}: {what} failed ({given})"
+        described = describe_arguments(self.argument_names(len(values)), values)
+        return f"Function {type(self).__name__}: {what} failed ({described})"
