@@ -13,9 +13,9 @@ from traces import Trace
 import minpy as mx
 from minpy.capture.facts import VALUE_BASED
 from minpy.capture.functions import changed, filled
+from minpy.capture.running import run_captured
 from minpy.capture.steps import Slot, fill, make_step, power
 from minpy.capture.storage import as_dtype, item_of, with_item
-from minpy.capture.tracer import run_captured
 from minpy.capture.ufuncs import computed_at
 from minpy.differentiation.trees import leaves_of
 from minpy.graph.step_rules import has_step_rule, step_gradients

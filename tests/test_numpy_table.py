@@ -17,7 +17,7 @@ from minpy.capture.creation import CREATION
 from minpy.capture.facts import VALUE_BASED
 from minpy.capture.noting import FUNCTION_HANDLERS
 from minpy.capture.places import CaptureRefused
-from minpy.capture.tracer import run_captured
+from minpy.capture.running import run_captured
 from minpy.capture.values import BaseArrayProxy
 from minpy.differentiation.trees import leaves_of, map_tree
 from minpy.numpy_table.gradients import has_rule, rule_of

@@ -12,7 +12,7 @@ from minpy.capture.proxy import ArrayProxy
 from minpy.capture.reads import Reads
 from minpy.capture.recorder import Recorder
 from minpy.capture.rules import RuleCall, capture_rule
-from minpy.capture.tracer import run_captured
+from minpy.capture.running import run_captured
 from minpy.core import Operator
 from minpy.graph.builder import GraphBuilder
 from minpy.graph.interpreting import step_call

@@ -31,8 +31,8 @@ from minpy.capture.places import CaptureRefused
 from minpy.capture.proxy import ArrayProxy
 from minpy.capture.reads import Reads
 from minpy.capture.recorder import Recorder
+from minpy.capture.running import run_captured
 from minpy.capture.shadow import ShadowFunctions
-from minpy.capture.tracer import run_captured
 from minpy.capture.values import ARGUMENT, Storage
 from minpy.core.array import FRONT_ENDS, Array, raw_of
 from minpy.differentiation.trees import leaves_of

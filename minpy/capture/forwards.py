@@ -16,8 +16,8 @@ from minpy.capture.places import CaptureRefused
 from minpy.capture.proxy import ArrayProxy
 from minpy.capture.reads import CONSTANT_TYPES, Reads, attribute
 from minpy.capture.recorder import Recorder
+from minpy.capture.running import run_captured
 from minpy.capture.shadow import ShadowFunctions
-from minpy.capture.tracer import run_captured
 from minpy.capture.values import BaseArrayProxy
 from minpy.core.array import Shaped
 from minpy.core.operator import Operator

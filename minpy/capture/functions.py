@@ -83,7 +83,7 @@ def _prepared(
     if function in (numpy.ravel, numpy.reshape):
         require_order(recorder, function.__name__, named.get("order", "C"))
     for position, name in enumerate(_signature(function).parameters):
-        if name in named and not row.may_trace(position):
+        if name in named and not row.may_capture(position):
             for value in leaves_of(named[name]):
                 if not is_known(value):
                     raise recorder.refuse(f"{function.__name__} with an array as {name}= cannot be captured")
@@ -102,7 +102,7 @@ def _plain(value: Any) -> Any:
 def _split(row: Row, function: Any, named: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return (arguments by position, by keyword): those up to the last one captured, if none is missing."""
     parameters = list(_signature(function).parameters.items())
-    count = row.traced if isinstance(row.traced, int) else max(row.traced) + 1
+    count = row.captured if isinstance(row.captured, int) else max(row.captured) + 1
     variadic = [place for place, (name, what) in enumerate(parameters) if what.kind is what.VAR_POSITIONAL]
     if variadic and parameters[variadic[0]][0] in named:
         count = max(count, variadic[0] + 1)
@@ -201,7 +201,7 @@ def _sized(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords
     """Answer where the shape depends on values that are known."""
     named = _bound(function, arguments, keywords)
     deciding = [
-        value for position, value in enumerate(named.values()) if row.traced == 1 or not row.may_trace(position)
+        value for position, value in enumerate(named.values()) if row.captured == 1 or not row.may_capture(position)
     ]
     if not all(is_known(value) for value in leaves_of(deciding)):
         raise recorder.refuse(f"the shape of numpy.{row.name}'s answer depends on values")

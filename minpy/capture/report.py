@@ -14,7 +14,7 @@ from minpy.capture.proxy import ArrayProxy
 from minpy.capture.reads import Reads
 from minpy.capture.recorder import Recorder
 from minpy.capture.rules import RuleCall, capture_rule
-from minpy.capture.tracer import run_captured
+from minpy.capture.running import run_captured
 from minpy.core.array import raw_of
 from minpy.core.attributes import bind
 from minpy.core.outputs import returns_tuple_of_one

@@ -10,8 +10,8 @@ from minpy.capture.nd_proxy import unwrapped, wrapped
 from minpy.capture.proxy import ArrayProxy
 from minpy.capture.reads import Reads, item, length
 from minpy.capture.recorder import Recorder
+from minpy.capture.running import conformed, run_captured
 from minpy.capture.shadow import ShadowFunctions
-from minpy.capture.tracer import conformed, run_captured
 from minpy.capture.values import BaseArrayProxy
 from minpy.core.array import Shaped
 

@@ -323,7 +323,7 @@ class BaseOperator:
         -------
         TraceReport
             Prints as text. `report["forward"]` and `report["gradient of x"]` are its parts, each with `traced`,
-            `steps`, `reason` and `place`; `report.traced` says whether all are traced.
+            `steps`, `reason` and `place`; `report.traced` says whether all are captured.
 
         Raises
         ------

@@ -22,9 +22,9 @@ from minpy.capture.places import CaptureRefused
 from minpy.capture.proxy import ArrayProxy
 from minpy.capture.reads import attribute, item, missing, same_value
 from minpy.capture.recorder import Recorder, has_handlers
+from minpy.capture.running import run_captured
 from minpy.capture.shadow import ShadowFunctions
 from minpy.capture.sources import ABSENT, class_of, contents, is_constant, member, module_member, own_value
-from minpy.capture.tracer import run_captured
 from minpy.capture.values import OUTSIDE, BaseArrayProxy
 from minpy.core.operator import Operator
 from minpy.core.switches import is_np_shape

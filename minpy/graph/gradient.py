@@ -14,8 +14,8 @@ from minpy.capture.proxy import ArrayProxy
 from minpy.capture.reads import Reads
 from minpy.capture.recorder import Notes, Recorder
 from minpy.capture.rules import RuleCall, capture_rule, conformed_gradient, has_kernel
+from minpy.capture.running import run_captured
 from minpy.capture.steps import Step
-from minpy.capture.tracer import run_captured
 from minpy.core.array import Shaped
 from minpy.core.base import BaseOperator
 from minpy.core.errors import NoGradientError

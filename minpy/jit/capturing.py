@@ -15,8 +15,8 @@ from minpy.capture.places import CaptureRefused
 from minpy.capture.proxy import ArrayProxy
 from minpy.capture.reads import CONSTANT_TYPES, ArrayKind, Reads, kind_of
 from minpy.capture.recorder import Recorder
+from minpy.capture.running import run_captured
 from minpy.capture.scalars import Scalars, is_dynamic, pinned
-from minpy.capture.tracer import run_captured
 from minpy.core.array import FRONT_ENDS, Array
 from minpy.graph.ir import CONSTANT, Node, Value, topological
 from minpy.jit.pytrees import Nest, flatten, is_named

@@ -9,7 +9,7 @@ __all__ = ["ROWS"]
 ROWS = [
     *alike("made", "arange bartlett blackman diag_indices empty eye fft.fftfreq fft.rfftfreq hamming hanning identity "
            "indices kaiser ones tri tril_indices triu_indices zeros"),
-    *alike("range", "geomspace linspace logspace", traced=2),
+    *alike("range", "geomspace linspace logspace", captured=2),
     Row("full", "full"),
     Row("array", "array", view="sometimes", gradient="moving"),
     *alike("array", "asanyarray asarray ascontiguousarray asfortranarray require", view="sometimes"),

@@ -17,8 +17,8 @@ ROWS = [
     Row("linalg.tensordot", "product", 2, gradient="multiplying"),
     Row("einsum", "subscripts", view="sometimes", nests="any", gradient="multiplying"),
     Row("outer", "call", 2, gradient="multiplying"),
-    *alike("call", "kron linalg.outer", traced=2, gradient="multiplying"),
-    *alike("call", "cross linalg.cross", traced=2, gradient="multiplying"),
+    *alike("call", "kron linalg.outer", captured=2, gradient="multiplying"),
+    *alike("call", "cross linalg.cross", captured=2, gradient="multiplying"),
     Row("trace", "call", scalar=True, differs="biu", gradient="moving", method=True),
     Row("linalg.trace", "call", gradient="moving"),
     # Of matrices; the samples of their answers have inverses.

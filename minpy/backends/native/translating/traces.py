@@ -16,8 +16,8 @@ from minpy.capture.places import CaptureRefused
 from minpy.capture.proxy import ArrayProxy
 from minpy.capture.recorder import Recorder
 from minpy.capture.rules import RuleCall, capture_rule
+from minpy.capture.running import run_captured
 from minpy.capture.steps import frozen
-from minpy.capture.tracer import run_captured
 from minpy.core.array import Shaped
 from minpy.graph.builder import GraphBuilder
 from minpy.graph.gradient import VjpNode
