@@ -158,7 +158,7 @@ class GraphOperator(BaseOperator):
         """
         raws = [*map(_data, inputs)]
         needed: tuple[bool, ...] | None = None
-        count = self._count
+        count, state_pool = self._count, self.compiled.state_pool
         # What follows is written out for few calls of Python's functions: each costs what a small kernel does.
         if state.recording:
             parents = [*map(_node, inputs)]
@@ -166,7 +166,7 @@ class GraphOperator(BaseOperator):
                 parents[count:] = [None] * (len(raws) - count)
             needed = tuple([parent is not None for parent in parents])
             training, latest_needed, shapes, dtypes, latest = self._latest
-            is_alike = needed == latest_needed and training == state.training
+            is_alike = needed == latest_needed and training == state.training and state_pool is None
             if is_alike and [*map(_shape, raws)] == shapes and [*map(_dtype, raws)] == dtypes:
                 return [self.record(latest, raws, parents, like)]
             needed = needed[:count] if True in needed else None
@@ -174,7 +174,6 @@ class GraphOperator(BaseOperator):
         program = self._programs.get(key)
         if program is None or program.steps.refers:
             program = self._program(key, raws, needed, program)
-        state_pool = self.compiled.state_pool
         if needed is None and state_pool is None:
             try:
                 heads = program.run(raws)
