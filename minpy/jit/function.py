@@ -259,8 +259,8 @@ def _key(leaf: Any, dynamic: bool = False) -> Any:
     if dynamic and is_dynamic(leaf):
         return type(leaf), "dynamic"
     if isinstance(leaf, (numpy.ndarray, Array)):
-        raw = leaf if isinstance(leaf, numpy.ndarray) else leaf._data
-        return type(leaf), raw.shape, raw.dtype
+        buffer = leaf if isinstance(leaf, numpy.ndarray) else leaf._data
+        return type(leaf), buffer.shape, buffer.dtype
     if isinstance(leaf, (float, complex, numpy.inexact)):
         return type(leaf), repr(leaf)
     if isinstance(leaf, CONSTANT_TYPES):
