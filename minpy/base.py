@@ -14,6 +14,7 @@ import numpy
 
 from minpy.core.errors import (
     ArgumentError,
+    InternalError,
     MissingPartError,
     MXNetError,
     NotImplementedForSymbol,
@@ -114,6 +115,7 @@ class NotSupportedForSparseNDArray(MXNetError):
 
 # The classes of errors that texts may begin with.
 error_types: dict[str, type[BaseException]] = {
+    "InternalError": InternalError,
     "NotImplementedForSymbol": NotImplementedForSymbol,
     "ValueError": ValueError,
     "TypeError": TypeError,

@@ -9,11 +9,13 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Sequence
+from operator import attrgetter
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy
 
-from minpy.backends.switches import CompileWarning, disabled, keeps_bits, same_bits
+from minpy.backends.switches import CompileWarning, disabled, keeps_bits, same_bits, selection
 from minpy.bridge.boxes import is_box
 from minpy.capture.values import BaseArrayProxy
 from minpy.core.array import Array, raw_of
@@ -21,6 +23,7 @@ from minpy.core.errors import ArgumentError, describe, is_quitting
 from minpy.core.places import warn_at_program
 from minpy.core.state import TRACES, tracing
 from minpy.differentiation.trees import leaves_of, map_tree
+from minpy.jit.budget import budget_of
 from minpy.jit.entry import AS_WRITTEN, MISS
 from minpy.jit.function import Specialized
 from minpy.jit.pytrees import flatten
@@ -38,6 +41,20 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 # Other classes, np.matrix and masked arrays among them, have operators and functions of their own.
 _CAPTURED_CLASSES = (numpy.ndarray, numpy.memmap)
 _ARRAYS = (numpy.ndarray, Array)
+_named = attrgetter("__module__", "__name__", "__qualname__", "__doc__", "__annotations__")
+_HAS_TYPE_PARAMETERS = "__type_params__" in functools.WRAPPER_ASSIGNMENTS
+
+
+class _Unused:
+    """What stands for the specializations of a function that was not called yet."""
+
+    @staticmethod
+    def latest(arguments: Any, keywords: Any) -> Any:
+        """Return that there is none."""
+        return MISS
+
+
+_UNUSED: Any = _Unused()
 
 
 class CompiledFunction:
@@ -50,10 +67,28 @@ class CompiledFunction:
     """
 
     def __init__(self, function: Callable[..., Any], fast_math: bool = False) -> None:
-        functools.update_wrapper(self, function)
+        try:  # as `update_wrapper` does, in a third of the time
+            self.__module__, self.__name__, self.__qualname__, self.__doc__, self.__annotations__ = _named(function)
+            if _HAS_TYPE_PARAMETERS:
+                self.__type_params__ = function.__type_params__  # type: ignore[attr-defined]
+            self.__wrapped__ = function
+            if function.__dict__:
+                vars(self).update(function.__dict__)
+        except (AttributeError, NameError):  # something else that is called; annotations that mean nothing yet
+            functools.update_wrapper(self, function)
         self.fast_math = fast_math
         self._function = function
-        self._jit = Specialized(function, getattr(function, "__name__", "function"), fast_math, self._eager, self._warn)
+        # One that was made anew, of code that rests, is only called and forgotten: it costs next to nothing.
+        self._jit, self._has_run = _UNUSED, False
+
+    @property
+    def _specialized(self) -> Specialized:
+        """Its specializations."""
+        if self._jit is _UNUSED:
+            name = getattr(self._function, "__name__", "function")
+            self._jit = Specialized(self._function, name, self.fast_math, self._eager, self._warn)
+        made: Specialized = self._jit
+        return made
 
     def __repr__(self) -> str:
         return f"<compiled {self._function!r}>"
@@ -73,7 +108,7 @@ class CompiledFunction:
     @property
     def reason(self) -> str | None:
         """Why the function is called as it is written, and has no graph; None if it has one, or was not called yet."""
-        return self._jit.history.refusal
+        return self._specialized.history.refusal
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         """Return what the function returns, for arrays in any nest of tuples, lists and dicts."""
@@ -89,12 +124,23 @@ class CompiledFunction:
 
     def __capture__(self, capture: Any) -> Any:
         """Return what stands for it in another captured function: the function as it was written."""
-        return capture.shadow.shadow_of(self._function, self._jit.name)
+        return capture.shadow.shadow_of(self._function, self._specialized.name)
 
     def _found(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """Return what the function returns for a call of another kind than the last one."""
-        if self._jit.budget.resting and not keeps_bits():
-            return self._jit.rest(arguments, keywords)
+        jit = self._jit
+        is_new = jit is _UNUSED
+        budget = budget_of(self._function) if is_new else jit.budget
+        if budget.resting > 0 and not selection.keeps_bits:
+            if is_new:
+                self._has_run = True
+            else:
+                jit.history.calls += 1
+            budget.resting -= 1
+            began = perf_counter()
+            answer = self._eager(arguments, keywords)
+            budget.as_written += perf_counter() - began
+            return answer
         if TRACES and tracing.trace is not None:
             return self._function(*arguments, **keywords)
         leaves: list[Any] = []
@@ -107,7 +153,7 @@ class CompiledFunction:
         if any(isinstance(leaf, numpy.ndarray) and type(leaf) not in _CAPTURED_CLASSES for leaf in arrays):
             return self._eager(arguments, keywords)
         assert spec is not None
-        return self._jit.call(arguments, keywords, spec, leaves)
+        return self._specialized.call(arguments, keywords, spec, leaves)
 
     def _called_on_boxes(self, arguments: Sequence[Any], keywords: dict[str, Any]) -> Any:
         """Return what the function returns for arrays that HIPS autograd follows.
@@ -150,7 +196,7 @@ class CompiledFunction:
     def gradients_at_once(self, arguments: Sequence[Any], argnums: tuple[int, ...]) -> Any:
         """Return (result, gradients of its sum) for NumPy's arrays, if native code for them is known; else None."""
         try:
-            answer = self._jit.gradients(tuple(arguments), argnums)
+            answer = self._specialized.gradients(tuple(arguments), argnums)
         except Exception as error:
             if is_quitting(error):
                 raise
@@ -159,7 +205,7 @@ class CompiledFunction:
 
     def note_gradients(self, arguments: Sequence[Any], argnums: tuple[int, ...]) -> None:
         """Look for native code for arguments with which the function has been differentiated."""
-        self._jit.note_gradients(tuple(arguments), argnums)
+        self._specialized.note_gradients(tuple(arguments), argnums)
 
     def explain(self) -> Explanations:
         """Return what became of the function: which of its operators are which kernel, what stayed a call, and why.
@@ -179,12 +225,11 @@ class CompiledFunction:
         name = getattr(self._function, "__name__", "the function")
         if self.reason is not None:
             raise ArgumentError(f"{name}.explain: it is called as it is written, because {self.reason}")
+        jit = self._specialized
         explanations = [
-            explanation
-            for specialization in self._jit.specializations
-            for explanation in specialization.compiled.explain()
+            explanation for specialization in jit.specializations for explanation in specialization.compiled.explain()
         ]
-        if not explanations and self._jit.history.calls:
+        if not explanations and (jit.history.calls or self._has_run):
             raise ArgumentError(
                 f"{name}.explain: its calls ran as it is written so far, as they are faster so, or of ever new kinds; "
                 "explain_retraces() tells of the captures."
@@ -212,7 +257,7 @@ class CompiledFunction:
         1  first call                                     x float64 (64, 100)
         2  argument x: shape was (64, 100), is (65, 100)
         """
-        jit = self._jit
+        jit = self._specialized
         return jit.history.text(jit.name, len(jit.specializations))
 
     def _warn(self, reason: str) -> None:

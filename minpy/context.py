@@ -104,9 +104,9 @@ class Context(metaclass=_HasDefault):
         return hash((self.device_type, self.device_id))
 
     def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Context) and self.device_type == other.device_type and self.device_id == other.device_id
-        )
+        if not isinstance(other, Context):
+            return NotImplemented
+        return self.device_type == other.device_type and self.device_id == other.device_id
 
     def __repr__(self) -> str:
         return f"{self.device_type}({self.device_id})"

@@ -18,7 +18,7 @@ from minpy.core.state import Scope
 from minpy.differentiation.nested import Call, ones_like
 from minpy.differentiation.trees import leaves_of, map_tree
 from minpy.graph.compiled import Compiled
-from minpy.graph.recording import call_graph
+from minpy.graph.recording import GraphOperator
 from minpy.namespaces import listing
 from minpy.symbol.symbol import Symbol
 
@@ -90,6 +90,7 @@ class Function:
             )
         self._symbol, self._name = symbol, name
         self._compiled = Compiled(symbol.values)
+        self._operator = GraphOperator(self._compiled, name)
         self.is_train = True
         self._inputs: set[str] = set()
         self._shapes: dict[str, tuple[int, ...]] = {}
@@ -127,7 +128,7 @@ class Function:
             value = kwargs.get(name)
             arrays.append(np.zeros(self._shapes[name]) if value is None else _wrapped(value))
         with Scope(None, self.is_train):
-            found = call_graph(self._compiled, arrays, self._name)
+            found = self._operator.call(arrays, arrays[0])
         return found[0] if len(found) == 1 else tuple(found)
 
     def get_params(self) -> dict[str, dict[str, tuple[int, ...]]]:

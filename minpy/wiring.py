@@ -11,7 +11,7 @@ __all__ = ["install"]
 
 _EXTENSIONS = {
     "Operator.check": "minpy.checking:check_operator",
-    "Operator.compile": "minpy.graph.standalone:install",
+    "Operator.compile": "minpy.jit.operators:install",
     "Operator.trace_report": "minpy.capture.report:trace_report",
     # The class of arrays that functions written for NumPy, or for MXNet, are given.
     "array of mxnet": "minpy.ndarray.ndarray:NDArray",

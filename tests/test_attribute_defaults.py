@@ -13,7 +13,9 @@ import minpy as mx
 from minpy import customop, nd
 from minpy.core.errors import ArgumentError
 from minpy.core.operator import Operator
+from minpy.ops.registry import OPERATORS
 
+PUBLIC = [*OPERATORS.values()]  # which imports them
 BUILTIN = sorted(
     (one for one in gc.get_objects() if isinstance(one, Operator) and one.builtin), key=lambda one: one.__name__
 )

@@ -22,7 +22,7 @@ import minpy as mx
 from minpy.compiling import CompileWarning
 from minpy.core.errors import ArgumentValueError, NotTraceableError
 from minpy.gluon import HybridBlock
-from minpy.graph import standalone
+from minpy.jit import operators, trial
 
 pytest.importorskip("llvmlite")
 
@@ -371,19 +371,10 @@ WAYS: dict[str, Callable[[Program], Called]] = {
 }
 
 
-class _Chosen(standalone._Way):
-    """A way of an operator that takes its program, whatever was measured."""
-
-    __slots__ = ()
-
-    def settle(self, reason: str, program: Any = None) -> None:
-        super().settle(reason, self.program if reason == "NumPy is faster" else program)
-
-
 @pytest.fixture(autouse=True)
 def _programs_are_chosen(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(standalone, "_WORTH", 0.0)
-    monkeypatch.setattr(standalone, "_Way", _Chosen)
+    monkeypatch.setattr(operators, "_MIN_SPEEDUP", 0.0)
+    monkeypatch.setattr(trial.trials, "enabled", False)
     with warnings.catch_warnings():
         warnings.simplefilter("error", CompileWarning)  # nothing is given up
         yield

@@ -9,6 +9,7 @@ import itertools
 import operator
 import sys
 import types
+from importlib import import_module
 from typing import Any
 
 import numpy
@@ -28,6 +29,7 @@ __all__ = [
     "is_known",
     "is_numpy",
     "is_safe_exception",
+    "known_module",
 ]
 
 # Modules whose members may be read; each of them is looked at again.
@@ -95,6 +97,22 @@ def is_known(module: types.ModuleType) -> bool:
         or module.__name__ in library.MODULES
         or (top not in sys.stdlib_module_names and top not in LIBRARIES)
     )
+
+
+def known_module(name: str) -> types.ModuleType | None:
+    """Return a module that is known, by its full name; None for others, and where there is none.
+
+    If it is one of ours, or one whose members may be read, it is imported where that was not done yet: the function as
+    written would do so, and nothing else comes of it.
+    """
+    top = name.partition(".")[0]
+    if name not in sys.modules and (name in MODULES or (top in ("minpy", "mxnet") and top in sys.modules)):
+        try:
+            import_module(name)
+        except ImportError:
+            return None
+    module = sys.modules.get(name)
+    return module if type(module) in MODULE_TYPES and is_known(module) else None
 
 
 def changing_reason(value: Any, path: str) -> str | None:

@@ -19,7 +19,9 @@ A program that raises an exception has changed nothing: the function is to run a
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from enum import Enum
 from typing import Any, NamedTuple
 
 import numpy
@@ -39,7 +41,21 @@ from minpy.differentiation.trees import leaves_of
 from minpy.graph.builder import GraphBuilder
 from minpy.graph.ir import Node, Value, variable
 
-__all__ = ["Capture", "Captured"]
+__all__ = ["Capture", "Captured", "Policy"]
+
+
+class Policy(Enum):
+    """What becomes of what a capture cannot note.
+
+    REFUSE
+        The capture ends, before anything has happened.
+    FREEZE
+        It is what it is now: a graph that is exported, or given to a backend, is of the present. Functions of others
+        are called once; what is stored outside, in attributes and lists, is there for the capture, and for nobody else.
+    """
+
+    REFUSE = "refuse"
+    FREEZE = "freeze"
 
 
 class Captured(NamedTuple):
@@ -81,6 +97,8 @@ class Capture:
         Whether operators that draw numbers, have auxiliary states, or act as in training may be called.
     writes : bool
         Whether arguments may be changed in place.
+    policy : Policy
+        What becomes of what cannot be noted.
 
     Examples
     --------
@@ -95,10 +113,13 @@ class Capture:
     ((), [0])
     """
 
-    def __init__(self, title: str, *, draws: bool = False, writes: bool = True) -> None:
+    def __init__(self, title: str, *, draws: bool = False, writes: bool = True, policy: Policy = Policy.REFUSE) -> None:
         self.title = title
         self.reads = Reads()
         self.recorder = Recorder(GraphBuilder(), title, ArrayProxy)
+        self.recorder.freezes = policy is Policy.FREEZE
+        if self.recorder.freezes:  # nothing is compared with a call as written
+            self.recorder.limit = sys.maxsize
         self.recorder.draws, self.recorder.writes, self.recorder.falls_back = draws, writes, True
         self.shadow = ShadowFunctions(self.recorder, self.reads, "forward", wrapped)
         self.shadow.capture = self.recorder.capture = self
@@ -154,6 +175,7 @@ class Capture:
         variable_of = variable(f"argument{position}")
         self.inputs.append(variable_of)
         fact = Fact(buffer.shape, buffer.dtype, False)
+        self.recorder.outputs[variable_of] = buffer.shape, buffer.dtype
         contiguous = frozenset([position]) if buffer.flags.c_contiguous else None
         storage = Storage(variable_of, None, fact, ARGUMENT, contiguous)
         self._storages.append(storage)

@@ -46,12 +46,16 @@ class ForeignProxy:
         put(self, "__path__", path)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        raise self.__shadow__.refuse(f"it sets an attribute: {self.__path__}.{name}")
+        if not self.__shadow__.recorder.freezes:
+            raise self.__shadow__.refuse(f"it sets an attribute: {self.__path__}.{name}")
+        self.__shadow__.stored[id(self.__owner__), name] = value
 
     def __delattr__(self, name: str) -> None:
         raise self.__shadow__.refuse(f"it deletes an attribute: {self.__path__}.{name}")
 
-    def _text(self, *_: Any) -> NoReturn:
+    def _text(self, *specification: Any) -> str:
+        if self.__shadow__.recorder.freezes:
+            return format(self.__owner__, *specification)
         raise self.__shadow__.refuse(f"it makes text of {self.__path__}")
 
     __str__ = __repr__ = __format__ = _text
@@ -128,6 +132,9 @@ class ObjectProxy(ForeignProxy):
     __slots__ = ()
 
     def __getattr__(self, name: str) -> Any:
+        stored = self.__shadow__.stored
+        if stored and (id(self.__owner__), name) in stored:
+            return stored[id(self.__owner__), name]
         return self.__shadow__.attribute_of(self.__owner__, self, name, f"{self.__path__}.{name}")
 
 
@@ -174,8 +181,12 @@ for _word in [*BINARY.split(), *_OTHERS.split()]:
         setattr(OpaqueProxy, f"__{_word}__", OpaqueProxy._refuse)
 
 
-def _refuses(name: str) -> Any:
-    def refuse(self: Any, *_: Any, **__: Any) -> NoReturn:
+def _refuses(base: Any, name: str) -> Any:
+    change = getattr(base, name)
+
+    def refuse(self: Any, *arguments: Any, **keywords: Any) -> Any:
+        if self.__shadow__.recorder.freezes:  # only what stands in its place is changed
+            return change(self, *arguments, **keywords)
         raise self.__shadow__.refuse("it changes a list or a dict that it did not make")
 
     refuse.__name__ = name
@@ -236,9 +247,9 @@ _OF_SETS = (
 )
 for _class, _names in ((ListProxy, _OF_LISTS), (DictProxy, _OF_DICTS), (SetProxy, _OF_SETS)):
     for _name in _names.split():
-        setattr(_class, _name, _refuses(_name))
+        setattr(_class, _name, _refuses(_class.__mro__[1], _name))
 for _name in (*_OF_DICTS.split(), "move_to_end"):
-    setattr(OrderedDictProxy, _name, _refuses(_name))
+    setattr(OrderedDictProxy, _name, _refuses(collections.OrderedDict, _name))
 
 
 def _of_base(base: Any, name: str) -> Any:

@@ -271,11 +271,15 @@ def _like(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords:
     array = next(iter(named.values()))
     shape = named.get("shape", array.shape)
     dtype = numpy.dtype(named.get("dtype") or array.dtype)
-    if function is numpy.full_like:
-        value = named["fill_value"]
-        if not is_known(value):
-            return full_like(recorder, value, shape, dtype)
-        return constant(recorder, numpy.full(shape, known_of(value), dtype))
+    value = named["fill_value"] if function is numpy.full_like else None
+    if value is not None and not is_known(value):
+        return full_like(recorder, value, shape, dtype)
+    numbers = () if value is None else (known_of(value),)
+    if recorder.freezes and "shape" not in named:  # the graph is asked for other lengths, too
+        typed = {"dtype": dtype} if "dtype" in named else {}
+        return steps_of(recorder, function, (array, *numbers), typed, "call", Fact(shape, dtype, False))
+    if numbers:
+        return constant(recorder, numpy.full(shape, *numbers, dtype))
     return constant(recorder, (numpy.ones if function is numpy.ones_like else numpy.zeros)(shape, dtype))
 
 

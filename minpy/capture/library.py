@@ -9,7 +9,16 @@ from typing import Any
 from minpy.core.extensions import import_modules
 from minpy.core.operator import Operator
 
-__all__ = ["CLASSES", "CONSTANT_CLASSES", "MEMBERS", "MODULES", "member_of_array", "proxy_of", "register"]
+__all__ = [
+    "CLASSES",
+    "CONSTANT_CLASSES",
+    "MEMBERS",
+    "MODULES",
+    "member_of_array",
+    "proxy_of",
+    "proxy_of_instance",
+    "register",
+]
 
 # Modules of ours whose members may be read: what a member is decides.
 MODULES: set[str] = set()
@@ -37,14 +46,29 @@ def proxy_of(shadow: Any, value: Any, name: str) -> Any:
     name : str
         What the user's code calls it.
     """
-    if str(getattr(value, "__module__", None)).startswith("minpy."):
-        import_modules("captured functions")
+    _complete(value)
     handler = _known.get(value)
     return None if handler is None else handler(shadow, value, name)
 
 
+def proxy_of_instance(shadow: Any, value: Any, name: str) -> Any:
+    """Return what stands for an instance of a class of ours: itself, if it never changes; None if it is not known."""
+    kind = type(value)
+    _complete(kind)
+    if kind in CONSTANT_CLASSES:
+        return value
+    return next((handler(shadow, value, name) for cls, handler in CLASSES.items() if isinstance(value, cls)), None)
+
+
+def _complete(value: Any) -> None:
+    """Import what enters functions and classes of ours, if something is one of them."""
+    if str(getattr(value, "__module__", None)).startswith(("minpy.", "mxnet.")):
+        import_modules("captured functions")
+
+
 def member_of_array(proxy: Any, name: str) -> Any:
     """Return a member of an array of ours, bound to its proxy; None if it is not known."""
+    import_modules("captured functions")
     for member in MEMBERS:
         value = member(proxy, name)
         if value is not None:

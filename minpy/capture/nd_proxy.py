@@ -94,6 +94,8 @@ class NDArrayProxy:
             raise AttributeError(name)
         if name == "asnumpy" and hasattr(type(self.inner), name):  # where memory is lent
             return self.inner.asnumpy
+        if name in ("asnumpy", "asscalar") and self.recorder.freezes:
+            return getattr(self.inner, name)
         if name in ASKING:
             raise self.recorder.refuse(f"it asks for the values of an NDArray: {name}()")
         if name in OPERATORS or name in _MEMBERS:
@@ -118,7 +120,7 @@ class NDArrayProxy:
 
     def __repr__(self) -> str:
         recorder = self.recorder
-        if recorder.shadowed and not recorder.ended:
+        if recorder.shadowed and not recorder.ended and not recorder.freezes:
             raise recorder.refuse("it makes text of an array")
         return f"<NDArray proxy of {self.inner.dtype.name} {self.shape}>"
 

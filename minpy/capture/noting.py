@@ -12,6 +12,7 @@ from minpy.capture.facts import ARRAY_KINDS, VALUE_BASED, Fact, fact_of, inverti
 from minpy.capture.recorder import Recorder
 from minpy.capture.values import BaseArrayProxy
 from minpy.capture.viewing import note_order, several, viewed
+from minpy.core.array import Array
 from minpy.differentiation.trees import leaves_of
 from minpy.graph.ir import Node, Value
 from minpy.numpy_table.rows import Row
@@ -77,6 +78,8 @@ def operand(recorder: Recorder, value: Any) -> Any:
         return value.pin()
     if hasattr(type(value), "inner"):  # in an NDArray's place
         return value.inner
+    if recorder.freezes and isinstance(value, Array):  # what somebody else's function gave
+        return constant(recorder, value._data)
     if isinstance(value, (list, tuple)):
         if any(isinstance(leaf, BaseArrayProxy) for leaf in leaves_of(value)):
             return stacked(recorder, value)
@@ -126,6 +129,7 @@ def elementwise(recorder: Recorder, function: Any, operands: Sequence[Any], dtyp
         slots = tuple(steps.Slot(index) for index in range(len(values)))
         operator = steps.make_step(function, slots, keywords, len(facts) if isinstance(sample, tuple) else 0)
     node = recorder.node(operator, inputs, kind="elementwise")
+    recorder.functions.setdefault(node, function)
     front = front_of(arrays)
     answers = tuple(made(recorder, node, fact, index, front) for index, fact in enumerate(facts))
     note_order(arrays, answers)
@@ -179,7 +183,7 @@ def _sample(value: Any) -> Any:
 def _refuse_value_based(recorder: Recorder, function: Any, values: Sequence[Any], keywords: dict[str, Any]) -> None:
     """Refuse operands of no axes whose value would decide about the dtype of the answer."""
     unknown = [value for value in values if isinstance(value, BaseArrayProxy) and value.known is None]
-    if all(value.shape for value in unknown) or not any(value.shape for value in unknown):
+    if recorder.freezes or all(value.shape for value in unknown) or not any(value.shape for value in unknown):
         return
     dtypes = set()
     for extreme in (False, True):
@@ -237,6 +241,7 @@ def steps_of(
         replacement, operands, attributes = operator
         values = [value_of(recorder, operand(recorder, value)) for value in operands]
         node = recorder.node(replacement, values, attributes, kind)
+        recorder.functions.setdefault(node, function)
     else:
         outputs = len(facts) if container is not None else 0
         node = recorder.node(steps.make_step(function, *spec, outputs), inputs, kind=kind)

@@ -34,6 +34,7 @@ class ObjectReads:
     if TYPE_CHECKING:  # what `ShadowFunctions` has
         function: Any
         note: Any
+        recorder: Any
         refuse: Any
         shadow_of: Any
         value: Any
@@ -73,6 +74,8 @@ class ObjectReads:
             self._member(type(value), "__get__", path)  # it may become a descriptor
             self._member(type(value), "__set__", path)
         if member(type(value), "__get__") is not ABSENT and not isinstance(value, type):
+            if self.recorder.freezes and instance is not None:
+                return self.shadow_of(value.__get__(instance.__owner__, cls), path)
             raise self.refuse(f"{path} is a {type(value).__name__}, which computes it: pass it as an argument")
         return ABSENT
 
@@ -129,6 +132,8 @@ class ObjectReads:
         path = f"{shadow.__path__}.{name}"
         self.note(class_of, owner, None, cls, f"type({shadow.__path__})")
         in_class = self._member(cls, name, path)
+        if self.recorder.freezes and name in ("__str__", "__repr__", "__format__"):
+            return getattr(owner, name)(*arguments)
         if name == "__hash__" and in_class in (object.__hash__, enum.Enum.__hash__):
             return object.__hash__(shadow)
         if isinstance(in_class, types.FunctionType):
@@ -203,15 +208,15 @@ class ObjectReads:
 
     def member_of(self, module: types.ModuleType, name: str, path: str) -> Any:
         """Return what stands for a member of a module."""
-        if not is_known(module):
+        if not is_known(module) and not self.recorder.freezes:
             raise self.refuse(changing_reason(module, path) or f"{path} is not known to be free of effects")
         try:
             value = getattr(module, name)
         except AttributeError:
-            if module_member(module, "__getattr__") is not ABSENT:
+            if module_member(module, "__getattr__") is not ABSENT and not self.recorder.freezes:
                 raise self.refuse(f"{path} is not there") from None
             self.note(module_member, module, name, ABSENT, path)
             raise
-        if type(value) in MODULE_TYPES and not is_known(value):
+        if type(value) in MODULE_TYPES and not is_known(value) and not self.recorder.freezes:
             raise self.refuse(changing_reason(value, path) or f"{path} is not known to be free of effects")
         return self.value(value, attribute, module, name, path)

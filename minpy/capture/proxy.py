@@ -21,6 +21,7 @@ from minpy.capture.scalars import ScalarProxy, met, pinned
 from minpy.capture.storage import as_dtype, getitem, replayed, require_writable, setitem, store, store_all
 from minpy.capture.ufuncs import add_at, call_ufunc, is_default, masked
 from minpy.capture.values import BaseArrayProxy, ViewStep, latched
+from minpy.capture.viewing import called_on
 from minpy.capture.watching import WATCHED, note_own, watch
 from minpy.core.array import FRONT_ENDS
 from minpy.ops.registry import OPERATORS
@@ -62,7 +63,7 @@ class ArrayProxy(numpy.lib.mixins.NDArrayOperatorsMixin, BaseArrayProxy):
 
     def __repr__(self) -> str:
         recorder = self.recorder
-        if recorder.shadowed and not recorder.ended:
+        if recorder.shadowed and not recorder.ended and not recorder.freezes:
             raise recorder.refuse("it makes text of an array")
         return f"<proxy of {self.dtype.name} {self.shape}>"
 
@@ -72,9 +73,14 @@ class ArrayProxy(numpy.lib.mixins.NDArrayOperatorsMixin, BaseArrayProxy):
     # -- what asks for values --------------------------------------------------------------------------------------
 
     def _asked(self, what: str) -> Any:
-        if self.known is None:
+        known = self.known
+        if known is None:
+            known = self.recorder.elements.get(id(self.storage))
+            for step in self.chain if known is not None else ():
+                known = called_on(step, known)
+        if known is None:
             raise self.recorder.refuse(what)
-        return self.known
+        return known
 
     def __bool__(self) -> bool:
         return bool(self._asked(_CHOICE))
@@ -95,6 +101,8 @@ class ArrayProxy(numpy.lib.mixins.NDArrayOperatorsMixin, BaseArrayProxy):
         return numpy.array(self._asked("the values are asked for, by a function that makes an array of them"), dtype)
 
     def _text(self) -> Any:
+        if self.recorder.freezes:
+            return repr(self)
         if self.recorder.shadowed:  # it depends on what numpy.set_printoptions was told, too
             raise self.recorder.refuse("it makes text of an array")
         return self._asked("it makes text of an array")
@@ -271,6 +279,12 @@ class ArrayProxy(numpy.lib.mixins.NDArrayOperatorsMixin, BaseArrayProxy):
         member = None if self.front is None else library.member_of_array(self, name)
         if member is not None:
             return member
+        if self.recorder.freezes:
+            if name in ("asnumpy", "asscalar"):
+                known = self._asked(f"it asks for the values of an array: {name}()")
+                return known.copy if name == "asnumpy" else known.item
+            if not hasattr(self.front or numpy.ndarray, name):
+                raise AttributeError(name)
         remedy = ": x.reshape(-1) is" if name == "flat" else ""
         raise self.recorder.refuse(f"an array's attribute {name!r} cannot be captured{remedy}")
 

@@ -67,6 +67,8 @@ class Recorder:
         The class that stands in arrays' places, a `BaseArrayProxy`.
     places, kinds, facts : dict of Node
         The line that each step comes from; which of `steps.KINDS` it is; shape and dtype of its (first) output.
+    functions : dict of Node
+        The function of NumPy's that a step is the call of which became an operator.
     outputs : dict of Value
         Shape and dtype of each output that somebody asked for.
     codes : set of code
@@ -78,6 +80,8 @@ class Recorder:
     facts_of_user : callable or None
         Gives what the outputs of a user's operator are, for a node and the shapes and dtypes of its inputs; without,
         users' operators are not called.
+    freezes : bool
+        Whether what cannot be noted is what it is now, and does not end the capture.
     paused : bool
         Whether what is computed now has no gradient.
     capture : Capture or None
@@ -88,6 +92,8 @@ class Recorder:
         Whether something was refused.
     gradients : dict of int to callable
         What gives the proxy of the gradient of an array that was read, by the id of its storage.
+    elements : dict of int to numpy.ndarray
+        What is in arrays that were read, by the ids of their storages, where it may be asked for.
     mapped : set of int
         The ids of the storages that are files in memory.
     ended : bool
@@ -105,6 +111,7 @@ class Recorder:
         self.places: dict[Node, SourceLocation | None] = {}
         self.kinds: dict[Node, str] = {}
         self.facts: dict[Node, tuple[tuple[int, ...], Any]] = {}
+        self.functions: dict[Node, Any] = {}
         self.outputs: dict[Value, tuple[tuple[int, ...], Any]] = {}
         self.refusal: CaptureRefused | None = None
         self.of_user = self.shadowed = False
@@ -112,9 +119,10 @@ class Recorder:
         self.writes = self.draws = self.ended = self.failed = self.falls_back = False
         self.written: list[Any] = []
         self.facts_of_user: Any = None
-        self.paused = False
+        self.freezes = self.paused = False
         self.capture: Any = None
         self.gradients: dict[int, Callable[[], Any]] = {}
+        self.elements: dict[int, Any] = {}
         self.mapped: set[int] = set()
         self.watched: bool | None = None
 

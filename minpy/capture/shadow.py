@@ -17,7 +17,7 @@ from typing import Any
 import numpy
 
 from minpy.capture import containers
-from minpy.capture.allowed import LIBRARIES, MODULE_TYPES, MODULES, is_known
+from minpy.capture.allowed import LIBRARIES, MODULES, known_module
 from minpy.capture.facts import ARRAY_KINDS
 from minpy.capture.foreign import BuiltinProxy, DictProxy, ForeignProxy, FunctionProxy, ListProxy
 from minpy.capture.objects import ObjectReads
@@ -67,6 +67,8 @@ class ShadowFunctions(ObjectReads):
         self._globals: dict[int, ShadowGlobals] = {}
         self._cells: dict[int, tuple[types.CellType, types.CellType, str, Any]] = {}
         self._containers: list[tuple[Any, list[Any]]] = []
+        # By the id of an object, and a name: what the function has set its attribute to, where it may.
+        self.stored: dict[tuple[int, str], Any] = {}
         self._place: SourceLocation | None = None
         self._top: SourceLocation | None = None
 
@@ -95,6 +97,7 @@ class ShadowFunctions(ObjectReads):
             self._globals.clear()
             self._cells.clear()
             self._containers.clear()
+            self.stored.clear()
 
     def _ended(self, *_: Any, **__: Any) -> Any:
         self.recorder.ended = True
@@ -107,6 +110,8 @@ class ShadowFunctions(ObjectReads):
         ------
         CaptureRefused
         """
+        if self.recorder.freezes:  # nothing of it outlives the capture
+            return
         codes = self.recorder.codes
         for namespace in self._globals.values():
             name = namespace.changed()
@@ -253,11 +258,12 @@ class ShadowFunctions(ObjectReads):
     def import_module(
         self, name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0
     ) -> Any:
-        """Answer `import` inside a function: modules that are known, and there already."""
+        """Answer `import` inside a function: modules that are known."""
         if type(fromlist) is list and name.split(".")[0] in LIBRARIES:  # C code that is called imports so
             return builtins.__import__(name, {}, {}, fromlist)
-        module = sys.modules.get(name)
-        if level or module is None or type(module) not in MODULE_TYPES or not is_known(module):
+        if self.recorder.freezes:
+            return self.shadow_of(builtins.__import__(name, globals, locals, fromlist, level), name)
+        if level or known_module(name) is None:
             raise self.refuse(f"it imports {name}")
         if not fromlist and name not in MODULES:
             name = name.partition(".")[0]
@@ -335,6 +341,8 @@ class ShadowFunctions(ObjectReads):
             self.recorder.gradients[id(array.storage)] = functools.partial(self._gradient, value, name)
         proxy = self.array(array) if cls is FRONT_ENDS["mxnet"] else array
         self.proxies[id(value)] = value, proxy
+        if self.recorder.freezes:
+            self.recorder.elements[id(array.storage)] = buffer
         return proxy
 
     def _gradient(self, array: Any, name: str) -> Any:

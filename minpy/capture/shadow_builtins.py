@@ -102,6 +102,8 @@ def _issubclass(shadow: Any, cls: Any, classes: Any) -> bool:
 
 def _type(shadow: Any, value: Any, *bases_and_namespace: Any) -> Any:
     if bases_and_namespace:
+        if shadow.recorder.freezes:
+            return type(value, *map(real, bases_and_namespace))
         raise shadow.refuse("it defines a class")
     cls = array_class(value)
     if cls is None:
@@ -112,7 +114,7 @@ def _type(shadow: Any, value: Any, *bases_and_namespace: Any) -> Any:
 
 
 def _getattr(shadow: Any, value: Any, name: str, *default: Any) -> Any:
-    if type(name) is not str or not may_be_read(name):
+    if type(name) is not str or not (may_be_read(name) or shadow.recorder.freezes):
         raise shadow.refuse(f"it reads {name}")
     cls = array_class(value)
     if cls is not None and not isinstance(value, ScalarProxy) and not hasattr(cls, name):

@@ -39,7 +39,7 @@ def require_harmless(shadow: Any, code: types.CodeType, is_outermost: bool) -> N
     ------
     CaptureRefused
     """
-    for inner in codes_of(code):
+    for inner in () if shadow.recorder.freezes else codes_of(code):
         place = SourceLocation(inner.co_filename, inner.co_firstlineno)
         forbidden = _COROUTINES | (inspect.CO_GENERATOR if is_outermost and inner is code else 0)
         if inner.co_flags & forbidden:

@@ -65,11 +65,9 @@ def proxy_of(shadow: Any, value: Any, name: str) -> Any:
     stands = getattr(kind, "__capture__", None)
     if stands is not None and shadow.capture is not None and not isinstance(value, type):
         return stands(value, shadow.capture)
-    if kind in library.CONSTANT_CLASSES:
-        return value
-    for cls, handler in library.CLASSES.items():
-        if isinstance(value, cls):
-            return handler(shadow, value, name)
+    proxy = library.proxy_of_instance(shadow, value, name)
+    if proxy is not None:
+        return proxy
     if kind in MODULE_TYPES:
         return ModuleProxy(shadow, value, name)
     if isinstance(value, BaseOperator):
@@ -108,10 +106,13 @@ def _is_readable(shadow: Any, value: Any) -> bool:
     return not is_built_in and shadow.is_plain_object(value)
 
 
-def _opaque(shadow: Any, value: Any, name: str) -> OpaqueProxy:
-    """Return what stands for what nothing is known of."""
-    proxy = OpaqueProxy(shadow, value, name)
+def _opaque(shadow: Any, value: Any, name: str) -> Any:
+    """Return what stands for what nothing is known of: itself, where the capture freezes what it reads."""
     cls = type(value)
+    home = str(getattr(value, "__module__", None) or cls.__module__)
+    if shadow.recorder.freezes and not (home.startswith("minpy.") and "random" in home):  # they draw, see `draws`
+        return value
+    proxy = OpaqueProxy(shadow, value, name)
     is_code = is_numpy(value) or cls is types.BuiltinFunctionType or isinstance(value, (types.FunctionType, type))
     module = "" if cls.__module__ == "builtins" else f"{cls.__module__}."
     unknown = "not known to be free of effects" if is_code else f"a {module}{cls.__qualname__}, {_REMEDY}"

@@ -142,6 +142,7 @@ class BaseArrayProxy:
     ) -> Self:
         """Return what stands for an array that comes from outside: it may not be written to."""
         fact = Fact(tuple(shape), numpy.dtype(dtype), False)
+        recorder.outputs[value] = fact.shape, fact.dtype
         return cls(recorder, value, fact, Storage(value, None, fact, OUTSIDE), front=front)
 
     @property

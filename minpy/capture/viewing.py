@@ -15,15 +15,15 @@ from minpy.capture import steps
 from minpy.capture.recorder import Recorder
 from minpy.capture.values import BaseArrayProxy, ViewStep
 from minpy.core.operator import Operator
+from minpy.numpy_table.table import functions
 
 __all__ = ["called_on", "note_order", "several", "viewed"]
 
 # What gives a view of any array, whatever its strides.
-_NAMES = (
-    "array_split atleast_1d atleast_2d atleast_3d broadcast_to diagonal dsplit expand_dims flip fliplr flipud hsplit "
-    "imag matrix_transpose moveaxis permute_dims real rollaxis rot90 split squeeze swapaxes transpose vsplit"
-)
-_CERTAIN = {getattr(numpy, name) for name in _NAMES.split() if hasattr(numpy, name)}
+_CERTAIN = {
+    numpy.imag,  # of real numbers it is none, and may not be written to
+    *(function for function, row in functions() if row.view == "always"),
+}
 
 
 def note_order(arrays: Sequence[BaseArrayProxy], answers: Sequence[BaseArrayProxy]) -> None:

@@ -39,7 +39,9 @@ class Bound:
         return getattr(self.__func__, name)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Bound) and self.__func__ is other.__func__ and self.__self__ is other.__self__
+        if not isinstance(other, Bound):
+            return NotImplemented
+        return self.__func__ is other.__func__ and self.__self__ is other.__self__
 
     def __hash__(self) -> int:
         return hash((id(self.__func__), id(self.__self__)))

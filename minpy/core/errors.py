@@ -28,6 +28,7 @@ __all__ = [
     "FileModeError",
     "GradientError",
     "GraphFreedError",
+    "InternalError",
     "KeyMissingError",
     "LibraryError",
     "MXNetError",
@@ -79,6 +80,10 @@ class UnknownWordError(ArgumentValueError, KeyError):
     """A word that stands for nothing, where MXNet looks it up in a dict."""
 
     __str__ = Exception.__str__  # KeyError's shows its quotes
+
+
+class InternalError(MXNetError):
+    """A mistake of the library itself, which no program should have to catch."""
 
 
 class NotImplementedForSymbol(MXNetError):

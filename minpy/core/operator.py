@@ -71,6 +71,8 @@ class Operator(Defining):
 
     # (function, its arguments) that find it again, for those that are not found under their name in their module.
     unpickled_by: tuple[Callable[..., Any], tuple[Any, ...]] | None = None
+    # The functions of NumPy's that it is.
+    numpy_functions: Sequence[Callable[..., Any]] = ()
 
     def __init__(
         self,

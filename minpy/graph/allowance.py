@@ -22,32 +22,37 @@ class Allowance:
     --------
     >>> allowance = Allowance()
     >>> for _ in range(9):
-    ...     allowance.charge(0.5)
-    >>> allowance.is_free, allowance.covers
+    ...     _ = allowance.charge(0.5)
+    >>> allowance.is_free, allowance.covers()
     (False, False)
     >>> allowance.as_written += 10.0
-    >>> allowance.covers
-    True
+    >>> allowance.covers(), allowance.covers(times=4)
+    (True, False)
     """
 
     def __init__(self) -> None:
         self.count = 0
         self.spent = self.as_written = 0.0
-        self._latest = 0.0
+        self._total = 0.0
 
     @property
     def is_free(self) -> bool:
         """Whether the next one costs nothing."""
         return self.count < _FREE
 
-    @property
-    def covers(self) -> bool:
-        """Whether there is time for one that takes as long as the latest."""
-        return self.spent + self._latest <= _SHARE * self.as_written
+    def covers(self, times: int = 1) -> bool:
+        """Tell whether there is time for one that takes as long as one took on average, or so many times as long."""
+        return self.spent + times * self._total / max(self.count, 1) <= _SHARE * self.as_written
 
-    def charge(self, seconds: float) -> None:
-        """Note what one has taken."""
+    def charge(self, seconds: float) -> bool:
+        """Note what one has taken, and tell whether that was free."""
+        is_free = self.is_free
         self.count += 1
-        self._latest = seconds
-        if self.count > _FREE:
+        self.charge_more(seconds, is_free)
+        return is_free
+
+    def charge_more(self, seconds: float, is_free: bool) -> None:
+        """Note what one that was free, or was not, has taken beside what was noted."""
+        self._total += seconds
+        if not is_free:
             self.spent += seconds

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Collection, Mapping, Sequence
+from time import perf_counter
 from typing import Any, NamedTuple
 
 from minpy.backends.explanation import Explanations
+from minpy.backends.switches import keeps_bits
 from minpy.core.errors import UnknownShapeError
 from minpy.graph.allowance import Allowance
 from minpy.graph.inference import infer_dtypes, infer_shapes
@@ -14,12 +16,14 @@ from minpy.graph.ir import Node, Value, topological, variables
 from minpy.graph.locking import lock
 from minpy.graph.program import Program
 from minpy.graph.state_pool import StatePool
-from minpy.graph.steps import lowered
+from minpy.graph.steps import Steps, lowered
 from minpy.ops.inference.partial_shapes import is_known, show_shape
 
 __all__ = ["Compiled", "Known", "infer_from_arrays", "require_everything"]
 
 _MOST_PROGRAMS = 32
+# Without time of its own, a program is made for arrays of kinds that were seen so often; the latest are remembered.
+_OFTEN, _MOST_SEEN = 3, 4096
 # After so many programs that were made anew, because what users' functions refer to had changed, these are only called.
 _REMADE = 8
 
@@ -63,6 +67,8 @@ class Compiled:
         The variables, in the order in which arrays are given for them: arguments, then auxiliary states.
     stored : dict of int to int
         The positions of the heads in `stores`, and of the variables.
+    allowance : Allowance
+        What its programs may cost.
     state_pool : StatePool or None
         The sets of states that calls take in turn, if `keep_states` was asked for, and there is an operator with one.
     """
@@ -88,7 +94,8 @@ class Compiled:
         self.variables = [*self.arguments, *self.states]
         self.stored = {head: self.variables.index(node) for head, node in stores.items()}
         self._programs: OrderedDict[Any, Program] = OrderedDict()
-        self._allowance = Allowance()
+        self.allowance = Allowance()
+        self._seen: OrderedDict[Any, int] = OrderedDict()
         self._remade = 0
 
     def keep_states(self) -> None:
@@ -100,6 +107,20 @@ class Compiled:
 
     def __len__(self) -> int:
         return len(self._programs)
+
+    def may_plan(self, key: Any) -> bool:
+        """Tell whether a program may be made for arrays of kinds for which there is none; the call is counted.
+
+        If it may not, the graph is to be run without one, where it can be. A graph whose shapes are known has few.
+        """
+        if self.facts is not None or self.allowance.is_free or keeps_bits():
+            return True
+        with lock():
+            times = self._seen.pop(key, 0) + 1
+            self._seen[key] = times
+            while len(self._seen) > _MOST_SEEN:
+                self._seen.popitem(last=False)
+        return times >= _OFTEN and self.allowance.covers()
 
     def program(
         self,
@@ -145,6 +166,7 @@ class Compiled:
             if program is not None:
                 del self._programs[key]
                 self._remade += 1
+        began = perf_counter()
         known = known or self.facts
         if known is None:
             known = infer_from_arrays(self.order, self.variables, arrays, "of the array that is given")
@@ -160,16 +182,8 @@ class Compiled:
         )
         if not requests:
             steps.stored = self.stored
-        return self._remembered(
-            key,
-            Program(
-                steps.differentiated(requests) if requests else steps,
-                self.compiles,
-                self.fast_math,
-                [position for position, node in enumerate(self.variables) if node in self.parameters],
-                self._allowance,
-            ),
-        )
+        parameters = [position for position, node in enumerate(self.variables) if node in self.parameters]
+        return self._made(key, steps, requests, began, parameters)
 
     def explain(self) -> Explanations:
         """Return what became of each program that there is: which kernels, what stayed a call and why, what it costs.
@@ -190,10 +204,21 @@ class Compiled:
         """
         kinds = tuple([(array.shape, array.dtype) for array in arrays])
         key = (program.steps.training, tuple(requests.items()), False, program.steps.inline, kinds)
-        steps = program.steps.differentiated(requests)
-        return self._remembered(key, Program(steps, self.compiles, self.fast_math, allowance=self._allowance))
+        return self._made(key, program.steps, requests, perf_counter())
 
-    def _remembered(self, key: Any, program: Program) -> Program:
+    def _made(
+        self,
+        key: Any,
+        steps: Steps,
+        requests: Mapping[Node, str] | None,
+        began: float,
+        parameters: Collection[int] = (),
+    ) -> Program:
+        """Return a program of steps, with the gradients that are wanted; it is found again by a key."""
+        if requests:
+            steps = steps.differentiated(requests)
+        is_free = self.allowance.charge(perf_counter() - began)
+        program = Program(steps, self.compiles, self.fast_math, parameters, self.allowance, is_free)
         with lock():
             program = self._programs.setdefault(key, program)  # another thread may have made one, too
             while len(self._programs) > _MOST_PROGRAMS:
@@ -201,17 +226,24 @@ class Compiled:
             return program
 
 
-def infer_from_arrays(order: Sequence[Node], nodes: Sequence[Node], arrays: Sequence[Any], origin: str) -> Known:
-    """Return the shapes and dtypes of a graph's values, from arrays for its variables.
+def infer_from_arrays(
+    order: Sequence[Node],
+    nodes: Sequence[Node],
+    arrays: Sequence[Any],
+    origin: str,
+    known_dtypes: Mapping[Value, Any] | None = None,
+) -> Known:
+    """Return the shapes and dtypes of a graph's values, from arrays for its variables; dtypes may be known already.
 
     Raises
     ------
     ShapeError, DTypeError
         If they contradict each other.
     """
-    dtypes = {Value(node): array.dtype for node, array in zip(nodes, arrays, strict=True)}
     shapes = {Value(node): array.shape for node, array in zip(nodes, arrays, strict=True)}
-    known_dtypes = infer_dtypes(order, [(dtypes, origin)]).known
+    if known_dtypes is None:
+        dtypes = {Value(node): array.dtype for node, array in zip(nodes, arrays, strict=True)}
+        known_dtypes = infer_dtypes(order, [(dtypes, origin)]).known
     return Known(infer_shapes(order, [(shapes, origin)], known_dtypes).known, known_dtypes)
 
 

@@ -76,10 +76,12 @@ class Inference:
             changed = sum(map(self._visit, reversed(nodes))) > 0 and changed
 
     def _visit(self, node: Node) -> bool:
+        if node in self._done:
+            return False
         rule = self._rule_of(node)
         outputs = [Value(node, index) for index in range(len(node.output_names()))]
         before = [self.known.get(value) for value in node.inputs], [self.known.get(value) for value in outputs]
-        if rule is None or node in self._done:
+        if rule is None:
             return False
         try:
             after = rule(list(before[0]), list(before[1]), **node.attributes)
@@ -93,12 +95,12 @@ class Inference:
                 f"input(s) and {len(outputs)} output(s); with its attributes it takes {len(after[0])} and returns "
                 f"{len(after[1])}."
             )
-        origin = f"inferred at {node.described()}"
-        changed = False
+        origin, changed = "", False
         for values, facts, facts_before in ((node.inputs, after[0], before[0]), (outputs, after[1], before[1])):
             for value, fact, old in zip(values, facts, facts_before, strict=True):
-                if not _same(fact, old) and fact is not None and self.tell(value, fact, origin, node):
-                    changed = True
+                if not _same(fact, old) and fact is not None:
+                    origin = origin or f"inferred at {node.described()}"
+                    changed = self.tell(value, fact, origin, node) or changed
         if all(self._settled(value) for value in (*node.inputs, *outputs)) and not changed:
             self._done.add(node)
         return changed

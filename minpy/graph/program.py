@@ -118,7 +118,9 @@ class Program:
     parameters : collection of int
         Positions of variables that are parameters: compiled inference keeps what is made of them.
     allowance : Allowance
-        Whether backends but the fallback may compile one more program: shared by those of a graph.
+        What programs may cost, shared by those of a graph: without it backends but the fallback compile none.
+    is_free : bool
+        Whether it is one of the first programs of the graph, which cost nothing.
     facts : Facts or None
         What the first runs have told.
     rounds : int
@@ -134,6 +136,7 @@ class Program:
         fast_math: bool = False,
         parameters: Collection[int] = (),
         allowance: Allowance | None = None,
+        is_free: bool = True,
     ) -> None:
         self.steps = steps
         self.compiles = compiles
@@ -141,6 +144,7 @@ class Program:
         self.parameters = parameters
         self.facts: Facts | None = None
         self.allowance = Allowance() if allowance is None else allowance
+        self.is_free = is_free
         self.rounds = 0
         # What backends have answered, by name.
         self._answers: dict[str, Executable | Declined] = {}
@@ -329,7 +333,7 @@ class Program:
         backend = registry.backend(name)
         if facts is None or self.rounds < backend.after_rounds:
             return answer
-        if name != FALLBACK and not (self.allowance.is_free or self.allowance.covers):
+        if name != FALLBACK and not (self.is_free or self.allowance.covers()):
             return answer
         with lock():
             if self._answers.get(name) is not answer or self._compiling == os.getpid():
@@ -339,8 +343,7 @@ class Program:
             options = Options(self.fast_math, tuple(sorted(self.parameters)), partial(self._make_room, context))
             began = perf_counter()
             made = self._answers[name] = backend.compile(self.steps, facts, options)
-            if name != FALLBACK:
-                self.allowance.charge(perf_counter() - began)
+            self.allowance.charge_more(perf_counter() - began, self.is_free)
             return made
         except Exception as error:
             return self._decline(name, error)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from operator import attrgetter
+from time import perf_counter
 from types import MappingProxyType
 from typing import Any
 
@@ -13,7 +14,7 @@ from minpy.backends.protocol import ArgumentMismatch
 from minpy.core import aligned
 from minpy.core.array import Array
 from minpy.core.base import BaseOperator
-from minpy.core.errors import ArgumentError
+from minpy.core.errors import ArgumentError, is_quitting
 from minpy.core.nodes import attach_outputs, record_node
 from minpy.core.rules import OutputBuffer
 from minpy.core.state import state
@@ -21,6 +22,7 @@ from minpy.graph.compiled import Compiled
 from minpy.graph.frame import Frame
 from minpy.graph.program import Program
 from minpy.graph.replaying import replayed_gradients
+from minpy.graph.unplanned import Unplanned, unplanned
 
 __all__ = ["GraphOperator", "call_graph"]
 
@@ -41,13 +43,15 @@ class GraphOperator(BaseOperator):
     compiled : Compiled
     name : str
         What messages call it.
+    always_plans : bool
+        Whether programs are made for arrays of ever new shapes, whatever they cost.
     """
 
     builtin = True
     takes_buffers = True
     gradient_source = "its graph"
 
-    def __init__(self, compiled: Compiled, name: str = "graph") -> None:
+    def __init__(self, compiled: Compiled, name: str = "graph", always_plans: bool = False) -> None:
         self.__name__ = self.__qualname__ = name
         self.compiled = compiled
         self._variables = compiled.variables
@@ -56,6 +60,8 @@ class GraphOperator(BaseOperator):
         # Of the latest call that was recorded by `record`: training, which variables need gradients, the shapes and the
         # dtypes of all, and the program.
         self._latest: tuple[Any, Any, list[Any], list[Any], Any] = (None, None, [], [], None)
+        self._always_plans = always_plans
+        self._unplanned: dict[bool, Unplanned | None] = {}
 
     # -- what the tape asks ------------------------------------------------------------------------------------------
 
@@ -177,6 +183,10 @@ class GraphOperator(BaseOperator):
         key = (state.training, requires_grad, tuple(map(_kind, buffers)))
         program = self._programs.get(key)
         if program is None or program.steps.refers:
+            if program is None and not self._always_plans and not self.compiled.may_plan(key):
+                answers = self._called_unplanned(key, buffers, None if requires_grad is None else parents, like)
+                if answers is not None:
+                    return answers
             program = self._program(key, buffers, requires_grad, program)
         if requires_grad is None and state_pool is None:
             try:
@@ -242,6 +252,26 @@ class GraphOperator(BaseOperator):
         if len(buffers) == self._count and len(answers) == 1:
             self._latest = state.training, requires_grad, [*map(_shape, buffers)], [*map(_dtype, buffers)], program
 
+    def _called_unplanned(
+        self, key: Any, raws: Sequence[numpy.ndarray], parents: Sequence[Any] | None, like: Array
+    ) -> list[Any] | None:
+        """Return the outputs without making a program; None if only one can tell them, or why there are none."""
+        training = bool(state.training)
+        if training not in self._unplanned:
+            self._unplanned[training] = unplanned(self.compiled, training)
+        graph = self._unplanned[training]
+        if graph is None:
+            return None
+        began = perf_counter()
+        try:
+            heads, nodes = graph.run(raws, parents, key)
+        except Exception as error:
+            if is_quitting(error):
+                raise
+            return None  # a program says which node it is
+        self.compiled.allowance.as_written += perf_counter() - began
+        return [*map(like._like, heads, nodes)]
+
 
 def call_graph(compiled: Compiled, inputs: Sequence[Array], name: str = "graph") -> list[Any]:
     """Call a compiled graph on arrays once; see `GraphOperator`.
@@ -271,4 +301,4 @@ def call_graph(compiled: Compiled, inputs: Sequence[Array], name: str = "graph")
             f"{name}: {len(inputs)} input(s) given; expected {len(compiled.variables)}: "
             f"{', '.join(node.name for node in compiled.variables)}."
         )
-    return GraphOperator(compiled, name).call(inputs, inputs[0])
+    return GraphOperator(compiled, name, always_plans=True).call(inputs, inputs[0])

@@ -134,7 +134,9 @@ class Initializer:
             ) from None
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and is_same(self._kwargs, vars(other)["_kwargs"])
+        if type(self) is not type(other):
+            return NotImplemented
+        return is_same(self._kwargs, vars(other)["_kwargs"])
 
     __hash__ = None  # type: ignore[assignment]
 

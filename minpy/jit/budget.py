@@ -15,7 +15,12 @@ __all__ = ["Budget", "budget_of", "forget"]
 
 # Without time of its own, a key is captured once it has been seen so often, and there is credit.
 _OFTEN = 3
-_TIRED, _LONGEST_REST = 16, 256
+# After so many misses in a row calls rest: so many at first, and then twice as many each time.
+_TIRED, _REST, _LONGEST_REST = 16, 8, 256
+# So many captures in a row that were of no use: what comes back is taken for something that only looks the same.
+_IN_VAIN = 8
+# The next one is at most so many times doubled in price.
+_DEAREST = 30
 # Keys that were seen and not captured are remembered, the latest ones.
 _MOST_SEEN = 4096
 
@@ -30,32 +35,57 @@ class Budget(Allowance):
     misses : int
         How many calls ran as written since the last one for which there was a specialization.
     resting : int
-        For how many calls none is looked for.
+        For how many calls none is looked for; threads that call at once may count below zero.
+    in_vain : int
+        How many captures there were since a specialization held for a call. Each makes the next one, where it is not
+        free, twice as dear.
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self.misses = self.resting = 0
+        self.misses = self.resting = self.in_vain = 0
         self._seen: OrderedDict[Any, int] = OrderedDict()
 
-    def allows(self, key: Any) -> bool:
-        """Tell whether a call of a kind may be captured now; it is counted."""
-        if self.is_free or keeps_bits():  # a call as written might give other bits than those before it
-            return True
-        times = self._seen.pop(key, 0) + 1
-        self._seen[key] = times
-        while len(self._seen) > _MOST_SEEN:
-            self._seen.popitem(last=False)
-        return times >= _OFTEN and self.covers
+    def allows(self, key: Any, is_known: bool) -> bool:
+        """Tell whether a call may be captured for which no specialization holds; it is counted.
 
-    def tire(self) -> None:
-        """Note a call as written for which there was no specialization.
+        If it may not, it is to run as written. After 16 such calls in a row calls rest: the next ones do not look for a
+        specialization. That is few calls if the kind of call has been seen before, since it may be captured soon, and
+        twice as many each time (256 at most) if calls are of ever new kinds, or of one for which nothing ever holds.
 
-        After 16 of them in a row, calls rest: the next quarter as many (256 at most) do not look for one.
+        Parameters
+        ----------
+        key
+            The kind of call; None if it has none.
+        is_known : bool
+            Whether there are specializations for that kind, so that what was read is another each time.
         """
+        if key is not None:
+            if self.is_free or keeps_bits():  # a call as written might give other bits than those before it
+                return True
+            times = self._seen.pop(key, 0) + 1
+            self._seen[key] = times
+            while len(self._seen) > _MOST_SEEN:
+                self._seen.popitem(last=False)
+            if times >= _OFTEN and self.covers(1 << min(self.in_vain, _DEAREST)):
+                return True
+            may_follow = times > 1 and not is_known and self.in_vain < _IN_VAIN
+            if may_follow and self.misses >= _TIRED:
+                self.misses = _TIRED - 1
         self.misses += 1
         if self.misses >= _TIRED:
-            self.resting = min(self.misses // 4, _LONGEST_REST)
+            self.misses = min(self.misses, _TIRED + _DEAREST)
+            self.resting = min(_REST << (self.misses - _TIRED), _LONGEST_REST)
+        return False
+
+    def charge(self, seconds: float) -> bool:
+        """Note what a capture has taken, and tell whether that was free."""
+        self.in_vain += 1
+        return super().charge(seconds)
+
+    def note_use(self) -> None:
+        """Note that a specialization holds for a call."""
+        self.misses = self.in_vain = 0
 
     def rest(self) -> None:
         """Note that a specialization is slower than the call as written: the next 256 calls do not look for one."""
@@ -63,19 +93,27 @@ class Budget(Allowance):
 
 
 _budgets: weakref.WeakKeyDictionary[types.CodeType, Budget] = weakref.WeakKeyDictionary()
+# The same, found faster: by the ids of code objects, each with a reference that removes it when the code is gone.
+_by_id: dict[int, tuple[Budget, Any]] = {}
 
 
 def budget_of(function: Callable[..., Any]) -> Budget:
     """Return the budget of a function's code; one of its own for what has none."""
     code = getattr(function, "__code__", None)
+    known = _by_id.get(id(code))
+    if known is not None:
+        return known[0]
     if not isinstance(code, types.CodeType):
         return Budget()
-    budget = _budgets.get(code)
+    budget = _budgets.get(code)  # equal code of another object: made by `exec` in a loop, say
     if budget is None:
         budget = _budgets.setdefault(code, Budget())
+    key = id(code)
+    _by_id[key] = budget, weakref.ref(code, lambda _: _by_id.pop(key, None))
     return budget
 
 
 def forget() -> None:
     """Begin all budgets anew, of functions that are compiled from now on."""
     _budgets.clear()
+    _by_id.clear()

@@ -21,7 +21,7 @@ from minpy.core.array import FRONT_ENDS, Array
 from minpy.graph.ir import CONSTANT, Node, Value, topological
 from minpy.jit.pytrees import Nest, flatten, is_named
 
-__all__ = ["ArrayGroup", "Captured", "Output", "capture_call"]
+__all__ = ["ArrayGroup", "CapturedCall", "Output", "capture_call"]
 
 
 class Output(NamedTuple):
@@ -77,7 +77,7 @@ class ArrayGroup(Protocol):
         """Return in words what has changed; None if nothing has."""
 
 
-class Captured(NamedTuple):
+class CapturedCall(NamedTuple):
     """What became of a call.
 
     Attributes
@@ -162,7 +162,7 @@ class _Call(Capture):
         run = super()._captured(outputs)
         return run_captured(self.recorder, self._finished, outputs, run)
 
-    def _finished(self, result: Any, run: Any) -> Captured:
+    def _finished(self, result: Any, run: Any) -> CapturedCall:
         recorder, reads = self.recorder, self.reads
         leaves: list[Any] = []
         if isinstance(result, (ListProxy, DictProxy)):
@@ -205,7 +205,7 @@ class _Call(Capture):
             writes[position] = len(heads)
             heads.append(value)
         nodes = [value.node for value in run.inputs]
-        return Captured(
+        return CapturedCall(
             heads,
             writes,
             sorted(run.contiguous),
@@ -244,7 +244,7 @@ def capture_call(
     keywords: Mapping[str, Any],
     dynamic: Set[int] = frozenset(),
     dynamic_reads: Set[Any] = frozenset(),
-) -> Captured:
+) -> CapturedCall:
     """Run a function on proxies of its arguments.
 
     Parameters

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -18,7 +19,7 @@ from minpy.core.array import FRONT_ENDS, Array, raw_of
 from minpy.core.errors import is_quitting
 from minpy.core.floating_point import is_calm
 from minpy.jit.budget import budget_of
-from minpy.jit.capturing import Captured, capture_call
+from minpy.jit.capturing import CapturedCall, capture_call
 from minpy.jit.entry import AS_WRITTEN, MISS, Entry, make_entry
 from minpy.jit.guards import GONE, where
 from minpy.jit.history import History, argument_paths, changed_numbers, described, miss_reason
@@ -33,6 +34,7 @@ __all__ = ["Specialized"]
 _MOST = 128
 # Of the tables of all functions: held while they are changed.
 _lock = threading.RLock()
+_numbers = itertools.count()
 
 
 class _Kind(NamedTuple):
@@ -67,7 +69,11 @@ class Specialized:
     latest : Entry
         That of the last call; one that holds for nothing, before there is any.
     history : History
+    errors_are_eager : bool
+        Whether a call that fails runs as it is written instead.
     """
+
+    errors_are_eager = True
 
     def __init__(
         self,
@@ -85,6 +91,7 @@ class Specialized:
         self.eager, self._refused = eager, refused
         self.signature: Callable[..., Any] = function
         self.budget = budget_of(function)
+        self._number = next(_numbers)  # tells it apart in the budget, also from those that are gone
         # By the kind of call: those that differ in what the function read.
         self._known: OrderedDict[Any, list[Candidate]] = OrderedDict()
         self._last: Specialization | None = None
@@ -119,27 +126,33 @@ class Specialized:
                 self.budget.rest()
                 return self._timed(arguments, keywords)
             began = perf_counter()
-            answer = candidate.entry(arguments, keywords)
+            try:
+                answer = candidate.entry(arguments, keywords)
+            except Exception as error:
+                if is_quitting(error) or isinstance(error, MustRunEagerly) or not self.errors_are_eager:
+                    raise
+                answer = AS_WRITTEN  # its own error says more, and comes after what it does before
             if answer is AS_WRITTEN:
                 return self.eager(arguments, keywords)
             if answer is not MISS:
                 self._last = candidate.specialization
                 self._known.move_to_end(key)
-                self.budget.misses = 0
+                self.budget.note_use()
                 if not candidate.is_decided and not keeps_bits():  # both ways differ in the last bits
                     candidate.note(perf_counter() - began, lambda: self.function(*arguments, **keywords))
                 if candidate.is_decided:
                     self.latest = candidate.entry
                 return answer
-        if key is None or not self.budget.allows((id(self), key)):
-            self.budget.tire()
+        if not self.budget.allows(None if key is None else (self._number, key), bool(rows)):
+            if self.budget.resting > 0:
+                self.latest = _holds_never  # a call that rests does not even look whether anything holds
             return self._timed(arguments, keywords)
         return self._captured(key, arguments, keywords, spec, leaves)
 
     def rest(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """Return what the function as written returns, without looking for a specialization."""
-        self.budget.resting -= 1
         self.history.calls += 1
+        self.budget.resting -= 1
         return self._timed(arguments, keywords)
 
     def _timed(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
@@ -195,10 +208,11 @@ class Specialized:
             self._known.move_to_end(key)
             while len(self._known) > _MOST:
                 self._known.popitem(last=False)
-            self.latest, self._last = entry if candidate.is_decided else _holds_never, specialization
+            # The next call for which it holds finds it in the table, which notes that it is of use.
+            self.latest, self._last = _holds_never, specialization
         return self.eager(arguments, keywords) if answer is AS_WRITTEN else answer
 
-    def specialized(self, captured: Captured) -> Specialization:
+    def specialized(self, captured: CapturedCall) -> Specialization:
         """Return the specialization of a captured call."""
         return Specialization(captured, self.name, self.fast_math)
 

@@ -15,7 +15,7 @@ from minpy.graph.compiled import Compiled, Known
 from minpy.graph.ir import CONSTANT, Value, topological
 from minpy.graph.program import Program
 from minpy.graph.recording import GraphOperator
-from minpy.jit.capturing import Captured
+from minpy.jit.capturing import CapturedCall
 from minpy.jit.pytrees import LEAF, Nest, unflatten
 from minpy.jit.writes import are_exclusive, store
 
@@ -33,7 +33,7 @@ class Specialization:
 
     Parameters
     ----------
-    captured : Captured
+    captured : CapturedCall
     name : str
         What messages call it.
     fast_math : bool
@@ -51,7 +51,7 @@ class Specialization:
         read, numbers that are inputs.
     """
 
-    def __init__(self, captured: Captured, name: str, fast_math: bool) -> None:
+    def __init__(self, captured: CapturedCall, name: str, fast_math: bool) -> None:
         self.reads = captured.reads
         self.outputs, self.spec = captured.outputs, captured.spec
         self.arrays_read = captured.reads.array_rows
@@ -269,7 +269,7 @@ def _result(head: Any, output: Any) -> Any:
     return made
 
 
-def _facts(captured: Captured) -> Known:
+def _facts(captured: CapturedCall) -> Known:
     """Return shapes and dtypes of all values of the graph."""
     recorder = captured.recorder
     facts: dict[Value, Any] = {Value(node): fact for node, fact in recorder.facts.items()}

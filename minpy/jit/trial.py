@@ -11,7 +11,7 @@ from typing import Any
 
 __all__ = ["Candidate", "trials"]
 
-# Calls that are timed both ways; one is enough of those that take so many seconds.
+# Calls that are timed both ways; one is enough of those that take so many seconds, if the specialization wins it.
 _CALLS, _LONG = 3, 0.005
 # As written is chosen only where it is faster by so much.
 _MIN_SPEEDUP = 1.1
@@ -39,27 +39,37 @@ class Candidate:
         Whether it has lost.
     """
 
-    __slots__ = ("_calls", "_captured_time", "_eager_time", "entry", "is_decided", "runs_eagerly", "specialization")
+    __slots__ = (
+        "_calls",
+        "_captured_time",
+        "_eager_time",
+        "_was_settled",
+        "entry",
+        "is_decided",
+        "runs_eagerly",
+        "specialization",
+    )
 
     def __init__(self, entry: Any, specialization: Any) -> None:
         self.entry, self.specialization = entry, specialization
         self.is_decided = not trials.enabled or not specialization.may_run_twice
-        self.runs_eagerly = False
+        self.runs_eagerly = self._was_settled = False
         self._calls = 0
         self._captured_time = self._eager_time = float("inf")
 
     def note(self, seconds: float, eager: Callable[[], Any]) -> None:
         """Note what a call took, and compare: `eager` runs the function as it is written."""
-        settled = self.specialization.is_settled
+        settled, was_settled = self.specialization.is_settled, self._was_settled
         if settled is None:
             self.is_decided = True
-        if not settled:
+        self._was_settled = bool(settled)
+        if not was_settled:  # it is not, or became so in this very call, which has compiled it
             return
         self._captured_time = min(self._captured_time, seconds)
         began = perf_counter()
         eager()
         self._eager_time = min(self._eager_time, perf_counter() - began)
         self._calls += 1
-        if self._calls >= _CALLS or seconds > _LONG:
-            self.runs_eagerly = self._captured_time > _MIN_SPEEDUP * self._eager_time
-            self.is_decided = not self.runs_eagerly
+        loses = self._captured_time > _MIN_SPEEDUP * self._eager_time
+        if self._calls >= _CALLS or (seconds > _LONG and not loses):
+            self.runs_eagerly, self.is_decided = loses, not loses

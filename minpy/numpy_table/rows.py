@@ -68,8 +68,6 @@ class Row(NamedTuple):
         strides, values or dtypes; or the argument with which it may.
     scalar : bool
         Whether it gives a scalar where the answer has no axes, never an array.
-    results : str
-        The class of several answers: 'tuple', 'list', or 'numpy' for that which this NumPy gives.
     outputs : int or callable
         How many arrays it gives, also as a function of the arguments by name.
     parameters : str
@@ -86,8 +84,6 @@ class Row(NamedTuple):
         MXNet's elementwise operator that it is; other functions are translated argument by argument.
     differs : str
         The kinds of dtypes for which MXNet's operator answers otherwise than NumPy, or 'any' where it has no gradient.
-    mixes : str
-        The parameters whose dtypes decide about that of the answer, of elementwise functions that are no ufuncs.
     sample : str
         Which samples have an answer: 'regular' matrices, such as 'solve' takes, 'distinct' elements; '' for any.
     method : bool
@@ -102,7 +98,6 @@ class Row(NamedTuple):
     gradient: str = ""
     view: str = ""
     scalar: bool = False
-    results: str = "tuple"
     outputs: int | Callable[[Mapping[str, Any]], int] = 1
     parameters: str = ""
     nests: str = ""
@@ -111,7 +106,6 @@ class Row(NamedTuple):
     in_files: bool | None = None
     mxnet: str = ""
     differs: str = ""
-    mixes: str = ""
     sample: str = ""
     method: bool = False
     reason: str = ""

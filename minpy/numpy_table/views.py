@@ -18,12 +18,10 @@ ROWS = [
     Row("diag", "view", view="sometimes", gradient="moving"),
     Row("linalg.diagonal", "view", view="always", gradient="moving"),
     *alike("view", "linalg.matrix_transpose matrix_transpose", view="always", gradient="moving"),
-    *alike(
-        "view", "array_split dsplit hsplit split vsplit", view="always", moves=True, results="list", gradient="joining"
-    ),
+    *alike("view", "array_split dsplit hsplit split vsplit", view="always", moves=True, gradient="joining"),
     Row("unstack", "view", view="always", gradient="joining"),
-    *alike("each", "atleast_1d atleast_2d atleast_3d", view="always", moves=True, results="numpy", gradient="moving"),
-    Row("broadcast_arrays", "each", view="always", results="numpy", outputs=lambda arguments: len(arguments["args"])),
+    *alike("each", "atleast_1d atleast_2d atleast_3d", view="always", moves=True, gradient="moving"),
+    Row("broadcast_arrays", "each", view="always", outputs=lambda arguments: len(arguments["args"])),
     Row("ix_", "mesh", view="always", nests="any", in_files=False),
-    Row("meshgrid", "call", view="copy", results="numpy", gradient="joining"),
+    Row("meshgrid", "call", view="copy", gradient="joining"),
 ]

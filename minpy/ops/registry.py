@@ -174,6 +174,7 @@ def operator(
         made.unpickled_by = (find_operator, (made.__name__,))
         for known in (made.__name__, *aliases):
             OPERATORS[known] = made
+    made.numpy_functions = functions
     for implemented in functions:
         FUNCTIONS[implemented] = made
     return made

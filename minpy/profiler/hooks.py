@@ -21,6 +21,7 @@ from minpy.core.base import BaseOperator
 from minpy.core.configured import OperatorFamily
 from minpy.core.exchanging import Exchange
 from minpy.custom import operator as custom_operator
+from minpy.graph.compiled import Compiled
 from minpy.graph.frame import Frame, start
 from minpy.graph.gradient import VjpNode
 from minpy.graph.ir import CONSTANT, Node
@@ -78,6 +79,7 @@ def install(eager: bool, programs: bool) -> None:
     if eager or programs:
         _exchange.put(custom_operator, "run_method", _timed_method)
     if programs:
+        _exchange.put(Compiled, "may_plan", lambda _: lambda compiled, key: True)  # all graphs run as programs
         _exchange.put(Program, "run", lambda _: _run_by_frame)
         _exchange.put(Program, "run_with_gradients", lambda _: lambda program, arrays: None)  # callers take frames
         _exchange.put(Frame, "forward", _timed_forward)

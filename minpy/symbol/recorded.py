@@ -19,7 +19,7 @@ from minpy.symbol.creation import scalar_kind
 from minpy.symbol.naming import NameManager
 from minpy.symbol.symbol import Symbol
 
-__all__ = ["recorded_symbol"]
+__all__ = ["number_as_written", "recorded_symbol"]
 
 
 def recorded_symbol(array: Array) -> Symbol:
@@ -68,11 +68,11 @@ def _with_number(recorded: Any) -> tuple[str, Any, float] | None:
         return None
     right = recorded.parents[1] is None
     value, kind = recorded.arguments[right], scalar_kind(recorded.operator, right)
-    number = _number(value, recorded.dtype)
+    number = number_as_written(value, recorded.dtype)
     return None if number is None or kind is None else (kind, recorded.parents[not right], number)
 
 
-def _number(value: Any, dtype: Any) -> float | None:
+def number_as_written(value: Any, dtype: Any) -> float | None:
     """Return a number as files hold it: one that was rounded to the array's dtype in as few digits as that has."""
     if isinstance(value, numpy.ndarray) and not value.ndim:
         value = value[()]
@@ -101,7 +101,7 @@ def _node(recorded: Any, values: dict[Any, Any], names: NameManager) -> Node:
             continue
         if parent is not None:
             inputs.append(values[parent])
-        elif isinstance(value, complex) or _number(value, recorded.dtype) is not None:
+        elif isinstance(value, complex) or number_as_written(value, recorded.dtype) is not None:
             inputs.append(constant(value))
         else:
             inputs.append(variable(names.get(None, "var")))

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
-from minpy.core.errors import NotTraceableError
-from minpy.gluon.block.stand_ins.traced import Traced
-from minpy.gluon.block.templates import template_of
-
-__all__ = ["INTERNAL", "Attributes", "Before"]
+__all__ = ["INTERNAL", "Before"]
 
 # Attributes of all blocks, which say nothing of what one computes.
 INTERNAL = frozenset(
@@ -49,45 +44,3 @@ class Before:
         block._graphs.restore(self._graphs)
         for graph in block._graphs.values():
             graph.is_settled = graph.applied == len(block._optimizations.steps)
-
-
-class Attributes:
-    """The attributes of some blocks before one of them is traced.
-
-    Parameters
-    ----------
-    blocks : iterable of Block
-    """
-
-    def __init__(self, blocks: Iterable[Any]) -> None:
-        self._before = [(block, dict(vars(block))) for block in blocks]
-
-    def restore(self, name: str | None) -> None:
-        """Give blocks back what a trace has replaced by stand-ins, which have no values.
-
-        Parameters
-        ----------
-        name : str or None
-            Of the block that was traced; None: there is an error already.
-
-        Raises
-        ------
-        NotTraceableError
-            If there were any.
-        """
-        found = ""
-        for block, before in self._before:
-            for key, value in [*vars(block).items()]:
-                if key in INTERNAL or value is before.get(key) or not isinstance(value, (Traced, list, tuple, dict)):
-                    continue
-                leaves: list[Any] = []
-                template_of(value, leaves, Traced)
-                if leaves:
-                    found = f"{block.name} stores what it computes in an attribute, {key!r}"
-                    vars(block).pop(key)
-                    vars(block).update({key: before[key]} if key in before else {})
-        if found and name is not None:
-            raise NotTraceableError(
-                f"{name} is hybridized, and the forward of {found}: a graph cannot. Return it, and give it back as an "
-                "argument; or leave the block that does it unhybridized: call hybridize(False) on it."
-            )

@@ -22,7 +22,8 @@ from minpy.core.switches import SwitchScope, is_np_array
 from minpy.gluon.block.attributes import INTERNAL
 from minpy.gluon.block.grafting import Graft
 from minpy.gluon.block.guards import Guards
-from minpy.gluon.block.parameter_arrays import ParameterArrays
+from minpy.gluon.block.inferring import infer_waiting, require_complete
+from minpy.gluon.block.parameter_arrays import ParameterArrays, ParameterVariables
 from minpy.gluon.parameter import Parameter
 from minpy.graph.ir import Value
 
@@ -68,7 +69,9 @@ class BlockCapture:
         Whether arrays have NumPy's semantics.
     context : Context
         Where the arguments are, and the parameters that are read.
-    arrays : ParameterArrays
+    arrays : ParameterArrays or ParameterVariables
+    freezes : bool
+        Whether the graph is of what the blocks are now.
     name : str
         What messages call what is captured.
     """
@@ -82,7 +85,8 @@ class BlockCapture:
         self.training, self.recording = bool(state.training), state.recording == 1
         self.scopes = 0  # how many scopes of autograd's are entered
         self._outer = shadow.capture.outermost
-        self.arrays = ParameterArrays()
+        self.freezes = shadow.recorder.freezes
+        self.arrays: Any = ParameterVariables() if self.freezes else ParameterArrays()
         self._guarded: set[int] = set()
         self._proxies: dict[int, Any] = {}  # of each block and parameter there is one
 
@@ -145,8 +149,10 @@ class BlockCapture:
         if not block._is_written_as_forward:
             self._guard(block)
             graft = Graft(self, block)
-            return graft.compute(graft.entering(block), arguments, keywords)
+            return graft.compute(graft.entering(block, function is None), arguments, keywords)
         proxy = stand_in_of(self.shadow, block, block.name)
+        if self.freezes:
+            infer_waiting(block, arguments)
 
         def called() -> Any:
             return proxy.forward(*arguments, **keywords)
@@ -155,9 +161,9 @@ class BlockCapture:
 
     def require_no_effects(self, block: Any) -> None:
         """Refuse a block inside whose calls do more than to compute."""
-        if block._forward_hooks or block._forward_pre_hooks:
+        if (block._forward_hooks or block._forward_pre_hooks) and not self.freezes:
             self.refuse(f"{block.name} has hooks, which are called each time")
-        if getattr(block, "_memory", ()):
+        if getattr(block, "_memory", ()) and not self.freezes:
             self.refuse(f"{block.name} remembers what it has computed")
         function = type(block).__call__
         while "_switches" in vars(function):
@@ -167,7 +173,7 @@ class BlockCapture:
 
     def _guard(self, block: Any) -> None:
         """Compare, at each call, the attributes of a block, and of those inside, that computes with symbols."""
-        found = [one for one in _blocks_of(block) if id(one) not in self._guarded]
+        found = [] if self.freezes else [one for one in _blocks_of(block) if id(one) not in self._guarded]
         self._guarded.update(map(id, found))
         if not found:
             return
@@ -189,11 +195,21 @@ class BlockCapture:
 
     def parameter(self, parameter: Any, context: Any) -> Any:
         """Return what stands for the array of a parameter."""
+        if self.freezes:
+            return self._variable(parameter)
         context = context if context is not None else self._own_context(parameter)
         node, array = self.arrays.variable(parameter, context)
         recorder = self.shadow.recorder
         front = FRONT_ENDS["numpy"] if is_np_array() or not array._keeps_dtype or self.in_numpy else None
         proxy = ArrayProxy.from_outside(recorder, Value(node), array.shape, array._data.dtype, front)
+        return proxy if front is not None else NDArrayProxy(proxy)
+
+    def _variable(self, parameter: Any) -> Any:
+        """Return what stands for the array that a parameter has, or will have."""
+        require_complete(self.name, parameter)
+        node, _ = self.arrays.variable(parameter, None)
+        front = FRONT_ENDS["numpy"] if self.in_numpy else None
+        proxy = ArrayProxy.from_outside(self.shadow.recorder, Value(node), parameter._shape, parameter.dtype, front)
         return proxy if front is not None else NDArrayProxy(proxy)
 
     def _own_context(self, parameter: Any) -> Any:

@@ -22,8 +22,9 @@ from minpy.capture.values import BaseArrayProxy
 from minpy.core.array import FRONT_ENDS, Array
 from minpy.core.state import TRACES, leaving, questions, state, tracing
 from minpy.differentiation.trees import leaves_of
+from minpy.gluon.block.block import Block
+from minpy.gluon.block.facts import Facts
 from minpy.gluon.block.modes import Modes
-from minpy.gluon.block.stand_ins.facts import Facts
 from minpy.graph.ir import CONSTANT, Node, Value, topological
 from minpy.symbol import Symbol
 
@@ -52,6 +53,7 @@ class Graft:
         self._became: dict[Value, Value] = {}
         self._count = 0
         self._entered: Any = None
+        self._is_outermost = False
 
     def __enter__(self) -> Graft:
         traces, values = TRACES, vars(tracing)
@@ -90,11 +92,11 @@ class Graft:
             questions.training, questions.recording = asked[0] or questions.training, asked[1] or questions.recording
         return self.proxies(answer)
 
-    def entering(self, block: Any) -> Callable[..., Any]:
-        """Return what calls the block that all this is the call of."""
+    def entering(self, block: Any, is_outermost: bool) -> Callable[..., Any]:
+        """Return what calls the block that all this is the call of; the outermost one without its hooks."""
 
         def call(*arguments: Any, **keywords: Any) -> Any:
-            self._entered = block
+            self._entered, self._is_outermost = block, is_outermost
             return block(*arguments, **keywords)
 
         return call
@@ -103,11 +105,12 @@ class Graft:
         """Return what a block inside gives for symbols."""
         if self._entered is block:  # its own way of being called leads here
             self._entered = None
-            return block.forward(*arguments, **keywords)
+            call = type(block).forward if self._is_outermost else Block.__call__
+            return call(block, *arguments, **keywords)
         self.capture.require_no_effects(block)
         if not block._is_written_as_forward:
             self.capture.arrays.add_block(block)
-            return block.forward(*arguments, **keywords)
+            return Block.__call__(block, *arguments, **keywords)
         positional = [self.proxies(value) for value in arguments]
         named = {key: self.proxies(value) for key, value in keywords.items()}
         with _Without():
@@ -208,7 +211,7 @@ class Graft:
                 continue
             inputs = [self._became[value] for value in node.inputs]
             copied = recorder.node(node.operator, inputs, node.attributes, name=node.name, called=node.kind)
-            copied.outputs_expected = node.outputs_expected
+            copied.outputs_expected, copied.annotations = node.outputs_expected, node.annotations
             for index in range(len(node.output_names())):
                 value = Value(node, index)
                 self._became[value] = Value(copied, index)

@@ -26,7 +26,6 @@ from minpy.gluon.block.block import Block
 from minpy.gluon.block.cached_graph import CachedGraph
 from minpy.gluon.block.capturing import stand_in_of
 from minpy.gluon.block.forward import graph_of_forward
-from minpy.gluon.block.grafting import Graft
 from minpy.gluon.block.graphs import Graphs
 from minpy.gluon.block.hybrid_forward import first_of, graph_of_hybrid_forward, written_as_forward
 from minpy.gluon.block.inferring import infer, infer_deferred, initialize_waiting, require_rule
@@ -34,8 +33,6 @@ from minpy.gluon.block.library import enter
 from minpy.gluon.block.modes import AsWritten
 from minpy.gluon.block.optimizing import Optimizations, optimized
 from minpy.gluon.block.specializing import BlockSpecialized
-from minpy.gluon.block.stand_ins.trace import Trace
-from minpy.gluon.block.stand_ins.traced import Traced
 from minpy.gluon.block.steps import Step, taken_options
 from minpy.gluon.block.templates import Keywords, Unkeyed, split, template_of
 from minpy.gluon.changes import CHANGES
@@ -481,8 +478,8 @@ class HybridBlock(Block):
         ----------
         *args : NDArray, or nested lists of them
         """
-        if self._is_written_as_forward and not self._active:
-            require_rule(self)
+        if self._is_written_as_forward:
+            require_rule(self, not self._active)
         infer(self, "shape", args)
 
     def infer_type(self, *args: Any) -> None:
@@ -513,7 +510,7 @@ class HybridBlock(Block):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Return what the block computes; see `Block.__call__`."""
         if TRACES and tracing.trace is not None:
-            return self._call_in_trace(tracing.trace, args, kwargs)
+            return tracing.trace.call(self, args, kwargs)
         if self._is_written_as_forward:
             specialized = self._specialized
             # What most calls take, without a further call: each costs what a small kernel does.
@@ -622,33 +619,12 @@ class HybridBlock(Block):
     def _call_as_written(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run `forward`, with parameters whose shapes it says are known by what it is called on."""
         self._initialize_waiting(args)
-        if tracing.trace is not None:
-            return self.forward(*args, **kwargs)
         return super().__call__(*args, **kwargs)
 
     def _initialize_waiting(self, args: tuple[Any, ...]) -> None:
         waiting = [parameter for parameter in self._reg_params.values() if parameter._deferred_init]
         if waiting:
-            initialize_waiting(self, waiting, args, type(self).infer_shape is not HybridBlock.infer_shape)
-
-    def _call_in_trace(self, trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Call the block while one that it is inside of is traced."""
-        if isinstance(trace, Graft):
-            return trace.call(self, args, kwargs)
-        if self._is_written_as_forward:
-            symbols: list[Any] = []
-            template_of((args, kwargs), symbols, Symbol)
-            if not symbols:
-                return self._call_as_written(args, kwargs)
-            # In `hybrid_forward` of a block around it.
-            given = [trace.wrapped(one, trace.in_numpy, "an argument") for one in (args, kwargs)]
-            return trace.unwrapped(self._call_as_written(*given))
-        leaves: list[Any] = []
-        template_of((args, kwargs), leaves, (Traced, NDArray))
-        if not leaves:  # symbols: what `hybrid_forward` of a block around it computes
-            return super().__call__(*args, **kwargs)
-        in_numpy = trace.in_numpy if isinstance(leaves[0], NDArray) else leaves[0]._in_numpy
-        return trace.call(super().__call__, args, kwargs, in_numpy)
+            initialize_waiting(self, waiting, args)
 
     def _first(self, x: Any, args: Sequence[Any]) -> Any:
         """Return the first array or symbol among nested arguments."""

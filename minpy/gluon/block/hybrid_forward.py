@@ -11,9 +11,9 @@ from minpy.core.errors import ArgumentError, ContextError, NotTraceableError, No
 from minpy.core.places import place_in_program
 from minpy.core.state import tracing
 from minpy.gluon.block.cached_graph import CachedGraph
+from minpy.gluon.block.facts import Facts
+from minpy.gluon.block.forward import symbols_of
 from minpy.gluon.block.nesting import _flatten, _regroup
-from minpy.gluon.block.stand_ins.facts import Facts
-from minpy.gluon.block.stand_ins.trace import Trace
 from minpy.ndarray import NDArray
 from minpy.symbol import Group, Symbol
 
@@ -70,28 +70,24 @@ def graph_of_hybrid_forward(block: Any, leaves: Sequence[Any], form: Any) -> Cac
     form
         How they are nested, as `_flatten` says.
     """
-    if not written_as_forward(block):
-        return _of_symbols(block, leaves, form, None)
-    with Trace.of(block, next(leaf for leaf in leaves if leaf is not None)) as trace:
-        return _of_symbols(block, leaves, form, trace)
+    names = block._input_variables(leaves)
+    captured: Sequence[tuple[Symbol, Any]] = ()
+    if written_as_forward(block):
+        arrays = [leaf for leaf in leaves if leaf is not None]
+        places = [place for place, leaf in enumerate(leaves) if leaf is not None]
 
+        def nested(proxies: Sequence[Any]) -> Any:
+            values = dict(zip(places, proxies, strict=True))
+            return _regroup([values.get(place) for place in range(len(leaves))], form)[0], {}
 
-def _of_symbols(block: Any, leaves: Sequence[Any], form: Any, trace: Trace | None) -> CachedGraph:
-    inputs: list[Any] = [
-        None if leaf is None else symbol.var(name)
-        for leaf, name in zip(leaves, block._input_variables(leaves), strict=True)
-    ]
-    facts: Trace | Facts = Facts(block.name, block._parameters_by_name()) if trace is None else trace
-    for one, leaf in zip(inputs, leaves, strict=True):
-        if leaf is not None:
-            facts.know(one, leaf)
-    if trace is None and tracing.modes is not None:
-        tracing.modes.facts = facts
-    inputs = [
-        one if leaf is None or leaf._keeps_dtype else one.as_np_ndarray()
-        for one, leaf in zip(inputs, leaves, strict=True)
-    ]
-    out = _computed(block, _regroup(inputs, form)[0])
+        made = symbols_of(block, [names[place] for place in places], arrays, nested)
+        found_inputs = dict(zip(places, made.inputs, strict=True))
+        inputs: list[Any] = [found_inputs.get(place) for place in range(len(leaves))]
+        out, captured = made.out, made.captured
+        block._graphs.note_asked(shapes=True)
+    else:
+        inputs = _variables(block, leaves, names)
+        out = _computed(block, _regroup(inputs, form)[0])
     found, out_form = _flatten(out, "output")
     block._out_format = out_form
     out_symbols = [one for one in found if one is not None]
@@ -99,13 +95,24 @@ def _of_symbols(block: Any, leaves: Sequence[Any], form: Any, trace: Trace | Non
         raise ArgumentError(f"{block.name}: hybrid_forward returned {describe(out)}; expected symbols.")
     rebuild = None if out_form == 0 else _Regrouping(out_form, found)
     group = out_symbols[0] if len(out_symbols) == 1 else Group(out_symbols)
-    captured: Sequence[tuple[Symbol, Any]] = ()
-    if trace is not None:
-        block._graphs.note_asked(shapes=trace.asked_for_shapes)
-        captured = trace.captured
     graph = CachedGraph(block.name, inputs, group, rebuild, block._parameters_by_name(), captured)
     graph.returns_numpy = all(type(one) is not Symbol for one in out_symbols)
     return graph
+
+
+def _variables(block: Any, leaves: Sequence[Any], names: Sequence[str]) -> list[Any]:
+    """Return the variables that stand for arguments, of which shapes and dtypes are known; None for None."""
+    inputs: list[Any] = [None if leaf is None else symbol.var(name) for leaf, name in zip(leaves, names, strict=True)]
+    facts = Facts(block.name, block._parameters_by_name())
+    for one, leaf in zip(inputs, leaves, strict=True):
+        if leaf is not None:
+            facts.know(one, leaf)
+    if tracing.modes is not None:
+        tracing.modes.facts = facts
+    return [
+        one if leaf is None or leaf._keeps_dtype else one.as_np_ndarray()
+        for one, leaf in zip(inputs, leaves, strict=True)
+    ]
 
 
 def _computed(block: Any, inputs: Sequence[Any]) -> Any:

@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from minpy.core.errors import MXNetError, ShapeError
-from minpy.core.state import tracing
+from minpy.core.errors import MXNetError, NotTraceableError, ShapeError
 from minpy.gluon.parameter.shapes import is_complete
 
-__all__ = ["infer", "infer_deferred", "initialize_waiting", "require_rule"]
+__all__ = [
+    "infer",
+    "infer_deferred",
+    "infer_waiting",
+    "initialize_waiting",
+    "require_complete",
+    "require_rule",
+]
 
 
 def infer(block: Any, what: str, args: Sequence[Any]) -> None:
@@ -47,8 +53,8 @@ def infer_deferred(block: Any, args: Sequence[Any]) -> None:
         ) from error
 
 
-def initialize_waiting(block: Any, waiting: Sequence[Any], args: Sequence[Any], has_rule: bool) -> None:
-    """Give a block's own parameters that wait for their shapes these, and values, outside of traces.
+def initialize_waiting(block: Any, waiting: Sequence[Any], args: Sequence[Any]) -> None:
+    """Give a block's own parameters that wait for their shapes these, and values.
 
     Parameters
     ----------
@@ -56,27 +62,41 @@ def initialize_waiting(block: Any, waiting: Sequence[Any], args: Sequence[Any], 
     waiting : sequence of Parameter
     args : sequence
         What it is called with.
-    has_rule : bool
-        Whether it defines `infer_shape`: in a trace nothing else says shapes.
     """
-    trace = tracing.trace
-    if (trace is None or has_rule) and any(not is_complete(parameter._shape) for parameter in waiting):
-        asked = trace is not None and trace.asked_for_shapes
+    if any(not is_complete(parameter._shape) for parameter in waiting):
         block.infer_shape(*args)
-        if trace is not None:  # what it says holds from now on, and for all arguments
-            trace.asked_for_shapes = asked
-    if trace is None:
-        for parameter in waiting:
-            parameter._finish_deferred_init()
+    for parameter in waiting:
+        parameter._finish_deferred_init()
 
 
-def require_rule(block: Any) -> None:
-    """Raise the error for a block that defines `forward`, and not how shapes follow from its arguments."""
+def infer_waiting(block: Any, args: Sequence[Any]) -> None:
+    """Let a block that has a rule, `infer_shape`, say the shapes of its own parameters, if they are not known."""
+    has_rule = not type(block).infer_shape.__module__.startswith("minpy.gluon.block.")
+    if has_rule and not all(is_complete(parameter._shape) for parameter in block._reg_params.values()):
+        block.infer_shape(*args)
+
+
+def require_complete(name: str, parameter: Any) -> None:
+    """Raise the error for a parameter whose shape is asked for, and is not known yet."""
+    if not is_complete(parameter._shape):
+        raise NotTraceableError(
+            f"{name}: the shape of {parameter.name} is asked for, and it is {parameter.shape}, not known yet: give "
+            "in_units, in_channels, or initialize the block and call it on arrays first."
+        )
+
+
+def require_rule(block: Any, is_certain: bool) -> None:
+    """Raise the error for a block that defines `forward`, and not how shapes follow from its arguments.
+
+    If that is not certain, only where its own parameters have shapes that are not known.
+    """
     unknown = ", ".join(
         f"{parameter.name} {parameter.shape}"
         for parameter in block._reg_params.values()
         if not is_complete(parameter._shape)
     )
+    if not unknown and not is_certain:
+        return
     raise ShapeError(
         f"{block.name}: parameters have shapes that are not known yet ({unknown}), and a block that "
         "defines forward says how they follow from its arguments in a method: `def infer_shape(self, x): "

@@ -362,7 +362,7 @@ def _stand_ins(block: Any, args: Any) -> tuple[Any, dict[int, tuple[Any, Any]]]:
         shape, dtype = _noted(one, "__shape__"), _noted(one, "__dtype__")
         complete = isinstance(shape, tuple) and is_complete(shape)
         kind = DTYPES.get(dtype, numpy.dtype("float32"))
-        array = (np if is_np_array() else nd).zeros(shape if complete else (1,), dtype=kind, ctx=place)
+        array = (np if is_np_array() or one.in_numpy else nd).zeros(shape if complete else (1,), dtype=kind, ctx=place)
         known[id(array)] = (shape if complete else None, array._data.dtype)
         made.append(array)
     return filled(template, made), known

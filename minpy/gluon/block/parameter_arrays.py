@@ -8,7 +8,7 @@ from minpy.capture.reads import ArrayKind, kind_of
 from minpy.gluon.changes import CHANGES
 from minpy.graph.ir import Node, variable
 
-__all__ = ["ParameterArrays"]
+__all__ = ["ParameterArrays", "ParameterVariables"]
 
 
 class ParameterArrays:
@@ -112,6 +112,19 @@ class ParameterArrays:
             arrays = parameter._data or ()
             found.append(next((array for array in arrays if context is None or array.context == context), None))
         return found
+
+
+class ParameterVariables:
+    """The variables of the parameters that a graph of symbols reads, whatever arrays they have, or are to have."""
+
+    frozen: tuple[Any, ...] = ()
+
+    def variable(self, parameter: Any, context: Any) -> tuple[Node, None]:
+        """Return (the variable of a parameter, None)."""
+        return parameter.var().values[0].node, None
+
+    def add_block(self, block: Any, has_no_hooks: bool = True) -> None:
+        """Note nothing: the graph is of what the block is now."""
 
 
 def _children(block: Any) -> tuple[int, ...]:

@@ -15,7 +15,7 @@ from minpy.gluon.block.library import enter
 from minpy.gluon.block.templates import Keywords
 from minpy.gluon.block.tracing import warn_of_frozen
 from minpy.jit.budget import Budget
-from minpy.jit.capturing import Captured
+from minpy.jit.capturing import CapturedCall
 from minpy.jit.function import Specialized
 from minpy.jit.pytrees import Nest, flatten, unflatten
 from minpy.jit.specialization import Specialization
@@ -38,6 +38,8 @@ class BlockSpecialized(Specialized):
         How a call was nested that was captured, and its leaves: of arrays (class, shape, dtype, context).
     """
 
+    errors_are_eager = False  # they name the step of the graph
+
     def __init__(self, block: Any, eager: Callable[[Any, Any], Any]) -> None:
         enter()
         super().__init__(block, block.name, False, eager, self._warn)
@@ -47,7 +49,7 @@ class BlockSpecialized(Specialized):
         self.example: tuple[Nest, list[Any]] | None = None
         self._refused_in: Any = None
 
-    def specialized(self, captured: Captured) -> Specialization:
+    def specialized(self, captured: CapturedCall) -> Specialization:
         """Return the specialization of a captured call, with the options that the block was hybridized with."""
         for block, guards in getattr(captured.group, "frozen", ()):
             warn_of_frozen(block, guards)
@@ -57,7 +59,7 @@ class BlockSpecialized(Specialized):
 
     def answer(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """Return what the block returns for a call of another kind than the last one."""
-        if self.budget.resting and not keeps_bits():
+        if self.budget.resting > 0 and not keeps_bits():
             return self.rest(arguments, keywords)
         leaves: list[Any] = []
         spec = flatten((arguments, keywords), leaves)

@@ -1,7 +1,7 @@
 """One trace of a block, from the state of things before it to the graph: what a call does for which there is none.
 
 What the block refers to is noted first, so that a later change is seen; the scopes that a trace needs are entered; and
-what it has left behind (numbers drawn once, stand-ins in attributes) is found out.
+what it has drawn once is found out.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 from minpy.core.places import warn_at_program
 from minpy.core.state import Scope, questions, state
-from minpy.gluon.block.attributes import INTERNAL, Attributes
+from minpy.gluon.block.attributes import INTERNAL
 from minpy.gluon.block.cached_graph import CachedGraph
 from minpy.gluon.block.draws import Draws
 from minpy.gluon.block.guards import Guards
@@ -34,7 +34,6 @@ def traced(block: Any, leaves: Sequence[Any], form: Any) -> tuple[CachedGraph, G
     """
     blocks: dict[int, Any] = {}
     block.apply(lambda one: blocks.setdefault(id(one), one))
-    attributes = Attributes(blocks.values())
     # As things are before the trace: what that changes is seen at the next call.
     if block._graphs.guards is not None and block._graphs.guards.are_full:
         block._clear_cached_op()
@@ -48,14 +47,10 @@ def traced(block: Any, leaves: Sequence[Any], form: Any) -> tuple[CachedGraph, G
     try:
         with Scope(recording, int(state.training)), Modes(block.name), draws:  # type: ignore[arg-type]
             graph: CachedGraph = block._trace(leaves, form)
-        attributes.restore(block.name)
         _heed(draws, block)
         if not block._is_written_as_forward:
             warn_of_frozen(block, guards)
         training, recorded = questions.training, questions.recording
-    except BaseException:
-        attributes.restore(None)
-        raise
     finally:
         questions.training = before[0] or questions.training
         questions.recording = before[1] or questions.recording

@@ -9,7 +9,6 @@ from minpy import ndarray as nd
 from minpy import symbol
 from minpy.core.errors import ArgumentError, ArgumentValueError, ShapeError, describe
 from minpy.core.switches import is_np_array
-from minpy.gluon.block.stand_ins.traced import Traced
 from minpy.ndarray import NDArray
 from minpy.symbol import Symbol
 
@@ -48,7 +47,7 @@ def functions_of(values: Any) -> Any:
 
 def is_merged(inputs: Any) -> bool:
     """Tell whether a sequence is one array or symbol, not a list of steps."""
-    return isinstance(inputs, (NDArray, Symbol, Traced))
+    return isinstance(inputs, (NDArray, Symbol))
 
 
 def steps_of(length: int, inputs: Any, layout: str, who: str) -> tuple[list[Any], Any, int]:
@@ -82,7 +81,7 @@ def steps_of(length: int, inputs: Any, layout: str, who: str) -> tuple[list[Any]
         # A number, as MXNet's files have it.
         steps = symbol.split(inputs, axis=axis, num_outputs=length, squeeze_axis=1)  # type: ignore[arg-type]
         return [steps] if length == 1 else list(steps), symbol, 0
-    if isinstance(inputs, (NDArray, Traced)):
+    if isinstance(inputs, NDArray):
         if inputs.ndim <= axis or inputs.shape[axis] != length:
             raise ShapeError(
                 f"{who}.unroll: length is {length}, and the inputs have shape {inputs.shape} with layout {layout!r}, "
@@ -116,7 +115,7 @@ def require_lengths(valid_length: Any, length: int, batch_size: int, who: str) -
     ArgumentError
         If it is no array or symbol, or a number is below 0 or above `length`.
     """
-    if valid_length is None or isinstance(valid_length, (Symbol, Traced)):
+    if valid_length is None or isinstance(valid_length, Symbol):
         return
     if not isinstance(valid_length, NDArray):
         raise ArgumentError(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -19,7 +19,9 @@ from minpy.backends.native.convolutions.registers import Processor
 from minpy.backends.native.kernels.kernel import Kernel
 from minpy.backends.native.language import Array, Assembly, Call, Elementwise, Part, Routine, Step, View, contiguous
 from minpy.backends.native.machine import llvm
-from minpy.backends.native.passes.rewriting import Notes, Rewriter, readers
+
+if TYPE_CHECKING:
+    from minpy.backends.native.passes.rewriting import Notes, Rewriter
 
 __all__ = ["Maxima", "MaximaForm", "pooled"]
 
@@ -92,6 +94,8 @@ def pooled(routine: Routine, notes: Notes) -> Routine:
     """
     if len(routine.parts) > 1 or not llvm.available():
         return routine
+    from minpy.backends.native.passes.rewriting import Rewriter, readers  # whose room has this pass
+
     by = readers(routine)
     found: dict[Array, tuple[Array, Pooling]] = {}
     for step in routine.steps:

@@ -41,7 +41,6 @@ class Operators:
     def __init__(self, emitter: Emitter) -> None:
         self.emitter = emitter
         self._traces = Traces()
-        self._functions = {id(operator): function for function, operator in registry.FUNCTIONS.items()}
         self._open: list[Any] = []
 
     def lower(self, operator: Any, operands: Sequence[Any], attributes: dict[str, Any]) -> Answer:
@@ -107,7 +106,7 @@ class Operators:
         if lowering is None and isinstance(definition, numpy.ufunc) and definition.signature is None:
             return Answer(apply(emitter, definition, *operands), LOWERED)
         if lowering is None:
-            lowering = _known(self._functions.get(id(operator)))
+            lowering = next(filter(None, map(_known, operator.numpy_functions)), None)
         if lowering is not None:
             return Answer(lowering(emitter, *operands, **attributes), LOWERED)
         if operator.random:

@@ -1,8 +1,8 @@
 """One operator alone: its forward function and its rules run as programs where that is faster, also outside of graphs.
 
-An operator that is compiled has these in the places of its kernels: for each kind of arguments its definition is traced
-into a program, which is fused into native code. Which of the two runs is measured, not guessed: a small array is
-computed by NumPy before a program has even been entered.
+An operator that is compiled has these in the places of its kernels: for each kind of arguments its definition is
+captured into a program, which is fused into native code. Which of the two runs is measured, not guessed: a small array
+is computed by NumPy before a program has even been entered.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ from minpy.core.array import Array, Shaped, raw_of
 from minpy.core.errors import is_quitting
 from minpy.core.floating_point import is_calm
 from minpy.core.rules import OutputBuffer, Unstaged, VjpInto
+from minpy.graph.allowance import Allowance
 from minpy.graph.builder import GraphBuilder
 from minpy.graph.ir import Node, Value, topological, variable
 from minpy.graph.operator_inlining import Inliner
 from minpy.graph.program import Program
 from minpy.graph.steps import Steps
+from minpy.jit.trial import Candidate
 
 __all__ = ["CompiledForward", "CompiledRule", "install"]
 
 # Arguments that are compared by what they are.
 _BY_VALUE = (*CONSTANT_TYPES, list, dict, slice)
-# Kinds of arguments that are kept for one function; when there come more, it is only called.
-_MOST_KINDS = 64
-# After so many programs that were given up, because what the function refers to had changed, it is only called.
-_REMADE = 8
-# Calls of each of the two ways that are timed before one is chosen.
-_TIMED = 3
+# Kinds of arguments that are kept for one function: when there come more, the oldest goes.
+_MOST_KINDS = 128
+# Calls as written that are timed before a program is made.
+_OFTEN = 3
 # A program is not even made where NumPy takes less than so many times what entering a program costs.
-_WORTH = 2.0
+_MIN_SPEEDUP = 2.0
 
 
 def install(operator: Any) -> None:
@@ -61,11 +61,11 @@ def install(operator: Any) -> None:
             gradients.several_raw[rule] = CompiledRule(operator, rule, 0 if indices is None else indices[0], True)
 
 
-# -- tracing -----------------------------------------------------------------------------------------------------------
+# -- capturing ---------------------------------------------------------------------------------------------------------
 
 
-class _Trace:
-    """One capture of a function: proxies in the places of its arguments, and the steps that came of it."""
+class _FunctionCapture:
+    """One capture of a function: proxies of its arguments, and the steps that came of it."""
 
     def __init__(self, title: str) -> None:
         self.recorder = Recorder(GraphBuilder(), title, ArrayProxy)
@@ -73,23 +73,23 @@ class _Trace:
         self._given: list[Node] = []
         self._absent: set[Node] = set()
 
-    def stand_in(self, value: Any) -> Any:
+    def proxy(self, value: Any) -> Any:
         """Return what stands for an argument: for an array a variable, for a number itself."""
         if isinstance(value, tuple):
-            return tuple(map(self.stand_in, value))
+            return tuple(map(self.proxy, value))
         value = raw_of(value)
         if not isinstance(value, (numpy.ndarray, Shaped)):
             return value
-        made = variable(f"argument{len(self._given)}").node
+        node = variable(f"argument{len(self._given)}").node
         if isinstance(value, numpy.ndarray):
-            self._given.append(made)
+            self._given.append(node)
         else:
-            self._absent.add(made)  # only its shape is there
-        return ArrayProxy.from_outside(self.recorder, Value(made), value.shape, value.dtype)
+            self._absent.add(node)  # only its shape is there
+        return ArrayProxy.from_outside(self.recorder, Value(node), value.shape, value.dtype)
 
-    def steps(self, heads: Sequence[ArrayProxy]) -> Steps:
+    def steps(self, outputs: Sequence[ArrayProxy]) -> Steps:
         """Return the steps that give some proxies, of the arrays in the order in which they were given."""
-        values = [head.value for head in heads]
+        values = [output.value for output in outputs]
         order = topological(values)
         if not self._absent.isdisjoint(order):
             raise self.recorder.refuse("it reads values where it was said to read shapes only")
@@ -118,34 +118,33 @@ class _Trace:
 # -- choosing ----------------------------------------------------------------------------------------------------------
 
 
-class _Way:
-    """What is known of one kind of arguments: how long either way takes, and which of them it is."""
+class _Kind:
+    """One kind of arguments: the program for it, and how long the function takes as it is written."""
 
-    __slots__ = (
-        "form",
-        "function_time",
-        "kinds",
-        "positions",
-        "program",
-        "program_time",
-        "reason",
-        "runs",
-        "settled",
-    )
+    __slots__ = ("calls", "candidate", "eager_time", "facts", "form", "positions", "program", "reason")
+
+    may_run_twice = True  # what was captured has no effects
 
     def __init__(self) -> None:
         self.program: Program | None = None
-        self.positions: tuple[int, ...] | None = None  # which argument each head is the gradient of
-        self.kinds: list[tuple[tuple[int, ...], numpy.dtype]] = []  # shapes and dtypes of the heads
-        self.function_time = self.program_time = float("inf")
-        self.runs = 0
-        self.settled = False  # whether `program` (None: the function) is what runs from now on
-        self.reason = ""
+        self.candidate: Candidate | None = None
+        self.positions: tuple[int, ...] | None = None  # which argument each output is the gradient of
+        self.facts: list[tuple[tuple[int, ...], numpy.dtype]] = []  # shapes and dtypes of the outputs
         self.form: tuple[type, ...] | type | None = None  # what the function has returned: types of one, or of several
+        self.eager_time = float("inf")
+        self.calls = 0
+        self.reason = ""  # why the function runs as it is written, once that is decided
 
-    def note(self, result: Any) -> None:
-        """Note what the function returns: NumPy has scalars in the place of arrays without axes."""
+    @property
+    def is_settled(self) -> bool:
+        """Whether the program is native code."""
+        return self.program is not None and self.program.executable() is not None
+
+    def note(self, result: Any, seconds: float) -> None:
+        """Note what the function returns as written: NumPy has scalars in the place of arrays without axes."""
         self.form = tuple(map(type, result)) if isinstance(result, (tuple, list)) else type(result)
+        self.eager_time = min(self.eager_time, seconds)
+        self.calls += 1
 
     def places(
         self, targets: Mapping[int, OutputBuffer], captured: Sequence[numpy.ndarray]
@@ -156,8 +155,8 @@ class _Way:
         rule refers to, which is read meanwhile.
         """
         assert self.positions is not None
-        kinds = dict(zip(self.positions, self.kinds, strict=True))
-        if any(kinds.get(position) != (target.shape, target.dtype) for position, target in targets.items()):
+        facts = dict(zip(self.positions, self.facts, strict=True))
+        if any(facts.get(position) != (target.shape, target.dtype) for position, target in targets.items()):
             return []
         if captured:
             buffers = [target.buffer for target in targets.values() if target.buffer is not None]
@@ -165,9 +164,9 @@ class _Way:
                 return []
         return [targets[position].buffer if position in targets else None for position in self.positions]
 
-    def settle(self, reason: str, program: Program | None = None) -> None:
-        """Decide: the program runs from now on, or, without one, the function."""
-        self.program, self.reason, self.settled = program, reason, True
+    def give_up(self, reason: str) -> None:
+        """Let the function run as it is written from now on."""
+        self.reason, self.program = reason, None
 
 
 class _Compiled:
@@ -180,7 +179,7 @@ class _Compiled:
         The function as it is written.
     """
 
-    # It computes what the definition does: whoever traces that need not look for another form.
+    # It computes what the definition does: whoever captures that need not look for another form.
     is_program = True
 
     def __init__(self, operator: Any, definition: Callable[..., Any]) -> None:
@@ -189,26 +188,39 @@ class _Compiled:
         self.__wrapped__ = definition
         # Its code says what it reads, where that is asked.
         self.adapted_from = getattr(definition, "adapted_from", definition)
-        self._ways: dict[Any, _Way] = {}
+        self._kinds: dict[Any, _Kind] = {}
         self._lock = threading.Lock()
         # With so few elements NumPy is done before a program has been entered, as far as has been measured.
-        self._few = 0
-        self._remade = 0
+        self._eager_threshold = 0
+        self._budget = Allowance()
+        self._changes = 0  # how often what the function refers to was another than when it was captured
 
     def __reduce__(self) -> Any:
         return type(self), (self.operator, self.definition)
 
-    def heads(self, trace: _Trace, values: Sequence[Any], attributes: dict[str, Any]) -> tuple[list[ArrayProxy], Any]:
+    def captured_outputs(
+        self, capture: _FunctionCapture, values: Sequence[Any], attributes: dict[str, Any]
+    ) -> tuple[list[ArrayProxy], Any]:
         """Return (what the function gives for proxies; the positions of the arguments these are gradients of)."""
         raise NotImplementedError
 
-    def answer(self, heads: Sequence[Any], positions: Any, values: Sequence[Any]) -> Any:
-        """Return what the function returns, from the heads of a program."""
+    def answer(self, outputs: Sequence[Any], positions: Any, values: Sequence[Any]) -> Any:
+        """Return what the function returns, from the outputs of a program."""
         raise NotImplementedError
 
     def reasons(self) -> dict[Any, str]:
         """Return, for each kind of arguments that there was, why which way is taken: for reports."""
-        return {key: way.reason or "not decided yet" for key, way in self._ways.items()}
+        return {key: self._told(kind) for key, kind in self._kinds.items()}
+
+    def _told(self, kind: _Kind) -> str:
+        if kind.reason:
+            return kind.reason
+        if kind.candidate is not None and kind.candidate.is_decided:
+            return "the program is faster"
+        if kind.calls < _OFTEN or kind.candidate is not None:
+            return "not decided yet"
+        # Programs have taken as long as they may.
+        return "what it refers to changes again and again" if self._changes else "there are ever new kinds of arguments"
 
     def run(
         self,
@@ -219,118 +231,110 @@ class _Compiled:
     ) -> Any:
         """Return what `function()` does, which runs the definition on `values`; or what a program gives for them.
 
-        A program may compute heads in `targets`, by their `positions`.
+        A program may compute outputs in `targets`, by their `positions`.
         """
         arrays: list[numpy.ndarray] = []
         try:
             kinds = tuple([_kind_of(value, arrays) for value in values])
             size = sum([array.size for array in arrays])
-            if size <= self._few or not is_enabled() or not is_calm():
+            if size <= self._eager_threshold or not is_enabled() or not is_calm():
                 return function()
             key = (kinds, frozen(attributes)) if attributes else kinds
-            way = self._ways.get(key)
+            kind = self._kinds.get(key)
         except TypeError:  # among the arguments there is what cannot be compared
             return function()
-        if way is None:
-            if len(self._ways) >= _MOST_KINDS:
-                return function()
-            way = self._ways.setdefault(key, _Way())
-        if not way.settled:
-            return self._try(key, way, function, values, attributes, arrays, size)
-        if way.program is None:
+        if kind is None:
+            kind = self._kinds.setdefault(key, _Kind())
+            while len(self._kinds) > _MOST_KINDS:
+                self._kinds.pop(next(iter(self._kinds)), None)
+        program, candidate = kind.program, kind.candidate
+        if program is None or candidate is None:
+            return function() if kind.reason else self._eager(kind, function, values, attributes, size)
+        if not program.steps.is_valid():  # what the function refers to is another than it was
+            self._changes += 1
+            self._kinds.pop(key, None)
             return function()
-        if not way.program.steps.is_valid():  # what the function refers to is another than it was
-            self._changed(key)
-            return function()
-        return self._computed(way, function, values, arrays, targets)
+        if candidate.is_decided:
+            return self._computed(kind, function, values, arrays, targets)
+        return self._tried(kind, program, candidate, function, values, arrays)
 
-    def _changed(self, key: Any) -> None:
-        """Begin anew with one kind of arguments, as the function refers to something else; but not for ever."""
-        self._remade += 1
-        if self._remade < _REMADE:
-            self._ways.pop(key, None)
-        else:
-            self._ways[key] = way = _Way()
-            way.settle("what it refers to changes again and again")
-
-    def _try(
-        self,
-        key: Any,
-        way: _Way,
-        function: Callable[[], Any],
-        values: Sequence[Any],
-        attributes: dict[str, Any],
-        arrays: list[numpy.ndarray],
-        size: int,
+    def _eager(
+        self, kind: _Kind, function: Callable[[], Any], values: Sequence[Any], attributes: dict[str, Any], size: int
     ) -> Any:
-        """Run one of the two ways, and take the time; choose, when both have run often enough."""
-        if way.runs < _TIMED:
-            began = perf_counter()
-            result = function()
-            way.function_time = min(way.function_time, perf_counter() - began)
-            way.note(result)
-            way.runs += 1
-            if way.runs == _TIMED and way.function_time < _WORTH * seconds_to_enter():
-                way.settle("NumPy is done before a program has been entered")
-                self._few = max(self._few, size)
-            return result
-        if not _can_be_given(way.form):
-            way.settle("it returns what is no array")
-            return function()
-        with self._lock:
-            if way.program is None and not way.settled:
-                self._trace(way, values, attributes)
-        program = way.program
-        if program is None:
-            return function()
-        if not program.steps.is_valid():
-            self._changed(key)
-            return function()
+        """Run the function as it is written, take the time, and make a program when that may be worth it."""
         began = perf_counter()
-        result = self._computed(way, function, values, arrays)
-        elapsed = perf_counter() - began
-        if program.executable() is not None:
-            way.runs += 1
-            if way.runs > _TIMED + 1:  # the first one fills caches
-                way.program_time = min(way.program_time, elapsed)
-            if way.runs > 2 * _TIMED:
-                faster = way.program_time < way.function_time
-                way.settle("the program is faster" if faster else "NumPy is faster", program if faster else None)
-        elif not program.may_improve:
-            way.settle("its program is not native code")
+        result = function()
+        seconds = perf_counter() - began
+        kind.note(result, seconds)
+        self._budget.as_written += seconds
+        if kind.calls < _OFTEN:
+            return result
+        if kind.eager_time < _MIN_SPEEDUP * seconds_to_enter():
+            kind.give_up("NumPy is done before a program has been entered")
+            self._eager_threshold = max(self._eager_threshold, size)
+        elif not _can_be_given(kind.form):
+            kind.give_up("it returns what is no array")
+        elif self._budget.is_free or self._budget.covers():
+            with self._lock:
+                if kind.candidate is None and not kind.reason:
+                    self._capture(kind, values, attributes)
         return result
 
-    def _trace(self, way: _Way, values: Sequence[Any], attributes: dict[str, Any]) -> None:
-        """Trace the function into a program, or note why it cannot be."""
-        trace = _Trace(self.operator.__name__)
+    def _tried(
+        self,
+        kind: _Kind,
+        program: Program,
+        candidate: Candidate,
+        function: Callable[[], Any],
+        values: Sequence[Any],
+        arrays: list[numpy.ndarray],
+    ) -> Any:
+        """Run the program, and, once it is native code, also the function: the faster one stays."""
+        began = perf_counter()
+        result = self._computed(kind, function, values, arrays)
+        candidate.note(perf_counter() - began, function)
+        if candidate.runs_eagerly:
+            kind.give_up("NumPy is faster")
+        elif not kind.is_settled and not program.may_improve:
+            kind.give_up("its program is not native code")
+        return result
+
+    def _capture(self, kind: _Kind, values: Sequence[Any], attributes: dict[str, Any]) -> None:
+        """Capture the function as a program, or note why it cannot be."""
+        began = perf_counter()
+        capture = _FunctionCapture(self.operator.__name__)
         try:
-            heads, way.positions = self.heads(trace, values, attributes)
-            way.kinds = [(head.shape, head.dtype) for head in heads]
-            way.program = Program(trace.steps(heads))
-            way.program.rounds = 1  # it has been called often enough: one run tells what is to be known
+            outputs, kind.positions = self.captured_outputs(capture, values, attributes)
+            kind.facts = [(output.shape, output.dtype) for output in outputs]
+            program = Program(capture.steps(outputs))
+            program.rounds = 1  # it has been called often enough: one run tells what is to be known
+            kind.candidate, kind.program = Candidate(None, kind), program
         except CaptureRefused as error:
-            way.settle(str(error))
+            kind.give_up(str(error))
+        self._budget.charge(perf_counter() - began)
 
     def _computed(
         self,
-        way: _Way,
+        kind: _Kind,
         function: Callable[[], Any],
         values: Sequence[Any],
         arrays: list[numpy.ndarray],
         targets: Mapping[int, OutputBuffer] | None = None,
     ) -> Any:
-        assert way.program is not None
+        program = kind.program
+        if program is None:
+            return function()
         try:
             out: Sequence[numpy.ndarray | None] = ()
             if targets:
-                steps = way.program.steps
-                out = way.places(targets, steps.with_captured(arrays)[steps.num_inputs :])
-            heads = way.program.run(arrays, out)
+                steps = program.steps
+                out = kind.places(targets, steps.with_captured(arrays)[steps.num_inputs :])
+            outputs = program.run(arrays, out)
         except Exception as error:
             if is_quitting(error):
                 raise
             return function()  # its own error says more, and is at the user's line
-        return self.answer(heads, way, values)
+        return self.answer(outputs, kind, values)
 
 
 class CompiledForward(_Compiled):
@@ -344,21 +348,23 @@ class CompiledForward(_Compiled):
         """Return what the definition returns for raw arrays."""
         return self.run(lambda: self.definition(*values, **attributes), values, attributes)
 
-    def heads(self, trace: _Trace, values: Sequence[Any], attributes: dict[str, Any]) -> tuple[list[ArrayProxy], Any]:
+    def captured_outputs(
+        self, capture: _FunctionCapture, values: Sequence[Any], attributes: dict[str, Any]
+    ) -> tuple[list[ArrayProxy], Any]:
         """Return what the forward function gives for proxies."""
-        inputs = [trace.stand_in(value) for value in values]
-        return capture_forward(trace.recorder, trace.reads, self.operator, inputs, attributes), None
+        inputs = [capture.proxy(value) for value in values]
+        return capture_forward(capture.recorder, capture.reads, self.operator, inputs, attributes), None
 
-    def answer(self, heads: Sequence[Any], way: _Way, values: Sequence[Any]) -> Any:
+    def answer(self, outputs: Sequence[Any], kind: _Kind, values: Sequence[Any]) -> Any:
         """Return an array or a scalar, or a tuple of them, as the function does."""
-        if isinstance(way.form, tuple):
-            return tuple(map(self._as, heads, way.form))
-        return self._as(heads[0], way.form)
+        if isinstance(kind.form, tuple):
+            return tuple(map(self._as, outputs, kind.form))
+        return self._as(outputs[0], kind.form)
 
-    def _as(self, head: numpy.ndarray, form: Any) -> Any:
+    def _as(self, output: numpy.ndarray, form: Any) -> Any:
         if form is numpy.ndarray:
-            return head
-        return self.operator.wrap_raw(head) if issubclass(form, Array) else head[()]
+            return output
+        return self.operator.wrap_raw(output) if issubclass(form, Array) else output[()]
 
 
 class CompiledRule(_Compiled):
@@ -388,27 +394,29 @@ class CompiledRule(_Compiled):
 
         return _Pull(self, answer, values, attributes)
 
-    def heads(self, trace: _Trace, values: Sequence[Any], attributes: dict[str, Any]) -> tuple[list[ArrayProxy], Any]:
+    def captured_outputs(
+        self, capture: _FunctionCapture, values: Sequence[Any], attributes: dict[str, Any]
+    ) -> tuple[list[ArrayProxy], Any]:
         """Return what the rule gives for proxies."""
-        gradient, answer, *arguments = [trace.stand_in(value) for value in values]
+        gradient, answer, *arguments = [capture.proxy(value) for value in values]
         if not isinstance(gradient, (ArrayProxy, tuple)):
-            raise trace.recorder.refuse("the upstream gradient is no array")
+            raise capture.recorder.refuse("the upstream gradient is no array")
         if answer is None:  # the rule does not read it: any of its kind will do
             answer = gradient
-        needed = [position for position, value in enumerate(arguments) if isinstance(value, ArrayProxy)]
+        requires_grad = [position for position, value in enumerate(arguments) if isinstance(value, ArrayProxy)]
         call = RuleCall(self.operator, answer, arguments, attributes, gradient)
-        found = capture_rule(trace.recorder, trace.reads, call, self.index, needed)
-        return list(found.values()), tuple(found)
+        gradients = capture_rule(capture.recorder, capture.reads, call, self.index, requires_grad)
+        return list(gradients.values()), tuple(gradients)
 
-    def answer(self, heads: Sequence[Any], way: _Way, values: Sequence[Any]) -> Any:
+    def answer(self, outputs: Sequence[Any], kind: _Kind, values: Sequence[Any]) -> Any:
         """Return the gradient, or the tuple that the rule returns."""
         if self.operator.kind == "mxnet":
-            heads = list(map(self.operator.wrap_raw, heads))
+            outputs = list(map(self.operator.wrap_raw, outputs))
         if not self.several:
-            return heads[0]
-        assert way.positions is not None
-        found = dict(zip(way.positions, heads, strict=True))
-        return tuple(found.get(position) for position in self._positions(len(values) - 2))
+            return outputs[0]
+        assert kind.positions is not None
+        gradients = dict(zip(kind.positions, outputs, strict=True))
+        return tuple(gradients.get(position) for position in self._positions(len(values) - 2))
 
     def _positions(self, count: int) -> Sequence[int]:
         answering = self.operator.gradients.of_several(self.index)
@@ -444,7 +452,7 @@ class _Pull(VjpInto):
 
 
 def _can_be_given(form: Any) -> bool:
-    """Tell whether a result of such types is what heads of a program can be made."""
+    """Tell whether a result of such types is what outputs of a program can be made."""
     if isinstance(form, tuple):
         return all(map(_can_be_given, form))
     return isinstance(form, type) and (form is numpy.ndarray or issubclass(form, (numpy.generic, Array)))
@@ -461,8 +469,8 @@ class _Itself:
     def __hash__(self) -> int:
         return id(self.value)
 
-    def __eq__(self, other: object) -> bool:
-        return type(other) is _Itself and other.value is self.value
+    def __eq__(self, another: object) -> bool:
+        return type(another) is _Itself and another.value is self.value
 
 
 def _kind_of(value: Any, arrays: list[numpy.ndarray]) -> Any:
@@ -477,7 +485,7 @@ def _kind_of(value: Any, arrays: list[numpy.ndarray]) -> Any:
         arrays.append(value)
         return value.shape, value.dtype
     if isinstance(value, tuple):
-        return tuple([_kind_of(one, arrays) for one in value])
+        return tuple([_kind_of(part, arrays) for part in value])
     if isinstance(value, Shaped):
         return Shaped, value.shape, value.dtype
     if isinstance(value, Array):
@@ -496,9 +504,9 @@ def seconds_to_enter() -> float:
     >>> 0 < seconds_to_enter() < 1
     True
     """
-    trace = _Trace("nothing")
+    capture = _FunctionCapture("nothing")
     array = numpy.zeros(1, numpy.float32)
-    program = Program(trace.steps([numpy.negative(trace.stand_in(array))]))
+    program = Program(capture.steps([numpy.negative(capture.proxy(array))]))
     times = []
     for _ in range(20):
         began = perf_counter()

@@ -1,0 +1,215 @@
+"""Graphs run operator by operator, as eager calls are: for arrays of ever new shapes, for which no program is made.
+
+Nothing is lowered or planned, and gradients are those of the tape, on which each call of an operator is a node.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy
+
+from minpy.core import dispatch
+from minpy.core.nodes import attach_outputs
+from minpy.graph.compiled import Compiled, infer_from_arrays, require_everything
+from minpy.graph.interpreting import read, step_call
+from minpy.graph.ir import CONSTANT, Node, Value
+
+__all__ = ["Unplanned", "unplanned"]
+
+# The kinds of arrays for which it is known what follows from their shapes: the latest ones.
+_MOST_KINDS = 1024
+
+
+class _Call(NamedTuple):
+    """One call of an operator.
+
+    Attributes
+    ----------
+    node : Node
+    attributes : dict
+        Those of the node, and whether it is training.
+    function : callable or None
+        From raw inputs to the raw answer; None if attributes follow from shapes.
+    released : list of Node
+        What nobody reads any more, once it has been made.
+    """
+
+    node: Node
+    attributes: dict[str, Any]
+    function: Callable[..., Any] | None
+    released: list[Node]
+
+
+class Unplanned:
+    """A graph as a list of calls.
+
+    Parameters
+    ----------
+    compiled : Compiled
+    training : bool
+        Whether operators behave as in training.
+    """
+
+    def __init__(self, compiled: Compiled, training: bool) -> None:
+        self._compiled = compiled
+        last = {value.node: node for node in compiled.order for value in node.inputs}
+        lasting = {head.node for head in compiled.outputs}
+        released: dict[Node, list[Node]] = {}
+        for source, node in last.items():
+            if source not in lasting:
+                released.setdefault(node, []).append(source)
+        self._calls = []
+        self._moves_states = False
+        for node in compiled.order:
+            operator, attributes = node.operator, node.attributes
+            if operator is None:
+                continue
+            if operator.uses_training and attributes.get("training") is None:
+                attributes = {**attributes, "training": training}
+            function = None if _is_open(node) else step_call(_with(node, attributes))
+            self._calls.append(_Call(node, attributes, function, released.get(node, [])))
+            self._moves_states |= training and any(True for _ in node.auxiliary_inputs())
+        self._is_open = any(call.function is None for call in self._calls)
+        self._dtypes: dict[tuple[Any, ...], Mapping[Value, Any]] = {}  # of all values, by those of the latest arrays
+        # By the kinds of the arrays, for each call what follows from shapes: its function and attributes.
+        self._closed: OrderedDict[Any, list[tuple[Callable[..., Any], dict[str, Any]]]] = OrderedDict()
+
+    def run(
+        self, raws: Sequence[numpy.ndarray], parents: Sequence[Any] | None, kinds: Any
+    ) -> tuple[list[numpy.ndarray], list[Any]]:
+        """Return the heads, and where they stand on the tape: None for those that do not.
+
+        Parameters
+        ----------
+        raws : sequence of numpy.ndarray
+            For all variables.
+        parents : sequence or None
+            Where these stand on the tape; None: nothing is recorded.
+        kinds : hashable
+            What the arrays are.
+
+        Raises
+        ------
+        Exception
+            What the operators raise for arrays that do not fit.
+        """
+        closed = self._followed(raws, kinds) if self._is_open or self._moves_states else None
+        variables = self._compiled.variables
+        env: dict[Node, Any] = dict(zip(variables, raws, strict=True))
+        places: dict[Node, Any] = {}
+        if parents is not None:
+            places.update((node, place) for node, place in zip(variables, parents, strict=True) if place is not None)
+        for number, (node, attributes, function, released) in enumerate(self._calls):
+            if function is None:
+                assert closed is not None
+                function, attributes = closed[number]
+            inputs = [read(env, value) for value in node.inputs]
+            answer = function(*inputs)
+            if isinstance(answer, numpy.generic):
+                answer = numpy.asarray(answer)
+            env[node] = answer
+            if places:
+                above = [_place(places, value) for value in node.inputs]
+                if any(place is not None for place in above):
+                    _record(node, attributes, inputs, answer, above, places)
+            for source in released:
+                del env[source]
+        heads = self._compiled.outputs
+        return _apart([read(env, head) for head in heads], raws), [_place(places, head) for head in heads]
+
+    def _followed(self, raws: Sequence[numpy.ndarray], kinds: Any) -> list[tuple[Callable[..., Any], dict[str, Any]]]:
+        """Return what follows from the shapes of arrays, by the number of the call; those that do not fit raise."""
+        closed = self._closed.get(kinds)
+        if closed is not None:
+            return closed
+        compiled = self._compiled
+        of_raws = tuple([raw.dtype for raw in raws])
+        origin = "of the array that is given"
+        known = infer_from_arrays(compiled.order, compiled.variables, raws, origin, self._dtypes.get(of_raws))
+        require_everything(compiled.order, known)
+        self._dtypes = {of_raws: known.dtypes}
+        closed = []
+        for node, attributes, function, _ in self._calls:
+            if function is None:
+                attributes = node.operator.completed(attributes, known.shapes[Value(node)])
+                function = step_call(_with(node, attributes))
+            closed.append((function, attributes))
+        self._closed[kinds] = closed
+        while len(self._closed) > _MOST_KINDS:
+            self._closed.popitem(last=False)
+        return closed
+
+
+def unplanned(compiled: Compiled, training: bool) -> Unplanned | None:
+    """Return a graph as a list of calls; None if it has something that only programs run.
+
+    That are users' operators and graphs inside it, which have states of each call, and heads that nothing computes.
+    """
+    computes_heads = not any(head.node.operator in (None, CONSTANT) for head in compiled.outputs)
+    is_plain = all(map(_is_plain, compiled.order)) and compiled.state_pool is None
+    return Unplanned(compiled, training) if is_plain and computes_heads else None
+
+
+def _is_plain(node: Node) -> bool:
+    """Tell whether a node is a variable, a constant, or a call of an operator of ours that has a name."""
+    operator = node.operator
+    if operator is None or operator is CONSTANT:
+        return True
+    return bool(operator.builtin) and getattr(operator, "unpickled_by", None) is not None
+
+
+def _is_open(node: Node) -> bool:
+    """Tell whether attributes of a node follow from shapes."""
+    if node.operator.completed is None:
+        return False
+    shape = node.attributes.get("shape")
+    return not isinstance(shape, tuple) or not all(length > 0 for length in shape)
+
+
+def _with(node: Node, attributes: Mapping[str, Any]) -> Node:
+    return Node(node.operator, node.inputs, attributes, node.name, node.kind)
+
+
+def _place(places: Mapping[Node, Any], value: Value) -> Any:
+    """Return where a value stands on the tape."""
+    place = places.get(value.node)
+    return place[value.index] if type(place) is list else place
+
+
+def _record(
+    node: Node,
+    attributes: dict[str, Any],
+    inputs: Sequence[Any],
+    answer: Any,
+    above: Sequence[Any],
+    places: dict[Node, Any],
+) -> None:
+    """Put a call on the tape: one that has an answer of floating-point numbers."""
+    answers = answer if isinstance(answer, tuple) else (answer,)
+    is_floating = [part.dtype.kind in "fc" for part in answers]
+    if not any(is_floating):
+        return
+    constants: Sequence[Any] = ()
+    if any(value.node.operator is CONSTANT for value in node.inputs):
+        pairs = zip(inputs, node.inputs, strict=True)
+        constants = [argument if value.node.operator is CONSTANT else None for argument, value in pairs]
+    made = dispatch.record(node.operator, constants, inputs, answer, attributes, above)
+    if isinstance(answer, tuple):
+        outputs = attach_outputs(made, answer)
+        places[node] = [output if kept else None for output, kept in zip(outputs, is_floating, strict=True)]
+    else:
+        made.shape, made.dtype = answer.shape, answer.dtype
+        places[node] = made
+
+
+def _apart(heads: list[Any], raws: Sequence[numpy.ndarray]) -> list[numpy.ndarray]:
+    """Return heads in memory of their own: copies of those that share it with what was given, or with one another."""
+    taken = list(raws)
+    for position, head in enumerate(heads):
+        if any(numpy.may_share_memory(head, other) for other in taken):
+            heads[position] = head.copy()
+        taken.append(heads[position])
+    return heads
