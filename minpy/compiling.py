@@ -1,6 +1,6 @@
 """`minpy.compile`: a function of arrays as one graph, which runs as native code where llvmlite is installed.
 
-The function is run once on stand-ins for its arguments, and what it does to them becomes a graph, as with the `forward`
+The function is run once on proxies for its arguments, and what it does to them becomes a graph, as with the `forward`
 of a hybridized block. It stays differentiable: on the tape a call is one node.
 """
 
@@ -17,7 +17,7 @@ import numpy
 
 from minpy.backends.switches import CompileWarning, disabled, keeps_bits, same_bits, selection
 from minpy.bridge.boxes import is_box
-from minpy.capture.values import Traced
+from minpy.capture.values import BaseArrayProxy
 from minpy.core.array import Array, raw_of
 from minpy.core.errors import ArgumentError, describe, is_quitting
 from minpy.core.places import warn_at_program
@@ -94,11 +94,11 @@ class CompiledFunction:
         return f"<compiled {self._function!r}>"
 
     def __reduce__(self) -> Any:
-        found: Any = sys.modules.get(getattr(self, "__module__", None) or "")
+        named: Any = sys.modules.get(getattr(self, "__module__", None) or "")
         name = getattr(self, "__qualname__", "")
         for part in name.split("."):
-            found = getattr(found, part, None)
-        if found is self:  # the name of a decorated function is its own
+            named = getattr(named, part, None)
+        if named is self:  # the name of a decorated function is its own
             return name
         return CompiledFunction, (self._function, self.fast_math)
 
@@ -148,7 +148,7 @@ class CompiledFunction:
         if any(map(is_box, leaves)):
             return self._called_on_boxes(arguments, keywords)
         arrays = [leaf for leaf in leaves if isinstance(leaf, (Array, numpy.ndarray))]
-        if not arrays or any(isinstance(leaf, (Symbol, Traced)) for leaf in leaves):
+        if not arrays or any(isinstance(leaf, (Symbol, BaseArrayProxy)) for leaf in leaves):
             return self._function(*arguments, **keywords)
         if any(isinstance(leaf, numpy.ndarray) and type(leaf) not in _CAPTURED_CLASSES for leaf in arrays):
             return self._eager(arguments, keywords)
@@ -185,11 +185,11 @@ class CompiledFunction:
         if not views:
             return answer
         arrays = [leaf for leaf in leaves_of((arguments, keywords)) if isinstance(leaf, _ARRAYS)]
-        given, buffers = set(map(id, arrays)), list(map(raw_of, arrays))
+        argument_ids, buffers = set(map(id, arrays)), list(map(raw_of, arrays))
         copies = {
             id(view): view.copy()  # type: ignore[union-attr]
             for view in views
-            if id(view) not in given and any(numpy.may_share_memory(raw_of(view), buffer) for buffer in buffers)
+            if id(view) not in argument_ids and any(numpy.may_share_memory(raw_of(view), buffer) for buffer in buffers)
         }
         return map_tree(lambda leaf, _: copies.get(id(leaf), leaf), answer) if copies else answer
 
@@ -226,15 +226,17 @@ class CompiledFunction:
         if self.reason is not None:
             raise ArgumentError(f"{name}.explain: it is called as it is written, because {self.reason}")
         jit = self._specialized
-        found = [explanation for one in jit.specializations for explanation in one.compiled.explain()]
-        if not found and (jit.history.calls or self._has_run):
+        explanations = [
+            explanation for specialization in jit.specializations for explanation in specialization.compiled.explain()
+        ]
+        if not explanations and (jit.history.calls or self._has_run):
             raise ArgumentError(
                 f"{name}.explain: its calls ran as it is written so far, as they are faster so, or of ever new kinds; "
                 "explain_retraces() tells of the captures."
             )
-        if not found:
+        if not explanations:
             raise ArgumentError(f"{name}.explain: it has not been called yet: call it once, then ask.")
-        return Explanations(found)
+        return Explanations(explanations)
 
     def explain_retraces(self) -> str:
         """Return why the function was captured, each time, and why it runs as it is written, if it does.
@@ -278,7 +280,7 @@ def compile(function: Any = None, *, fast_math: bool = False) -> Any:
     """Make a function of arrays run as one graph, fused into native code where llvmlite is installed.
 
     The function is written with NumPy, `minpy.np`, or operators. At the first call with arrays of given shapes and
-    dtypes it is run once on stand-ins for them; later calls run the graph. Numbers, strings and functions that it
+    dtypes it is run once on proxies for them; later calls run the graph. Numbers, strings and functions that it
     refers to are compared at each call, and arrays that it refers to are read anew. It is differentiable as before: a
     call is one node of the tape. From the third call with given shapes on, the graph is native code; the results are
     the same but for rounding. Arguments that the function changes in place (`m *= 0.9`, `out=m`, `x[1:] = y`) are

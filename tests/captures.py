@@ -10,7 +10,7 @@ import numpy as np
 from minpy import nd
 from minpy.capture.capture import Capture, Captured
 from minpy.capture.nd_proxy import NDArrayProxy
-from minpy.capture.values import Traced
+from minpy.capture.values import BaseArrayProxy
 from minpy.core.array import Array
 from minpy.differentiation.trees import leaves_of, map_tree
 from minpy.graph.interpreting import step_call
@@ -48,7 +48,7 @@ def computed(run: Captured, arguments: Sequence[Any]) -> tuple[Any, dict[int, An
 
     def made(leaf: Any, _: Any) -> Any:
         inner = leaf.inner if isinstance(leaf, NDArrayProxy) else leaf
-        if not isinstance(inner, Traced):
+        if not isinstance(inner, BaseArrayProxy):
             return leaf
         found = of(inner._value)
         assert (np.shape(found), np.asarray(found).dtype) == (inner.shape, inner.dtype), inner._value.node

@@ -200,7 +200,7 @@ def test_gradients_at_once(toy):
     assert program.run_with_gradients([A]) is None  # nothing is known of it
     heads, frame = start(program, [A])
     expected = np.empty_like(A)
-    frame.backward([np.ones_like(A)], dict.fromkeys(program.steps.requests, expected))
+    frame.backward([np.ones_like(A)], dict.fromkeys(program.steps.grad_req, expected))
     heads, (gradient,) = program.run_with_gradients([A])
     np.testing.assert_array_equal(heads[0], np.tanh(A))
     np.testing.assert_array_equal(gradient, expected)
@@ -215,7 +215,7 @@ def test_gradients_at_once_of_what_is_not_reached_are_zeros(toy, request_):
     frame.backward([np.ones_like(A)], {node: np.zeros_like(A) for node in compiled.arguments})
     for _ in range(2):
         _, gradients = program.run_with_gradients([A, A])
-        found = {node.name: gradient for node, gradient in zip(program.steps.requests, gradients, strict=True)}
+        found = {node.name: gradient for node, gradient in zip(program.steps.grad_req, gradients, strict=True)}
         np.testing.assert_allclose(found["x"], 1 - np.tanh(A) ** 2, rtol=1e-14)
         np.testing.assert_array_equal(found["y"], 0)
 

@@ -14,7 +14,7 @@ from minpy.core.errors import ArgumentError
 from minpy.core.operator import Operator
 from minpy.custom.calling import prop_operator
 from minpy.custom.operator import PropOperator
-from minpy.graph.gradient import PullBack
+from minpy.graph.gradient import VjpNode
 
 
 class Scale(BaseOperator):
@@ -29,7 +29,7 @@ class Scale(BaseOperator):
     def forward(self, data):
         return data * self.factor
 
-    def pull_back(self, answer, arguments, attributes, gradient, needed):
+    def vjp(self, answer, arguments, attributes, gradient, requires_grad):
         return [gradient * self.factor]
 
 
@@ -76,14 +76,14 @@ def test_a_new_kind_describes_and_checks_itself(scale):
     assert repr(scale) == "<Scale scale(data)>"
     assert scale.check(VALUES)["gradient of data"].result == "ok"
     wrong = Scale(3.0)
-    wrong.pull_back = lambda answer, arguments, attributes, gradient, needed: [gradient * 2]
+    wrong.vjp = lambda answer, arguments, attributes, gradient, requires_grad: [gradient * 2]
     with pytest.raises(mx.MXNetError, match="gradient of data"):
         wrong.check(VALUES)
 
 
 def test_what_is_no_function_refuses_rules(scale):
     text = (
-        "scale.def_grad: the gradient of a Scale is its own pull_back. To give rules to a function, make it an "
+        "scale.def_grad: the gradient of a Scale is its own vjp. To give rules to a function, make it an "
         "operator with @customop\\('numpy'\\)."
     )
     for define in (scale.def_grad, scale.def_grad_zero, scale.def_grad_kw, scale.def_multiple_grad, scale.def_jvp):
@@ -110,7 +110,7 @@ def test_props_check_and_refuse_rules():
     assert operator.check(VALUES)["gradient of data"].result == "ok"
 
 
-@pytest.mark.parametrize("kind", [PullBack, PropOperator, Operator], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", [VjpNode, PropOperator, Operator], ids=lambda kind: kind.__name__)
 def test_no_kind_restates_what_the_base_says(kind):
     for name, value in vars(kind).items():
         if not name.startswith("__") and not callable(value) and not isinstance(value, property):

@@ -422,7 +422,7 @@ CHANGES = {
     "put": lambda x: (x.put(0, 2), x)[1],
 }
 REFUSED = {
-    "flat": (lambda x: x + x.flat[1], r"an array's attribute 'flat' is not traced: x.reshape\(-1\) is"),
+    "flat": (lambda x: x + x.flat[1], r"an array's attribute 'flat' cannot be captured: x.reshape\(-1\) is"),
     "view as bytes": (lambda x: x.view(np.uint8), r"it reads bytes as another dtype: view\(\)"),
 }
 

@@ -16,8 +16,8 @@ class Scaled(ConfiguredOperator):
     def forward(self, *raws):
         return sum(raws) * float(self.given.get("factor", "2"))
 
-    def pull_back(self, answer, arguments, attributes, gradient, needed):
-        return [gradient * float(self.given.get("factor", "2")) for _ in needed]
+    def vjp(self, answer, arguments, attributes, gradient, requires_grad):
+        return [gradient * float(self.given.get("factor", "2")) for _ in requires_grad]
 
     def shape_inference(self, inputs, outputs):
         return inputs, [next((one for one in inputs if one is not None), None)]
@@ -64,7 +64,7 @@ def test_check(scaled):
 
 
 def test_check_finds_a_wrong_gradient(scaled, monkeypatch):
-    monkeypatch.setattr(Scaled, "pull_back", lambda self, answer, arguments, attributes, gradient, needed: [gradient])
+    monkeypatch.setattr(Scaled, "vjp", lambda self, answer, arguments, attributes, gradient, requires_grad: [gradient])
     with (
         mx.name.NameManager(),
         pytest.raises(CheckError, match=r"test_scaled\.check: the gradient of argument 0 \(data0\) is wrong"),

@@ -17,13 +17,13 @@ from traces import Trace, traced_definition, traced_rule
 from minpy import nd
 from minpy.capture.places import CaptureRefused
 from minpy.capture.steps import KINDS
-from minpy.capture.values import Traced
+from minpy.capture.values import BaseArrayProxy
 from minpy.checking.forms import ulps_apart
 from minpy.core import Operator
 from minpy.graph.ir import CONSTANT
 from minpy.ops.registry import OPERATORS
 
-# The rows of the table whose definitions are not traced: each stays one call. By pattern, with the reason.
+# The rows of the table whose definitions cannot be captured: each stays one call. By pattern, with the reason.
 CALLED = {
     "BatchNorm-training*": "training moves the states",
     "Convolution-*": "heavy: it works block by block, in memory of its own",
@@ -171,7 +171,7 @@ def outputs(answer: Any) -> list[Any]:
 
 def computed(trace: Trace, answers: Sequence[Any]) -> list[Any]:
     """Return the values of a trace's outputs: some are arrays, which depend on shapes only."""
-    return [trace.compute(answer) if isinstance(answer, Traced) else answer for answer in answers]
+    return [trace.compute(answer) if isinstance(answer, BaseArrayProxy) else answer for answer in answers]
 
 
 @each({row.id: (row,) for row in TRACED}, at_once=10)

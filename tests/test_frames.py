@@ -359,10 +359,10 @@ def test_activations_go_when_backward_is_done() -> None:
     for number in range(3):
         executor.forward(is_train=True)
         frame = executor._frame
-        assert (frame._kept is None) == (number == 0)
+        assert (frame._residuals is None) == (number == 0)
         assert (frame._env is None) == (number > 0)
         executor.backward()
-        assert frame._kept is None
+        assert frame._residuals is None
         assert frame._env is None
         assert frame._again is None
 

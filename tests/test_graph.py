@@ -340,7 +340,7 @@ def test_the_text_of_a_plan() -> None:
     ]
     trained(executor)
     text = executor.debug_str()
-    assert "    def backward(arrays, heads, gradients, kept):" in text
+    assert "    def backward(arrays, cotangents, gradients, kept):" in text
     assert len(re.findall(r"^ +multiply\(.*# gradient of [tem]", re.sub(r"_mulscalar\d+", "m", text), re.M)) >= 4
     assert re.search(r"^ +\w+\(.*, g0\) +# gradient of t$", text, re.M), "the last step writes where it is asked to"
 

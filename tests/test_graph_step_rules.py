@@ -13,9 +13,9 @@ from traces import Trace
 import minpy as mx
 from minpy.capture.facts import VALUE_BASED
 from minpy.capture.functions import changed, filled
+from minpy.capture.running import run_captured
 from minpy.capture.steps import Slot, fill, make_step, power
 from minpy.capture.storage import as_dtype, item_of, with_item
-from minpy.capture.tracer import run_traced
 from minpy.capture.ufuncs import computed_at
 from minpy.differentiation.trees import leaves_of
 from minpy.graph.step_rules import has_step_rule, step_gradients
@@ -190,7 +190,7 @@ def test_gradients_of_what_captures_make(name: str) -> None:
     found = step_gradients(step, answer, arrays, gradient) or []
     trace = Trace()
     given = [trace.given(array) for array in arrays]
-    captured = run_traced(trace.recorder, step_gradients, step, trace.given(answer), given, trace.given(gradient))
+    captured = run_captured(trace.recorder, step_gradients, step, trace.given(answer), given, trace.given(gradient))
     for place, array in enumerate(arrays):
         if found[place] is None:
             continue

@@ -123,7 +123,7 @@ def test_builtin_operators_have_the_docstring_of_their_function() -> None:
 def test_dir_of_an_operator_lists_what_is_for_users() -> None:
     shown = [name for name in dir(nd.softmax) if not name.startswith("_")]
     assert {"check", "def_grad", "compile", "signature"} <= {*shown}
-    assert not {"raw_rules", "plan", "keeps_dtype", "pull_back", "adopt"} & {*shown}
+    assert not {"raw_rules", "plan", "keeps_dtype", "vjp", "adopt"} & {*shown}
     for name in shown:
         member = getattr(type(nd.softmax), name, None)
         assert hasattr(nd.softmax, name)

@@ -226,7 +226,7 @@ def test_the_memory_of_rounds_in_python_is_freed(monkeypatch):
     net(images)
     net.hybridize()
     seen = []
-    let_go, give_back = ExecutionContext.let_go, heap.give_back
+    let_go, release = ExecutionContext.let_go, heap.release
 
     def letting_go(context):
         seen.append(0 if context.bound is None else sum(one.nbytes for one in context.bound.buffers))
@@ -235,11 +235,11 @@ def test_the_memory_of_rounds_in_python_is_freed(monkeypatch):
 
     def giving_back():
         seen.append("given back")
-        return give_back()
+        return release()
 
     monkeypatch.setattr(program, "_LARGE", 2**20)
     monkeypatch.setattr(ExecutionContext, "let_go", letting_go)
-    monkeypatch.setattr(heap, "give_back", giving_back)
+    monkeypatch.setattr(heap, "release", giving_back)
     for _ in range(3):
         with mx.autograd.record():
             loss = net(images).sum()
@@ -253,4 +253,4 @@ def test_the_memory_of_rounds_in_python_is_freed(monkeypatch):
 
 def test_giving_back_where_the_library_cannot(monkeypatch):
     monkeypatch.setattr(heap, "_trim", lambda: None)
-    assert heap.give_back() is False
+    assert heap.release() is False

@@ -173,4 +173,4 @@ def test_answers_are_kept_where_numbers_are_drawn(p: Any, training: bool, kept: 
         for array, before in zip(executor.grad_arrays, first, strict=True):
             np.testing.assert_allclose(array.asnumpy(), before, rtol=1e-5, atol=1e-6)
     [program] = {id(one): one for one in executor._programs.values()}.values()
-    assert len(program.steps.lasting) == kept
+    assert len(program.steps.saved_for_replay) == kept

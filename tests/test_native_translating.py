@@ -301,7 +301,7 @@ def test_what_lasts_is_returned_after_the_heads() -> None:
     program = compiled.program([array], True, repeatable=True)
     start(program, [array])
     translation = translate(program.steps, program.facts)
-    ((node, width),) = translation.lasting
+    ((node, width),) = translation.saved_for_replay
     assert (node.name, width) == ("drop", 2)
     mx.random.seed(1)
     head, dropped, mask = evaluate(translation.routine, [[array]])[0]
@@ -436,4 +436,4 @@ def test_values_of_the_graph_are_found_again() -> None:
     assert isinstance(found.step, Elementwise)
     assert found.step.function == "exp"
     assert found.step.origin.nodes == ("e",)
-    assert program.steps.heads[0] in translation.arrays
+    assert program.steps.outputs[0] in translation.arrays

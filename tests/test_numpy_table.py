@@ -17,8 +17,8 @@ from minpy.capture.creation import CREATION
 from minpy.capture.facts import VALUE_BASED
 from minpy.capture.noting import FUNCTION_HANDLERS
 from minpy.capture.places import CaptureRefused
-from minpy.capture.tracer import run_traced
-from minpy.capture.values import Traced
+from minpy.capture.running import run_captured
+from minpy.capture.values import BaseArrayProxy
 from minpy.differentiation.trees import leaves_of, map_tree
 from minpy.numpy_table.gradients import has_rule, rule_of
 from minpy.numpy_table.rows import KINDS
@@ -405,7 +405,7 @@ def require_equal(trace: Trace, answer: Any, expected: Any) -> None:
         assert len(answer) == len(expected)
         for part, other in zip(answer, expected, strict=True):
             require_equal(trace, part, other)
-    elif isinstance(answer, Traced):
+    elif isinstance(answer, BaseArrayProxy):
         assert answer.dtype == np.asarray(expected).dtype
         assert answer.scalar == isinstance(expected, np.generic)
         found = trace.compute(answer)
@@ -419,8 +419,8 @@ def require_equal(trace: Trace, answer: Any, expected: Any) -> None:
 def captured(trace: Trace, function: Any, call: str, arrays: dict[str, Any]) -> Any:
     maker = CREATION.get(function)
     if maker is None:
-        return run_traced(trace.recorder, lambda: evaluated(function, call, arrays))
-    return run_traced(
+        return run_captured(trace.recorder, lambda: evaluated(function, call, arrays))
+    return run_captured(
         trace.recorder,
         lambda: evaluated(lambda *given, **named: maker(trace.recorder, function, *given, **named), call, arrays),
     )
@@ -468,7 +468,7 @@ def test_changes_of_arrays_and_answers_are_seen_or_refused(through: bool) -> Non
 
             chosen = function if maker is None else called
             try:
-                answer = run_traced(trace.recorder, changed, chosen, call, given, key, through)
+                answer = run_captured(trace.recorder, changed, chosen, call, given, key, through)
                 with np.errstate(all="ignore"):
                     expected = changed(function, call, ARRAYS, key, through)
                 require_equal(trace, answer, expected)
@@ -506,7 +506,7 @@ def test_captured_writes_write_what_numpy_writes(name: str, call: str) -> None:
     function = function_named(name)
     trace = Trace()
     given = {key: trace.given(array) for key, array in ARRAYS.items()}
-    answer = run_traced(trace.recorder, lambda: written(function, call, given))
+    answer = run_captured(trace.recorder, lambda: written(function, call, given))
     require_equal(trace, answer, written(function, call, ARRAYS))
 
 
@@ -528,18 +528,18 @@ def test_captured_ufuncs_compute_what_numpy_computes(ufunc: np.ufunc) -> None:
     if ufunc in (np.arccosh,):
         arrays = [ARRAYS["y"]]
     trace = Trace()
-    answer = run_traced(trace.recorder, lambda: ufunc(*map(trace.given, arrays)))
+    answer = run_captured(trace.recorder, lambda: ufunc(*map(trace.given, arrays)))
     require_equal(trace, answer, ufunc(*arrays))
 
 
 # -- what is not captured ----------------------------------------------------------------------------------------------
 
 REFUSED = {
-    "np.apply_along_axis(np.sum, 0, x)": "numpy.apply_along_axis of an array is not traced: it calls a function",
+    "np.apply_along_axis(np.sum, 0, x)": "numpy.apply_along_axis of an array cannot be captured: it calls a function",
     "np.apply_over_axes(np.sum, x, 0)": "it calls a function, which a graph does not hold: call it on whole arrays",
     "np.piecewise(v, [v > 0], [np.sin])": "piecewise calls a function: funclist=",
     "np.allclose(x, y)": "its answer is a number or a bool of Python, which depends on values",
-    "np.array_equal(x, y)": "numpy.array_equal of an array is not traced: its answer is a number or a bool",
+    "np.array_equal(x, y)": "numpy.array_equal of an array cannot be captured: its answer is a number or a bool",
     "np.array2string(x)": "it makes text of values",
     "np.savez('nowhere', x)": "it reads or writes files",
     "np.shares_memory(x, y)": "its answer depends on how arrays lie in memory",
@@ -555,7 +555,7 @@ REFUSED = {
     "np.ix_(v > 0)": "the shape of numpy.ix_'s answer depends on values, those of a mask",
     "np.nonzero(x)": "the shape of numpy.nonzero's answer depends on values",
     "np.meshgrid(v, w, copy=False)": "meshgrid with copy=False changes an array, or answers with a part of it",
-    "np.repeat(v, i)": "repeat with an array as repeats= is not traced",
+    "np.repeat(v, i)": "repeat with an array as repeats= cannot be captured",
     "np.frompyfunc(abs, 1, 1)(v)": "calls a function of Python: numpy.frompyfunc made it",
     "np.busday_count(i, i)": "it is about dates",
     "np.linalg.inv(x)": "LinAlgError",
@@ -567,7 +567,7 @@ def test_what_is_not_captured_is_refused_with_a_reason(text: str) -> None:
     trace = Trace()
     arrays = {key: trace.given(array) for key, array in ARRAYS.items()}
     with pytest.raises(CaptureRefused) as refusal:
-        run_traced(trace.recorder, lambda: eval(text, {"np": np, **arrays}))
+        run_captured(trace.recorder, lambda: eval(text, {"np": np, **arrays}))
     assert REFUSED[text] in str(refusal.value)
 
 

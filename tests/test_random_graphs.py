@@ -312,7 +312,7 @@ def require_same(plan: Plan, symbol: Any) -> None:
         for output, value in zip(predicted, expected, strict=True):
             np.testing.assert_allclose(output.asnumpy(), value, rtol=1e-9, atol=1e-9)
     for program in executor._programs.values():
-        verify([*program.steps.heads, *program.steps.gradients.values()])
+        verify([*program.steps.outputs, *program.steps.gradients.values()])
     if plan.smooth:
         where = [(position, int(index)) for position in used for index in {0, generator.integers(start[position].size)}]
         for place, numeric in zip(where, differences(plan, inputs, weights, where), strict=True):

@@ -118,7 +118,7 @@ def test_steps_compute_what_rules_do(row: Row) -> None:
             elif definition is not None and operator.raw_rules[index] is not definition:
                 expected = definition(answer, *arrays, **attributes)(gradient)
             else:
-                expected = operator.pull_back(answer, arrays, attributes, gradient, [index])[0]
+                expected = operator.vjp(answer, arrays, attributes, gradient, [index])[0]
             like = Shaped(first.shape, first.dtype)
             expected = conform(expected, operator, index, like, arrays[index])  # type: ignore[arg-type]
             np.testing.assert_array_equal(trace.compute(part), expected)

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from minpy.capture.forwards import definition_of, trace_forward
+from minpy.capture.forwards import capture_forward, definition_of
 from minpy.capture.proxy import ArrayProxy
 from minpy.capture.reads import Reads
 from minpy.capture.recorder import Recorder
-from minpy.capture.rules import RuleCall, trace_rule
-from minpy.capture.tracer import run_traced
+from minpy.capture.rules import RuleCall, capture_rule
+from minpy.capture.running import run_captured
 from minpy.core import Operator
 from minpy.graph.builder import GraphBuilder
 from minpy.graph.interpreting import step_call
@@ -26,7 +26,7 @@ class Trace:
 
     def __init__(self) -> None:
         self.recorder = Recorder(GraphBuilder(), "trace", ArrayProxy)
-        self.captures = Reads()
+        self.reads = Reads()
         self.arrays: dict[Node, Any] = {}
 
     def given(self, value: Any) -> Any:
@@ -37,13 +37,13 @@ class Trace:
             return value
         made = variable("given")
         self.arrays[made.node] = np.asarray(value)
-        return ArrayProxy.given(self.recorder, made, np.shape(value), np.asarray(value).dtype)
+        return ArrayProxy.from_outside(self.recorder, made, np.shape(value), np.asarray(value).dtype)
 
     def compute(self, part: ArrayProxy, others: Sequence[Any] = ()) -> Any:
         """Return the value of a stand-in; `others` are arrays to use in place of those that were given, in order."""
         env: dict[Node, Any] = dict(self.arrays)
         env.update(zip(list(self.arrays), others, strict=False))
-        env.update(zip(self.captures.nodes, self.captures.arrays(), strict=True))
+        env.update(zip(self.reads.nodes, self.reads.arrays(), strict=True))
         for node in topological([part.value]):
             if node not in env:
                 arguments = [self._read(env, value) for value in node.inputs]
@@ -61,7 +61,7 @@ class Trace:
 def traced_forward(operator: Operator, arrays: Sequence[Any], **attributes: Any) -> tuple[Trace, list[ArrayProxy]]:
     """Return the trace of a user's forward function; `CaptureRefused` if there is none."""
     trace = Trace()
-    return trace, trace_forward(trace.recorder, trace.captures, operator, [*map(trace.given, arrays)], attributes)
+    return trace, capture_forward(trace.recorder, trace.reads, operator, [*map(trace.given, arrays)], attributes)
 
 
 def traced_rule(
@@ -71,11 +71,11 @@ def traced_rule(
     trace = Trace()
     arguments = [trace.given(array) for array in arrays]
     call = RuleCall(operator, trace.given(answer), arguments, attributes, trace.given(gradient))
-    return trace, trace_rule(trace.recorder, trace.captures, call, index, [index])[index]
+    return trace, capture_rule(trace.recorder, trace.reads, call, index, [index])[index]
 
 
 def traced_definition(operator: Operator, arrays: Sequence[Any], attributes: dict[str, Any]) -> tuple[Trace, list[Any]]:
     """Return the trace of a built-in operator's definition, and its outputs; `CaptureRefused` if there is none."""
     trace = Trace()
-    answer = run_traced(trace.recorder, definition_of(operator), *map(trace.given, arrays), **attributes)
+    answer = run_captured(trace.recorder, definition_of(operator), *map(trace.given, arrays), **attributes)
     return trace, list(answer) if isinstance(answer, (tuple, list)) else [answer]

@@ -63,12 +63,12 @@ def outcome(program: Program, translation: Translation, arrays: Sequence[np.ndar
     given = [np.array(array, order="C") for array in steps.with_captured([array.copy() for array in arrays])]
     inputs: list[Sequence[np.ndarray]] = [given]
     if len(routine.parts) > 1:
-        count = len(steps.heads)
+        count = len(steps.outputs)
         inputs.append(head_gradients([np.empty(one.shape, one.dtype) for one in routine.parts[0].outputs[:count]]))
     mx.random.seed(5)
     with np.errstate(all="ignore"):
         forward, *backward = evaluate(routine, inputs)
-    return Outcome(forward[: len(steps.heads)], backward[0] if backward else [], given[: len(arrays)])
+    return Outcome(forward[: len(steps.outputs)], backward[0] if backward else [], given[: len(arrays)])
 
 
 def assert_close(found: Sequence[Any], expected: Sequence[Any], tolerance: float, what: str = "") -> None:

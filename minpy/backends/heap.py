@@ -11,7 +11,7 @@ import ctypes
 from collections.abc import Callable
 from functools import cache
 
-__all__ = ["give_back"]
+__all__ = ["release"]
 
 
 @cache
@@ -26,7 +26,7 @@ def _trim() -> Callable[[int], int] | None:
     return function
 
 
-def give_back() -> bool:
+def release() -> bool:
     """Give what the allocator holds free back to the system, as far as these are whole pages.
 
     Returns
@@ -36,7 +36,7 @@ def give_back() -> bool:
 
     Examples
     --------
-    >>> give_back() in (True, False)
+    >>> release() in (True, False)
     True
     """
     trim = _trim()

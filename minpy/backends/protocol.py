@@ -42,7 +42,7 @@ class LoweredGraph(Protocol):
         """The variables, in the order in which arrays are given for them."""
 
     @property
-    def heads(self) -> Sequence[Value]:
+    def outputs(self) -> Sequence[Value]:
         """What the forward part returns."""
 
     @property
@@ -54,15 +54,15 @@ class LoweredGraph(Protocol):
         """The steps of the backward part, each after its inputs."""
 
     @property
-    def head_gradients(self) -> Sequence[Value]:
-        """Variables of the backward part: the cotangents of the heads."""
+    def cotangents(self) -> Sequence[Value]:
+        """Variables of the backward part: the cotangents of the outputs."""
 
     @property
     def gradients(self) -> Mapping[Node, Value]:
         """The gradients that the backward part computes, by variable."""
 
     @property
-    def requests(self) -> Mapping[Node, str]:
+    def grad_req(self) -> Mapping[Node, str]:
         """What is asked for, by variable: to 'write' a gradient or 'add' it. Without any there is no backward part."""
 
     @property
@@ -70,12 +70,12 @@ class LoweredGraph(Protocol):
         """The positions of variables that steps change."""
 
     @property
-    def lasting(self) -> Mapping[Node, None]:
+    def saved_for_replay(self) -> Mapping[Node, None]:
         """The steps that must not run again, as they would give something else: what they gave is returned."""
 
     @property
     def stored(self) -> Mapping[int, int]:
-        """The positions of heads that may be computed where the values of variables lie, and of these variables."""
+        """The positions of outputs that may be computed where the values of variables lie, and of these variables."""
 
     @property
     def training(self) -> bool:
@@ -149,7 +149,7 @@ class ArgumentMismatch(Exception):
 
 
 # What a forward part leaves for the backward part: the arrays that it used, which may be copies of those given; what
-# it keeps, a list that backward uses up; and the answers of `lasting` steps.
+# it keeps, a list that backward uses up; and the answers of `saved_for_replay` steps.
 Residuals = tuple[Sequence[numpy.ndarray], list[Any], Sequence[Any]]
 
 
@@ -165,20 +165,20 @@ class Context:
     def forward(
         self, arrays: Sequence[numpy.ndarray], out: Sequence[numpy.ndarray | None] = ()
     ) -> tuple[Sequence[Any], Residuals]:
-        """Compute the heads.
+        """Compute the outputs.
 
         Parameters
         ----------
         arrays : sequence of numpy.ndarray
             For all variables, of the shapes and dtypes in the facts; of any layout.
         out : sequence of numpy.ndarray or None
-            For each head an array, C-contiguous, in which it may be computed: what is returned for it is the array
+            For each output an array, C-contiguous, in which it may be computed: what is returned for it is the array
             itself where that was done, and another one where not.
 
         Returns
         -------
         sequence of numpy.ndarray
-            The heads, which share memory with nothing else.
+            The outputs, which share memory with nothing else.
         Residuals
 
         Raises

@@ -164,7 +164,7 @@ def _pull(
     with Scope(state.recording and any(isinstance(value, Array) for value in values), None):
         bridging, state.bridging = state.bridging, True
         try:
-            parts = operator.pull_back(
+            parts = operator.vjp(
                 outputs if several else outputs[0], inputs, attributes, upstream if several else upstream[0], indices
             )
         finally:
@@ -345,15 +345,20 @@ class AutogradCall(BaseOperator):
         """Return what the gradients read: nothing, if the function only arranges what it is given."""
         return (frozenset(), False) if _moves(self.__name__) else super().values_read(indices)
 
-    def pull_back(
-        self, answer: Any, arguments: Sequence[Any], attributes: dict[str, Any], gradient: Any, needed: Sequence[int]
+    def vjp(
+        self,
+        answer: Any,
+        arguments: Sequence[Any],
+        attributes: dict[str, Any],
+        gradient: Any,
+        requires_grad: Sequence[int],
     ) -> list[Any]:
-        """Return the gradients at the positions `needed`; recorded ones if a value is recorded."""
+        """Return the gradients at the positions `requires_grad`; recorded ones if a value is recorded."""
         several = type(gradient) is tuple
         values = [*(gradient if several else (gradient,)), *arguments]
         if not any(isinstance(value, Array) for value in values):
             parts = dict(zip(self._positions, self._pull(gradient), strict=True))
-            return [parts[index] for index in needed]
+            return [parts[index] for index in requires_grad]
         count = len(values) - len(arguments)
 
         def gradient_of(index: int, *values: Any) -> Any:
@@ -364,7 +369,7 @@ class AutogradCall(BaseOperator):
 
         return [
             call_through_autograd(f"the gradient of {self.__name__}", partial(gradient_of, index), values)
-            for index in needed
+            for index in requires_grad
         ]
 
 

@@ -119,7 +119,7 @@ def changing_reason(value: Any, path: str) -> str | None:
     """Return what to do about a value that gives something else at each call; None for others."""
     owner = getattr(value, "__self__", None)
     holders = [value, type(value), type(owner)] if not isinstance(value, types.ModuleType) else [value]
-    modules = {str(getattr(one, "__module__", None) or getattr(one, "__name__", "")) for one in holders}
+    modules = {str(getattr(holder, "__module__", None) or getattr(holder, "__name__", "")) for holder in holders}
     tops = {".".join(module.split(".")[: 1 + module.startswith("numpy.")]) for module in modules}
     if tops & {"numpy.random", "random", "secrets"} or path == "os.urandom":
         return f"{path} draws random numbers: draw with minpy.np.random, or take the numbers as an argument"

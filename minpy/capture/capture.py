@@ -33,8 +33,8 @@ from minpy.capture.places import CaptureRefused
 from minpy.capture.proxy import ArrayProxy
 from minpy.capture.reads import Reads
 from minpy.capture.recorder import Recorder
+from minpy.capture.running import run_captured
 from minpy.capture.shadow import ShadowFunctions
-from minpy.capture.tracer import run_traced
 from minpy.capture.values import ARGUMENT, Storage
 from minpy.core.array import FRONT_ENDS, Array, raw_of
 from minpy.differentiation.trees import leaves_of
@@ -152,31 +152,31 @@ class Capture:
         name = name or f"argument {len(self._storages)}"
         if not isinstance(value, (numpy.ndarray, Array)):
             return self.shadow.argument(value, self.argument, name)
-        kept = self.shadow.proxies.get(id(value))
-        if kept is None:
-            kept = self.shadow.proxies[id(value)] = value, self._array(value, name)
-        return kept[1]
+        made_before = self.shadow.proxies.get(id(value))
+        if made_before is None:
+            made_before = self.shadow.proxies[id(value)] = value, self._array(value, name)
+        return made_before[1]
 
     def _facts_of_user(self, node: Node, facts: Any) -> list[Fact]:
         """Return what a user's operator gives; its function is captured for that, and what it reads is noted."""
         reads = Reads()
-        found = facts_of(node, facts, reads)
+        output_facts = facts_of(node, facts, reads)
         reads.forget_arrays()
         self.reads.adopt(reads)
-        return found
+        return output_facts
 
     def _array(self, value: Any, name: str) -> Any:
-        raw = raw_of(value)
+        buffer = raw_of(value)
         classes = (numpy.ndarray, numpy.memmap, FRONT_ENDS["mxnet"], FRONT_ENDS["numpy"])
         cls = getattr(type(value), "_plain_class", type(value))  # that of arrays on other devices is another
-        if cls not in classes or raw.dtype.kind not in ARRAY_KINDS:
-            raise self.recorder.refuse(f"{name} is an array of type {type(value).__name__} and dtype {raw.dtype}")
+        if cls not in classes or buffer.dtype.kind not in ARRAY_KINDS:
+            raise self.recorder.refuse(f"{name} is an array of type {type(value).__name__} and dtype {buffer.dtype}")
         position = len(self.inputs)
         variable_of = variable(f"argument{position}")
         self.inputs.append(variable_of)
-        fact = Fact(raw.shape, raw.dtype, False)
-        self.recorder.outputs[variable_of] = raw.shape, raw.dtype
-        contiguous = frozenset([position]) if raw.flags.c_contiguous else None
+        fact = Fact(buffer.shape, buffer.dtype, False)
+        self.recorder.outputs[variable_of] = buffer.shape, buffer.dtype
+        contiguous = frozenset([position]) if buffer.flags.c_contiguous else None
         storage = Storage(variable_of, None, fact, ARGUMENT, contiguous)
         self._storages.append(storage)
         if type(value) is numpy.memmap:
@@ -197,7 +197,7 @@ class Capture:
         refusal: CaptureRefused | None = None
         try:
             shadow = self.shadow.function(function)
-            outputs = run_traced(self.recorder, self._outputs, shadow, args, kwargs)
+            outputs = run_captured(self.recorder, self._outputs, shadow, args, kwargs)
             return self._captured(outputs)
         except CaptureRefused as error:
             refusal = CaptureRefused(error.reason, error.place)

@@ -20,7 +20,7 @@ from minpy.capture.reads import item, keys, length
 from minpy.capture.scalars import ScalarProxy
 from minpy.capture.shadow_builtins import may_be_read
 from minpy.capture.sources import is_constant
-from minpy.capture.values import Traced
+from minpy.capture.values import BaseArrayProxy
 
 __all__ = [
     "KINDS",
@@ -123,15 +123,15 @@ def _is_small(value: Any) -> bool:
 
 def keys_of(shadow: Any, value: Any, name: str) -> list[Any] | None:
     """Return what stands for keys of a dict, or members of a set; None if one compares as only its class knows."""
-    found = []
+    proxies = []
     for key in value:
         stands = shadow.shadow_of(key, f"a key of {name}")
         is_own = isinstance(stands, ForeignProxy) and type(key).__hash__ in (object.__hash__, enum.Enum.__hash__)
         is_function = isinstance(stands, ForeignProxy) and not isinstance(stands, ObjectProxy) and callable(key)
         if not (is_constant(key) or stands is key or is_own or is_function or _is_tuple_of_constants(key)):
             return None
-        found.append(stands)
-    return found
+        proxies.append(stands)
+    return proxies
 
 
 def _is_tuple_of_constants(value: Any) -> bool:
@@ -158,19 +158,19 @@ def made(shadow: Any, value: Any, name: str) -> Any:
             list.append(proxy, shadow.value(part, item, value, index, f"{name}[{index}]"))
         return shadow.watched(proxy)
     shadow.note(keys, value, None, tuple(value), f"the keys of {name}" if isinstance(value, dict) else name)
-    found = keys_of(shadow, value, name)
-    if found is None:
+    key_proxies = keys_of(shadow, value, name)
+    if key_proxies is None:
         raise shadow.refuse(f"{name} has keys that compare in a way of their own: pass what it needs as an argument")
     if kind is frozenset:
-        return frozenset(found)
+        return frozenset(key_proxies)
     if kind is set:
-        return shadow.watched(SetProxy(shadow, found))
+        return shadow.watched(SetProxy(shadow, key_proxies))
     proxy = OrderedDictProxy(shadow) if kind is collections.OrderedDict else DictProxy(shadow, ())
     if kind is collections.defaultdict:
         proxy.default = True
     shadow.proxies[id(value)] = value, proxy
     put = collections.OrderedDict.__setitem__ if kind is collections.OrderedDict else dict.__setitem__
-    for key, stands in zip(list(value), found, strict=True):
+    for key, stands in zip(list(value), key_proxies, strict=True):
         put(proxy, stands, shadow.value(value[key], item, value, key, f"{name}[{key!r}]"))
     return shadow.watched(proxy)
 
@@ -182,7 +182,7 @@ def require_own(shadow: Any, result: Any) -> None:
     ------
     CaptureRefused
     """
-    if isinstance(result, (Traced, NDArrayProxy, ScalarProxy)) or is_constant(result):
+    if isinstance(result, (BaseArrayProxy, NDArrayProxy, ScalarProxy)) or is_constant(result):
         return
     if type(result) in KINDS:
         raise shadow.refuse("it returns a list or a dict that it did not make")

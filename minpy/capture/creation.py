@@ -10,7 +10,7 @@ import numpy
 from minpy.capture.functions import full_like
 from minpy.capture.noting import as_array, call_function, constant, is_known, known_of, operand, steps_of
 from minpy.capture.recorder import Recorder
-from minpy.capture.values import Traced
+from minpy.capture.values import BaseArrayProxy
 from minpy.differentiation.trees import leaves_of
 from minpy.numpy_table.table import functions
 
@@ -48,7 +48,7 @@ def _made_of_known(recorder: Recorder, function: Any, *arguments: Any, **keyword
 
 def _seen(recorder: Recorder, function: Any, value: Any) -> Any:
     """Answer `isscalar` and `iterable`."""
-    if not isinstance(value, Traced):
+    if not isinstance(value, BaseArrayProxy):
         return function(value)
     return value.scalar if function is numpy.isscalar else value.ndim > 0
 
@@ -66,17 +66,19 @@ def _array(recorder: Recorder, function: Any, object: Any, dtype: Any = None, **
     copy = keywords.pop("copy", None)
     order = keywords.pop("order", None)
     if keywords.keys() - {"subok"} or order not in (None, "K", "C") or copy is False:
-        raise recorder.refuse(f"numpy.{function.__name__} with {', '.join(keywords) or 'order or copy'}= is not traced")
+        raise recorder.refuse(
+            f"numpy.{function.__name__} with {', '.join(keywords) or 'order or copy'}= cannot be captured"
+        )
     if function.__name__ == "asfarray" and (dtype is None or not numpy.issubdtype(dtype, numpy.inexact)):
         dtype = numpy.float64
-    if not isinstance(object, Traced):
+    if not isinstance(object, BaseArrayProxy):
         if isinstance(object, (bool, int, float, complex, numpy.generic)):
             return constant(recorder, numpy.asarray(object, dtype))
         array = operand(recorder, object)
         return array if dtype is None else array.astype(dtype, copy=False)
     if object.front is not None:  # of an array of ours NumPy makes one of its own, which is a copy
         copied = steps_of(recorder, numpy.array, (object,), {}, "call", object.fact)
-        object = recorder.stand_in(recorder, copied.value, object.fact, None, copied.known)
+        object = recorder.proxy_class(recorder, copied.value, object.fact, None, copied.known)
     array = object if dtype is None else object.astype(dtype, copy=False)
     if array.scalar:
         return as_array(recorder, array)

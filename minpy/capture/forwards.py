@@ -14,11 +14,11 @@ from minpy.capture.nd_proxy import NDArrayProxy, unwrapped, wrapped
 from minpy.capture.noting import constant, made, operand
 from minpy.capture.places import CaptureRefused
 from minpy.capture.proxy import ArrayProxy
-from minpy.capture.reads import PLAIN, Reads, attribute
+from minpy.capture.reads import CONSTANT_TYPES, Reads, attribute
 from minpy.capture.recorder import Recorder
+from minpy.capture.running import run_captured
 from minpy.capture.shadow import ShadowFunctions
-from minpy.capture.tracer import run_traced
-from minpy.capture.values import Traced
+from minpy.capture.values import BaseArrayProxy
 from minpy.core.array import Shaped
 from minpy.core.operator import Operator
 from minpy.differentiation.trees import leaves_of
@@ -26,14 +26,14 @@ from minpy.graph.builder import GraphBuilder
 from minpy.graph.ir import CONSTANT, Node, Value
 
 __all__ = [
+    "capture_forward",
+    "captured_facts",
     "definition_of",
     "facts_of",
-    "given_value",
+    "input_proxy",
     "is_customop",
     "operator_argument",
     "plain_attributes",
-    "trace_forward",
-    "traced_facts",
 ]
 
 
@@ -50,16 +50,16 @@ def is_customop(operator: Any) -> bool:
     return (type(operator) is Operator and not operator.builtin) or operator.expands
 
 
-def given_value(recorder: Recorder, value: Value, shape: Any, dtype: Any) -> Any:
+def input_proxy(recorder: Recorder, value: Value, shape: Any, dtype: Any) -> Any:
     """Return what a captured function gets for an input: a proxy, or a number that is a constant."""
     if value.node.operator is CONSTANT:
         constant_value = value.node.attributes["value"]
         if not isinstance(constant_value, numpy.ndarray):  # a number; or an instance, `self`
             return constant_value
-        return ArrayProxy.given(recorder, value, constant_value.shape, constant_value.dtype)
+        return ArrayProxy.from_outside(recorder, value, constant_value.shape, constant_value.dtype)
     if shape is None or dtype is None:
         raise recorder.refuse("the shape or the dtype of an input is not known")
-    return ArrayProxy.given(recorder, value, shape, dtype)
+    return ArrayProxy.from_outside(recorder, value, shape, dtype)
 
 
 def plain_attributes(recorder: Recorder, attributes: dict[str, Any]) -> dict[str, Any]:
@@ -71,13 +71,13 @@ def plain_attributes(recorder: Recorder, attributes: dict[str, Any]) -> dict[str
         If one is an array, or something else that is not compared.
     """
     for name, value in attributes.items():
-        if not all(isinstance(one, (*PLAIN, type)) for one in leaves_of(value)):
+        if not all(isinstance(leaf, (*CONSTANT_TYPES, type)) for leaf in leaves_of(value)):
             raise recorder.refuse(f"the attribute {name} is a {type(value).__name__}")
     copied: dict[str, Any] = steps.fill(attributes, ())
     return copied
 
 
-def trace_forward(
+def capture_forward(
     recorder: Recorder, reads: Reads, operator: Any, inputs: Sequence[Any], attributes: dict[str, Any]
 ) -> list[ArrayProxy]:
     """Return what a user's operator answers, one proxy an output, in memory of its own.
@@ -100,7 +100,7 @@ def trace_forward(
             operator_argument(shadow, value, operator.argument_name(position)) for position, value in enumerate(values)
         ]
         function = shadow.function(definition_of(operator))
-        result = run_traced(recorder, shadow.run, function, values, plain_attributes(recorder, attributes))
+        result = run_captured(recorder, shadow.run, function, values, plain_attributes(recorder, attributes))
     finally:
         shadow.close()
     result = unwrapped(result) if in_mxnet else result
@@ -109,13 +109,13 @@ def trace_forward(
         operator.note_outputs(len(answers) if isinstance(result, (tuple, list)) else 0, attributes)
     outputs: list[ArrayProxy] = []
     for answer in answers:
-        outputs.append(run_traced(recorder, _output, recorder, answer, outputs))
+        outputs.append(run_captured(recorder, _output, recorder, answer, outputs))
     return outputs
 
 
 def operator_argument(shadow: ShadowFunctions, value: Any, name: str) -> Any:
     """Return what a captured operator, or its rule, gets for an argument: of an object, what is read is noted."""
-    if isinstance(value, (Traced, NDArrayProxy, Shaped)):
+    if isinstance(value, (BaseArrayProxy, NDArrayProxy, Shaped)):
         return value
     return _part(shadow, value, name) if isinstance(value, (list, tuple, dict)) else shadow.shadow_of(value, name)
 
@@ -123,25 +123,25 @@ def operator_argument(shadow: ShadowFunctions, value: Any, name: str) -> Any:
 def _part(shadow: ShadowFunctions, value: Any, name: str) -> Any:
     if isinstance(value, (list, tuple, dict)):
         return shadow.argument(value, functools.partial(_part, shadow), name)
-    if isinstance(value, (Traced, NDArrayProxy)):
+    if isinstance(value, (BaseArrayProxy, NDArrayProxy)):
         return value
-    if not isinstance(value, (type, *PLAIN)):
+    if not isinstance(value, (type, *CONSTANT_TYPES)):
         raise shadow.refuse(f"{name} is a {type(value).__name__}, which is compared only as an argument itself")
     return shadow.shadow_of(value, name)
 
 
-def traced_facts(node: Node, facts: Sequence[tuple[Any, Any]], captures: Reads | None = None) -> list[Fact] | None:
+def captured_facts(node: Node, facts: Sequence[tuple[Any, Any]], reads: Reads | None = None) -> list[Fact] | None:
     """Return what the outputs of a user's operator are for inputs of these shapes and dtypes; None: run it to know.
 
     `reads` notes what that rests on.
     """
     try:
-        return facts_of(node, facts, captures or Reads())
+        return facts_of(node, facts, reads or Reads())
     except CaptureRefused:
         return None
 
 
-def facts_of(node: Node, facts: Sequence[tuple[Any, Any]], captures: Reads) -> list[Fact]:
+def facts_of(node: Node, facts: Sequence[tuple[Any, Any]], reads: Reads) -> list[Fact]:
     """Return what the outputs of a user's operator are for inputs of these shapes and dtypes.
 
     Raises
@@ -151,15 +151,15 @@ def facts_of(node: Node, facts: Sequence[tuple[Any, Any]], captures: Reads) -> l
     """
     recorder = Recorder(GraphBuilder(), node.name, ArrayProxy)
     inputs = [
-        given_value(recorder, value, shape, dtype) for value, (shape, dtype) in zip(node.inputs, facts, strict=True)
+        input_proxy(recorder, value, shape, dtype) for value, (shape, dtype) in zip(node.inputs, facts, strict=True)
     ]
     attributes = {**node.attributes, "training": False} if node.operator.uses_training else node.attributes
-    answers = trace_forward(recorder, captures, node.operator, inputs, attributes)
+    answers = capture_forward(recorder, reads, node.operator, inputs, attributes)
     return [answer.fact for answer in answers]
 
 
 def _output(recorder: Recorder, answer: Any, earlier: Sequence[ArrayProxy]) -> ArrayProxy:
-    if not isinstance(answer, (Traced, bool, int, float, complex, numpy.generic, numpy.ndarray)):
+    if not isinstance(answer, (BaseArrayProxy, bool, int, float, complex, numpy.generic, numpy.ndarray)):
         raise recorder.refuse(f"it returns a {type(answer).__name__}")
     answer = operand(recorder, answer)
     if not isinstance(answer, ArrayProxy):

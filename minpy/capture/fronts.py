@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 
 from minpy.capture.recorder import Recorder
-from minpy.capture.values import Storage, Traced
+from minpy.capture.values import BaseArrayProxy, Storage
 from minpy.differentiation.trees import leaves_of
 
 __all__ = ["as_front", "fronted"]
@@ -17,7 +17,7 @@ __all__ = ["as_front", "fronted"]
 
 def _fronts(values: Any) -> Iterator[Any]:
     for value in leaves_of(values):
-        if isinstance(value, Traced) and value.front is not None:
+        if isinstance(value, BaseArrayProxy) and value.front is not None:
             yield value.front
 
 
@@ -41,12 +41,12 @@ def as_front(recorder: Recorder, result: Any, front: Any, inputs: Any = ()) -> A
     if isinstance(result, (list, tuple)):
         parts = [as_front(recorder, part, front, inputs) for part in result]
         return type(result)(*parts) if hasattr(result, "_fields") else type(result)(parts)
-    if not isinstance(result, Traced) or result.front is front or id(result) in inputs:
+    if not isinstance(result, BaseArrayProxy) or result.front is front or id(result) in inputs:
         return result
     fact = result.fact._replace(scalar=False)
     elements = None if result.known is None else numpy.asarray(result.known)
     if result.scalar:  # of our arrays, what has no axes is an array
-        return recorder.stand_in(
+        return recorder.proxy_class(
             recorder, result.value, fact, Storage(result.value, elements, fact), elements, (), front
         )
-    return recorder.stand_in(recorder, result.value, fact, result.storage, elements, result.chain, front)
+    return recorder.proxy_class(recorder, result.value, fact, result.storage, elements, result.chain, front)

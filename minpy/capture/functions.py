@@ -27,7 +27,7 @@ from minpy.capture.noting import (
 )
 from minpy.capture.recorder import Recorder
 from minpy.capture.storage import require_apart, require_writable, store, store_all
-from minpy.capture.values import Traced
+from minpy.capture.values import BaseArrayProxy
 from minpy.core.operator import Operator
 from minpy.differentiation.trees import leaves_of
 from minpy.numpy_table.rows import Row
@@ -73,7 +73,7 @@ def _prepared(
     """Return (arguments by name, `out`), of which only those that the row says may hold what is captured."""
     named = _bound(function, arguments, keywords)
     out = named.pop("out", None)
-    if named.get("copy") is False and function is numpy.nan_to_num and isinstance(named["x"], Traced):
+    if named.get("copy") is False and function is numpy.nan_to_num and isinstance(named["x"], BaseArrayProxy):
         del named["copy"]
         out = named["x"]
     if named.get("copy") is False:
@@ -83,10 +83,10 @@ def _prepared(
     if function in (numpy.ravel, numpy.reshape):
         require_order(recorder, function.__name__, named.get("order", "C"))
     for position, name in enumerate(_signature(function).parameters):
-        if name in named and not row.may_trace(position):
+        if name in named and not row.may_capture(position):
             for value in leaves_of(named[name]):
                 if not is_known(value):
-                    raise recorder.refuse(f"{function.__name__} with an array as {name}= is not traced")
+                    raise recorder.refuse(f"{function.__name__} with an array as {name}= cannot be captured")
             named[name] = _plain(named[name])
             if any(callable(value) and not isinstance(value, type) for value in leaves_of(named[name])):
                 raise recorder.refuse(f"{function.__name__} calls a function: {name}=")
@@ -102,7 +102,7 @@ def _plain(value: Any) -> Any:
 def _split(row: Row, function: Any, named: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return (arguments by position, by keyword): those up to the last one captured, if none is missing."""
     parameters = list(_signature(function).parameters.items())
-    count = row.traced if isinstance(row.traced, int) else max(row.traced) + 1
+    count = row.captured if isinstance(row.captured, int) else max(row.captured) + 1
     variadic = [place for place, (name, what) in enumerate(parameters) if what.kind is what.VAR_POSITIONAL]
     if variadic and parameters[variadic[0]][0] in named:
         count = max(count, variadic[0] + 1)
@@ -158,15 +158,15 @@ def _choose(recorder: Recorder, row: Row, function: Any, arguments: Any, keyword
 def _copy(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
     """A copy of what is no view needs no step: nothing is ever written to."""
     array = arguments[0] if arguments else keywords["a"]
-    if not isinstance(array, Traced) or array.is_view or array.scalar or array.known is not None:
+    if not isinstance(array, BaseArrayProxy) or array.is_view or array.scalar or array.known is not None:
         return _step(recorder, row, function, arguments, keywords, "elementwise")
-    return recorder.stand_in(recorder, array.value, array.fact)
+    return recorder.proxy_class(recorder, array.value, array.fact)
 
 
 def _cast(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
     named = _bound(function, arguments, keywords)
     if named.keys() - {"x", "dtype", "copy"}:
-        raise recorder.refuse(f"numpy.astype with {', '.join(keywords)}= is not traced")
+        raise recorder.refuse(f"numpy.astype with {', '.join(keywords)}= cannot be captured")
     return named["x"].astype(named["dtype"], copy=named.get("copy", True))
 
 
@@ -201,7 +201,7 @@ def _sized(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords
     """Answer where the shape depends on values that are known."""
     named = _bound(function, arguments, keywords)
     deciding = [
-        value for position, value in enumerate(named.values()) if row.traced == 1 or not row.may_trace(position)
+        value for position, value in enumerate(named.values()) if row.captured == 1 or not row.may_capture(position)
     ]
     if not all(is_known(value) for value in leaves_of(deciding)):
         raise recorder.refuse(f"the shape of numpy.{row.name}'s answer depends on values")
@@ -251,8 +251,8 @@ def _einsum(recorder: Recorder, row: Row, function: Any, arguments: Any, keyword
 def _write(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords: dict[str, Any]) -> None:
     """Answer a function that changes its first argument: another one of its kind is made."""
     target, *operands = arguments or [keywords.pop(row.writes, None)]
-    if not isinstance(target, Traced):
-        raise recorder.refuse(f"numpy.{function.__name__} changes an array that is not traced")
+    if not isinstance(target, BaseArrayProxy):
+        raise recorder.refuse(f"numpy.{function.__name__} changes an array that is not captured")
     require_writable(target)
     if function is not numpy.copyto:
         require_apart(target, (operands, keywords))
@@ -343,7 +343,7 @@ def _structure(recorder: Recorder, row: Row, function: Any, arguments: Any, keyw
         )
     if function in (numpy.can_cast, numpy.common_type, numpy.einsum_path):
         sample = large if function is numpy.einsum_path else tiny
-        samples = [sample(value) if isinstance(value, Traced) else value for value in arguments]
+        samples = [sample(value) if isinstance(value, BaseArrayProxy) else value for value in arguments]
         if VALUE_BASED and function is numpy.can_cast and not samples[0].shape:
             raise recorder.refuse("the answer depends on a value: NumPy 2 looks at dtypes only")
         return function(*samples, **keywords)

@@ -15,9 +15,9 @@ __all__ = [
     "MEMBERS",
     "MODULES",
     "member_of_array",
+    "proxy_of",
+    "proxy_of_instance",
     "register",
-    "stand_in",
-    "stand_in_of_instance",
 ]
 
 # Modules of ours whose members may be read: what a member is decides.
@@ -36,7 +36,7 @@ def register(values: Any, handler: Callable[[Any, Any, str], Any]) -> None:
     _known.update(dict.fromkeys(values, handler))
 
 
-def stand_in(shadow: Any, value: Any, name: str) -> Any:
+def proxy_of(shadow: Any, value: Any, name: str) -> Any:
     """Return what stands for a function of ours in a captured function; None if it is not known.
 
     Parameters
@@ -51,7 +51,7 @@ def stand_in(shadow: Any, value: Any, name: str) -> Any:
     return None if handler is None else handler(shadow, value, name)
 
 
-def stand_in_of_instance(shadow: Any, value: Any, name: str) -> Any:
+def proxy_of_instance(shadow: Any, value: Any, name: str) -> Any:
     """Return what stands for an instance of a class of ours: itself, if it never changes; None if it is not known."""
     kind = type(value)
     _complete(kind)
@@ -86,5 +86,5 @@ def with_states(recorder: Any, operator: Any) -> Callable[..., Any] | None:
     is_plain = not operator.builtin or not (operator.random or operator.auxiliary or operator.uses_training)
     if isinstance(operator, Operator) and is_plain:
         return None
-    handler = stand_in(recorder.capture.shadow, Operator, operator.__name__)
+    handler = proxy_of(recorder.capture.shadow, Operator, operator.__name__)
     return None if handler is None else functools.partial(handler, operator)

@@ -20,7 +20,7 @@ from minpy.capture.proxy import ArrayProxy
 from minpy.capture.recorder import Recorder
 from minpy.capture.scalars import ScalarProxy, pinned
 from minpy.capture.storage import setitem, store
-from minpy.capture.values import Traced
+from minpy.capture.values import BaseArrayProxy
 from minpy.capture.watching import WATCHED, note_own, watch
 from minpy.core import dispatch
 from minpy.core.array import FRONT_ENDS, Array
@@ -111,7 +111,7 @@ class NDArrayProxy:
         member = library.member_of_array(self, name)
         if member is not None:
             return member
-        raise self.recorder.refuse(f"an NDArray's attribute {name!r} is not traced")
+        raise self.recorder.refuse(f"an NDArray's attribute {name!r} cannot be captured")
 
     def _asked(self, *_: Any) -> NoReturn:
         raise self.recorder.refuse("it asks for the values of an NDArray")
@@ -141,11 +141,11 @@ class NDArrayProxy:
     def __pos__(self) -> NDArrayProxy:
         return self
 
-    def __divmod__(self, other: Any) -> Any:
-        return self // other, self % other
+    def __divmod__(self, divisor: Any) -> Any:
+        return self // divisor, self % divisor
 
-    def __rdivmod__(self, other: Any) -> Any:
-        return other // self, other % self
+    def __rdivmod__(self, dividend: Any) -> Any:
+        return dividend // self, dividend % self
 
     def reshape(self, *lengths: Any, shape: Any = None, reverse: bool = False) -> NDArrayProxy:
         """Return the array in another shape, with MXNet's codes."""
@@ -171,12 +171,12 @@ class NDArrayProxy:
 
     as_in_ctx = to_device = as_in_context
 
-    def copyto(self, other: Any) -> Any:
+    def copyto(self, target: Any) -> Any:
         """Store the elements into another array, and return that."""
-        if not isinstance(other, NDArrayProxy) or other.shape != self.shape:
+        if not isinstance(target, NDArrayProxy) or target.shape != self.shape:
             raise self.recorder.refuse("it copies an NDArray to what is none of its shape")
-        other[...] = self
-        return other
+        target[...] = self
+        return target
 
     def __getitem__(self, index: Any) -> NDArrayProxy:
         index = self._key(index)
@@ -188,7 +188,9 @@ class NDArrayProxy:
 
     def __setitem__(self, index: Any, value: Any) -> None:
         index, value = self._key(index), unwrapped(value)
-        setitem(self.inner, index, value.reshape(()) if isinstance(value, Traced) and value.size == 1 else value)
+        setitem(
+            self.inner, index, value.reshape(()) if isinstance(value, BaseArrayProxy) and value.size == 1 else value
+        )
 
     def _key(self, index: Any) -> Any:
         """Return an index with proxies of NumPy's semantics; float arrays index by their integer values."""
@@ -262,7 +264,7 @@ def _arithmetic(operator: Any, x: Any, y: Any) -> Any:
         operand = operand.met(dtype) if dtype.kind == "f" else operand.pin()
     elif isinstance(operand, (str, bytes, type(None), dict)):
         return NotImplemented
-    if isinstance(operand, Traced) and operand.front is not None:  # NumPy's semantics win
+    if isinstance(operand, BaseArrayProxy) and operand.front is not None:  # NumPy's semantics win
         pair = [value.inner if value is array else value for value in (x, y)]
         return as_front(recorder, operator(*pair), operand.front)
     if isinstance(operand, (list, tuple)):
@@ -274,14 +276,14 @@ def _arithmetic(operator: Any, x: Any, y: Any) -> Any:
         if dtype.kind == "b" and type(operand) is not bool:
             dtype = numpy.dtype(numpy.int64 if type(operand) is int else numpy.float32)
         operand = numpy.asarray(operand).astype(dtype)
-    elif not isinstance(operand, (Traced, NDArrayProxy)):
+    elif not isinstance(operand, (BaseArrayProxy, NDArrayProxy)):
         raise recorder.refuse(f"an NDArray and a {type(operand).__name__} are operands")
     return operator(array, operand) if array is x else operator(operand, array)
 
 
 def _binary(operator: Callable[[], Any], reflected: bool = False) -> Callable[[Any, Any], Any]:
-    def method(self: NDArrayProxy, other: Any) -> Any:
-        pair = (other, self) if reflected else (self, other)
+    def method(self: NDArrayProxy, operand: Any) -> Any:
+        pair = (operand, self) if reflected else (self, operand)
         answer = _arithmetic(operator(), *pair)
         is_number = isinstance(answer, NDArrayProxy) and not answer.ndim and self.ndim
         return answer.reshape((1,)) if is_number else answer  # of `@`
@@ -290,8 +292,8 @@ def _binary(operator: Callable[[], Any], reflected: bool = False) -> Callable[[A
 
 
 def _in_place(operator: Callable[[], Any]) -> Callable[[Any, Any], Any]:
-    def method(self: NDArrayProxy, other: Any) -> Any:
-        answer = _arithmetic(operator(), self, other)
+    def method(self: NDArrayProxy, operand: Any) -> Any:
+        answer = _arithmetic(operator(), self, operand)
         if answer is NotImplemented:
             return answer
         inner = self.inner

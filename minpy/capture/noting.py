@@ -10,7 +10,7 @@ import numpy
 from minpy.capture import steps
 from minpy.capture.facts import ARRAY_KINDS, VALUE_BASED, Fact, fact_of, invertible, large, reduced, shrunken, tiny
 from minpy.capture.recorder import Recorder
-from minpy.capture.values import Traced
+from minpy.capture.values import BaseArrayProxy
 from minpy.capture.viewing import note_order, several, viewed
 from minpy.core.array import Array
 from minpy.differentiation.trees import leaves_of
@@ -44,7 +44,7 @@ _OF_COUNTS = ("correction", "ddof")
 _NUMBERS = (bool, int, float, complex, numpy.generic)
 
 
-def front_of(arrays: Sequence[Traced]) -> Any:
+def front_of(arrays: Sequence[BaseArrayProxy]) -> Any:
     """Return the class of ours that the answer of a call has; None: NumPy's."""
     return next((array.front for array in arrays if array.front is not None), None)
 
@@ -59,7 +59,7 @@ def made(recorder: Recorder, node: Node, fact: Fact, index: int = 0, front: Any 
         node, index = recorder.node(OPERATORS["BlockGrad"], [Value(node, index)]), 0
     recorder.facts.setdefault(node, (fact.shape, fact.dtype))
     recorder.outputs[Value(node, index)] = (fact.shape, fact.dtype)
-    return recorder.stand_in(recorder, Value(node, index), fact, front=front)
+    return recorder.proxy_class(recorder, Value(node, index), fact, front=front)
 
 
 def constant(recorder: Recorder, value: Any) -> Any:
@@ -67,12 +67,12 @@ def constant(recorder: Recorder, value: Any) -> Any:
     data = value if isinstance(value, numpy.generic) else numpy.array(value)
     if data.dtype.kind not in ARRAY_KINDS:
         raise recorder.refuse(f"an array of dtype {data.dtype}")
-    return recorder.stand_in(recorder, recorder.constant(data), fact_of(data), None, data)
+    return recorder.proxy_class(recorder, recorder.constant(data), fact_of(data), None, data)
 
 
 def operand(recorder: Recorder, value: Any) -> Any:
     """Return an operand as a proxy or a number; arrays and lists of numbers become constants."""
-    if isinstance(value, (Traced, *_NUMBERS)):
+    if isinstance(value, (BaseArrayProxy, *_NUMBERS)):
         return value
     if hasattr(type(value), "pin"):
         return value.pin()
@@ -81,7 +81,7 @@ def operand(recorder: Recorder, value: Any) -> Any:
     if recorder.freezes and isinstance(value, Array):  # what somebody else's function gave
         return constant(recorder, value._data)
     if isinstance(value, (list, tuple)):
-        if any(isinstance(leaf, Traced) for leaf in leaves_of(value)):
+        if any(isinstance(leaf, BaseArrayProxy) for leaf in leaves_of(value)):
             return stacked(recorder, value)
         value = numpy.array(value)
     if type(value) is numpy.ndarray:
@@ -102,7 +102,7 @@ def as_array(recorder: Recorder, scalar: Any) -> Any:
 
 def value_of(recorder: Recorder, value: Any) -> Value:
     """Return the value of the graph for an operand."""
-    return value.value if isinstance(value, Traced) else recorder.constant(value)
+    return value.value if isinstance(value, BaseArrayProxy) else recorder.constant(value)
 
 
 def elementwise(recorder: Recorder, function: Any, operands: Sequence[Any], dtype: Any = None) -> Any:
@@ -112,7 +112,7 @@ def elementwise(recorder: Recorder, function: Any, operands: Sequence[Any], dtyp
     if all(is_known(value) for value in values):
         with numpy.errstate(all="ignore"):
             return _known_answer(recorder, function(*map(known_of, values), **keywords))
-    arrays = [value for value in values if isinstance(value, Traced)]
+    arrays = [value for value in values if isinstance(value, BaseArrayProxy)]
     with numpy.errstate(all="ignore"):
         sample = function(*map(_sample, values), **keywords)
     facts = [fact_of(output) for output in sample] if isinstance(sample, tuple) else [fact_of(sample)]
@@ -146,12 +146,12 @@ def require_order(recorder: Recorder, what: str, order: Any) -> None:
 
 def is_known(value: Any) -> bool:
     """Tell whether an operand depends on no input."""
-    return not isinstance(value, Traced) or value.known is not None
+    return not isinstance(value, BaseArrayProxy) or value.known is not None
 
 
 def known_of(value: Any) -> Any:
     """Return the values of an operand that depends on no input."""
-    if not isinstance(value, Traced):
+    if not isinstance(value, BaseArrayProxy):
         return value
     return value.known
 
@@ -162,7 +162,7 @@ def _known_answer(recorder: Recorder, answer: Any) -> Any:
     return constant(recorder, answer) if isinstance(answer, (numpy.ndarray, numpy.generic)) else answer
 
 
-def _owner(recorder: Recorder, answer: Any, samples: Sequence[Any], arrays: Sequence[Traced]) -> int | None:
+def _owner(recorder: Recorder, answer: Any, samples: Sequence[Any], arrays: Sequence[BaseArrayProxy]) -> int | None:
     """Return the position of the array in whose memory an answer lies, told by samples of all; None: its own."""
     owners = [
         position
@@ -175,20 +175,20 @@ def _owner(recorder: Recorder, answer: Any, samples: Sequence[Any], arrays: Sequ
 
 
 def _sample(value: Any) -> Any:
-    if not isinstance(value, Traced):
+    if not isinstance(value, BaseArrayProxy):
         return value
     return value.known if value.known is not None and not value.shape else tiny(value)
 
 
 def _refuse_value_based(recorder: Recorder, function: Any, values: Sequence[Any], keywords: dict[str, Any]) -> None:
     """Refuse operands of no axes whose value would decide about the dtype of the answer."""
-    unknown = [value for value in values if isinstance(value, Traced) and value.known is None]
+    unknown = [value for value in values if isinstance(value, BaseArrayProxy) and value.known is None]
     if recorder.freezes or all(value.shape for value in unknown) or not any(value.shape for value in unknown):
         return
     dtypes = set()
     for extreme in (False, True):
         samples = [
-            _extreme(value) if extreme and isinstance(value, Traced) and value.known is None else _sample(value)
+            _extreme(value) if extreme and isinstance(value, BaseArrayProxy) and value.known is None else _sample(value)
             for value in values
         ]
         with numpy.errstate(all="ignore"):
@@ -197,7 +197,7 @@ def _refuse_value_based(recorder: Recorder, function: Any, values: Sequence[Any]
         raise recorder.refuse("the dtype of the answer depends on a value: NumPy 2 looks at dtypes only")
 
 
-def _extreme(value: Traced) -> Any:
+def _extreme(value: BaseArrayProxy) -> Any:
     limits = numpy.finfo(value.dtype) if value.dtype.kind in "fc" else None
     biggest = limits.max if limits is not None else numpy.iinfo(value.dtype).max if value.dtype.kind in "iu" else 1
     return numpy.full((1,) * value.ndim, biggest, value.dtype)
@@ -216,25 +216,25 @@ def steps_of(
 
     `operator` is (operator, inputs, attributes) where the call is one of an operator.
     """
-    arrays: list[Traced] = []
-    template = _with_slots(recorder, arguments, arrays), _with_slots(recorder, keywords, arrays)
+    arrays: list[BaseArrayProxy] = []
+    spec = _with_slots(recorder, arguments, arrays), _with_slots(recorder, keywords, arrays)
     shares = kind == "view"
     if all(array.known is not None for array in arrays):
         elements = [known_of(array) for array in arrays]
         with numpy.errstate(all="ignore"):
-            filled = steps.fill(template, elements)
-            raw = function(*filled[0], **filled[1])
-        parts = raw if isinstance(raw, (list, tuple)) else [raw]
+            filled = steps.fill(spec, elements)
+            result = function(*filled[0], **filled[1])
+        parts = result if isinstance(result, (list, tuple)) else [result]
         owners = [0 if shares else _owner(recorder, part, elements, arrays) for part in parts]
-        answer = _known_answer(recorder, raw)
-        return viewed(recorder, function, template, arrays, answer, owners) if arrays else answer
+        answer = _known_answer(recorder, result)
+        return viewed(recorder, function, spec, arrays, answer, owners) if arrays else answer
     inputs = [array.value for array in arrays]
     container: Any = None
     if fact is not None:
         facts = [fact]
         owners = [None]
     else:
-        container, facts, owners = _facts(recorder, function, template, arrays, kind)
+        container, facts, owners = _facts(recorder, function, spec, arrays, kind)
     if shares:
         owners = [0] * len(facts)
     if operator is not None and container is None:
@@ -244,31 +244,31 @@ def steps_of(
         recorder.functions.setdefault(node, function)
     else:
         outputs = len(facts) if container is not None else 0
-        node = recorder.node(steps.make_step(function, *template, outputs), inputs, kind=kind)
+        node = recorder.node(steps.make_step(function, *spec, outputs), inputs, kind=kind)
     front = front_of(arrays)
     answers = [made(recorder, node, each, index, front) for index, each in enumerate(facts)]
     if kind in ("elementwise", "reduce"):
         note_order(arrays, answers)
     answer = answers[0] if container is None else several(container, answers)
-    return viewed(recorder, function, template, arrays, answer, owners)
+    return viewed(recorder, function, spec, arrays, answer, owners)
 
 
 def _facts(
-    recorder: Recorder, function: Any, template: Any, arrays: Sequence[Traced], kind: str
+    recorder: Recorder, function: Any, spec: Any, arrays: Sequence[BaseArrayProxy], kind: str
 ) -> tuple[Any, list[Fact], list[int | None]]:
     """Return (class of the answers if there are several, their facts, the arrays that they may be views of)."""
 
     def call(*samples: Any) -> Any:
-        positional, keywords = steps.fill(template, samples)
+        positional, keywords = steps.fill(spec, samples)
         return function(*positional, **keywords)
 
     with numpy.errstate(all="ignore"):
         if kind == "product":
             return None, [shrunken(call, arrays)], [None]
         if kind == "reduce":
-            options = template[1]
+            options = spec[1]
             axis, keepdims = options.get("axis"), bool(options.get("keepdims", False))
-            template = template[0], {key: value for key, value in options.items() if key not in _OF_COUNTS}
+            spec = spec[0], {key: value for key, value in options.items() if key not in _OF_COUNTS}
             return None, [reduced(call, arrays[0], axis, keepdims)], [None]
         row = row_of(function)
         if kind == "elementwise":
@@ -309,19 +309,19 @@ def _called(function: Any) -> str:
     return f"numpy.{row.name}" if row is not None else str(getattr(function, "__name__", function))
 
 
-def _with_slots(recorder: Recorder, value: Any, arrays: list[Traced]) -> Any:
+def _with_slots(recorder: Recorder, value: Any, arrays: list[BaseArrayProxy]) -> Any:
     """Return a nest with slots in place of proxies and of arrays, which are added to `arrays`."""
     if isinstance(value, numpy.ndarray):
         value = constant(recorder, value)
-    if isinstance(value, Traced):
+    if isinstance(value, BaseArrayProxy):
         arrays.append(value)
         return steps.Slot(len(arrays) - 1)
     if isinstance(value, list):
-        return [_with_slots(recorder, one, arrays) for one in value]
+        return [_with_slots(recorder, part, arrays) for part in value]
     if type(value) is tuple:
-        return tuple(_with_slots(recorder, one, arrays) for one in value)
+        return tuple(_with_slots(recorder, part, arrays) for part in value)
     if isinstance(value, dict):
-        return {key: _with_slots(recorder, one, arrays) for key, one in value.items()}
+        return {key: _with_slots(recorder, part, arrays) for key, part in value.items()}
     return value
 
 
@@ -332,7 +332,7 @@ def call_function(recorder: Recorder, function: Any, arguments: Sequence[Any], k
         row = row_of(function)
         name = f"{getattr(function, '__module__', '')}.{getattr(function, '__name__', function)}"
         raise recorder.refuse(
-            f"{name} of an array is not traced" + (f": {row.reason}" if row is not None and row.reason else "")
+            f"{name} of an array cannot be captured" + (f": {row.reason}" if row is not None and row.reason else "")
         )
     handler, row = entry
     return handler(recorder, row, function, tuple(arguments), dict(keywords))

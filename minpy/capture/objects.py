@@ -151,7 +151,7 @@ class ObjectReads:
                 return NotImplemented
             if name == "__call__":
                 raise TypeError(f"{cls.__name__!r} object is not callable")
-        raise self.refuse(f"what it does with {shadow.__path__} is not traced ({cls.__name__}.{name})")
+        raise self.refuse(f"what it does with {shadow.__path__} cannot be captured ({cls.__name__}.{name})")
 
     # -- classes and functions -------------------------------------------------------------------------------------
 

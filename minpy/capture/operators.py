@@ -16,7 +16,7 @@ from minpy.capture.proxy import ArrayProxy
 from minpy.capture.recorder import Recorder
 from minpy.capture.scalars import pinned
 from minpy.capture.steps import Slot
-from minpy.capture.values import Traced
+from minpy.capture.values import BaseArrayProxy
 from minpy.capture.viewing import viewed
 from minpy.core import dispatch
 from minpy.core.outputs import returns_tuple_of_one
@@ -33,7 +33,7 @@ def call_operator(
     `as_ndarrays` says that they stand for NDArrays: results have memory of their own, and of integers are integers.
     """
     inputs, attributes = pinned(list(inputs)), pinned(attributes)
-    recorder: Recorder = next(value.recorder for value in inputs if isinstance(value, Traced))
+    recorder: Recorder = next(value.recorder for value in inputs if isinstance(value, BaseArrayProxy))
     if not operator.builtin and recorder.facts_of_user is None:
         raise recorder.refuse(f"it calls {operator.__name__}, an operator of a user")
     handler = library.with_states(recorder, operator)
@@ -44,7 +44,7 @@ def call_operator(
     values = [value if value is None else operand(recorder, value) for value in inputs]
     while values[-1] is None:  # optional inputs that are not given are no inputs of a node
         values.pop()
-    arrays = [value for value in values if isinstance(value, Traced)]
+    arrays = [value for value in values if isinstance(value, BaseArrayProxy)]
     if operator.keeps_dtype and not as_ndarrays and any(array.dtype.kind in "biu" or array.scalar for array in arrays):
         raise recorder.refuse(f"it calls {operator.__name__} on arrays of integers")
     inputs = [value_of(recorder, value) for value in values]
@@ -63,7 +63,7 @@ def call_operator(
     answers = tuple(made(recorder, node, fact, index, front) for index, fact in enumerate(facts))
     if operator.builtin and operator.may_alias and not as_ndarrays:
         numbers = iter(range(len(arrays)))
-        slots = tuple(Slot(next(numbers)) if isinstance(value, Traced) else value for value in values)
+        slots = tuple(Slot(next(numbers)) if isinstance(value, BaseArrayProxy) else value for value in values)
         answers = viewed(recorder, operator, (slots, attributes), arrays, answers, [0] * len(answers))
     if len(answers) > 1:
         return dispatch.visible(operator, answers, attributes)
@@ -72,7 +72,7 @@ def call_operator(
 
 def _facts(operator: Any, values: Sequence[Any], attributes: dict[str, Any]) -> list[Fact]:
     """Return the facts of an operator's outputs: by its rule for shapes, if all have one float dtype; or by a run."""
-    arrays = [value for value in values if isinstance(value, Traced)]
+    arrays = [value for value in values if isinstance(value, BaseArrayProxy)]
     dtypes = {array.dtype for array in arrays}
     is_product = getattr(operator.forward, "signature", None) is not None and isinstance(operator.forward, numpy.ufunc)
     has_rule = operator.shape_inference is not None and operator.type_inference is None
@@ -86,7 +86,7 @@ def _facts(operator: Any, values: Sequence[Any], attributes: dict[str, Any]) -> 
     if operator.uses_training and attributes.get("training") is None:
         attributes = {**attributes, "training": False}
     with numpy.errstate(all="ignore"):
-        samples = [large(value) if isinstance(value, Traced) else value for value in values]
+        samples = [large(value) if isinstance(value, BaseArrayProxy) else value for value in values]
         try:
             answer = operator.forward(*samples, **attributes)
         except Exception:  # matrices of ones have no inverse
@@ -110,9 +110,11 @@ def _facts_of_user(recorder: Recorder, node: Any, values: Sequence[Any]) -> list
         If they are not known without.
     """
     operator = node.operator
-    known = [(value.shape, value.dtype) if isinstance(value, Traced) else fact_of(value)[:2] for value in values]
+    input_facts = [
+        (value.shape, value.dtype) if isinstance(value, BaseArrayProxy) else fact_of(value)[:2] for value in values
+    ]
     try:
-        facts = recorder.facts_of_user(node, known)
+        facts = recorder.facts_of_user(node, input_facts)
     except CaptureRefused as error:
         line = "" if error.place is None else f" (line {error.place.line} of {os.path.basename(error.place.file)})"
         raise recorder.refuse(

@@ -18,7 +18,7 @@ from minpy.capture.nd_proxy import NDArrayProxy
 from minpy.capture.noting import constant
 from minpy.capture.proxy import ArrayProxy
 from minpy.capture.scalars import pinned
-from minpy.capture.values import Traced
+from minpy.capture.values import BaseArrayProxy
 from minpy.core.array import FRONT_ENDS, Array, raw_of
 from minpy.core.operator import Operator
 from minpy.differentiation.trees import leaves_of, map_tree
@@ -75,7 +75,7 @@ def _as_numpys(shadow: Any, function: Any, *arguments: Any, **keywords: Any) -> 
 def _as_operator(shadow: Any, operator: Any, *arguments: Any, **keywords: Any) -> Any:
     """Call an operator as `minpy.npx` does: integers are computed with as NDArrays are."""
     recorder = shadow.recorder
-    arrays = [value for value in leaves_of((arguments, keywords)) if isinstance(value, Traced)]
+    arrays = [value for value in leaves_of((arguments, keywords)) if isinstance(value, BaseArrayProxy)]
     if arrays and all(array.dtype.kind in "iub" for array in arrays):
         answer = operator(*map(_as_nd, arguments), **keywords)
         answer = map_tree(lambda leaf, _: leaf.inner if isinstance(leaf, NDArrayProxy) else leaf, answer)
@@ -96,7 +96,7 @@ def _as_it_is(shadow: Any, function: Any, *arguments: Any, **keywords: Any) -> A
     recorder = shadow.recorder
     arguments, keywords = pinned(arguments), pinned(keywords)
     leaves = [value.inner if isinstance(value, NDArrayProxy) else value for value in leaves_of((arguments, keywords))]
-    if all(not isinstance(value, Traced) or value.known is not None for value in leaves):
+    if all(not isinstance(value, BaseArrayProxy) or value.known is not None for value in leaves):
         arguments, keywords = map_tree(lambda leaf, _: _plain(leaf), (arguments, keywords))
     is_numpys = str(getattr(function, "__module__", "")).startswith("minpy.numpy")
 
@@ -114,4 +114,4 @@ def _as_it_is(shadow: Any, function: Any, *arguments: Any, **keywords: Any) -> A
 def _plain(value: Any) -> Any:
     if isinstance(value, NDArrayProxy):
         return value.inner.known
-    return value.known if isinstance(value, Traced) else value
+    return value.known if isinstance(value, BaseArrayProxy) else value

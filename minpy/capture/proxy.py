@@ -20,7 +20,7 @@ from minpy.capture.noting import call_function, elementwise, require_order, step
 from minpy.capture.scalars import ScalarProxy, met, pinned
 from minpy.capture.storage import as_dtype, getitem, replayed, require_writable, setitem, store, store_all
 from minpy.capture.ufuncs import add_at, call_ufunc, is_default, masked
-from minpy.capture.values import Traced, ViewStep, latched
+from minpy.capture.values import BaseArrayProxy, ViewStep, latched
 from minpy.capture.viewing import called_on
 from minpy.capture.watching import WATCHED, note_own, watch
 from minpy.core.array import FRONT_ENDS
@@ -32,7 +32,7 @@ _CHOICE = "it chooses by values: `if`, `while`, `and` or `assert` of an array. C
 _FAST_POWERS = {2: numpy.square, 0.5: numpy.sqrt, -1: numpy.reciprocal}
 
 
-class ArrayProxy(numpy.lib.mixins.NDArrayOperatorsMixin, Traced):
+class ArrayProxy(numpy.lib.mixins.NDArrayOperatorsMixin, BaseArrayProxy):
     """A value of a graph in the place of an array, with NumPy's protocols and ndarray's methods."""
 
     __slots__ = ()
@@ -65,7 +65,7 @@ class ArrayProxy(numpy.lib.mixins.NDArrayOperatorsMixin, Traced):
         recorder = self.recorder
         if recorder.shadowed and not recorder.ended and not recorder.freezes:
             raise recorder.refuse("it makes text of an array")
-        return f"<stand-in for {self.dtype.name} {self.shape}>"
+        return f"<proxy of {self.dtype.name} {self.shape}>"
 
     def _replayed(self) -> Any:
         return replayed(self)
@@ -144,7 +144,7 @@ class ArrayProxy(numpy.lib.mixins.NDArrayOperatorsMixin, Traced):
     @latched
     @fronted
     def __array_function__(self, function: Any, types: Any, arguments: Any, keywords: Any) -> Any:
-        if function is numpy.nan_to_num and keywords.get("copy") is False and isinstance(arguments[0], Traced):
+        if function is numpy.nan_to_num and keywords.get("copy") is False and isinstance(arguments[0], BaseArrayProxy):
             options = {key: value for key, value in keywords.items() if key != "copy"}
             return store_all(self.recorder, arguments[0], call_function(self.recorder, function, arguments, options))
         if function is numpy.where and len(arguments) == 3 and not keywords:
@@ -286,7 +286,7 @@ class ArrayProxy(numpy.lib.mixins.NDArrayOperatorsMixin, Traced):
             if not hasattr(self.front or numpy.ndarray, name):
                 raise AttributeError(name)
         remedy = ": x.reshape(-1) is" if name == "flat" else ""
-        raise self.recorder.refuse(f"an array's attribute {name!r} is not traced{remedy}")
+        raise self.recorder.refuse(f"an array's attribute {name!r} cannot be captured{remedy}")
 
     def _of_front(self, name: str) -> Any:
         """Return a method that arrays of `minpy.np` have and NumPy's have not; None for others."""

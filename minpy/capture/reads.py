@@ -18,7 +18,7 @@ from minpy.core.errors import MXNetError
 from minpy.graph.ir import Node, Value, variable
 
 __all__ = [
-    "PLAIN",
+    "CONSTANT_TYPES",
     "ArrayKind",
     "ArrayRead",
     "Read",
@@ -32,14 +32,14 @@ __all__ = [
 ]
 
 # Immutable values that are compared; what else is captured must stay the same object.
-PLAIN = (type(None), type(Ellipsis), bool, int, float, complex, str, bytes, numpy.generic, numpy.dtype, range)
+CONSTANT_TYPES = (type(None), type(Ellipsis), bool, int, float, complex, str, bytes, numpy.generic, numpy.dtype, range)
 
-Fetch = Callable[[Any, Any], Any]
+Source = Callable[[Any, Any], Any]
 
 # Where a value was read, as functions of a container and a key: what a dict, list or tuple holds; an attribute, such as
 # the contents of a closure's cell.
-item: Fetch = operator.getitem
-attribute: Fetch = getattr
+item: Source = operator.getitem
+attribute: Source = getattr
 
 
 def length(container: Any, _: Any) -> int:
@@ -62,7 +62,7 @@ class Read(NamedTuple):
 
     Attributes
     ----------
-    fetch : callable
+    source : callable
         Gives the value of a container and a key: `item`, `attribute`, `length`, `keys`, `missing`.
     container, key
         Where it was read.
@@ -74,7 +74,7 @@ class Read(NamedTuple):
         The line that read it, where that is known.
     """
 
-    fetch: Fetch
+    source: Source
     container: Any
     key: Any
     expected: Any
@@ -84,7 +84,7 @@ class Read(NamedTuple):
     def holds(self) -> bool:
         """Tell whether it is what it was."""
         try:
-            value = self.fetch(self.container, self.key)
+            value = self.source(self.container, self.key)
         except (AttributeError, KeyError, IndexError, ValueError):  # it is gone; an empty cell is a ValueError
             return False
         return value is self.expected or same_value(value, self.expected)
@@ -102,7 +102,7 @@ class ArrayRead(NamedTuple):
     """An array that a function read: an input of its graph, fetched at each call."""
 
     node: Node
-    fetch: Fetch
+    source: Source
     container: Any
     key: Any
     kind: ArrayKind
@@ -143,7 +143,7 @@ class Reads:
     def note(
         self,
         part: str,
-        fetch: Fetch,
+        source: Source,
         container: Any,
         key: Any,
         value: Any,
@@ -153,12 +153,12 @@ class Reads:
         """Note that a part of the program ('forward', 'backward') read a value, which must stay what it is."""
         self._checked = None
         self._expected[part].setdefault(
-            (fetch, id(container), key), Read(fetch, container, key, value, path or str(key), place)
+            (source, id(container), key), Read(source, container, key, value, path or str(key), place)
         )
 
     def array(
         self,
-        fetch: Fetch,
+        source: Source,
         container: Any,
         key: Any,
         value: Any,
@@ -167,10 +167,10 @@ class Reads:
         place: SourceLocation | None = None,
     ) -> Value:
         """Return the variable for a captured array; each part of a program reads it when it runs."""
-        where = (fetch, id(container), key, part)
+        where = (source, id(container), key, part)
         if where not in self._arrays:
             node = variable(f"captured {name}").node
-            self._arrays[where] = ArrayRead(node, fetch, container, key, kind_of(value), name, place)
+            self._arrays[where] = ArrayRead(node, source, container, key, kind_of(value), name, place)
         return Value(self._arrays[where].node)
 
     def forget_arrays(self) -> None:
@@ -200,11 +200,11 @@ class Reads:
 
     def _holds(self, rows: Iterable[Read]) -> bool:
         try:
-            for fetch, container, key, expected, *_ in rows:
-                value = fetch(container, key)
+            for source, container, key, expected, *_ in rows:
+                value = source(container, key)
                 if value is not expected and not same_value(value, expected):
                     return False
-            return all(kind_of(row.fetch(row.container, row.key)) == row.kind for row in self._arrays.values())
+            return all(kind_of(row.source(row.container, row.key)) == row.kind for row in self._arrays.values())
         except (AttributeError, KeyError, IndexError, ValueError):  # it is gone; an empty cell is a ValueError
             return False
 
@@ -223,13 +223,13 @@ class Reads:
 
     def arrays(self) -> list[numpy.ndarray]:
         """Return the captured arrays as they are now, in the order of `nodes`."""
-        return [raw_of(row.fetch(row.container, row.key)) for row in self._arrays.values()]
+        return [raw_of(row.source(row.container, row.key)) for row in self._arrays.values()]
 
 
 def kind_of(value: Any) -> ArrayKind:
     """Return the class, shape and dtype of an array."""
-    raw = raw_of(value)
-    return ArrayKind(type(value), raw.shape, raw.dtype)
+    buffer = raw_of(value)
+    return ArrayKind(type(value), buffer.shape, buffer.dtype)
 
 
 def same_value(value: Any, expected: Any) -> bool:
@@ -242,8 +242,9 @@ def same_value(value: Any, expected: Any) -> bool:
         return False
     if isinstance(value, tuple):
         return len(value) == len(expected) and all(
-            part is other or same_value(part, other) for part, other in zip(value, expected, strict=True)
+            part is expected_part or same_value(part, expected_part)
+            for part, expected_part in zip(value, expected, strict=True)
         )
     if isinstance(value, (float, complex, numpy.inexact)):  # -0.0 is no 0.0, and nan is nan
         return repr(value) == repr(expected)
-    return isinstance(value, PLAIN) and bool(value == expected)
+    return isinstance(value, CONSTANT_TYPES) and bool(value == expected)

@@ -63,8 +63,8 @@ class Recorder:
         Whether what runs is a shadow of a user's function, and no definition of ours.
     refusal : CaptureRefused or None
         The first one: it stands, even if the captured function caught it.
-    stand_in : type
-        The class that stands in arrays' places, a `Traced`.
+    proxy_class : type
+        The class that stands in arrays' places, a `BaseArrayProxy`.
     places, kinds, facts : dict of Node
         The line that each step comes from; which of `steps.KINDS` it is; shape and dtype of its (first) output.
     functions : dict of Node
@@ -102,8 +102,8 @@ class Recorder:
         Whether proxies look who asks for attributes that arrays have not; None: nobody can begin anew with such.
     """
 
-    def __init__(self, builder: GraphBuilder, title: str, stand_in: Any, limit: int = LIMIT) -> None:
-        self.stand_in = stand_in
+    def __init__(self, builder: GraphBuilder, title: str, proxy_class: Any, limit: int = LIMIT) -> None:
+        self.proxy_class = proxy_class
         self.builder = builder
         self.title = title
         self.limit = limit

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy
 
-from minpy.capture.forwards import definition_of, trace_forward
+from minpy.capture.forwards import capture_forward, definition_of
 from minpy.capture.places import CaptureRefused, SourceLocation
 from minpy.capture.proxy import ArrayProxy
 from minpy.capture.reads import Reads
 from minpy.capture.recorder import Recorder
-from minpy.capture.rules import RuleCall, trace_rule
-from minpy.capture.tracer import run_traced
+from minpy.capture.rules import RuleCall, capture_rule
+from minpy.capture.running import run_captured
 from minpy.core.array import raw_of
 from minpy.core.attributes import bind
 from minpy.core.outputs import returns_tuple_of_one
@@ -119,25 +119,25 @@ def trace_report(operator: Any, arguments: Sequence[Any], attributes: dict[str, 
 
 
 def _value(value: Any) -> Any:
-    raw = raw_of(value)
-    return numpy.array(raw) if isinstance(raw, (list, tuple)) else raw
+    buffer = raw_of(value)
+    return numpy.array(buffer) if isinstance(buffer, (list, tuple)) else buffer
 
 
-def _given(recorder: Recorder, value: Any) -> Any:
+def _input_proxy(recorder: Recorder, value: Any) -> Any:
     if isinstance(value, numpy.ndarray):
-        return ArrayProxy.given(recorder, variable("argument"), value.shape, value.dtype)
+        return ArrayProxy.from_outside(recorder, variable("argument"), value.shape, value.dtype)
     return value
 
 
 def _forward(operator: Any, values: Sequence[Any], attributes: dict[str, Any]) -> tuple[Part, list[Any]]:
     """Return (the part, samples of the outputs)."""
     recorder = Recorder(GraphBuilder(), operator.__name__, ArrayProxy)
-    inputs = [_given(recorder, value) for value in values]
+    inputs = [_input_proxy(recorder, value) for value in values]
 
     def trace() -> Any:
         if not operator.builtin:
-            return trace_forward(recorder, Reads(), operator, inputs, attributes)
-        answer = run_traced(recorder, definition_of(operator), *inputs, **attributes)
+            return capture_forward(recorder, Reads(), operator, inputs, attributes)
+        answer = run_captured(recorder, definition_of(operator), *inputs, **attributes)
         return answer if isinstance(answer, (tuple, list)) else [answer]
 
     part, outputs = _part("forward", recorder, trace)
@@ -155,15 +155,15 @@ def _rule(
 ) -> Part:
     recorder = Recorder(GraphBuilder(), operator.__name__, ArrayProxy)
 
-    def stand_ins() -> Any:
-        made = tuple(_given(recorder, answer) for answer in answers)
+    def answer_proxies() -> Any:
+        made = tuple(_input_proxy(recorder, answer) for answer in answers)
         is_tuple = operator.visible_outputs is not None or returns_tuple_of_one(operator, attributes)
         return made if len(made) > 1 or is_tuple else made[0]
 
     def trace() -> Any:
-        given = [_given(recorder, value) for value in values]
-        call = RuleCall(operator, stand_ins(), given, attributes, stand_ins())
-        return trace_rule(recorder, Reads(), call, index, [index])
+        inputs = [_input_proxy(recorder, value) for value in values]
+        call = RuleCall(operator, answer_proxies(), inputs, attributes, answer_proxies())
+        return capture_rule(recorder, Reads(), call, index, [index])
 
     return _part(name, recorder, trace)[0]
 

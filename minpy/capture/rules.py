@@ -10,12 +10,12 @@ from minpy.capture.nd_proxy import unwrapped, wrapped
 from minpy.capture.proxy import ArrayProxy
 from minpy.capture.reads import Reads, item, length
 from minpy.capture.recorder import Recorder
+from minpy.capture.running import conformed, run_captured
 from minpy.capture.shadow import ShadowFunctions
-from minpy.capture.tracer import conformed, run_traced
-from minpy.capture.values import Traced
+from minpy.capture.values import BaseArrayProxy
 from minpy.core.array import Shaped
 
-__all__ = ["RuleCall", "conformed_gradient", "has_kernel", "trace_rule"]
+__all__ = ["RuleCall", "capture_rule", "conformed_gradient", "has_kernel"]
 
 
 class RuleCall(NamedTuple):
@@ -51,8 +51,8 @@ def has_kernel(operator: Any, index: int) -> bool:
     return not getattr(operator.raw_rules[index], "is_program", False)
 
 
-def trace_rule(
-    recorder: Recorder, reads: Reads | None, call: RuleCall, index: int, needed: Sequence[int]
+def capture_rule(
+    recorder: Recorder, reads: Reads | None, call: RuleCall, index: int, requires_grad: Sequence[int]
 ) -> dict[int, ArrayProxy]:
     """Return the gradient of one input, and of others for which the same rule answers, by their positions.
 
@@ -82,7 +82,7 @@ def trace_rule(
             arguments = _arguments(shadow, call)
             rule = shadow.function(rule)
             attributes = plain_attributes(recorder, attributes)
-        result = run_traced(recorder, run)
+        result = run_captured(recorder, run)
     finally:
         if shadow is not None:
             shadow.close()
@@ -94,18 +94,18 @@ def trace_rule(
         raise recorder.refuse("the rule of def_multiple_grad does not return a tuple of all its gradients")
     gradients = {}
     for position, part in zip(indices, result, strict=True):
-        if position in needed and _rule_of(operator, position)[0] is _rule_of(operator, index)[0]:
+        if position in requires_grad and _rule_of(operator, position)[0] is _rule_of(operator, index)[0]:
             gradients[position] = conformed_gradient(recorder, part, first, call.arguments[position])
     return gradients
 
 
 def conformed_gradient(recorder: Recorder, part: Any, answer: Any, like: Any) -> ArrayProxy:
     """Return a gradient as an argument needs it, as far as is known what that is: not of one that is not kept."""
-    if not isinstance(like, (Traced, Shaped)):
+    if not isinstance(like, (BaseArrayProxy, Shaped)):
         if not isinstance(part, ArrayProxy):
             raise recorder.refuse("a gradient is no array")
         return part
-    return run_traced(recorder, conformed, recorder, part, answer.shape, like.shape, like.dtype)
+    return run_captured(recorder, conformed, recorder, part, answer.shape, like.shape, like.dtype)
 
 
 def _shadow(recorder: Recorder, reads: Reads | None, call: RuleCall, index: int) -> ShadowFunctions:

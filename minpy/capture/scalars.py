@@ -87,10 +87,10 @@ class Scalars:
         cls = _WatchedScalarProxy if self.recorder.watched else ScalarProxy
         return cls(self, ScalarRead(kind, key), value)
 
-    def read(self, fetch: Any, container: Any, key: Any, value: Any, path: str, place: Any) -> ScalarProxy:
+    def read(self, source: Any, container: Any, key: Any, value: Any, path: str, place: Any) -> ScalarProxy:
         """Return what stands for a number that was read outside."""
-        where = (fetch, id(container), key)
-        self.reads.setdefault(where, Read(fetch, container, key, type(value), path, place))
+        where = (source, id(container), key)
+        self.reads.setdefault(where, Read(source, container, key, type(value), path, place))
         return self.proxy(value, "read", where)
 
     def input(self, expression: Any, value: Any, dtype: numpy.dtype) -> Any:
@@ -103,7 +103,7 @@ class Scalars:
             node = variable(f"number{len(self.inputs)}").node
             self.inputs.append(ScalarInput(node, expression, dtype))
         numpy.array(value, dtype)  # raises what NumPy raises for an integer that the dtype does not hold
-        return self.recorder.stand_in(self.recorder, Value(node), Fact((), dtype, True))
+        return self.recorder.proxy_class(self.recorder, Value(node), Fact((), dtype, True))
 
 
 class ScalarProxy:
@@ -164,7 +164,7 @@ class ScalarProxy:
         """Answer a call on numbers alone, whose results are NumPy's scalars; arrays among them answer themselves."""
         recorder = self.scalars.recorder
         for value in inputs:
-            if isinstance(value, recorder.stand_in):
+            if isinstance(value, recorder.proxy_class):
                 return NotImplemented
         strong = [
             value.met(numpy.asarray(value.value).dtype) if isinstance(value, ScalarProxy) else value for value in inputs

@@ -14,7 +14,7 @@ from minpy.capture.foreign import ClassProxy, ForeignProxy, ObjectProxy, OpaqueP
 from minpy.capture.nd_proxy import NDArrayProxy
 from minpy.capture.scalars import ScalarProxy
 from minpy.capture.sources import ABSENT, class_of, is_instance, is_subclass, member
-from minpy.capture.values import Traced
+from minpy.capture.values import BaseArrayProxy
 from minpy.core.array import FRONT_ENDS
 
 __all__ = ["SHADOWED", "array_class", "may_be_read"]
@@ -48,9 +48,9 @@ def array_class(value: Any) -> Any:
     """Return the class of what an array's proxy stands for; None for other values."""
     if isinstance(value, NDArrayProxy):
         return FRONT_ENDS["mxnet"]
-    if isinstance(value, Traced) and id(value.storage) in value.recorder.mapped and not value.scalar:
+    if isinstance(value, BaseArrayProxy) and id(value.storage) in value.recorder.mapped and not value.scalar:
         return numpy.memmap
-    if isinstance(value, Traced):
+    if isinstance(value, BaseArrayProxy):
         return value.front or (value.dtype.type if value.scalar else numpy.ndarray)
     return type(value.value) if isinstance(value, ScalarProxy) else None
 
@@ -100,10 +100,10 @@ def _issubclass(shadow: Any, cls: Any, classes: Any) -> bool:
     return _issubclass_noted(shadow, real(cls), real(classes))
 
 
-def _type(shadow: Any, value: Any, *rest: Any) -> Any:
-    if rest:
+def _type(shadow: Any, value: Any, *bases_and_namespace: Any) -> Any:
+    if bases_and_namespace:
         if shadow.recorder.freezes:
-            return type(value, *map(real, rest))
+            return type(value, *map(real, bases_and_namespace))
         raise shadow.refuse("it defines a class")
     cls = array_class(value)
     if cls is None:

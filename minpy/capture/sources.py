@@ -102,7 +102,7 @@ def is_subclass(cls: Any, classes: Any) -> bool:
 
 
 # What is asked of a value again and again: these never change.
-CONSTANT_TYPES = frozenset(
+_EXACT_TYPES = frozenset(
     [type(None), type(Ellipsis), type(NotImplemented), bool, int, float, complex, str, bytes, range]
 )
 
@@ -114,7 +114,7 @@ def is_constant(value: Any) -> bool:
     (True, True, False)
     """
     kind = type(value)
-    if kind in CONSTANT_TYPES:
+    if kind in _EXACT_TYPES:
         return True
     if isinstance(value, numpy.generic):
         return kind.__module__ == "numpy" and value.dtype.kind in "biufcSU"

@@ -79,17 +79,17 @@ class Step(Operator):
         """Return what gradients read: all arrays, not the answer."""
         return None, False
 
-    def pull_back(
+    def vjp(
         self,
         answer: Any,
         arguments: Sequence[Any],
         attributes: dict[str, Any],
         gradient: Any,
-        needed: Sequence[int],
+        requires_grad: Sequence[int],
         targets: Any = None,
     ) -> list[Any]:
-        """Return the gradients of the arrays at the positions `needed`, in order, in new arrays."""
-        _, pull = vjp(self.forward, arguments, needed)
+        """Return the gradients of the arrays at the positions `requires_grad`, in order, in new arrays."""
+        _, pull = vjp(self.forward, arguments, requires_grad)
         return pull(gradient)
 
 
@@ -154,7 +154,7 @@ def frozen(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return (type(value), *map(frozen, value))
     if isinstance(value, dict):
-        return (dict, *((frozen(key), frozen(one)) for key, one in value.items()))
+        return (dict, *((frozen(key), frozen(part)) for key, part in value.items()))
     if isinstance(value, slice):
         return (slice, value.start, value.stop, value.step)
     if isinstance(value, (float, complex, numpy.inexact)):  # 0.0 and -0.0 are equal, and not the same

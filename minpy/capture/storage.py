@@ -14,7 +14,7 @@ import numpy
 from minpy.capture.noting import as_array, call_function, constant, known_of, operand, steps_of
 from minpy.capture.recorder import Recorder
 from minpy.capture.steps import fill, frozen
-from minpy.capture.values import ARGUMENT, OUTSIDE, Traced, ViewStep
+from minpy.capture.values import ARGUMENT, OUTSIDE, BaseArrayProxy, ViewStep
 from minpy.capture.viewing import called_on
 from minpy.core.operator import Operator
 from minpy.differentiation.trees import leaves_of
@@ -39,7 +39,7 @@ __all__ = [
 _MOST_POSITIONS = 1 << 22
 
 
-def require_writable(target: Traced) -> None:
+def require_writable(target: BaseArrayProxy) -> None:
     """Refuse a store into anything but an array that the function made itself, or may change.
 
     Raises
@@ -56,7 +56,7 @@ def require_writable(target: Traced) -> None:
     _require_known_strides(target)
 
 
-def _require_known_strides(target: Traced) -> None:
+def _require_known_strides(target: BaseArrayProxy) -> None:
     is_known = target.storage.contiguous is not None
     if not all(step.is_certain or (is_known and step.is_certain is False) for step in target.chain):
         raise target.recorder.refuse(
@@ -64,13 +64,13 @@ def _require_known_strides(target: Traced) -> None:
         )
 
 
-def require_apart(target: Traced, values: Any) -> None:
+def require_apart(target: BaseArrayProxy, values: Any) -> None:
     """Refuse to store by an index what may lie in the same memory: not every NumPy copies it first."""
-    if any(isinstance(value, Traced) and value.storage is target.storage for value in leaves_of(values)):
+    if any(isinstance(value, BaseArrayProxy) and value.storage is target.storage for value in leaves_of(values)):
         raise target.recorder.refuse("it stores parts of an array into the same array, by an index")
 
 
-def store(target: Traced, result: Any) -> Traced:
+def store(target: BaseArrayProxy, result: Any) -> BaseArrayProxy:
     """Let an array have other values from now on, and the storage that it is a view of."""
     require_writable(target)
     recorder, storage = target.recorder, target.storage
@@ -93,13 +93,13 @@ def store(target: Traced, result: Any) -> Traced:
     return target
 
 
-def _whole(target: Traced) -> Any:
+def _whole(target: BaseArrayProxy) -> Any:
     """Return the whole storage of a view, for a while, as an array of its own."""
     storage = target.storage
-    return target.recorder.stand_in(target.recorder, storage.value, storage.fact, None, storage.known)
+    return target.recorder.proxy_class(target.recorder, storage.value, storage.fact, None, storage.known)
 
 
-def replayed(target: Traced) -> tuple[Value, Any]:
+def replayed(target: BaseArrayProxy) -> tuple[Value, Any]:
     """Return (the value, the elements if known) that a view has now that its storage has been changed.
 
     Raises
@@ -186,8 +186,8 @@ def store_all(recorder: Recorder, outs: Any, result: Any) -> Any:
         if target is None:
             stored.append(value)
             continue
-        if not isinstance(target, Traced):
-            raise recorder.refuse("it computes into an array that is not traced")
+        if not isinstance(target, BaseArrayProxy):
+            raise recorder.refuse("it computes into an array that is not captured")
         if target.scalar:  # `s += 1` of a scalar makes a new one
             stored.append(value)
             continue
@@ -202,13 +202,13 @@ def store_all(recorder: Recorder, outs: Any, result: Any) -> Any:
     return tuple(stored) if len(stored) > 1 else stored[0]
 
 
-def _chosen(target: Traced, mask: Traced, value: Any) -> Any:
+def _chosen(target: BaseArrayProxy, mask: BaseArrayProxy, value: Any) -> Any:
     """Return what `target` is after `target[mask] = value`."""
     recorder = target.recorder
     if mask.shape != target.shape[: mask.ndim] or not mask.ndim:
         raise IndexError("boolean index did not match indexed array")
     mask = mask.reshape(mask.shape + (1,) * (target.ndim - mask.ndim))
-    if isinstance(value, Traced) and value.known is None:
+    if isinstance(value, BaseArrayProxy) and value.known is None:
         value = value.astype(target.dtype)
     else:
         converted = numpy.empty((), target.dtype)
@@ -217,7 +217,7 @@ def _chosen(target: Traced, mask: Traced, value: Any) -> Any:
     return steps_of(recorder, numpy.where, (mask, value, target), {}, "elementwise", fact=target.fact)
 
 
-def getitem(array: Traced, index: Any) -> Any:
+def getitem(array: BaseArrayProxy, index: Any) -> Any:
     """Return `array[index]`."""
     recorder = array.recorder
     index, is_basic = plain_index(recorder, array, index)
@@ -226,12 +226,12 @@ def getitem(array: Traced, index: Any) -> Any:
     return steps_of(recorder, item_of, (array, index), {}, "view" if is_basic else "call")
 
 
-def setitem(array: Traced, index: Any, value: Any) -> None:
+def setitem(array: BaseArrayProxy, index: Any, value: Any) -> None:
     """Answer `array[index] = value`."""
     recorder = array.recorder
     require_writable(array)
     value = operand(recorder, value)
-    if isinstance(index, Traced) and index.dtype.kind == "b" and numpy.ndim(value) == 0:
+    if isinstance(index, BaseArrayProxy) and index.dtype.kind == "b" and numpy.ndim(value) == 0:
         store(array, _chosen(array, index, value))
         return
     index, is_basic = plain_index(recorder, array, index)
@@ -239,15 +239,19 @@ def setitem(array: Traced, index: Any, value: Any) -> None:
         require_apart(array, value)
     if _has_unknown_mask(index):
         raise recorder.refuse("it stores as many elements as a mask has: numpy.where chooses")
-    if isinstance(value, Traced) and _is_that_part(array, index, value):  # `x[1:] += 1` stores twice
+    if isinstance(value, BaseArrayProxy) and _is_that_part(array, index, value):  # `x[1:] += 1` stores twice
         return
-    if _is_all(index) and isinstance(value, Traced) and (value.shape, value.dtype) == (array.shape, array.dtype):
+    if (
+        _is_all(index)
+        and isinstance(value, BaseArrayProxy)
+        and (value.shape, value.dtype) == (array.shape, array.dtype)
+    ):
         store(array, value)
         return
     store(array, steps_of(recorder, with_item, (array, index, value), {}, "call", fact=array.fact))
 
 
-def plain_index(recorder: Recorder, array: Traced, index: Any) -> tuple[Any, bool]:
+def plain_index(recorder: Recorder, array: BaseArrayProxy, index: Any) -> tuple[Any, bool]:
     """Return (an index as a step holds it, whether it is basic, so that the answer is a view)."""
     parts = index if isinstance(index, tuple) else (index,)
     index_parts: list[Any] = []
@@ -257,7 +261,7 @@ def plain_index(recorder: Recorder, array: Traced, index: Any) -> tuple[Any, boo
             part = slice(*(_length(bound) for bound in (part.start, part.stop, part.step)))
         elif isinstance(part, (list, numpy.ndarray)):
             part = operand(recorder, part if len(part) else numpy.array(part, int))
-        if isinstance(part, Traced):
+        if isinstance(part, BaseArrayProxy):
             if part.known is not None and part.known.ndim == 0 and part.dtype.kind in "iu":
                 part = int(part.known)
             elif part.dtype.kind not in "biu" or (part.dtype.kind == "b" and not part.ndim):
@@ -273,18 +277,20 @@ def plain_index(recorder: Recorder, array: Traced, index: Any) -> tuple[Any, boo
 
 
 def _length(value: Any) -> Any:
-    return value.__index__() if isinstance(value, Traced) else value
+    return value.__index__() if isinstance(value, BaseArrayProxy) else value
 
 
 def _has_unknown_mask(index: Any) -> bool:
-    return any(isinstance(part, Traced) and part.dtype.kind == "b" and part.known is None for part in leaves_of(index))
+    return any(
+        isinstance(part, BaseArrayProxy) and part.dtype.kind == "b" and part.known is None for part in leaves_of(index)
+    )
 
 
 def _is_all(index: Any) -> bool:
     return index is Ellipsis or (type(index) is slice and index == slice(None))
 
 
-def _is_that_part(array: Traced, index: Any, value: Traced) -> bool:
+def _is_that_part(array: BaseArrayProxy, index: Any, value: BaseArrayProxy) -> bool:
     """Tell whether a value is the very view by that index, as it is now."""
     if value.storage is not array.storage or len(value.chain) != len(array.chain) + 1:
         return False

@@ -11,7 +11,7 @@ from minpy.capture.facts import Fact, fact_of, tiny
 from minpy.capture.noting import call_function, elementwise, operand, steps_of
 from minpy.capture.recorder import Recorder
 from minpy.capture.storage import plain_index, require_apart, require_writable, store
-from minpy.capture.values import Traced
+from minpy.capture.values import BaseArrayProxy
 from minpy.differentiation.trees import leaves_of
 from minpy.numpy_table.table import row_of
 
@@ -36,11 +36,11 @@ def call_ufunc(recorder: Recorder, ufunc: Any, method: str, inputs: Sequence[Any
     if method == "__call__":
         if ufunc.signature is not None:
             if row_of(ufunc) is None or options:
-                raise recorder.refuse(f"{name} is not traced")
+                raise recorder.refuse(f"{name} cannot be captured")
             values = tuple(operand(recorder, value) for value in inputs)
             return steps_of(recorder, ufunc, values, {}, "product")
         if options.keys() - {"dtype"}:
-            raise recorder.refuse(f"{name} with {', '.join(options)}= is not traced")
+            raise recorder.refuse(f"{name} with {', '.join(options)}= cannot be captured")
         return elementwise(recorder, ufunc, inputs, options.get("dtype"))
     if method == "outer" and not options:
         first, second = (operand(recorder, value) for value in inputs)
@@ -48,8 +48,8 @@ def call_ufunc(recorder: Recorder, ufunc: Any, method: str, inputs: Sequence[Any
         return elementwise(recorder, ufunc, (call_function(recorder, numpy.reshape, (first, lengths), {}), second))
     array, *positional = inputs
     named = dict(zip(("axis", "dtype"), positional[: 2 if method != "reduceat" else 0], strict=False)) | options
-    if any(isinstance(value, Traced) for value in leaves_of(named)) or len(positional) > 2:
-        raise recorder.refuse(f"{name} with an array as an option is not traced")
+    if any(isinstance(value, BaseArrayProxy) for value in leaves_of(named)) or len(positional) > 2:
+        raise recorder.refuse(f"{name} with an array as an option cannot be captured")
     function = getattr(ufunc, method)
     if method == "reduce":
         return steps_of(recorder, function, (array,), {"axis": 0} | named, "reduce")
@@ -58,7 +58,7 @@ def call_ufunc(recorder: Recorder, ufunc: Any, method: str, inputs: Sequence[Any
         return steps_of(
             recorder, function, (array,), named, "call", fact=Fact(array.shape, sample.dtype, sample.scalar)
         )
-    raise recorder.refuse(f"{name} is not traced")
+    raise recorder.refuse(f"{name} cannot be captured")
 
 
 def masked(
@@ -66,9 +66,9 @@ def masked(
 ) -> Any:
     """Answer `ufunc(..., out=y, where=mask)`: where the mask is False, `y` stays, and nothing is computed."""
     target = out[0] if out is not None and len(out) == 1 else None
-    if method != "__call__" or ufunc.signature is not None or not isinstance(target, Traced):
+    if method != "__call__" or ufunc.signature is not None or not isinstance(target, BaseArrayProxy):
         what = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
-        raise recorder.refuse(f"{what} with where=, and without an out= made by the function, is not traced")
+        raise recorder.refuse(f"{what} with where=, and without an out= made by the function, cannot be captured")
     require_writable(target)
     values = tuple(operand(recorder, value) for value in (*inputs, where))
     fact = target.fact
@@ -78,8 +78,8 @@ def masked(
 
 def add_at(recorder: Recorder, ufunc: Any, target: Any, index: Any, *values: Any) -> None:
     """Answer `ufunc.at(target, index, values)`."""
-    if not isinstance(target, Traced):
-        raise recorder.refuse(f"{ufunc.__name__}.at of an array that is not traced")
+    if not isinstance(target, BaseArrayProxy):
+        raise recorder.refuse(f"{ufunc.__name__}.at of an array that is not captured")
     require_writable(target)
     index, _ = plain_index(recorder, target, index)
     operands = tuple(operand(recorder, value) for value in values)

@@ -16,7 +16,7 @@ from minpy.graph.ir import Value
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["ARGUMENT", "NEW", "OUTSIDE", "Storage", "Traced", "ViewStep", "latched"]
+__all__ = ["ARGUMENT", "NEW", "OUTSIDE", "BaseArrayProxy", "Storage", "ViewStep", "latched"]
 
 # Who made an array: the captured function, its caller, or somebody else.
 NEW, ARGUMENT, OUTSIDE = "new", "argument", "outside"
@@ -79,8 +79,8 @@ class ViewStep(NamedTuple):
     is_certain: bool | None
 
 
-class Traced:
-    """A value of a graph in the place of an array: what the modules know of a `ArrayProxy`.
+class BaseArrayProxy:
+    """A value of a graph in the place of an array: the data of an `ArrayProxy`, which adds what arrays can do.
 
     Attributes
     ----------
@@ -137,7 +137,9 @@ class Traced:
         raise self.recorder.refuse(f"it sets the attribute {name!r} of an array")
 
     @classmethod
-    def given(cls, recorder: Recorder, value: Value, shape: Sequence[int], dtype: Any, front: Any = None) -> Self:
+    def from_outside(
+        cls, recorder: Recorder, value: Value, shape: Sequence[int], dtype: Any, front: Any = None
+    ) -> Self:
         """Return what stands for an array that comes from outside: it may not be written to."""
         fact = Fact(tuple(shape), numpy.dtype(dtype), False)
         recorder.outputs[value] = fact.shape, fact.dtype

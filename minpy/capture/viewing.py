@@ -13,17 +13,20 @@ import numpy
 
 from minpy.capture import steps
 from minpy.capture.recorder import Recorder
-from minpy.capture.values import Traced, ViewStep
+from minpy.capture.values import BaseArrayProxy, ViewStep
 from minpy.core.operator import Operator
 from minpy.numpy_table.table import functions
 
 __all__ = ["called_on", "note_order", "several", "viewed"]
 
-# What gives a view of any array, whatever its strides. What `imag` gives of real numbers nobody may write to.
-_CERTAIN = {numpy.imag, *(function for function, row in functions() if row.view == "always")}
+# What gives a view of any array, whatever its strides.
+_CERTAIN = {
+    numpy.imag,  # of real numbers it is none, and may not be written to
+    *(function for function, row in functions() if row.view == "always"),
+}
 
 
-def note_order(arrays: Sequence[Traced], answers: Sequence[Traced]) -> None:
+def note_order(arrays: Sequence[BaseArrayProxy], answers: Sequence[BaseArrayProxy]) -> None:
     """Note of new arrays that their elements lie in the order of C, if those of all arrays that they are made of do."""
     assumed: frozenset[int] = frozenset()
     for array in arrays:
@@ -39,8 +42,8 @@ def note_order(arrays: Sequence[Traced], answers: Sequence[Traced]) -> None:
 def viewed(
     recorder: Recorder,
     function: Any,
-    template: Any,
-    arrays: Sequence[Traced],
+    spec: Any,
+    arrays: Sequence[BaseArrayProxy],
     answer: Any,
     owners: Sequence[int | None],
 ) -> Any:
@@ -50,10 +53,10 @@ def viewed(
     ----------
     recorder : Recorder
     function : callable
-    template : tuple of (tuple, dict)
+    spec : tuple of (tuple, dict)
         The arguments of the call, with slots in the place of the arrays.
-    arrays : sequence of Traced
-    answer : Traced, or tuple or list of Traced
+    arrays : sequence of BaseArrayProxy
+    answer : BaseArrayProxy, or tuple or list of BaseArrayProxy
         What it gives: each in a storage of its own, so far.
     owners : sequence of int or None
         Of each, the position of the array that it may be a view of.
@@ -61,11 +64,11 @@ def viewed(
     is_certain = function in _CERTAIN or getattr(function, "is_view_of_any", False)
 
     def view(output: Any, index: int, owner: int | None) -> Any:
-        if owner is None or not isinstance(output, Traced) or output.scalar or arrays[owner].scalar:
+        if owner is None or not isinstance(output, BaseArrayProxy) or output.scalar or arrays[owner].scalar:
             return output
         base = arrays[owner]
-        fixed = [recorder.stand_in(recorder, each.value, each.fact, None, each.known) for each in arrays]
-        positional, keywords = steps.fill(template, [*fixed[:owner], steps.Slot(0), *fixed[owner + 1 :]])
+        fixed = [recorder.proxy_class(recorder, each.value, each.fact, None, each.known) for each in arrays]
+        positional, keywords = steps.fill(spec, [*fixed[:owner], steps.Slot(0), *fixed[owner + 1 :]])
         step = ViewStep(function, positional, keywords, index, output.fact, is_certain)
         storage = base.storage
         if isinstance(function, Operator) and not recorder.writes:  # nothing will be written to: no need to run it
@@ -83,7 +86,7 @@ def viewed(
                 storage.assumed |= storage.contiguous
                 if not where[0]:
                     return output
-        return recorder.stand_in(
+        return recorder.proxy_class(
             recorder, output.value, output.fact, storage, output.known, (*base.chain, step), base.front
         )
 
@@ -97,7 +100,7 @@ def several(kind: Any, values: Sequence[Any]) -> Any:
     return kind(*values) if hasattr(kind, "_fields") else kind(values)
 
 
-def _kinds_of_memory(base: Traced, step: ViewStep) -> tuple[list[bool], bool]:
+def _kinds_of_memory(base: BaseArrayProxy, step: ViewStep) -> tuple[list[bool], bool]:
     """Tell whether a step gives a view if the storage lies in the order of C, with gaps, and in that of Fortran.
 
     And whether NumPy lets what it gives be written to.
@@ -123,7 +126,7 @@ def called_on(step: ViewStep, sample: numpy.ndarray) -> Any:
     """Return what a step gives for an array of no particular elements."""
 
     def plain(value: Any) -> Any:
-        if isinstance(value, Traced):
+        if isinstance(value, BaseArrayProxy):
             return numpy.zeros(value.shape, value.dtype)[()] if value.known is None else value.known
         if isinstance(value, (list, tuple)):
             return type(value)(map(plain, value))

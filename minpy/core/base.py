@@ -39,7 +39,7 @@ class BaseOperator:
     """The base of all kinds of operators.
 
     A kind that can be called has a `signature`, a method `forward(*raws, **attributes)`, which takes and returns raw
-    arrays, and a method `pull_back`. Kinds that only stand on the tape need `pull_back` alone.
+    arrays, and a method `vjp`. Kinds that only stand on the tape need `vjp` alone.
 
     Examples
     --------
@@ -52,7 +52,7 @@ class BaseOperator:
     ...         self.factor = factor
     ...     def forward(self, data):
     ...         return data * self.factor
-    ...     def pull_back(self, answer, arguments, attributes, gradient, needed):
+    ...     def vjp(self, answer, arguments, attributes, gradient, requires_grad):
     ...         return [gradient * self.factor]
     >>> Scale(3.0)(np.array([1.0, 2.0]))
     array([3., 6.])
@@ -107,12 +107,12 @@ class BaseOperator:
     # Whether there may be a gradient where none comes from above: layers that carry a loss do not look at it. They are
     # then given zeros, also below an operator whose gradient is zero.
     starts_gradients: bool = False
-    # Whether `pull_back` takes buffers as its last argument, in which gradients may be computed: see `Operator`.
+    # Whether `vjp` takes buffers as its last argument, in which gradients may be computed: see `Operator`.
     takes_buffers: bool = False
     # Whether programs have taken the places of its kernels, where they are faster.
     is_compiled: bool = False
     # Where its gradient comes from, in the error for those who want to define another.
-    gradient_source: str = "its own pull_back"
+    gradient_source: str = "its own vjp"
 
     def compute_in_leaves(self, node: Any, cotangent: Any) -> bool:
         """Take a cotangent back through a node into the gradients of leaves, if nothing can fail and nobody can tell.
@@ -147,7 +147,7 @@ class BaseOperator:
     completed: Callable[[dict[str, Any], Any], dict[str, Any]] | None = None
     # Whether it is a composition of others, which graphs put in its place.
     expands: bool = False
-    # A graph that computes the same, which graphs put in its place: see `minpy.graph.inlining`.
+    # A graph that computes the same, which graphs put in its place: see `minpy.graph.subgraph_inlining`.
     inside: Any = None
     # Whether two calls with the same inputs may differ.
     random: bool = False
@@ -185,10 +185,15 @@ class BaseOperator:
         """Return the raw answer for raw inputs: an array or scalar, or a tuple of arrays."""
         raise NotImplementedError(f"{type(self).__name__} defines no forward(self, *raws, **attributes).")
 
-    def pull_back(
-        self, answer: Any, arguments: Sequence[Any], attributes: dict[str, Any], gradient: Any, needed: Sequence[int]
+    def vjp(
+        self,
+        answer: Any,
+        arguments: Sequence[Any],
+        attributes: dict[str, Any],
+        gradient: Any,
+        requires_grad: Sequence[int],
     ) -> list[Any]:
-        """Return the gradients of the arguments at the positions `needed`, in order.
+        """Return the gradients of the arguments at the positions `requires_grad`, in order.
 
         Parameters
         ----------
@@ -199,9 +204,9 @@ class BaseOperator:
         gradient
             Of the answer, and of its shape and dtype; a tuple if that is one. An `Array` where the rules themselves are
             recorded.
-        needed : sequence of int
+        requires_grad : sequence of int
         """
-        raise NotImplementedError(f"{type(self).__name__} defines no pull_back.")
+        raise NotImplementedError(f"{type(self).__name__} defines no vjp.")
 
     def wrap_raw(self, value: Any) -> Any:
         """Return an array as functions of this operator's kind take it."""
@@ -318,7 +323,7 @@ class BaseOperator:
         -------
         TraceReport
             Prints as text. `report["forward"]` and `report["gradient of x"]` are its parts, each with `traced`,
-            `steps`, `reason` and `place`; `report.traced` says whether all are traced.
+            `steps`, `reason` and `place`; `report.traced` says whether all are captured.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Which values somebody follows: recorded arrays, boxes of HIPS autograd, symbols, stand-ins; also inside of lists."""
+"""Which values somebody follows: recorded arrays, boxes of HIPS autograd, symbols, proxies; also inside of lists."""
 
 from __future__ import annotations
 

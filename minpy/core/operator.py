@@ -238,16 +238,16 @@ class Operator(Defining):
             f"{name}.def_grad_zero({argnum})."
         )
 
-    def pull_back(
+    def vjp(
         self,
         answer: Any,
         arguments: Sequence[Any],
         attributes: dict[str, Any],
         gradient: Any,
-        needed: Sequence[int],
+        requires_grad: Sequence[int],
         output_buffers: dict[int, OutputBuffer] | None = None,
     ) -> list[Any]:
-        """Return the gradients of the inputs at the positions `needed`, in order.
+        """Return the gradients of the inputs at the positions `requires_grad`, in order.
 
         One rule for all of them may compute some in `output_buffers`, which are given for all of these positions.
         """
@@ -260,19 +260,19 @@ class Operator(Defining):
             gradient = tuple(map(self.wrap_raw, gradient)) if type(gradient) is tuple else self.wrap_raw(gradient)
         rules = self.rules if recorded else self.raw_rules
         parts: dict[int, Any] = {}
-        for index in needed:
+        for index in requires_grad:
             if index in parts:
                 continue
             rule = rules[index] if index < len(rules) else None
             if rule is not None:
-                alone = output_buffers if len(needed) == 1 else None  # or another rule could fail afterwards
+                alone = output_buffers if len(requires_grad) == 1 else None  # or another rule could fail afterwards
                 parts[index] = self._apply(rule, index, answer, arguments, attributes, gradient, alone)
                 continue
             for indices, rule in self.multiple_rules:
                 if indices is None or index in indices:
                     indices = tuple(range(len(arguments))) if indices is None else indices
                     form = rule if recorded else self.gradients.several_raw.get(rule, rule)
-                    alone = None if parts or not self._answers(rule, needed) else output_buffers
+                    alone = None if parts or not self._answers(rule, requires_grad) else output_buffers
                     results = self._apply(form, index, answer, arguments, attributes, gradient, alone)
                     if not isinstance(results, (tuple, list)) or len(results) != len(indices):
                         got = len(results) if isinstance(results, (tuple, list)) else describe(results)
@@ -288,8 +288,8 @@ class Operator(Defining):
             else:
                 raise self.missing_rule(index)
         if self.kind == "mxnet":
-            return [_to_numpy_semantics(parts[index], gradient) for index in needed]
-        return [parts[index] for index in needed]
+            return [_to_numpy_semantics(parts[index], gradient) for index in requires_grad]
+        return [parts[index] for index in requires_grad]
 
     # -- inside --------------------------------------------------------------------------------------------------
 
@@ -298,14 +298,14 @@ class Operator(Defining):
         """The keyword arguments that may be arrays which need a gradient."""
         return () if self.builtin else (*self.signature.attributes, *self.keyword_rules)
 
-    def _answers(self, rule: Rule, needed: Sequence[int]) -> bool:
+    def _answers(self, rule: Rule, requires_grad: Sequence[int]) -> bool:
         """Tell whether a rule of several arguments answers for all that are needed."""
         rules = self.raw_rules
         return all(
             (index >= len(rules) or rules[index] is None)
             and (answering := self.gradients.of_several(index)) is not None
             and answering[1] is rule
-            for index in needed
+            for index in requires_grad
         )
 
     def _apply(

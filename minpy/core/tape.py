@@ -294,15 +294,15 @@ def _walk_general(
     output_buffers: dict[int, OutputBuffer] | None = None,
 ) -> None:
     operator = node.operator
-    needed = []
+    requires_grad = []
     for index, parent in enumerate(node.parents):
         if parent is not None:
             if operator.is_zero(index):
                 zeros.add(parent)
             else:
-                needed.append(index)
-    if needed:
-        for index, part in zip(needed, _pull_back(node, gradient, needed, False, output_buffers), strict=True):
+                requires_grad.append(index)
+    if requires_grad:
+        for index, part in zip(requires_grad, _vjp(node, gradient, requires_grad, False, output_buffers), strict=True):
             parent = node.parents[index]
             if type(part) is not numpy_array or part.shape != parent.shape or part.dtype is not parent.dtype:
                 part = conform(part, operator, index, node, parent)
@@ -339,11 +339,11 @@ def _walk_to(
             found[node] = gradient
         operator = node.operator
         if operator is not None:
-            needed = [
+            requires_grad = [
                 index for index, parent in enumerate(node.parents) if parent in in_order and not operator.is_zero(index)
             ]
-            parts = _pull_back(node, gradient, needed, create_graph) if needed else ()
-            for index, part in zip(needed, parts, strict=True):
+            parts = _vjp(node, gradient, requires_grad, create_graph) if requires_grad else ()
+            for index, part in zip(requires_grad, parts, strict=True):
                 parent = node.parents[index]
                 part = conform(part, operator, index, node, parent)
                 if create_graph and not isinstance(part, Array):
@@ -354,14 +354,14 @@ def _walk_to(
     return found
 
 
-def _pull_back(
+def _vjp(
     node: Any,
     gradient: Any,
-    needed: Sequence[int],
+    requires_grad: Sequence[int],
     create_graph: bool,
     output_buffers: dict[int, OutputBuffer] | None = None,
 ) -> Sequence[Any]:
-    """Return the gradients of the arguments of `node` at the positions `needed`; buffers may hold some of them."""
+    """Return the gradients of the arguments of `node` at the positions `requires_grad`; buffers may hold some."""
     arguments, answer = node.arguments, node.answer
     several = type(node.dtype) is tuple
     if several:
@@ -382,8 +382,8 @@ def _pull_back(
     if node.operator.guarded:
         arguments = _told(node, arguments)
     if output_buffers is None:
-        return node.operator.pull_back(answer, arguments, node.attributes, gradient, needed)
-    return node.operator.pull_back(answer, arguments, node.attributes, gradient, needed, output_buffers)
+        return node.operator.vjp(answer, arguments, node.attributes, gradient, requires_grad)
+    return node.operator.vjp(answer, arguments, node.attributes, gradient, requires_grad, output_buffers)
 
 
 def _told(node: Any, arguments: Sequence[Any] | None = None) -> list[Any]:
@@ -500,8 +500,8 @@ def _is_used_since(node: Any, order: Sequence[Any], heads: Sequence[Any]) -> boo
 def _is_read(node: Node, position: int) -> bool:
     """Tell whether a rule that backward will run reads the argument at a position; beyond the last: the answer."""
     operator = node.operator
-    needed = [i for i, parent in enumerate(node.parents or ()) if parent is not None and not operator.is_zero(i)]
-    arguments, answer = operator.values_read(needed)
+    requires_grad = [i for i, parent in enumerate(node.parents or ()) if parent is not None and not operator.is_zero(i)]
+    arguments, answer = operator.values_read(requires_grad)
     return answer if position >= len(node.arguments) else arguments is None or position in arguments
 
 

@@ -48,8 +48,8 @@ def ask(prop: Any, method: str, *arguments: Any) -> Any:
 
 def failure(prop: Any, method: str, arguments: Sequence[Any], error: Exception) -> Exception:
     """Return the error to raise for an exception inside a method of a prop."""
-    given = f" ({', '.join(map(repr, arguments))})" if arguments else ""
-    return operator_error(error, f"Custom operator: {type(prop).__name__}.{method} failed{given}")
+    shown = f" ({', '.join(map(repr, arguments))})" if arguments else ""
+    return operator_error(error, f"Custom operator: {type(prop).__name__}.{method} failed{shown}")
 
 
 def refused(op_type: Any, prop_class: type[CustomOpProp], parameters: dict[str, Any], error: Exception) -> Exception:
@@ -114,11 +114,11 @@ def checked_names(prop: Any, method: str) -> list[str]:
 
 def checked_shapes(operator: Any, shapes: list[tuple[int, ...]]) -> tuple[list[Any], list[Any]]:
     """Return (output shapes, auxiliary shapes) as the prop infers them for the given input shapes."""
-    given = [*map(list, shapes)]
+    asked = [*map(list, shapes)]
     try:
-        answer = operator.prop.infer_shape(given)
+        answer = operator.prop.infer_shape(asked)
     except Exception as error:
-        raise in_place_of(failure(operator.prop, "infer_shape", (given,), error), error) from None
+        raise in_place_of(failure(operator.prop, "infer_shape", (asked,), error), error) from None
     try:  # a right answer of the usual kind, recognized at once
         inputs, outputs, states = answer
         if (
@@ -128,12 +128,12 @@ def checked_shapes(operator: Any, shapes: list[tuple[int, ...]]) -> tuple[list[A
             and len(outputs) == len(operator.outputs)
             and [*map(tuple, inputs)] == shapes
         ):
-            found = []
+            output_shapes = []
             for shape in map(tuple, outputs):
                 if not {*map(type, shape)} <= _INTEGERS or min(shape, default=0) < 0:
                     return _read_shapes(operator, shapes, answer)
-                found.append(shape)
-            return found, []
+                output_shapes.append(shape)
+            return output_shapes, []
     except (TypeError, ValueError):
         return _read_shapes(operator, shapes, answer)
     return _read_shapes(operator, shapes, answer)
@@ -164,10 +164,10 @@ def _read_shapes(
             of = f", for {', '.join(map(repr, names))}" if names else ""
             raise ArgumentError(f"{who} returned {got} {what} shapes; expected {len(names)}{of}. {_example(operator)}")
         shapes.append([_shape(shape, who, what, name) for shape, name in zip(part, names, strict=True)])
-    for name, shape, given in zip(operator.arguments, shapes[0], in_shapes, strict=True):
-        if shape != tuple(given):
+    for name, shape, in_shape in zip(operator.arguments, shapes[0], in_shapes, strict=True):
+        if shape != tuple(in_shape):
             raise ShapeError(
-                f"{who} says that input {name!r} has shape {shape}; the one given has {tuple(given)}. "
+                f"{who} says that input {name!r} has shape {shape}; the one given has {tuple(in_shape)}. "
                 "Pass an array of that shape, or correct infer_shape."
             )
     return shapes[1], shapes[2]
@@ -182,12 +182,12 @@ def infer_partly(operator: Any, inputs: Any, outputs: Any) -> tuple[Any, Any]:
     arguments = inputs[:count]
     if arguments and arguments[0] is None:
         return inputs, outputs
-    given = [[] if shape is None else [max(length, 0) for length in shape] for shape in arguments]
+    asked = [[] if shape is None else [max(length, 0) for length in shape] for shape in arguments]
     if complete(arguments):
-        results, states = checked_shapes(operator, [tuple(shape) for shape in given])
+        results, states = checked_shapes(operator, [tuple(shape) for shape in asked])
         return [*arguments, *states], results
     try:
-        answer = operator.prop.infer_shape(given)
+        answer = operator.prop.infer_shape(asked)
         parts = [[*map(_partial, shapes)] for shapes in answer]
         if [*map(len, parts)][:2] != [count, len(operator.outputs)] or len(parts) not in (2, 3):
             return inputs, outputs
@@ -229,11 +229,11 @@ def checked_types(operator: Any, in_types: list[Any]) -> list[Any]:
     if getattr(operator.prop.infer_type, "_is_default", False):
         return [in_types[0] if in_types else numpy.float32] * len(operator.outputs)
     inputs, outputs, _ = _read_types(operator, ask(operator.prop, "infer_type", list(in_types)))
-    for name, value, given in zip(operator.arguments, inputs, in_types, strict=True):
-        if value is not given:
+    for name, value, in_type in zip(operator.arguments, inputs, in_types, strict=True):
+        if value is not in_type:
             raise DTypeError(
                 f"{who} says that input {name!r} has type {numpy.dtype(value).name}; the one given has "
-                f"{numpy.dtype(given).name}. Pass x.astype({numpy.dtype(value).name!r}), or correct infer_type."
+                f"{numpy.dtype(in_type).name}. Pass x.astype({numpy.dtype(value).name!r}), or correct infer_type."
             )
     return outputs
 
@@ -268,12 +268,12 @@ def infer_types_partly(operator: Any, inputs: Any, outputs: Any) -> tuple[Any, A
     if getattr(operator.prop.infer_type, "_is_default", False):
         first = inputs[0] if count else numpy.dtype(numpy.float32)
         return [*inputs[:count], *[first] * len(operator.auxiliaries)], [first] * len(outputs)
-    given = [None if dtype is None else dtype.type for dtype in inputs[:count]]
-    if None not in given:
-        types, results, states = _read_types(operator, ask(operator.prop, "infer_type", given))
+    asked = [None if dtype is None else dtype.type for dtype in inputs[:count]]
+    if None not in asked:
+        types, results, states = _read_types(operator, ask(operator.prop, "infer_type", asked))
         return _dtypes([*types, *states]), _dtypes(results)
     try:
-        answer = operator.prop.infer_type(given)
+        answer = operator.prop.infer_type(asked)
         parts = [*map(_dtypes, answer)]
         if len(parts) == 2:
             parts.append([None] * len(operator.auxiliaries))
@@ -309,8 +309,8 @@ def declared_dependencies(operator: Any) -> tuple[frozenset[int], bool]:
     out_grad, in_data = [*range(outputs)], [*range(outputs, outputs + inputs)]
     out_data = [*range(outputs + inputs, 2 * outputs + inputs)]
     answer = ask(operator.prop, "declare_backward_dependency", out_grad, in_data, out_data)
-    known = {*out_grad, *in_data, *out_data}
-    if not isinstance(answer, (list, tuple)) or not known.issuperset(answer):
+    declarable = {*out_grad, *in_data, *out_data}
+    if not isinstance(answer, (list, tuple)) or not declarable.issuperset(answer):
         raise ArgumentError(
             f"{operator.prop_name}.declare_backward_dependency returned {describe(answer)}; expected a list of some "
             "of the numbers it was given, such as return [*out_grad, *in_data]."

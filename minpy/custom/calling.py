@@ -66,7 +66,7 @@ def Custom(*inputs: Any, op_type: str | None = None, **kwargs: Any) -> Any:
             operator.context = value.context
         node = value._node
         if type(node) is Leaf and node.request == "add":
-            operator.requests[index] = "add"
+            operator.grad_req[index] = "add"
     result: Any
     if plain and values:
         result = dispatch.call_on_arrays(operator, values, {"training": state.training})

@@ -30,7 +30,7 @@ class _FirstOrderOnly(BaseOperator):
         """Raise `NoGradientError`."""
         raise NoGradientError(self._error)
 
-    def pull_back(self, *arguments: Any) -> Any:
+    def vjp(self, *arguments: Any) -> Any:
         """Raise `NoGradientError`."""
         raise NoGradientError(self._error)
 

@@ -108,9 +108,9 @@ class Function(BaseOperator):
         several = isinstance(answer, (tuple, list))
         outputs: Any = list(answer) if several else [answer]
         del answer  # what refers to the outputs now is ours, or kept by the function
-        kept = self._keeps(outputs, inputs)
+        keeps = self._keeps(outputs, inputs)
         outputs = [
-            value._like(value._data.copy()) if is_kept else value for value, is_kept in zip(outputs, kept, strict=True)
+            value._like(value._data.copy()) if is_kept else value for value, is_kept in zip(outputs, keeps, strict=True)
         ]
         parents = [value._node for value in inputs]
         if state.recording and any(parent is not None for parent in parents):
@@ -136,7 +136,7 @@ class Function(BaseOperator):
         return [
             count > alone + saved.count(id(value))
             or buffers > buffer_alone
-            or any(numpy.may_share_memory(value._data, given._data) for given in inputs)
+            or any(numpy.may_share_memory(value._data, array._data) for array in inputs)
             for value, (count, buffers) in zip(outputs, _references(outputs), strict=True)
         ]
 
@@ -166,10 +166,15 @@ class Function(BaseOperator):
         """Return how messages call the gradient of one input."""
         return f"{type(self).__name__}.backward (gradient of input {index})"
 
-    def pull_back(
-        self, answer: Any, arguments: Sequence[Any], attributes: dict[str, Any], gradient: Any, needed: Sequence[int]
+    def vjp(
+        self,
+        answer: Any,
+        arguments: Sequence[Any],
+        attributes: dict[str, Any],
+        gradient: Any,
+        requires_grad: Sequence[int],
     ) -> list[Any]:
-        """Return the gradients of the inputs at the positions `needed`."""
+        """Return the gradients of the inputs at the positions `requires_grad`."""
         traced = [value for value in (*gradient, *arguments) if isinstance(value, Array)]
         grads = [  # of its own memory: others use these gradients too
             new_array(NDArray, numpy.array(value._data if isinstance(value, Array) else value)) for value in gradient
@@ -187,11 +192,11 @@ class Function(BaseOperator):
                 f"{type(self).__name__}.backward returned {len(parts)} gradients; its forward has {len(arguments)} "
                 "inputs. Return one gradient for each input, in order."
             )
-        raws = [parts[index]._data if isinstance(parts[index], Array) else parts[index] for index in needed]
+        buffers = [parts[index]._data if isinstance(parts[index], Array) else parts[index] for index in requires_grad]
         if not traced:
-            return raws
-        return [first_order(f"Function {type(self).__name__}", raw, traced) for raw in raws]
+            return buffers
+        return [first_order(f"Function {type(self).__name__}", buffer, traced) for buffer in buffers]
 
     def _line(self, what: str, values: Sequence[Any]) -> str:
-        given = describe_arguments(self.argument_names(len(values)), values)
-        return f"Function {type(self).__name__}: {what} failed ({given})"
+        described = describe_arguments(self.argument_names(len(values)), values)
+        return f"Function {type(self).__name__}: {what} failed ({described})"

@@ -121,10 +121,10 @@ def method_of(
     if type(function) is not FunctionType or bound.__self__ is not op:
         return _by_position(bound, names), None
     code: CodeType = function.__code__
-    known = _methods.get(id(code))
-    if known is None or known.code is not code or known.names is not names:
-        known = _new_method(code, names)
-    if not known.is_fit or arguments is None:
+    analysed = _methods.get(id(code))
+    if analysed is None or analysed.code is not code or analysed.names is not names:
+        analysed = _new_method(code, names)
+    if not analysed.is_fit or arguments is None:
         return _by_position(bound, names), None
     cls: Any = type(op)
     own = _instance_dict(op)
@@ -134,26 +134,26 @@ def method_of(
         members = parent.__dict__
         if members.get("assign", _ASSIGN) is not _ASSIGN or "__getattribute__" in members:
             return bound, None
-    kind = known.latest
+    kind = analysed.latest
     if arguments != kind.arguments:
-        kind = known.kind_of(arguments)
+        kind = analysed.kind_of(arguments)
     for capture in kind.captures:
         if capture.is_valid(function, op, own):
             return bound, capture
-    if known.is_due(kind):
-        made = capture_method(op, function, _ASSIGN, values)
-        if made is not None:
-            kind.captures = (made, *kind.captures[: _CAPTURES - 1])
-            if made.is_valid(function, op, own):
-                return bound, made
+    if analysed.is_due(kind):
+        new_capture = capture_method(op, function, _ASSIGN, values)
+        if new_capture is not None:
+            kind.captures = (new_capture, *kind.captures[: _CAPTURES - 1])
+            if new_capture.is_valid(function, op, own):
+                return bound, new_capture
     return bound, None
 
 
 def _new_method(code: CodeType, names: tuple[str, ...]) -> _Method:
     if len(_methods) >= _METHODS:
         _methods.clear()
-    made = _methods[id(code)] = _Method(code, names)
-    return made
+    method = _methods[id(code)] = _Method(code, names)
+    return method
 
 
 def _by_position(bound: Any, names: tuple[str, ...]) -> Callable[..., None]:

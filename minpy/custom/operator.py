@@ -82,7 +82,7 @@ class PropOperator(BaseOperator):
         self.names = (*self.arguments, *self.auxiliaries)
         self.arity = len(self.names)
         # How `backward` is asked to give the gradients of inputs, where that is not 'write'.
-        self.requests: dict[int, str] = {}
+        self.grad_req: dict[int, str] = {}
 
     @property
     def prop_name(self) -> str:
@@ -184,13 +184,13 @@ class PropOperator(BaseOperator):
     def forward(self, *raws: Any, training: bool | None = None) -> Any:
         """Run the prop's methods and the operator's forward on raw arrays."""
         data, shapes, types, dtypes = [], [], [], []
-        for raw in raws:
-            if type(raw) is not numpy.ndarray:
-                raw = numpy.asarray(raw, _default_type(raw))
-            data.append(raw)
-            shapes.append(raw.shape)
-            dtypes.append(raw.dtype)
-            types.append(raw.dtype.type)
+        for array in raws:
+            if type(array) is not numpy.ndarray:
+                array = numpy.asarray(array, _default_type(array))
+            data.append(array)
+            shapes.append(array.shape)
+            dtypes.append(array.dtype)
+            types.append(array.dtype.type)
         count = len(self.arguments)
         out_shapes, aux_shapes = checked_shapes(self, shapes[:count])
         if getattr(self.prop.infer_type, "_is_default", False):
@@ -214,16 +214,21 @@ class PropOperator(BaseOperator):
         self._shapes, self._dtypes = shapes[:count], dtypes[:count]
         in_data = self._arrays(data[:count])
         buffers = [*map(Buffer, out_shapes, out_types, repeat("output"), self.outputs)]
-        requests = ["write"] * len(buffers)
+        grad_req = ["write"] * len(buffers)
         kind = [bool(training), count, len(buffers), *shapes, *dtypes, *out_shapes, *out_types]
-        values = [bool(training), requests, [*in_data]]
+        values = [bool(training), grad_req, [*in_data]]
         results = run_method(self, "forward", values, kind, buffers, range(len(buffers)), in_data, data)
         return tuple(results) if len(results) != 1 else results[0]
 
-    def pull_back(
-        self, answer: Any, arguments: Sequence[Any], attributes: dict[str, Any], gradient: Any, needed: Sequence[int]
+    def vjp(
+        self,
+        answer: Any,
+        arguments: Sequence[Any],
+        attributes: dict[str, Any],
+        gradient: Any,
+        requires_grad: Sequence[int],
     ) -> list[Any]:
-        """Return the gradients of the inputs at the positions `needed`, from one run of the operator's backward."""
+        """Return the gradients of the inputs at the positions `requires_grad`, from one run of its backward."""
         upstream = gradient if type(gradient) is tuple else (gradient,)
         count = len(self.arguments)
         kind: list[Any] = [count, len(upstream)]
@@ -236,14 +241,14 @@ class PropOperator(BaseOperator):
             arrays = self._arrays([*upstream, *arguments[:count], *outputs], kind)
             first = len(upstream)
             out_grad, in_data, out_data = arrays[:first], arrays[first : first + count], arrays[first + count :]
-        requests = ["null"] * count
-        for index in needed:
-            requests[index] = self.requests.get(index, "write")
-        kind += [*requests, *self._shapes, *self._dtypes, *map(_shape_and_dtype, self.auxiliary_arrays)]
+        grad_req = ["null"] * count
+        for index in requires_grad:
+            grad_req[index] = self.grad_req.get(index, "write")
+        kind += [*grad_req, *self._shapes, *self._dtypes, *map(_shape_and_dtype, self.auxiliary_arrays)]
         buffers = [*map(Buffer, self._shapes, self._dtypes, repeat("the gradient of"), self.arguments)]
         shown = in_data + out_data
-        values = [requests, out_grad, [*in_data], [*out_data]]
-        parts = run_method(self, "backward", values, kind, buffers, needed, shown, arguments[:count])
+        values = [grad_req, out_grad, [*in_data], [*out_data]]
+        parts = run_method(self, "backward", values, kind, buffers, requires_grad, shown, arguments[:count])
         if not state.recording:
             return parts
         traced = [value for value in (*upstream, *outputs, *arguments) if isinstance(value, Array)]

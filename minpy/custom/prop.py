@@ -146,23 +146,23 @@ class CustomOp:
                 and dst.adopt(src)
             ):
                 return
-        raw = src._data if isinstance(src, Array) else src
-        shape = numpy.shape(raw)
+        buffer = src._data if isinstance(src, Array) else src
+        shape = numpy.shape(buffer)
         data = dst._data
         if shape != data.shape and shape not in ((), (1,)):
-            raise _located(ShapeError(self._misfit(dst, raw)))
+            raise _located(ShapeError(self._misfit(dst, buffer)))
         if req == "add":
-            data += raw
+            data += buffer
         else:
-            numpy.copyto(data, raw, casting="unsafe")
+            numpy.copyto(data, buffer, casting="unsafe")
         note_write(data)
 
-    def _misfit(self, dst: NDArray, raw: Any) -> str:
+    def _misfit(self, dst: NDArray, buffer: Any) -> str:
         kind = dst.kind if isinstance(dst, Buffer) else ""
         name = f"{kind} {dst.name!r}" if isinstance(dst, Buffer) else "a buffer"
         method = "backward" if kind.startswith("the gradient") else "forward"
         return (
-            f"{type(self).__name__}.{method} assigns {describe(raw)} to {name}, which has shape {dst.shape}; "
+            f"{type(self).__name__}.{method} assigns {describe(buffer)} to {name}, which has shape {dst.shape}; "
             f"they must be equal. Compute {name} in the shape {dst.shape}"
             f"{', that of the input itself' if method == 'backward' else ', as infer_shape promised'}."
         )

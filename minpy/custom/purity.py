@@ -22,10 +22,10 @@ from minpy.capture.places import CaptureRefused
 from minpy.capture.proxy import ArrayProxy
 from minpy.capture.reads import attribute, item, missing, same_value
 from minpy.capture.recorder import Recorder, has_handlers
+from minpy.capture.running import run_captured
 from minpy.capture.shadow import ShadowFunctions
 from minpy.capture.sources import ABSENT, class_of, contents, is_constant, member, module_member, own_value
-from minpy.capture.tracer import run_traced
-from minpy.capture.values import OUTSIDE, Traced
+from minpy.capture.values import OUTSIDE, BaseArrayProxy
 from minpy.core.operator import Operator
 from minpy.core.switches import is_np_shape
 from minpy.custom.buffers import Buffer, Undeclared
@@ -126,38 +126,40 @@ class MethodCapture:
 
     # -- what a capture notes, in the words of `Reads` -----------------------------------------------------------------
 
-    def note(self, _: str, fetch: Any, container: Any, key: Any, value: Any, path: str = "", place: Any = None) -> None:
+    def note(
+        self, _: str, source: Any, container: Any, key: Any, value: Any, path: str = "", place: Any = None
+    ) -> None:
         """Note a read."""
         if isinstance(value, Operator) and OPERATORS.get(value.__name__) is not value:
             raise self._recorder.refuse(f"it calls {path}, an operator of a user", place)
-        if fetch in (item, missing) and id(container) in self._places:
+        if source in (item, missing) and id(container) in self._places:
             scope = self._places[id(container)]
-            if fetch is missing:
+            if source is missing:
                 self._check(f"{key!r} not in {scope}")
             else:
                 self._check_value(f"{scope}[{key!r}]", value)
-        elif fetch is contents and type(container) is CellType and id(container) in self._places:
+        elif source is contents and type(container) is CellType and id(container) in self._places:
             if value is ABSENT:
                 raise self._recorder.refuse(f"{path} is not defined yet", place)
             self._check_value(f"{self._places[id(container)]}.cell_contents", value)
-        elif container is builtins and fetch is module_member:
+        elif container is builtins and source is module_member:
             self._check_value(f"{self._name(_BUILTINS)}.get({key!r}, ABSENT)", value)
             if key in _ASKING:
                 self._check_value("type(op)", type(self._op))
-        elif fetch is attribute and isinstance(container, ModuleType):
+        elif source is attribute and isinstance(container, ModuleType):
             self._note_member(container, key, value)
-        elif fetch is attribute and type(container) is FunctionType:
+        elif source is attribute and type(container) is FunctionType:
             self._note_function(container, key, value)
-        elif container is self._op and (fetch is class_of or key == "assign"):
+        elif container is self._op and (source is class_of or key == "assign"):
             return  # what is looked up in the class is compared; `assign` was found where it is expected
-        elif fetch is own_value and container is self._op:
+        elif source is own_value and container is self._op:
             self._check_value(f"own.get({key!r}, ABSENT)", value)
-        elif fetch is member and container is type(self._op):
+        elif source is member and container is type(self._op):
             if key == "assign":
                 return
             self._check_value(f"member(type(op), {key!r})", value)
-        elif fetch is not item or type(container) is not tuple:  # of a tuple nothing changes
-            self._check_value(f"{self._name(fetch)}({self._held(container)}, {self._name(key)})", value)
+        elif source is not item or type(container) is not tuple:  # of a tuple nothing changes
+            self._check_value(f"{self._name(source)}({self._held(container)}, {self._name(key)})", value)
 
     def array(self, *_: Any) -> NoReturn:
         """Refuse an array that a method finds outside: it would be lent, too, for as long as its owner likes."""
@@ -248,7 +250,7 @@ def capture_method(op: Any, function: FunctionType, assign: Any, arguments: Sequ
     shadows.proxies[id(make_array)] = make_array, lambda *values, **named: _array(recorder, *values, **named)
     shadows.proxies[id(assign)] = assign, _assign
     try:
-        run_traced(recorder, _run_on_proxies, shadows, op, function, arguments)
+        run_captured(recorder, _run_on_proxies, shadows, op, function, arguments)
     except CaptureRefused:
         return None
     finally:
@@ -275,16 +277,16 @@ def _proxy_of(recorder: Recorder, value: Any) -> Any:
     if isinstance(value, str):
         return value
     if type(value) is Undeclared:
-        return NDArrayProxy(_UnreadProxy.given(recorder, variable("undeclared"), (), numpy.float32))
+        return NDArrayProxy(_UnreadProxy.from_outside(recorder, variable("undeclared"), (), numpy.float32))
     if type(value) is Buffer:
-        return _BufferProxy(_UnreadProxy.given(recorder, variable("buffer"), value.shape, value._dtype))
-    return NDArrayProxy(LentProxy.given(recorder, variable("array"), value._data.shape, value._data.dtype))
+        return _BufferProxy(_UnreadProxy.from_outside(recorder, variable("buffer"), value.shape, value._dtype))
+    return NDArrayProxy(LentProxy.from_outside(recorder, variable("array"), value._data.shape, value._data.dtype))
 
 
 def _require_readable(recorder: Recorder, value: Any) -> None:
     """Refuse what is no array or number: a buffer, or an object that computes its elements."""
     inner = value.inner if isinstance(value, NDArrayProxy) else value
-    if isinstance(inner, Traced):
+    if isinstance(inner, BaseArrayProxy):
         inner.value  # noqa: B018
     elif not is_constant(inner) and type(inner) is not numpy.ndarray:
         raise recorder.refuse(f"it assigns a {type(value).__name__}")
@@ -309,6 +311,8 @@ def _array(recorder: Recorder, source_array: Any, ctx: None = None, dtype: Any =
     if isinstance(source_array, NDArrayProxy):
         source_array = source_array.inner
         dtype = source_array.dtype if dtype is None else dtype
-    source = operand(recorder, source_array if isinstance(source_array, Traced) else numpy.asarray(source_array))
+    source = operand(
+        recorder, source_array if isinstance(source_array, BaseArrayProxy) else numpy.asarray(source_array)
+    )
     source = as_array(recorder, source) if source.scalar else source
     return NDArrayProxy(source.astype(numpy.float32 if dtype is None else dtype, copy=False).share())

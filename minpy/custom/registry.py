@@ -44,11 +44,11 @@ def register(reg_name: str) -> Callable[[type[CustomOpProp]], type[CustomOpProp]
                 f"operator.register({reg_name!r}) registers a class derived from CustomOpProp, "
                 f"got {describe(prop_class)}."
             )
-        known = PROPS.get(reg_name)
-        if known is not None and known is not prop_class and not _is_run_again(known, prop_class):
+        registered = PROPS.get(reg_name)
+        if registered is not None and registered is not prop_class and not _is_run_again(registered, prop_class):
             warnings.warn(
                 f"custom operator {reg_name!r} is registered twice: {_full_name(prop_class)} replaces "
-                f"{_full_name(known)}.",
+                f"{_full_name(registered)}.",
                 stacklevel=2,
             )
         PROPS[reg_name] = prop_class
@@ -86,9 +86,9 @@ def find_prop(op_type: Any) -> type[CustomOpProp]:
     """
     prop_class = PROPS.get(op_type) if isinstance(op_type, str) else None
     if prop_class is None:
-        known = f"Registered: {', '.join(map(repr, sorted(PROPS)))}." if PROPS else "None is registered."
+        names = f"Registered: {', '.join(map(repr, sorted(PROPS)))}." if PROPS else "None is registered."
         raise ArgumentError(
-            f"nd.Custom: no custom operator {op_type!r} is registered.{nearest(str(op_type), PROPS)} {known} "
+            f"nd.Custom: no custom operator {op_type!r} is registered.{nearest(str(op_type), PROPS)} {names} "
             "Register one with @mx.operator.register(name) on its CustomOpProp class."
         )
     return prop_class

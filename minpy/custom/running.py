@@ -37,11 +37,11 @@ def run_method(
     arguments: list[Any],
     kind: Any,
     buffers: list[Buffer],
-    wanted: Sequence[int],
+    required: Sequence[int],
     shown: list[Any],
-    given: Sequence[Any],
+    originals: Sequence[Any],
 ) -> list[numpy.ndarray]:
-    """Run a method of the operator object, and return what it wrote into the buffers at the positions `wanted`.
+    """Run a method of the operator object, and return what it wrote into the buffers at the positions `required`.
 
     `arguments` are the method's but for the buffers and the auxiliary states, which follow, and belong to this
     call; `kind` is what captures depend on of them. What it keeps of the buffers, and of the arrays `shown` to it,
@@ -67,10 +67,10 @@ def run_method(
                 call(*arguments)
     except Exception as error:
         _release(shown)  # the error's traceback refers to them, too: who else does cannot be told
-        found = _failed(operator, method, given, error)
-        if found is error:
+        failure = _failed(operator, method, originals, error)
+        if failure is error:
             raise
-        raise in_place_of(found, error) from None
+        raise in_place_of(failure, error) from None
     finally:
         state.recording = recording
         local.loan = outer
@@ -83,7 +83,7 @@ def run_method(
             if is_kept:
                 _release(shown[index : index + 1])
     results = []
-    for index in wanted:
+    for index in required:
         buffer = buffers[index]
         if not buffer.given and not buffer.written(started):
             if method == "forward" or "label" not in operator.arguments[index]:
@@ -124,7 +124,7 @@ def _warn_of_unwritten(operator: Any, index: int) -> None:
         )
 
 
-def _failed(operator: Any, method: str, given: Sequence[Any], error: Exception) -> Exception:
+def _failed(operator: Any, method: str, arguments: Sequence[Any], error: Exception) -> Exception:
     """Return the error to raise for one that came out of a method: the same, if it says already where it was."""
     if isinstance(error, MXNetError) and error.located:
         return error
@@ -135,7 +135,7 @@ def _failed(operator: Any, method: str, given: Sequence[Any], error: Exception) 
             "out_data in backward) are read-only, as others still use them. Start with a copy: "
             "x = in_data[0].copy()."
         )
-    names = ", ".join(f"{name} {describe(value)}" for name, value in zip(operator.arguments, given, strict=False))
+    names = ", ".join(f"{name} {describe(value)}" for name, value in zip(operator.arguments, arguments, strict=False))
     return operator_error(error, f"Custom operator {operator.__name__!r}: {where} failed ({names})")
 
 

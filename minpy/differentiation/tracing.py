@@ -29,7 +29,7 @@ class _Alias(BaseOperator):
     jvp_rules: dict[int, Any] = {0: lambda answer, value: lambda tangent: tangent}
     raw_rules = (lambda answer, value: lambda gradient: gradient,)
 
-    def pull_back(self, answer: Any, arguments: Any, attributes: Any, gradient: Any, needed: Any) -> list[Any]:
+    def vjp(self, answer: Any, arguments: Any, attributes: Any, gradient: Any, requires_grad: Any) -> list[Any]:
         return [gradient]
 
 
@@ -304,7 +304,7 @@ def _transpose(node: Node, index: int, parent: Any, tangent: Any) -> Any:
     upstream = [connect(zero, Leaf(zero)) for zero in zeros]
     node.operator.require_rules(node)
     with Scope(True, None):
-        [part] = node.operator.pull_back(
+        [part] = node.operator.vjp(
             node.answer, node.arguments, node.attributes, tuple(upstream) if several else upstream[0], [index]
         )
         part = conform(part, node.operator, index, node, parent)

@@ -31,24 +31,24 @@ class GraphBuilder:
     ) -> Node:
         """Return a node that computes this."""
         key = _key(operator, inputs, attributes)
-        known = self._known.get(key) if key is not None else None
-        if known is None:
-            known = Node(operator, inputs, attributes, name, kind)
-            self.created.append(known)
+        node = self._known.get(key) if key is not None else None
+        if node is None:
+            node = Node(operator, inputs, attributes, name, kind)
+            self.created.append(node)
             if key is not None:
-                self._known[key] = known
-        return known
+                self._known[key] = node
+        return node
 
     def add(self, node: Node) -> Node:
         """Return a node that is there already, or the one known here that computes the same."""
         key = _key(node.operator, node.inputs, node.attributes)
-        known = self._known.get(key) if key is not None else None
-        if known is None:
-            known = node
+        same_node = self._known.get(key) if key is not None else None
+        if same_node is None:
+            same_node = node
             self.created.append(node)
             if key is not None:
                 self._known[key] = node
-        return known
+        return same_node
 
 
 def _key(operator: Any, inputs: Sequence[Value], attributes: Mapping[str, Any]) -> Any:

@@ -13,9 +13,9 @@ from minpy.core.errors import UnknownShapeError
 from minpy.graph.allowance import Allowance
 from minpy.graph.inference import infer_dtypes, infer_shapes
 from minpy.graph.ir import Node, Value, topological, variables
-from minpy.graph.keeping import Keeping
 from minpy.graph.locking import lock
 from minpy.graph.program import Program
+from minpy.graph.state_pool import StatePool
 from minpy.graph.steps import Steps, lowered
 from minpy.ops.inference.partial_shapes import is_known, show_shape
 
@@ -69,7 +69,7 @@ class Compiled:
         The positions of the heads in `stores`, and of the variables.
     allowance : Allowance
         What its programs may cost.
-    keeping : Keeping or None
+    state_pool : StatePool or None
         The sets of states that calls take in turn, if `keep_states` was asked for, and there is an operator with one.
     """
 
@@ -80,14 +80,14 @@ class Compiled:
         compiles: bool = True,
         stores: Mapping[int, Node] | None = None,
     ) -> None:
-        self.heads = list(heads)
+        self.outputs = list(heads)
         self.compiles = compiles
         self.fast_math = False
         self.facts: Known | None = None
         self.parameters: Collection[Node] = ()
-        self._keeping: dict[Node, Any] | None = {} if keeps_states else None
-        self.keeping: Keeping | None = None
-        self.order = topological(self.heads)
+        self._stateful_operators: dict[Node, Any] | None = {} if keeps_states else None
+        self.state_pool: StatePool | None = None
+        self.order = topological(self.outputs)
         self.arguments, self.states = variables(self.order)
         stores = stores or {}
         self.arguments += [node for node in dict.fromkeys(stores.values()) if node not in self.arguments]
@@ -100,9 +100,9 @@ class Compiled:
 
     def keep_states(self) -> None:
         """Let operators whose calls have a state keep it for further calls, from now on; calls in flight share none."""
-        if self.keeping is None and any(getattr(node.operator, "is_stateful", False) for node in self.order):
-            self.keeping = Keeping()
-            self._keeping = {}
+        if self.state_pool is None and any(getattr(node.operator, "is_stateful", False) for node in self.order):
+            self.state_pool = StatePool()
+            self._stateful_operators = {}
             self._programs.clear()
 
     def __len__(self) -> int:
@@ -130,7 +130,7 @@ class Compiled:
         *,
         repeatable: bool = False,
         known: Known | None = None,
-        traced: bool = True,
+        inline: bool = True,
     ) -> Program:
         """Return the program for arrays of these shapes and dtypes.
 
@@ -145,7 +145,7 @@ class Compiled:
             Whether a backward part may be added later: see `with_gradients`.
         known : Known, optional
             What has been inferred from these arrays, if it has been.
-        traced : bool
+        inline : bool
             Whether users' operators become what they compute, where that can be told. A program whose functions refer
             to something that has changed is made anew; after some of these, users' operators are only called.
 
@@ -157,10 +157,10 @@ class Compiled:
             If a gradient is asked for through an operator that has none.
         """
         asked = tuple(requests.items()) if requests else ()
-        key = (training, asked, repeatable, traced, tuple([(array.shape, array.dtype) for array in arrays]))
+        key = (training, asked, repeatable, inline, tuple([(array.shape, array.dtype) for array in arrays]))
         with lock():
             program = self._programs.get(key)
-            if program is not None and program.steps.is_current():
+            if program is not None and program.steps.is_valid():
                 self._programs.move_to_end(key)
                 return program
             if program is not None:
@@ -172,13 +172,13 @@ class Compiled:
             known = infer_from_arrays(self.order, self.variables, arrays, "of the array that is given")
             require_everything(self.order, known)
         steps = lowered(
-            self.heads,
+            self.outputs,
             self.variables,
             *known,
             training,
             repeatable or bool(asked),
-            traced and self._remade < _REMADE,
-            self._keeping,
+            inline and self._remade < _REMADE,
+            self._stateful_operators,
         )
         if not requests:
             steps.stored = self.stored
@@ -203,7 +203,7 @@ class Compiled:
         It is found again by `program`, for further calls.
         """
         kinds = tuple([(array.shape, array.dtype) for array in arrays])
-        key = (program.steps.training, tuple(requests.items()), False, program.steps.traced, kinds)
+        key = (program.steps.training, tuple(requests.items()), False, program.steps.inline, kinds)
         return self._made(key, program.steps, requests, perf_counter())
 
     def _made(

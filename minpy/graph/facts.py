@@ -41,7 +41,9 @@ def observe(
         own,
         len(answer) if isinstance(answer, tuple) else 1,
         single is not None and single.flags.c_contiguous,
-        tuple((numpy.shape(one), getattr(one, "dtype", None)) for one in answer) if isinstance(answer, tuple) else (),
+        tuple((numpy.shape(part), getattr(part, "dtype", None)) for part in answer)
+        if isinstance(answer, tuple)
+        else (),
     )
 
 
@@ -49,9 +51,9 @@ def _is_array(value: Any) -> bool:
     return isinstance(value, numpy.ndarray)
 
 
-def _may_share(array: numpy.ndarray, other: Any) -> bool:
-    others = other if isinstance(other, tuple) else (other,)
-    return any(_is_array(one) and numpy.may_share_memory(array, one) for one in others)
+def _may_share(array: numpy.ndarray, answer: Any) -> bool:
+    parts = answer if isinstance(answer, tuple) else (answer,)
+    return any(_is_array(part) and numpy.may_share_memory(array, part) for part in parts)
 
 
 def fact_of_input(node: Node, array: Any) -> ArrayFact:

@@ -19,8 +19,8 @@ from minpy.core.ownership import unseen_gradients
 from minpy.graph.facts import as_contiguous, noting
 from minpy.graph.interpreting import Observer, Releasing, interpret, read
 from minpy.graph.ir import Node
-from minpy.graph.keeping import Kept
 from minpy.graph.program import MOST_IDLE, ExecutionContext, Program
+from minpy.graph.state_pool import StateSet
 
 __all__ = ["Frame", "start"]
 
@@ -28,9 +28,9 @@ __all__ = ["Frame", "start"]
 class Frame:
     """One call of a program, forward and then backward. `start` makes one and calls it forward.
 
-    It is in one of four states. An executable has run: `_kept` holds what its backward part reads. Or steps were run
-    one by one: `_env` does. Or backward has been: that has used up everything but what it takes to compute the forward
-    part again. Or that has happened: `_again` holds all answers, for any number of backwards.
+    It is in one of four states. An executable has run: `_residuals` holds what its backward part reads. Or steps were
+    run one by one: `_env` does. Or backward has been: that has used up everything but what it takes to compute the
+    forward part again. Or that has happened: `_again` holds all answers, for any number of backwards.
     """
 
     __slots__ = (
@@ -40,24 +40,24 @@ class Frame:
         "_context",
         "_env",
         "_home",
-        "_kept",
         "_program",
+        "_residuals",
         "_saved_for_replay",
         "_time",
     )
 
     # Contexts are taken and given back without calls: a call costs what a small kernel does.
 
-    def __init__(self, program: Program, arrays: Sequence[numpy.ndarray], kept: Kept | None = None) -> None:
+    def __init__(self, program: Program, arrays: Sequence[numpy.ndarray], state_set: StateSet | None = None) -> None:
         self._program = self._home = program
         self._arrays = arrays
         try:
             self._context: ExecutionContext = program.idle.pop()
         except IndexError:
             self._context = program.new_context()
-        if kept is not None:
-            self._context.functions.keep_in(kept)
-        self._kept: list[Any] | None = None
+        if state_set is not None:
+            self._context.functions.keep_in(state_set)
+        self._residuals: list[Any] | None = None
         self._env: dict[Node, Any] | None = None
         self._again: dict[Node, Any] | None = None
         self._saved_for_replay: Sequence[Any] = ()
@@ -69,17 +69,17 @@ class Frame:
         except AttributeError:  # interrupted before it had one
             return
         functions, idle = context.functions, self._home.idle
-        if functions.kept is not None or functions.releasing:
+        if functions.state_set is not None or functions.releasing:
             functions.release()
         if len(idle) < MOST_IDLE:
             idle.append(context)
 
     def serves(self, program: Program) -> bool:
         """Tell whether a program may be called by `call_again`."""
-        return self._program is program and self._home is program and self._context.functions.kept is None
+        return self._program is program and self._home is program and self._context.functions.state_set is None
 
     def call_again(self, arrays: Sequence[numpy.ndarray]) -> Sequence[Any]:
-        """Call the program once more, for other arrays, and return the heads; the call before is forgotten.
+        """Call the program once more, for other arrays, and return the outputs; the call before is forgotten.
 
         That costs less than a frame made anew, and is for those who alone know the frame.
         """
@@ -88,7 +88,7 @@ class Frame:
         if self._program.steps.refers:
             arrays = self._program.steps.with_captured(arrays)
         self._arrays = arrays
-        self._kept = self._env = self._again = None
+        self._residuals = self._env = self._again = None
         return self.forward()
 
     @property
@@ -99,7 +99,7 @@ class Frame:
     def differentiate(self, program: Program) -> None:
         """Let backward follow by another program, whose forward part is of the same nodes."""
         self._program = program
-        self._kept = self._env = self._again = None
+        self._residuals = self._env = self._again = None
 
     def move(self, arrays: Sequence[numpy.ndarray | None]) -> None:
         """Go on with arrays of the same values as those that it was called with, which are not kept any more.
@@ -113,18 +113,22 @@ class Frame:
     # -- forward -----------------------------------------------------------------------------------------------------
 
     def forward(self, observer: Observer | None = None) -> Sequence[Any]:
-        """Run the forward part, once, and return the heads."""
+        """Run the forward part, once, and return the outputs."""
         context, program = self._context, self._program
         try:
             forward = context.forward
             if context.selection is not selection.backends:
                 forward = program.bind(context)
             if forward is not None and observer is None:
-                heads, (self._arrays, self._kept, self._saved_for_replay) = forward(self._arrays)
+                outputs, (self._arrays, self._residuals, self._saved_for_replay) = forward(self._arrays)
             else:
-                heads, found = program.interpret_forward(context, self._arrays, observer)
-                self._arrays, self._env, self._saved_for_replay = found.arrays, found.env, found.saved_for_replay
-            if not program.steps.requests:
+                outputs, interpreted = program.interpret_forward(context, self._arrays, observer)
+                self._arrays, self._env, self._saved_for_replay = (
+                    interpreted.arrays,
+                    interpreted.env,
+                    interpreted.saved_for_replay,
+                )
+            if not program.steps.grad_req:
                 program.rounds += 1
                 if context.selection is None:
                     program.note_round(context)
@@ -133,7 +137,7 @@ class Frame:
         except Exception as error:
             raise program.located(error)  # noqa: B904 - its traceback goes on to that of `error`
         self._time = now()
-        return heads
+        return outputs
 
     # -- backward ----------------------------------------------------------------------------------------------------
 
@@ -142,7 +146,7 @@ class Frame:
         """Whether the next `backward` is compiled from end to end: once it writes to buffers, nothing fails."""
         executable = self._context.executable
         return (
-            self._kept is not None
+            self._residuals is not None
             and executable is not None
             and executable.cannot_fail_backward
             and not self._program.steps.refers
@@ -150,14 +154,14 @@ class Frame:
 
     def backward(
         self,
-        head_gradients: Sequence[numpy.ndarray],
+        cotangents: Sequence[numpy.ndarray],
         buffers: Mapping[Node, numpy.ndarray],
         observer: Observer | None = None,
     ) -> None:
         """Compute the gradients, and write them into `buffers` (or add them, as the program's requests say).
 
         It may be called again: then the forward part is computed once more, with the same random numbers, without
-        moving states, and without calling users' operators. The head gradients and buffers must not share memory.
+        moving states, and without calling users' operators. The cotangents and buffers must not share memory.
 
         Raises
         ------
@@ -169,29 +173,31 @@ class Frame:
         if context.selection is None:
             context.began = perf_counter()
         if steps.refers:
-            steps.captures.require()
+            steps.reads.require()
             self._arrays = as_contiguous(steps.with_captured(self._arrays), steps.states)
         if last_write() > self._time:
             self._require_unchanged()
-        kept, env = self._kept, self._env
-        self._kept = self._env = None
-        function = None if kept is None or observer is not None or context.bound is None else context.bound.backward
+        residuals, env = self._residuals, self._env
+        self._residuals = self._env = None
+        function = (
+            None if residuals is None or observer is not None or context.bound is None else context.bound.backward
+        )
         if function is not None:
             try:
-                function(self._arrays, head_gradients, [*map(buffers.__getitem__, steps.gradients)], kept)
+                function(self._arrays, cotangents, [*map(buffers.__getitem__, steps.gradients)], residuals)
             except Exception as error:
                 raise program.located(error)  # noqa: B904 - its traceback goes on to that of `error`
         else:
-            if kept is not None and context.bound is not None:
-                answers = context.bound.answers(kept)
+            if residuals is not None and context.bound is not None:
+                answers = context.bound.answers(residuals)
                 if answers is not None:  # else they are computed again
                     env = {**dict(zip(steps.variables, self._arrays, strict=True)), **answers}
-            self._step_backward(env, as_contiguous(head_gradients), buffers, observer)
+            self._step_backward(env, as_contiguous(cotangents), buffers, observer)
         program.rounds += 1
         if context.selection is None:
             program.note_round(context)
-        if len(steps.gradients) != len(steps.requests):
-            for node, request in steps.requests.items():
+        if len(steps.gradients) != len(steps.grad_req):
+            for node, request in steps.grad_req.items():
                 if node not in steps.gradients and request == "write":
                     buffers[node].fill(0)
 
@@ -203,10 +209,10 @@ class Frame:
         leaves : sequence of Leaf or other nodes
             For all variables in their order.
         cotangent : numpy.ndarray or None
-            Of the only head; None stands for ones.
+            Of the only output; None stands for ones.
         """
-        program, context, kept = self._program, self._context, self._kept
-        if kept is None or context.selection is None or last_write() > self._time:
+        program, context, residuals = self._program, self._context, self._residuals
+        if residuals is None or context.selection is None or last_write() > self._time:
             return False
         places = context.gradient_places
         if places is None:
@@ -214,9 +220,9 @@ class Frame:
         buffers = unseen_gradients(leaves, places) if places else None
         if buffers is None:
             return False
-        self._kept = None
+        self._residuals = None
         backward: Any = context.bound.backward  # type: ignore[union-attr]
-        backward(self._arrays, program.ones if cotangent is None else (cotangent,), buffers, kept)
+        backward(self._arrays, program.ones if cotangent is None else (cotangent,), buffers, residuals)
         program.rounds += 1
         return True
 
@@ -229,7 +235,7 @@ class Frame:
     def _step_backward(
         self,
         env: dict[Node, Any] | None,
-        head_gradients: Sequence[numpy.ndarray],
+        cotangents: Sequence[numpy.ndarray],
         buffers: Mapping[Node, numpy.ndarray],
         observer: Observer | None,
     ) -> None:
@@ -240,18 +246,18 @@ class Frame:
             env = dict(self._computed_again())
         else:
             release = Releasing(steps, env, len(steps.forward))
-            env.update(zip(steps.variables[steps.given :], self._arrays[steps.given :], strict=True))
-        cotangents = {value.node: array for value, array in zip(steps.head_gradients, head_gradients, strict=True)}
-        env.update(cotangents)
+            env.update(zip(steps.variables[steps.num_inputs :], self._arrays[steps.num_inputs :], strict=True))
+        by_variable = {value.node: array for value, array in zip(steps.cotangents, cotangents, strict=True)}
+        env.update(by_variable)
         observers = [] if observer is None else [observer]
-        facts = program.facts_of_backward(cotangents)
+        facts = program.facts_of_backward(by_variable)
         if facts:
             observers.append(noting(facts, env))
         interpret(steps.backward, env, self._context.functions.call_of, observers, release)
         if facts:
             program.learn_backward(facts)
         for node, value in steps.gradients.items():
-            if steps.requests[node] == "add":
+            if steps.grad_req[node] == "add":
                 buffers[node][...] += read(env, value)
             else:
                 numpy.copyto(buffers[node], read(env, value))
@@ -284,7 +290,7 @@ class Frame:
                 array.copy() if position in steps.states else array for position, array in enumerate(self._arrays)
             ]
             env: dict[Node, Any] = dict(zip(steps.variables, arrays, strict=True))
-            env.update(zip(steps.lasting, self._saved_for_replay, strict=True))
+            env.update(zip(steps.saved_for_replay, self._saved_for_replay, strict=True))
             interpret(steps.forward, env, self._context.functions.call_of, ())
             self._again = env
         return self._again
@@ -293,11 +299,11 @@ class Frame:
         """Raise if an array that backward reads has been changed in place since the forward part ran."""
         steps, time_of_forward = self._program.steps, self._time
         nodes = [*steps.backward, *steps.forward]
-        if self._kept is not None or self._env is not None or self._again is not None:
+        if self._residuals is not None or self._env is not None or self._again is not None:
             nodes = steps.backward
         read_nodes = {value.node for node in nodes for value in node.inputs}
         executable = self._context.executable
-        if self._kept is not None and executable is not None:
+        if self._residuals is not None and executable is not None:
             read_nodes.update(executable.read_by_backward())
         for position, (node, array) in enumerate(zip(steps.variables, self._arrays, strict=True)):
             if node not in read_nodes or not written_since(array, time_of_forward):
@@ -305,8 +311,8 @@ class Frame:
             moves = steps.training and position in steps.states
             if not moves and any(node in steps.values_of(step) for step in steps.forward):
                 raise MutationError(_changed(f"variable {node.name!r}", array))
-        for array in self._kept or (self._env or {}).values():
-            if written_since(array, time_of_forward) and not any(array is one for one in self._arrays):
+        for array in self._residuals or (self._env or {}).values():
+            if written_since(array, time_of_forward) and not any(array is argument for argument in self._arrays):
                 raise MutationError(_changed("an output", array))
 
 
@@ -318,13 +324,16 @@ def _changed(what: str, array: numpy.ndarray) -> str:
 
 
 def start(
-    program: Program, arrays: Sequence[numpy.ndarray], observer: Observer | None = None, kept: Kept | None = None
+    program: Program,
+    arrays: Sequence[numpy.ndarray],
+    observer: Observer | None = None,
+    state_set: StateSet | None = None,
 ) -> tuple[Sequence[Any], Frame]:
-    """Call a program: return the heads, which share memory with nothing else, and the frame for its backward.
+    """Call a program: return the outputs, which share memory with nothing else, and the frame for its backward.
 
-    States that operators keep are those in `kept`, if that is given, and it is given back with the frame.
+    States that operators keep are those in `state_set`, if that is given, and it is given back with the frame.
     """
     if program.steps.refers:
         arrays = program.steps.with_captured(arrays)
-    frame = Frame(program, arrays, kept)
+    frame = Frame(program, arrays, state_set)
     return frame.forward(observer), frame

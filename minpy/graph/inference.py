@@ -96,8 +96,8 @@ class Inference:
                 f"{len(after[1])}."
             )
         origin, changed = "", False
-        for values, facts, known in ((node.inputs, after[0], before[0]), (outputs, after[1], before[1])):
-            for value, fact, old in zip(values, facts, known, strict=True):
+        for values, facts, facts_before in ((node.inputs, after[0], before[0]), (outputs, after[1], before[1])):
+            for value, fact, old in zip(values, facts, facts_before, strict=True):
                 if not _same(fact, old) and fact is not None:
                     origin = origin or f"inferred at {node.described()}"
                     changed = self.tell(value, fact, origin, node) or changed
@@ -145,16 +145,16 @@ class Inference:
         return f"{'variable ' if value.node.operator is None else ''}{value!r}"
 
 
-def _same(one: Any, other: Any) -> bool:
-    if one is None or other is None:  # first: numpy.dtype('float64') == None is True
-        return one is other
-    return bool(one == other)
+def _same(fact: Any, fact_before: Any) -> bool:
+    if fact is None or fact_before is None:  # first: numpy.dtype('float64') == None is True
+        return fact is fact_before
+    return bool(fact == fact_before)
 
 
 Facts = Sequence[tuple[Mapping[Value, Any], str]]  # what is given, and where it came from, in words
 
 
-def infer_dtypes(order: Sequence[Node], given: Facts, default: Any = None) -> Inference:
+def infer_dtypes(order: Sequence[Node], sources: Facts, default: Any = None) -> Inference:
     """Infer the dtypes of a graph's values from some; variables of which nothing follows have the `default`, if any."""
 
     def rule_of(node: Node) -> Callable[..., Any]:
@@ -162,7 +162,7 @@ def infer_dtypes(order: Sequence[Node], given: Facts, default: Any = None) -> In
         return rule if rule is not None else same_dtype
 
     inference = Inference(order, rule_of, merge_dtypes, lambda fact: "?" if fact is None else fact.name, "dtype")
-    for facts, origin in given:
+    for facts, origin in sources:
         for value, dtype in facts.items():
             inference.tell(value, numpy.dtype(dtype), origin)
     inference.run()
@@ -175,7 +175,7 @@ def infer_dtypes(order: Sequence[Node], given: Facts, default: Any = None) -> In
     return inference
 
 
-def infer_shapes(order: Sequence[Node], given: Facts, dtypes: Mapping[Value, Any] | None = None) -> Inference:
+def infer_shapes(order: Sequence[Node], sources: Facts, dtypes: Mapping[Value, Any] | None = None) -> Inference:
     """Infer the shapes of a graph's values from some.
 
     An operator without a rule for partly known shapes is asked once all its inputs are known: its `def_shape` rule; a
@@ -192,7 +192,7 @@ def infer_shapes(order: Sequence[Node], given: Facts, dtypes: Mapping[Value, Any
     for node in order:
         if node.operator is CONSTANT:
             inference.tell(Value(node), numpy.shape(node.attributes["value"]), "a constant")
-    for facts, origin in given:
+    for facts, origin in sources:
         for value, shape in facts.items():
             inference.tell(value, tuple(shape), origin)
     inference.run()
@@ -204,10 +204,10 @@ def _from_inputs(node: Node, inputs: Sequence[Any], outputs: Sequence[Any], dtyp
         return inputs, outputs
     operator = node.operator
     if operator.shape_rule is not None:
-        found = operator.shape_rule(*inputs, **node.attributes)
-        return inputs, found if isinstance(found, list) else [found] * len(outputs)
-    given = [(shape, dtypes.get(value) or numpy.float32) for shape, value in zip(inputs, node.inputs, strict=True)]
-    shapes = shapes_returned(node, given)
+        output_shapes = operator.shape_rule(*inputs, **node.attributes)
+        return inputs, output_shapes if isinstance(output_shapes, list) else [output_shapes] * len(outputs)
+    facts = [(shape, dtypes.get(value) or numpy.float32) for shape, value in zip(inputs, node.inputs, strict=True)]
+    shapes = shapes_returned(node, facts)
     if len(shapes) != len(outputs):
         name = operator.__name__
         if type(operator.outputs) is LearnedOutputs and operator.outputs.varies(node.attributes):
@@ -224,27 +224,27 @@ def _from_inputs(node: Node, inputs: Sequence[Any], outputs: Sequence[Any], dtyp
     return inputs, shapes
 
 
-def shapes_returned(node: Node, given: Sequence[tuple[Any, Any]]) -> list[Any]:
-    """Return the shapes of what an operator returns for inputs of such shapes and dtypes: it is traced, or run."""
+def shapes_returned(node: Node, input_facts: Sequence[tuple[Any, Any]]) -> list[Any]:
+    """Return the shapes of what an operator returns for inputs of such shapes and dtypes: it is captured, or run."""
     operator = node.operator
     facts = None
-    if operator.expands or not operator.builtin:  # others are not traced: most programs need not import what traces
-        from minpy.capture.forwards import is_customop, traced_facts
+    if operator.expands or not operator.builtin:  # others are not captured: most programs need not import that
+        from minpy.capture.forwards import captured_facts, is_customop
 
-        facts = traced_facts(node, given) if is_customop(operator) else None
+        facts = captured_facts(node, input_facts) if is_customop(operator) else None
     if facts is not None:
         return [fact.shape for fact in facts]
     try:
-        answer = _answer_on(node, [numpy.ones(shape, dtype) for shape, dtype in given])
+        answer = _answer_on(node, [numpy.ones(shape, dtype) for shape, dtype in input_facts])
     except IndexError:
         # Where they are positions, ones need not be there.
-        answer = _answer_on(node, [numpy.zeros(shape, dtype) for shape, dtype in given])
+        answer = _answer_on(node, [numpy.zeros(shape, dtype) for shape, dtype in input_facts])
     except Exception as error:
-        if is_quitting(error) or not any(_is_square(shape) for shape, _ in given):
+        if is_quitting(error) or not any(_is_square(shape) for shape, _ in input_facts):
             raise
-        answer = _answer_on(node, [_positive_definite(shape, dtype) for shape, dtype in given])
+        answer = _answer_on(node, [_positive_definite(shape, dtype) for shape, dtype in input_facts])
     answers = answer if isinstance(answer, (tuple, list)) else [answer]
-    return [numpy.shape(one) for one in answers]
+    return [numpy.shape(output) for output in answers]
 
 
 def _answer_on(node: Node, arrays: Sequence[numpy.ndarray]) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 from minpy.core import dispatch
 from minpy.core.filling import with_attributes
-from minpy.graph.gradient import PullBack
+from minpy.graph.gradient import VjpNode
 from minpy.graph.ir import ANSWER, CONSTANT, Node, Value
 from minpy.graph.locating import located
 from minpy.graph.steps import Steps
@@ -109,7 +109,7 @@ def step_call(node: Node) -> Callable[..., Any]:
     operator, attributes = node.operator, node.attributes
     if operator is CONSTANT:
         return lambda: attributes["value"]
-    if isinstance(operator, PullBack):
+    if isinstance(operator, VjpNode):
         return operator.forward
     if not operator.builtin:
         return lambda *raws: dispatch.run(operator, raws, attributes)
@@ -123,6 +123,6 @@ def step_call(node: Node) -> Callable[..., Any]:
 
 def place_of(node: Node) -> str:
     """Return which node of the user's graph a step belongs to, for use in a message."""
-    if isinstance(node.operator, PullBack):
+    if isinstance(node.operator, VjpNode):
         return f"backward of {node.operator.node.described()}"
     return node.described()

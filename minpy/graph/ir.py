@@ -104,8 +104,8 @@ class Node:
         """Return name, operator and attributes, for use in a message."""
         if self.operator is None:
             return f"variable {self.name!r}"
-        given = "".join(f", {name}={value}" for name, value in self.attributes.items() if name != "training")
-        return f"node {self.name!r} ({self.kind}{given})"
+        attributes = "".join(f", {name}={value}" for name, value in self.attributes.items() if name != "training")
+        return f"node {self.name!r} ({self.kind}{attributes})"
 
 
 class Value(NamedTuple):
@@ -137,8 +137,8 @@ def variable(name: str, **annotations: str) -> Value:
     return Value(Node(None, (), {}, name, annotations=annotations))
 
 
-def topological(heads: Iterable[Value]) -> list[Node]:
-    """Return the nodes that the heads depend on, each after its inputs, in the order of a depth-first walk.
+def topological(outputs: Iterable[Value]) -> list[Node]:
+    """Return the nodes that the outputs depend on, each after its inputs, in the order of a depth-first walk.
 
     Examples
     --------
@@ -150,11 +150,11 @@ def topological(heads: Iterable[Value]) -> list[Node]:
     """
     order: list[Node] = []
     seen: set[Node] = set()
-    for head in heads:
-        if head.node in seen:
+    for output in outputs:
+        if output.node in seen:
             continue
-        seen.add(head.node)
-        stack = [(head.node, iter(head.node.inputs))]
+        seen.add(output.node)
+        stack = [(output.node, iter(output.node.inputs))]
         while stack:
             node, inputs = stack[-1]
             for value in inputs:
@@ -172,14 +172,14 @@ def variables(order: Iterable[Node]) -> tuple[list[Node], list[Node]]:
     """Return (arguments, auxiliary states) among the variables of a graph in topological order."""
     order = list(order)
     states = {value.node for node in order for value in node.auxiliary_inputs()}
-    found = [node for node in order if node.operator is None]
-    return [node for node in found if node not in states], [node for node in found if node in states]
+    every = [node for node in order if node.operator is None]
+    return [node for node in every if node not in states], [node for node in every if node in states]
 
 
 def consumers(order: Iterable[Node]) -> dict[Value, list[Node]]:
     """Return which nodes read each value."""
-    found: dict[Value, list[Node]] = {}
+    readers: dict[Value, list[Node]] = {}
     for node in order:
         for value in node.inputs:
-            found.setdefault(value, []).append(node)
-    return found
+            readers.setdefault(value, []).append(node)
+    return readers

@@ -67,9 +67,9 @@ def laid_out(sizes: Sequence[tuple[float, float]], edges: Sequence[tuple[int, in
             above.append([])
         chain.append(target)
         chains.append(chain)
-        for one, other in pairwise(chain):
-            above[one].append(other)
-            below[other].append(one)
+        for upper, lower in pairwise(chain):
+            above[upper].append(lower)
+            below[lower].append(upper)
     across = _across(rows, widths, below, above)
     heights = [max((sizes[box][1] for box in row if box < len(sizes)), default=0.0) for row in rows]
     middles, bottom = [0.0] * len(rows), 0.0
@@ -105,13 +105,13 @@ def _across(
     """Order each row by what its items are joined with, and return the middles of all items."""
     at = [0.0] * len(widths)
 
-    def place(row: list[int], wanted: dict[int, float]) -> None:
-        row.sort(key=lambda item: wanted[item])
+    def place(row: list[int], middles: dict[int, float]) -> None:
+        row.sort(key=lambda item: middles[item])
         edge = float("-inf")
         for item in row:
-            at[item] = max(wanted[item], edge + widths[item] / 2)
+            at[item] = max(middles[item], edge + widths[item] / 2)
             edge = at[item] + widths[item] / 2 + _GAP
-        shift = sum(wanted[item] - at[item] for item in row) / len(row)
+        shift = sum(middles[item] - at[item] for item in row) / len(row)
         for item in row:
             at[item] += shift
 
@@ -124,7 +124,9 @@ def _across(
             place(
                 row,
                 {
-                    item: sum(at[other] for other in joined[item]) / len(joined[item]) if joined[item] else at[item]
+                    item: sum(at[neighbour] for neighbour in joined[item]) / len(joined[item])
+                    if joined[item]
+                    else at[item]
                     for item in row
                 },
             )

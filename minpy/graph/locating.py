@@ -16,10 +16,10 @@ def located(where: str, error: Exception) -> Exception:
     if getattr(error, "node", None) is not None:
         return error
     if not isinstance(error, MXNetError):
-        found: Exception = operator_error(error, f"{where}: failed")
-        found.node = where  # type: ignore[attr-defined]
-        found.__suppress_context__ = True  # callers raise it where `error` is handled
-        return in_place_of(found, error)
+        node_error: Exception = operator_error(error, f"{where}: failed")
+        node_error.node = where  # type: ignore[attr-defined]
+        node_error.__suppress_context__ = True  # callers raise it where `error` is handled
+        return in_place_of(node_error, error)
     if "text" in vars(error):
         error.text = f"{where}: {error}"  # type: ignore[attr-defined]
     else:

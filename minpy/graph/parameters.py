@@ -36,8 +36,8 @@ def layer_parameters(order: Iterable[Node]) -> set[Node]:
     >>> sorted(node.name for node in layer_parameters(layer.order))
     ['fc_bias', 'fc_weight']
     """
-    found: set[Node] = set()
-    others: set[Node] = set()
+    parameters: set[Node] = set()
+    data: set[Node] = set()
     for node in order:
         if node.operator is None:
             continue
@@ -45,6 +45,6 @@ def layer_parameters(order: Iterable[Node]) -> set[Node]:
         names = node.operator.argument_names(len(node.inputs))
         for value, name in zip(node.inputs, names, strict=False):
             if value.node.operator is None:
-                is_one = name in _NAMES or value.node in auxiliary
-                (found if is_one else others).add(value.node)
-    return found - others
+                is_parameter = name in _NAMES or value.node in auxiliary
+                (parameters if is_parameter else data).add(value.node)
+    return parameters - data

@@ -27,11 +27,11 @@ from minpy.backends.switches import FALLBACK, CompileWarning, is_enabled, keeps_
 from minpy.core import aligned
 from minpy.graph.allowance import Allowance
 from minpy.graph.facts import as_contiguous, fact_of_input, noting
-from minpy.graph.heads import returned
 from minpy.graph.interpreting import Observer, Releasing, interpret, place_of
 from minpy.graph.ir import Node
 from minpy.graph.locating import located
 from minpy.graph.locking import lock
+from minpy.graph.outputs import returned
 from minpy.graph.states import StepFunctions
 from minpy.graph.steps import Steps
 
@@ -185,7 +185,7 @@ class Program:
                 heads, _ = self.interpret_forward(context, arrays)
             else:
                 heads = forward(arrays, out)[0] if out else forward(arrays)[0]
-            if not steps.requests:
+            if not steps.grad_req:
                 self.rounds += 1
                 if context.selection is None:
                     self.note_round(context)
@@ -209,7 +209,7 @@ class Program:
         Returns
         -------
         (sequence of numpy.ndarray, list of numpy.ndarray) or None
-            The gradients in the order of `steps.requests`, in new arrays. None where no executable has both parts: then
+            The gradients in the order of `steps.grad_req`, in new arrays. None where no executable has both parts: then
             it takes a frame.
         """
         steps = self.steps
@@ -250,15 +250,15 @@ class Program:
                 self.idle.append(context)
 
     def _requested_kinds(self) -> list[tuple[tuple[int, ...], Any, bool, bool, bool]]:
-        """Return what arrays gradients take, in the order of `steps.requests`.
+        """Return what arrays gradients take, in the order of `steps.grad_req`.
 
         A row has the shape, the dtype, whether the array is small, whether a gradient reaches it, and whether that is
         written, and not added to zeros.
         """
         assert self.facts is not None
         steps, kinds = self.steps, []
-        assert [node for node in steps.requests if node in steps.gradients] == [*steps.gradients]
-        for node, request in steps.requests.items():
+        assert [node for node in steps.grad_req if node in steps.gradients] == [*steps.gradients]
+        for node, request in steps.grad_req.items():
             fact = self.facts[node]
             shape, is_reached = fact.shape or (), node in steps.gradients
             is_small = math.prod(shape) * fact.dtype.itemsize < aligned.LARGE
@@ -275,9 +275,9 @@ class Program:
         facts, steps = self.facts, self.steps
         if facts is None or not facts.covers_backward or steps.refers:
             return ()
-        kinds = [facts[node] for node in steps.requests]
+        kinds = [facts[node] for node in steps.grad_req]
         is_small = all(math.prod(kind.shape or ()) * kind.dtype.itemsize < aligned.LARGE for kind in kinds)
-        is_whole = len(steps.gradients) == len(steps.requests) and {*steps.requests.values()} == {"write"}
+        is_whole = len(steps.gradients) == len(steps.grad_req) and {*steps.grad_req.values()} == {"write"}
         return tuple([steps.variables.index(node) for node in steps.gradients]) if is_small and is_whole else ()
 
     @property
@@ -285,7 +285,7 @@ class Program:
         """The cotangents of a sum, which nobody may change."""
         if not self._ones:
             assert self.facts is not None
-            facts = [self.facts[value.node] for value in self.steps.head_gradients]
+            facts = [self.facts[value.node] for value in self.steps.cotangents]
             ones = [numpy.ones(fact.shape or (), fact.dtype) for fact in facts]
             for array in ones:
                 array.setflags(write=False)
@@ -353,7 +353,7 @@ class Program:
     def _decline(self, name: str, error: Exception) -> Declined:
         """Warn that a backend does not run the program, and why."""
         answer = self._answers[name] = Declined(f"it could not be compiled: {type(error).__name__}: {error}")
-        names = ", ".join(dict.fromkeys(head.node.name for head in self.steps.heads))
+        names = ", ".join(dict.fromkeys(head.node.name for head in self.steps.outputs))
         warnings.warn(
             f"the program of {names} stays one of Python's, slower and with the same results, as it could not be "
             f"compiled: {type(error).__name__}: {error} Compile less of it, or nothing: with "
@@ -396,7 +396,7 @@ class Program:
     def _give_back(self) -> None:
         """Give free memory back to the system, if there may be much of it."""
         if self.facts is not None and sum(fact.nbytes for fact in self.facts.values()) >= _LARGE:
-            heap.give_back()
+            heap.release()
 
     def serve_by(self, name: str, executable: Executable, facts: Facts) -> None:
         """Let an executable that was made elsewhere run it, under the name of a backend."""
@@ -429,9 +429,9 @@ class Program:
         steps = self.steps
         arrays = as_contiguous(arrays, steps.states)
         env: dict[Node, Any] = dict(zip(steps.variables, arrays, strict=True))
-        lasting: dict[Node, Any] = {}
+        saved_for_replay: dict[Node, Any] = {}
         facts = Facts({node: fact_of_input(node, array) for node, array in env.items()})
-        observers = [noting(facts, env), _collecting(lasting, steps.lasting)]
+        observers = [noting(facts, env), _collecting(saved_for_replay, steps.saved_for_replay)]
         interpret(
             steps.forward,
             env,
@@ -445,7 +445,7 @@ class Program:
             for name in selection.backends if self.compiles else _ONLY_FALLBACK:
                 if isinstance(self._answer(name, None), Executable):
                     break
-        return heads, Interpreted(arrays, env, [lasting[node] for node in steps.lasting])
+        return heads, Interpreted(arrays, env, [saved_for_replay[node] for node in steps.saved_for_replay])
 
     def facts_of_backward(self, cotangents: dict[Node, Any]) -> dict[Node, ArrayFact]:
         """Return what is known before the backward part runs: to be completed, and learned; empty if it is known."""
@@ -487,7 +487,7 @@ class Program:
         """Return what became of it: which operators are which kernel, what stayed a call and why, what it costs."""
         steps = self.steps
         names = ", ".join(dict.fromkeys(head.node.name for head in steps.written))
-        shapes = "with gradients" if steps.requests else "without gradients"
+        shapes = "with gradients" if steps.grad_req else "without gradients"
         title = f"{names} ({'training' if steps.training else 'prediction'}, {shapes})"
         for answer in [*self._answers.values()]:
             explanation = answer.explain(title) if isinstance(answer, Executable) else None

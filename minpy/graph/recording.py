@@ -73,38 +73,38 @@ class GraphOperator(BaseOperator):
         """Tell whether a variable is a state, which has no gradient."""
         return index >= self._count
 
-    def pull_back(
+    def vjp(
         self,
         answer: Any,
         arguments: Sequence[Any],
         attributes: dict[str, Any],
         gradient: Any,
-        needed: Sequence[int],
-        targets: Mapping[int, OutputBuffer] = _NOTHING,
+        requires_grad: Sequence[int],
+        output_buffers: Mapping[int, OutputBuffer] = _NOTHING,
     ) -> list[Any]:
-        """Return the gradients of the variables at the positions `needed`, in `targets` if nothing can fail."""
+        """Return the gradients of the variables at the positions `requires_grad`, in `output_buffers` if it is safe."""
         frame: Frame = arguments[-1]
         upstream = gradient if type(gradient) is tuple else (gradient,)
         if state.recording:
-            return replayed_gradients(frame, self._variables, arguments[:-1], upstream, needed)
-        variables, requests = self._variables, frame._program.steps.requests
-        if targets and not frame.goes_through:
-            targets = _NOTHING
-        buffers, found = {}, []
-        for index in needed:
-            like, target = arguments[index], targets.get(index)
+            return replayed_gradients(frame, self._variables, arguments[:-1], upstream, requires_grad)
+        variables, grad_req = self._variables, frame._program.steps.grad_req
+        if output_buffers and not frame.goes_through:
+            output_buffers = _NOTHING
+        buffers, gradients = {}, []
+        for index in requires_grad:
+            like, target = arguments[index], output_buffers.get(index)
             buffer = None if target is None else target.buffer
             if buffer is None:
                 empty = numpy.empty if like.nbytes < aligned.LARGE else aligned.empty
                 buffer = empty(like.shape, like.dtype)
             buffers[variables[index]] = buffer
-            found.append(buffer)
-        if len(buffers) != len(requests):  # what was asked for when the call was recorded, and is not now
+            gradients.append(buffer)
+        if len(buffers) != len(grad_req):  # what was asked for when the call was recorded, and is not now
             for index, node in enumerate(variables):
-                if node in requests and node not in buffers:
+                if node in grad_req and node not in buffers:
                     buffers[node] = aligned.empty(arguments[index].shape, arguments[index].dtype)
         frame.backward(upstream, buffers)
-        return found
+        return gradients
 
     def compute_in_leaves(self, node: Any, cotangent: Any) -> bool:
         """Let native code compute gradients in the arrays of leaves; see `BaseOperator`."""
@@ -114,7 +114,11 @@ class GraphOperator(BaseOperator):
     # -- calls -------------------------------------------------------------------------------------------------------
 
     def _program(
-        self, key: Any, raws: Sequence[numpy.ndarray], needed: tuple[bool, ...] | None, program: Program | None
+        self,
+        key: Any,
+        buffers: Sequence[numpy.ndarray],
+        requires_grad: tuple[bool, ...] | None,
+        program: Program | None,
     ) -> Program:
         """Return the program for arrays of these kinds, and the gradients that will be asked for, if it is not known.
 
@@ -122,29 +126,29 @@ class GraphOperator(BaseOperator):
         ----------
         key : object
             By what it is found again.
-        raws : sequence of numpy.ndarray
-        needed : tuple of bool or None
+        buffers : sequence of numpy.ndarray
+        requires_grad : tuple of bool or None
         program : Program or None
             The one that was found, if what users' functions refer to may have changed since.
         """
-        if program is not None and program.steps.is_current():
+        if program is not None and program.steps.is_valid():
             return program
-        requests = None
-        if needed is not None:
-            arguments = zip(self.compiled.arguments, needed, strict=False)
-            requests = {node: "write" for node, one in arguments if one}
-        program = self.compiled.program(raws, state.training, requests)
+        grad_req = None
+        if requires_grad is not None:
+            arguments = zip(self.compiled.arguments, requires_grad, strict=False)
+            grad_req = {node: "write" for node, is_wanted in arguments if is_wanted}
+        program = self.compiled.program(buffers, state.training, grad_req)
         while len(self._programs) >= _MOST_PROGRAMS:
             self._programs.pop(next(iter(self._programs)), None)
         self._programs[key] = program
         return program
 
-    def program(self, raws: Sequence[numpy.ndarray], needed: tuple[bool, ...] | None) -> Program:
+    def program(self, buffers: Sequence[numpy.ndarray], requires_grad: tuple[bool, ...] | None) -> Program:
         """Return the program for arrays of these kinds, and the gradients that will be asked for."""
-        key = (state.training, needed, tuple(map(_kind, raws)))
+        key = (state.training, requires_grad, tuple(map(_kind, buffers)))
         program = self._programs.get(key)
         if program is None or program.steps.refers:
-            program = self._program(key, raws, needed, program)
+            program = self._program(key, buffers, requires_grad, program)
         return program
 
     def call(self, inputs: Sequence[Array], like: Array) -> list[Any]:
@@ -162,51 +166,53 @@ class GraphOperator(BaseOperator):
         ShapeError, DTypeError
             If the inputs do not fit the graph.
         """
-        raws = [*map(_data, inputs)]
-        needed: tuple[bool, ...] | None = None
-        count, keeping = self._count, self.compiled.keeping
+        buffers = [*map(_data, inputs)]
+        requires_grad: tuple[bool, ...] | None = None
+        count, state_pool = self._count, self.compiled.state_pool
         # What follows is written out for few calls of Python's functions: each costs what a small kernel does.
         if state.recording:
             parents = [*map(_node, inputs)]
-            if len(raws) != count:
-                parents[count:] = [None] * (len(raws) - count)
-            needed = tuple([parent is not None for parent in parents])
-            training, latest_needed, shapes, dtypes, latest = self._latest
-            is_alike = needed == latest_needed and training == state.training and keeping is None
-            if is_alike and [*map(_shape, raws)] == shapes and [*map(_dtype, raws)] == dtypes:
-                return [self.record(latest, raws, parents, like)]
-            needed = needed[:count] if True in needed else None
-        key = (state.training, needed, tuple(map(_kind, raws)))
+            if len(buffers) != count:
+                parents[count:] = [None] * (len(buffers) - count)
+            requires_grad = tuple([parent is not None for parent in parents])
+            training, latest_requires_grad, shapes, dtypes, latest = self._latest
+            is_alike = requires_grad == latest_requires_grad and training == state.training and state_pool is None
+            if is_alike and [*map(_shape, buffers)] == shapes and [*map(_dtype, buffers)] == dtypes:
+                return [self.record(latest, buffers, parents, like)]
+            requires_grad = requires_grad[:count] if True in requires_grad else None
+        key = (state.training, requires_grad, tuple(map(_kind, buffers)))
         program = self._programs.get(key)
         if program is None or program.steps.refers:
             if program is None and not self._always_plans and not self.compiled.may_plan(key):
-                answers = self._called_unplanned(key, raws, None if needed is None else parents, like)
+                answers = self._called_unplanned(key, buffers, None if requires_grad is None else parents, like)
                 if answers is not None:
                     return answers
-            program = self._program(key, raws, needed, program)
-        if needed is None and keeping is None:
+            program = self._program(key, buffers, requires_grad, program)
+        if requires_grad is None and state_pool is None:
             try:
-                heads = program.run(raws)
+                results = program.run(buffers)
             except ArgumentMismatch:  # in none of the arrays may be computed: then in copies, which callers take from
-                heads = program.run([numpy.array(raw, numpy.dtype(raw.dtype.str), order="C") for raw in raws])
+                results = program.run(
+                    [numpy.array(buffer, numpy.dtype(buffer.dtype.str), order="C") for buffer in buffers]
+                )
         else:
-            kept = None
-            if keeping is not None:
-                kept = keeping.take((bool(state.recording), [*map(_kind, raws)]))
-            frame = Frame(program, program.steps.with_captured(raws) if program.steps.refers else raws, kept)
-            heads = frame.forward()
+            state_set = None
+            if state_pool is not None:
+                state_set = state_pool.acquire((bool(state.recording), [*map(_kind, buffers)]))
+            frame = Frame(program, program.steps.with_captured(buffers) if program.steps.refers else buffers, state_set)
+            results = frame.forward()
         answers, is_floating, some_floating = [], [], False
-        for head in heads:
-            answer = head if type(head) is numpy.ndarray else numpy.asarray(head)
+        for result in results:
+            answer = result if type(result) is numpy.ndarray else numpy.asarray(result)
             answers.append(answer)
             floats = answer.dtype.kind in "fc"
             is_floating.append(floats)
             some_floating = some_floating or floats
-        if needed is None or not some_floating:
+        if requires_grad is None or not some_floating:
             return [*map(like._like, answers)]
-        if keeping is None and not program.steps.refers:
-            self._note_latest(program, raws, needed, answers)
-        arguments = [*raws[:count], *[None] * (len(raws) - count), frame]
+        if state_pool is None and not program.steps.refers:
+            self._note_latest(program, buffers, requires_grad, answers)
+        arguments = [*buffers[:count], *[None] * (len(buffers) - count), frame]
         parents.append(None)
         node = record_node(self, arguments, None, {}, parents)
         if len(answers) == 1:
@@ -216,35 +222,35 @@ class GraphOperator(BaseOperator):
         nodes = [output if floats else None for output, floats in zip(outputs, is_floating, strict=True)]
         return [*map(like._like, answers, nodes)]
 
-    def record(self, program: Program, raws: list[numpy.ndarray], parents: list[Any], like: Array) -> Any:
+    def record(self, program: Program, buffers: list[numpy.ndarray], parents: list[Any], like: Array) -> Any:
         """Return the only output, of floating-point numbers, of a graph without states; the call is recorded.
 
         Parameters
         ----------
         program : Program
             For arrays of these kinds, with a backward part.
-        raws : list of numpy.ndarray
+        buffers : list of numpy.ndarray
             For its arguments.
         parents : list of Node or None
             Where they stand on the tape.
         like : Array
             Whose class and context the output gets.
         """
-        frame = Frame(program, raws)
+        frame = Frame(program, buffers)
         answer = frame.forward()[0]
         if type(answer) is not numpy.ndarray:
             answer = numpy.asarray(answer)
         parents.append(None)
-        node = record_node(self, [*raws, frame], None, {}, parents)
+        node = record_node(self, [*buffers, frame], None, {}, parents)
         node.shape, node.dtype = answer.shape, answer.dtype
         return like._like(answer, node)
 
     def _note_latest(
-        self, program: Program, raws: Sequence[numpy.ndarray], needed: Any, answers: Sequence[Any]
+        self, program: Program, buffers: Sequence[numpy.ndarray], requires_grad: Any, answers: Sequence[Any]
     ) -> None:
         """Note a call that was recorded, if `record` will do for the next one of its kind."""
-        if len(raws) == self._count and len(answers) == 1:
-            self._latest = state.training, needed, [*map(_shape, raws)], [*map(_dtype, raws)], program
+        if len(buffers) == self._count and len(answers) == 1:
+            self._latest = state.training, requires_grad, [*map(_shape, buffers)], [*map(_dtype, buffers)], program
 
     def _called_unplanned(
         self, key: Any, raws: Sequence[numpy.ndarray], parents: Sequence[Any] | None, like: Array

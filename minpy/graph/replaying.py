@@ -24,7 +24,11 @@ __all__ = ["replayed_gradients"]
 
 
 def replayed_gradients(
-    frame: Frame, variables: Sequence[Node], arguments: Sequence[Any], upstream: Sequence[Any], needed: Sequence[int]
+    frame: Frame,
+    variables: Sequence[Node],
+    arguments: Sequence[Any],
+    upstream: Sequence[Any],
+    requires_grad: Sequence[int],
 ) -> list[Any]:
     """Return the gradients of a call of a graph, recorded.
 
@@ -37,8 +41,8 @@ def replayed_gradients(
     arguments : sequence
         What stands for each: an Array, if it was recorded.
     upstream : sequence
-        The gradient of each head.
-    needed : sequence of int
+        The gradient of each output.
+    requires_grad : sequence of int
         The positions of the variables whose gradients are wanted.
 
     Raises
@@ -48,15 +52,15 @@ def replayed_gradients(
     """
     steps = frame.program.steps
     answers = frame.answers()
-    raws: dict[Node, Any] = {}
+    buffers: dict[Node, Any] = {}
     places: dict[Node, Any] = {}
     inner: dict[int, Any] = {}  # the variables as this call has them: the walk ends there
     for index, node in enumerate(variables):
-        raws[node] = answers[node]
-        given = arguments[index] if index < len(arguments) else None
-        if isinstance(given, Array) and given._node is not None:
-            place = record_node(identity, [None], None, {}, [given._node])
-            place.shape, place.dtype = given._data.shape, given._data.dtype
+        buffers[node] = answers[node]
+        argument = arguments[index] if index < len(arguments) else None
+        if isinstance(argument, Array) and argument._node is not None:
+            place = record_node(identity, [None], None, {}, [argument._node])
+            place.shape, place.dtype = argument._data.shape, argument._data.dtype
             inner[index] = places[node] = place
     order = topological(steps.written)
     for node in order:
@@ -64,27 +68,31 @@ def replayed_gradients(
         if operator is None:
             continue
         if operator is CONSTANT:
-            raws[node] = node.attributes["value"]
+            buffers[node] = node.attributes["value"]
             continue
-        arguments_of = [read(raws, value) for value in node.inputs]
+        arguments_of = [read(buffers, value) for value in node.inputs]
         ran = steps.ran_as(Value(node)).node  # a user's operator may have become what it computes
         is_step = ran.operator is operator
         answer = answers[ran] if is_step else step_call(node)(*arguments_of)
-        raws[node] = answer
+        buffers[node] = answer
         parents = [_place(places, value) for value in node.inputs]
         if any(parent is not None for parent in parents):
             _put(node, frame.operator_of(ran) if is_step else operator, arguments_of, answer, parents, places)
-    heads, starts = [], []
-    for head, gradient in zip(steps.written, upstream, strict=True):
-        place = _place(places, head)
+    outputs, starts = [], []
+    for output, gradient in zip(steps.written, upstream, strict=True):
+        place = _place(places, output)
         if place is not None:
-            heads.append(place)
+            outputs.append(place)
             starts.append(gradient if isinstance(gradient, Array) else connect(gradient, None))
-    wanted = [inner[index] for index in needed]
-    since = min((place.sequence for place in wanted), default=0)
-    found = gradients(heads, starts, wanted, retain_graph=True, create_graph=True, since=since) if heads else {}
-    zeros = [(found.get(place), raws[variables[index]]) for place, index in zip(wanted, needed, strict=True)]
-    return [numpy.zeros_like(raw) if gradient is None else gradient for gradient, raw in zeros]
+    leaves = [inner[index] for index in requires_grad]
+    since = min((place.sequence for place in leaves), default=0)
+    gradient_of = (
+        gradients(outputs, starts, leaves, retain_graph=True, create_graph=True, since=since) if outputs else {}
+    )
+    zeros = [
+        (gradient_of.get(place), buffers[variables[index]]) for place, index in zip(leaves, requires_grad, strict=True)
+    ]
+    return [numpy.zeros_like(buffer) if gradient is None else gradient for gradient, buffer in zeros]
 
 
 def _place(places: dict[Node, Any], value: Value) -> Any:
@@ -98,16 +106,16 @@ def _put(
 ) -> None:
     """Put a step on the tape."""
     # The tape knows arrays: a scalar of NumPy's would be a constant to it.
-    arguments = [numpy.asarray(one) if isinstance(one, numpy.generic) else one for one in arguments]
+    arguments = [numpy.asarray(argument) if isinstance(argument, numpy.generic) else argument for argument in arguments]
     answer = numpy.asarray(answer) if isinstance(answer, numpy.generic) else answer
-    made = record_node(operator, arguments, answer, node.attributes, parents)
+    taped = record_node(operator, arguments, answer, node.attributes, parents)
     if isinstance(answer, tuple):
-        outputs = attach_outputs(made, answer)
+        outputs = attach_outputs(taped, answer)
         places[node] = [
             output if part.dtype.kind in "fc" else None for output, part in zip(outputs, answer, strict=True)
         ]
         return
     answer = numpy.asarray(answer)
-    made.shape, made.dtype = answer.shape, answer.dtype
+    taped.shape, taped.dtype = answer.shape, answer.dtype
     if answer.dtype.kind in "fc":
-        places[node] = made
+        places[node] = taped

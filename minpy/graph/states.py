@@ -1,4 +1,4 @@
-"""The functions of a program's steps for one call at a time: operators with states have one for each call in flight."""
+"""The functions of a program's steps for one call at a time: each call has operators with states of its own."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import copy
 from collections.abc import Callable
 from typing import Any
 
-from minpy.graph.gradient import PullBack
+from minpy.graph.gradient import VjpNode
 from minpy.graph.interpreting import step_call
 from minpy.graph.ir import Node
-from minpy.graph.keeping import Kept
+from minpy.graph.state_pool import StateSet
 
 __all__ = ["StepFunctions"]
 
@@ -24,21 +24,21 @@ class StepFunctions:
 
     Attributes
     ----------
-    kept : Kept or None
+    state_set : StateSet or None
         The set of states that belongs to the call.
     releasing : list
         The operators that hold something from forward to backward.
     """
 
-    __slots__ = ("_calls", "_is_first", "_keeping", "_nodes", "kept", "releasing")
+    __slots__ = ("_calls", "_is_first", "_nodes", "_stateful", "releasing", "state_set")
 
     def __init__(self, is_first: bool) -> None:
         self._is_first = is_first
         self._calls: dict[Node, Callable[..., Any]] = {}
         self._nodes: dict[Node, Node] = {}
-        self._keeping: list[Any] = []  # the operators that have states, which are kept for further calls
+        self._stateful: list[Any] = []  # the operators that have states, which are kept for further calls
         self.releasing: list[Any] = []
-        self.kept: Kept | None = None
+        self.state_set: StateSet | None = None
 
     def call_of(self, node: Node) -> Callable[..., Any]:
         """Return the function of a step."""
@@ -49,44 +49,44 @@ class StepFunctions:
             if hasattr(own.operator, "release"):
                 self.releasing.append(own.operator)
             if hasattr(own.operator, "keep_in"):
-                self._keeping.append(own.operator)
-                if self.kept is not None:
-                    own.operator.keep_in(self.kept.states)
+                self._stateful.append(own.operator)
+                if self.state_set is not None:
+                    own.operator.keep_in(self.state_set.states)
         return call
 
     def operator_of(self, node: Node) -> Any:
         """Return the operator that runs a step: that of the node, or one of its own."""
         return node.operator if self._is_first else self._own(node).operator
 
-    def keep_in(self, kept: Kept) -> None:
+    def keep_in(self, state_set: StateSet) -> None:
         """Let operators keep their states in a set, until the call is done."""
-        self.kept = kept
-        for operator in self._keeping:
-            operator.keep_in(kept.states)
+        self.state_set = state_set
+        for operator in self._stateful:
+            operator.keep_in(state_set.states)
 
     def release(self) -> None:
         """Let operators forget what they hold of a call that is done."""
         for operator in self.releasing:
             operator.release()
-        kept, self.kept = self.kept, None
-        if kept is not None:
-            for operator in self._keeping:
+        state_set, self.state_set = self.state_set, None
+        if state_set is not None:
+            for operator in self._stateful:
                 operator.keep_in(None)
-            kept.give_back()
+            state_set.release()
 
     def _own(self, node: Node) -> Node:
         """Return a node that computes the same, with an operator of its own if that has a state."""
-        known = self._nodes.get(node)
-        if known is None:
+        own = self._nodes.get(node)
+        if own is None:
             operator = node.operator
-            if isinstance(operator, PullBack):
-                of = self._own(operator.node)
-                if of is not operator.node:
+            if isinstance(operator, VjpNode):
+                differentiated = self._own(operator.node)
+                if differentiated is not operator.node:
                     operator = copy.copy(operator)
-                    operator.node = of
+                    operator.node = differentiated
             elif hasattr(operator, "fresh"):
                 operator = operator.fresh()
             same = operator is node.operator
-            known = node if same else Node(operator, node.inputs, node.attributes, node.name, node.kind)
-            self._nodes[node] = known
-        return known
+            own = node if same else Node(operator, node.inputs, node.attributes, node.name, node.kind)
+            self._nodes[node] = own
+        return own

@@ -55,8 +55,8 @@ def step_gradients(operator: Step, answer: Any, arrays: Sequence[Any], gradient:
     result: list[Any] = [None] * len(arrays)
     for leaf, part in zip(leaves, parts, strict=False):
         if isinstance(leaf, Slot) and part is not None:
-            known = result[leaf.index]
-            result[leaf.index] = part if known is None else known + part
+            sum_so_far = result[leaf.index]
+            result[leaf.index] = part if sum_so_far is None else sum_so_far + part
     return result
 
 
@@ -70,20 +70,20 @@ def _item(answer: Any, g: Any, array: Any, index: Any) -> Any:
 
 
 def _with_item(answer: Any, g: Any, array: Any, index: Any, value: Any) -> Any:
-    kept = np.copy(g)
-    kept[index] = 0
+    g_array = np.copy(g)
+    g_array[index] = 0
     part = g[index]
     if any(np.ndim(leaf) for leaf in leaves_of(index) if not isinstance(leaf, slice)):  # of one place the last stays
         numbers = np.reshape(np.arange(np.size(part)), np.shape(part))
         owners = np.full_like(g, -1, dtype=np.int64)
         owners[index] = numbers
         part = np.where(owners[index] == numbers, part, g.dtype.type(0))
-    return [kept, *(None for _ in leaves_of(index)), sum_to(part, np.shape(value))]
+    return [g_array, *(None for _ in leaves_of(index)), sum_to(part, np.shape(value))]
 
 
 def _with_component(answer: Any, g: Any, array: Any, part: Any, is_real: bool) -> Any:
-    kept, g_part = (1j * np.imag(g), np.real(g)) if is_real else (np.real(g) + 0j, -np.imag(g))
-    return [kept.astype(g.dtype), sum_to(g_part, np.shape(part))]
+    g_array, g_part = (1j * np.imag(g), np.real(g)) if is_real else (np.real(g) + 0j, -np.imag(g))
+    return [g_array.astype(g.dtype), sum_to(g_part, np.shape(part))]
 
 
 def _changed(answer: Any, g: Any, function: Any, target: Any, arguments: Any, keywords: Any) -> Any:
@@ -101,12 +101,12 @@ def _changed(answer: Any, g: Any, function: Any, target: Any, arguments: Any, ke
     numbers = np.reshape(np.arange(np.size(value)), np.shape(value))
     sources = np.full_like(g, -1, dtype=np.int64)
     function(sources, *arguments[:place], numbers, *arguments[place + 1 :], **keywords)
-    kept = np.where(sources < 0, g, g.dtype.type(0))
+    g_array = np.where(sources < 0, g, g.dtype.type(0))
     if not np.ndim(value):
-        return [None, kept, *(None for _ in leaves_of(arguments[:place])), np.sum(g - kept)]
+        return [None, g_array, *(None for _ in leaves_of(arguments[:place])), np.sum(g - g_array)]
     last = np.zeros_like(g, shape=(np.size(value) + 1,))
     flat = placed(last, (np.reshape(sources, (-1,)),), np.reshape(g, (-1,)))[:-1]
-    return [None, kept, *(None for _ in leaves_of(arguments[:place])), np.reshape(flat, np.shape(value))]
+    return [None, g_array, *(None for _ in leaves_of(arguments[:place])), np.reshape(flat, np.shape(value))]
 
 
 def _added_at(answer: Any, g: Any, ufunc: Any, target: Any, index: Any, values: Any) -> Any:

@@ -9,11 +9,11 @@ from typing import Any
 from minpy.capture.reads import Reads
 from minpy.capture.recorder import Notes
 from minpy.graph.builder import GraphBuilder
-from minpy.graph.expanding import Expansion
-from minpy.graph.gradient import PullBack, differentiate
-from minpy.graph.inlining import inlined
+from minpy.graph.gradient import VjpNode, differentiate
 from minpy.graph.ir import ANSWER, Node, Value
 from minpy.graph.lowering import lower, used
+from minpy.graph.operator_inlining import Inliner
+from minpy.graph.subgraph_inlining import inlined
 
 __all__ = ["Steps", "is_trusted", "lowered"]
 
@@ -24,23 +24,23 @@ class Steps:
 
     Attributes
     ----------
-    heads : list of Value
+    outputs : list of Value
         What it computes.
     variables : list of Node
         In the order in which their arrays are given; those of captured arrays come last.
-    given : int
+    num_inputs : int
         How many variables are not captured.
-    captures : Reads
-        What users' traced functions refer to.
-    traced : bool
-        Whether users' functions are traced.
+    reads : Reads
+        What users' functions in it refer to.
+    inline : bool
+        Whether users' operators become what they compute.
     forward, backward : list of Node
         The steps of both parts.
-    head_gradients : list of Value
-        Variables of the backward part, one for each head.
+    cotangents : list of Value
+        Variables of the backward part, one for each output.
     gradients : dict
         Variable to the value that is its gradient; variables that no gradient reaches are absent.
-    requests : dict
+    grad_req : dict
         Which gradients are wanted: variable to 'write' or 'add'. Without any there is no backward part.
     last_uses : dict
         Value to the number of the step that reads it last. Of nodes with several outputs, each is a value of its own;
@@ -49,59 +49,59 @@ class Steps:
         Positions of the variables that operators change.
     repeatable : bool
         Whether the forward part may have to be computed again for a further backward.
-    lasting : dict
+    saved_for_replay : dict
         The forward steps that give something else when they run again, random ones and those of users' operators:
         what they gave is kept, if the graph is to be repeatable.
     refers : bool
-        Whether there are `captures`.
+        Whether there are `reads`.
     stored : dict of int to int
-        The positions of heads that callers put in the place of a variable's values, and of these variables.
+        The positions of outputs that callers put in the place of a variable's values, and of these variables.
     """
 
-    heads: list[Value]
+    outputs: list[Value]
     variables: list[Node]
     forward: list[Node]
     backward: list[Node]
-    head_gradients: list[Value]
+    cotangents: list[Value]
     gradients: dict[Node, Value]
-    requests: dict[Node, str]
+    grad_req: dict[Node, str]
     training: bool
     repeatable: bool
-    given: int
-    captures: Reads
-    traced: bool
+    num_inputs: int
+    reads: Reads
+    inline: bool
     _written: list[Value]
-    _expansion: Expansion
+    _inliner: Inliner
     _builder: GraphBuilder
     _shapes: dict[Value, Any]
     _dtypes: dict[Value, Any]
     last_uses: dict[Value, int] = field(init=False)
     states: set[int] = field(init=False)
-    lasting: dict[Node, None] = field(init=False)
+    saved_for_replay: dict[Node, None] = field(init=False)
     refers: bool = field(init=False)
     stored: dict[int, int] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.refers = bool(self.captures)
+        self.refers = bool(self.reads)
         steps = self.all
-        found: dict[Value, int] = {}
+        last_uses: dict[Value, int] = {}
         for number, node in enumerate(steps):
             for value in node.inputs:
-                found[value] = number
-        for value in (*self.heads, *self.gradients.values()):
-            found[value] = len(steps)
-        self.last_uses = found
+                last_uses[value] = number
+        for value in (*self.outputs, *self.gradients.values()):
+            last_uses[value] = len(steps)
+        self.last_uses = last_uses
         changed = {value.node for node in self.forward for value in node.auxiliary_inputs()}
         self.states = {position for position, node in enumerate(self.variables) if node in changed}
-        lasting = [node for node in self.forward if _draws(node) or not is_trusted(node)]
-        self.lasting = dict.fromkeys(lasting if self.repeatable else ())
+        replayed = [node for node in self.forward if _draws(node) or not is_trusted(node)]
+        self.saved_for_replay = dict.fromkeys(replayed if self.repeatable else ())
 
     @property
     def all(self) -> list[Node]:
         """The steps of both parts."""
         return [*self.forward, *self.backward]
 
-    def differentiated(self, requests: Mapping[Node, str]) -> Steps:
+    def differentiated(self, grad_req: Mapping[Node, str]) -> Steps:
         """Return the same forward part with a backward part that computes these gradients.
 
         Raises
@@ -110,41 +110,41 @@ class Steps:
             If a gradient is asked for through an operator that has none.
         """
         shapes, dtypes, builder = dict(self._shapes), dict(self._dtypes), self._builder
-        captures, expansion = self.captures.copy(), self._expansion
-        head_gradients = []
-        for index, head in enumerate(self._written):
+        reads, inliner = self.reads.copy(), self._inliner
+        cotangents = []
+        for index, output in enumerate(self._written):
             value = Value(Node(None, (), {}, f"head_gradient{index}"))
-            shapes[value], dtypes[value] = shapes[head], dtypes[head]
-            head_gradients.append(value)
-        found = differentiate(
+            shapes[value], dtypes[value] = shapes[output], dtypes[output]
+            cotangents.append(value)
+        gradient_values = differentiate(
             self._written,
-            head_gradients,
-            requests,
+            cotangents,
+            grad_req,
             shapes,
             dtypes,
             builder,
-            captures if self.traced else None,
-            expansion.notes,
+            reads if self.inline else None,
+            inliner.notes,
         )
-        expansion.go_on(builder.created, shapes, dtypes, None)
-        gradients = {node: expansion.value(value) for node, value in found.items()}
-        wanted, known = used([*self.heads, *gradients.values()]), set(self.forward)
-        backward = [node for node in expansion.nodes if node in wanted and node not in known]
+        inliner.go_on(builder.created, shapes, dtypes, None)
+        gradients = {node: inliner.value(value) for node, value in gradient_values.items()}
+        live, forward = used([*self.outputs, *gradients.values()]), set(self.forward)
+        backward = [node for node in inliner.nodes if node in live and node not in forward]
         return Steps(
-            self.heads,
-            [*self.variables[: self.given], *captures.nodes],
+            self.outputs,
+            [*self.variables[: self.num_inputs], *reads.nodes],
             self.forward,
             backward,
-            head_gradients,
-            {node: gradients[node] for node in requests if node in gradients},
-            dict(requests),
+            cotangents,
+            {node: gradients[node] for node in grad_req if node in gradients},
+            dict(grad_req),
             self.training,
             True,
-            self.given,
-            captures,
-            self.traced,
+            self.num_inputs,
+            reads,
+            self.inline,
             self._written,
-            expansion,
+            inliner,
             builder,
             shapes,
             dtypes,
@@ -152,27 +152,27 @@ class Steps:
 
     @property
     def written(self) -> list[Value]:
-        """The heads of the graph as it is written: before users' functions became what they compute."""
+        """The outputs of the graph as it is written: before users' functions became what they compute."""
         return self._written
 
     @property
     def notes(self) -> Notes:
         """Where in users' code steps come from, and why some are calls."""
-        return self._expansion.notes
+        return self._inliner.notes
 
     def ran_as(self, value: Value) -> Value:
         """Return what stands among the steps for a value of the graph as it is written."""
-        return self._expansion.value(value)
+        return self._inliner.value(value)
 
-    def is_current(self) -> bool:
-        """Tell whether what users' traced functions refer to is what it was; if not, steps are to be made anew."""
-        return not self.refers or self.captures.hold()
+    def is_valid(self) -> bool:
+        """Tell whether what users' functions refer to is what it was; if not, steps are to be made anew."""
+        return not self.refers or self.reads.hold()
 
     def with_captured(self, arrays: Sequence[Any]) -> Sequence[Any]:
         """Return the arrays of all variables: those that are given, and the captured ones as they are now."""
-        if len(self.variables) == self.given:
+        if len(self.variables) == self.num_inputs:
             return arrays
-        return [*arrays[: self.given], *self.captures.arrays()]
+        return [*arrays[: self.num_inputs], *self.reads.arrays()]
 
     def read_by_backward(self) -> dict[Value, None]:
         """Return the values that the backward part reads of what is there before it."""
@@ -193,43 +193,43 @@ class Steps:
 
 
 def lowered(
-    heads: Sequence[Value],
+    outputs: Sequence[Value],
     variables: Sequence[Node],
     shapes: Mapping[Value, Any],
     dtypes: Mapping[Value, Any],
     training: bool,
     repeatable: bool,
-    traced: bool = True,
-    keeping: dict[Node, Any] | None = None,
+    inline: bool = True,
+    stateful_operators: dict[Node, Any] | None = None,
 ) -> Steps:
     """Lower a graph: the steps of its forward part.
 
     Parameters
     ----------
-    heads : sequence of Value
+    outputs : sequence of Value
         What it computes.
     variables : sequence of Node
         In the order in which their arrays will be given.
     shapes, dtypes : mapping of Value
         Of every value of the graph.
-    training, repeatable, traced : bool
+    training, repeatable, inline : bool
         As in `Steps`.
-    keeping : dict, optional
+    stateful_operators : dict, optional
         The operators, by node, whose states live over all calls.
     """
-    if traced:
-        heads, shapes, dtypes = inlined(heads, shapes, dtypes)
-    builder, expansion, captures = GraphBuilder(), Expansion(), Reads()
-    written, became = lower(heads, training, builder, shapes, dtypes, traced, keeping)
+    if inline:
+        outputs, shapes, dtypes = inlined(outputs, shapes, dtypes)
+    builder, inliner, reads = GraphBuilder(), Inliner(), Reads()
+    written, became = lower(outputs, training, builder, shapes, dtypes, inline, stateful_operators)
     known_shapes = {became[value]: shape for value, shape in shapes.items() if value in became}
     known_dtypes = {became[value]: dtype for value, dtype in dtypes.items() if value in became}
-    expansion.go_on(builder.created, known_shapes, known_dtypes, captures if traced else None)
-    run_heads = [expansion.value(head) for head in written]
-    needed = used(run_heads)
+    inliner.go_on(builder.created, known_shapes, known_dtypes, reads if inline else None)
+    run_outputs = [inliner.value(output) for output in written]
+    live = used(run_outputs)
     return Steps(
-        run_heads,
-        [*variables, *captures.nodes],
-        [node for node in expansion.nodes if node in needed],
+        run_outputs,
+        [*variables, *reads.nodes],
+        [node for node in inliner.nodes if node in live],
         [],
         [],
         {},
@@ -237,10 +237,10 @@ def lowered(
         training,
         repeatable,
         len(variables),
-        captures,
-        traced,
+        reads,
+        inline,
         written,
-        expansion,
+        inliner,
         builder,
         known_shapes,
         known_dtypes,
@@ -256,4 +256,4 @@ def _draws(node: Node) -> bool:
 def is_trusted(node: Node) -> bool:
     """Tell whether a step is one of our operators, or the gradient of one."""
     operator = node.operator
-    return bool(operator.node.operator.builtin if isinstance(operator, PullBack) else operator.builtin)
+    return bool(operator.node.operator.builtin if isinstance(operator, VjpNode) else operator.builtin)

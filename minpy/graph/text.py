@@ -25,7 +25,7 @@ def node_text(node: Node, shapes: Mapping[Value, Any] | None = None) -> str:
     return f"{node.name}{shape} = {node.kind}({', '.join(parts)})"
 
 
-def graph_text(heads: Sequence[Value], shapes: Mapping[Value, Any] | None = None) -> str:
+def graph_text(outputs: Sequence[Value], shapes: Mapping[Value, Any] | None = None) -> str:
     """Return the graph as text: variables and calls in the order of the graph, then what it returns.
 
     Examples
@@ -38,12 +38,12 @@ def graph_text(heads: Sequence[Value], shapes: Mapping[Value, Any] | None = None
     y = tanh(s)
     return y
     """
-    lines = [node_text(node, shapes) for node in topological(heads)]
-    return "\n".join([*lines, f"return {', '.join(map(repr, heads))}"])
+    lines = [node_text(node, shapes) for node in topological(outputs)]
+    return "\n".join([*lines, f"return {', '.join(map(repr, outputs))}"])
 
 
 def drawing(
-    heads: Sequence[Value], shapes: Mapping[Value, Any] | None = None, hidden: Collection[Node] = frozenset()
+    outputs: Sequence[Value], shapes: Mapping[Value, Any] | None = None, hidden: Collection[Node] = frozenset()
 ) -> str:
     """Return the graph drawn with lines: one row a node, with what it is, its shapes, and the nodes that feed it.
 
@@ -53,7 +53,7 @@ def drawing(
 
     Parameters
     ----------
-    heads : sequence of Value
+    outputs : sequence of Value
     shapes : mapping, optional
         The shapes of values, as far as they are known.
     hidden : collection of Node, optional
@@ -71,10 +71,10 @@ def drawing(
     │ ●  b2  exp            ← b1
     ◉─╯  c   Concat(dim=0)  ← b2, a
     """
-    order = topological(heads)
+    order = topological(outputs)
     nodes = [node for node in order if node not in hidden]
-    outputs = {value.node for value in heads}
-    signs = ["◉" if node in outputs else "○" if node.operator is None else "●" for node in nodes]
+    output_nodes = {value.node for value in outputs}
+    signs = ["◉" if node in output_nodes else "○" if node.operator is None else "●" for node in nodes]
     columns = [_lanes(nodes, signs), [node.name for node in nodes], [_call_text(node) for node in nodes]]
     if shapes is not None:
         columns.append([_output_shapes(node, shapes) for node in nodes])
@@ -94,8 +94,8 @@ def _lanes(nodes: Sequence[Node], signs: Sequence[str]) -> list[str]:
     lanes: list[Node | None] = []
     rows = []
     for node, sign in zip(nodes, signs, strict=True):
-        read = [lanes.index(one) for one in inputs[node]]
-        ending = [lane for lane, one in zip(read, inputs[node], strict=True) if last[one] is node]
+        read = [lanes.index(source) for source in inputs[node]]
+        ending = [lane for lane, source in zip(read, inputs[node], strict=True) if last[source] is node]
         own = min(ending) if ending else _free_lane(lanes, max(read, default=-1) + 1)
         lanes += [None] * (own + 1 - len(lanes))
         rows.append(_row(lanes, own, read, ending, sign))

@@ -27,7 +27,7 @@ class Timing(NamedTuple):
 def profile(
     program: Program,
     arrays: Sequence[numpy.ndarray],
-    head_gradients: Sequence[numpy.ndarray],
+    cotangents: Sequence[numpy.ndarray],
     buffers: Mapping[Node, numpy.ndarray],
 ) -> list[Timing]:
     """Return how long each step of a program takes, in one run step by step."""
@@ -44,6 +44,6 @@ def profile(
         return note
 
     _, frame = start(program, arrays, timing("forward"))
-    if program.steps.requests:
-        frame.backward(head_gradients, buffers, timing("backward"))
+    if program.steps.grad_req:
+        frame.backward(cotangents, buffers, timing("backward"))
     return times

@@ -56,7 +56,7 @@ class Unplanned:
     def __init__(self, compiled: Compiled, training: bool) -> None:
         self._compiled = compiled
         last = {value.node: node for node in compiled.order for value in node.inputs}
-        lasting = {head.node for head in compiled.heads}
+        lasting = {head.node for head in compiled.outputs}
         released: dict[Node, list[Node]] = {}
         for source, node in last.items():
             if source not in lasting:
@@ -117,7 +117,7 @@ class Unplanned:
                     _record(node, attributes, inputs, answer, above, places)
             for source in released:
                 del env[source]
-        heads = self._compiled.heads
+        heads = self._compiled.outputs
         return _apart([read(env, head) for head in heads], raws), [_place(places, head) for head in heads]
 
     def _followed(self, raws: Sequence[numpy.ndarray], kinds: Any) -> list[tuple[Callable[..., Any], dict[str, Any]]]:
@@ -148,8 +148,8 @@ def unplanned(compiled: Compiled, training: bool) -> Unplanned | None:
 
     That are users' operators and graphs inside it, which have states of each call, and heads that nothing computes.
     """
-    computes_heads = not any(head.node.operator in (None, CONSTANT) for head in compiled.heads)
-    is_plain = all(map(_is_plain, compiled.order)) and compiled.keeping is None
+    computes_heads = not any(head.node.operator in (None, CONSTANT) for head in compiled.outputs)
+    is_plain = all(map(_is_plain, compiled.order)) and compiled.state_pool is None
     return Unplanned(compiled, training) if is_plain and computes_heads else None
 
 

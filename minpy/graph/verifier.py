@@ -16,23 +16,23 @@ class GraphError(MXNetError, ValueError):
     """A graph that cannot be run: a cycle, an operator with the wrong number of inputs, a value that is not there."""
 
 
-def verify(heads: Iterable[Value], shapes: Mapping[Value, Any] | None = None) -> None:
-    """Raise `GraphError` unless the graph of these heads is well formed.
+def verify(outputs: Iterable[Value], shapes: Mapping[Value, Any] | None = None) -> None:
+    """Raise `GraphError` unless the graph of these outputs is well formed.
 
     Checked are: that there is no cycle; that inputs are values of nodes, with an index that the node has; the number
     of inputs of each operator; that variables have names, different ones, and no inputs; and, with `shapes`, that
     every value has a known one.
     """
-    heads = list(heads)
+    outputs = list(outputs)
     finished: set[Node] = set()
     open_nodes: set[Node] = set()
     names: dict[str, Node] = {}
-    for head in heads:
-        _require_value(head, "a head")
-        if head.node in finished:
+    for output in outputs:
+        _require_value(output, "a head")
+        if output.node in finished:
             continue
-        open_nodes.add(head.node)
-        stack = [(head.node, iter(head.node.inputs))]
+        open_nodes.add(output.node)
+        stack = [(output.node, iter(output.node.inputs))]
         while stack:
             node, inputs = stack[-1]
             for value in inputs:

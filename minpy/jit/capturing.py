@@ -13,10 +13,10 @@ from minpy.capture.foreign import DictProxy, ListProxy
 from minpy.capture.nd_proxy import NDArrayProxy
 from minpy.capture.places import CaptureRefused
 from minpy.capture.proxy import ArrayProxy
-from minpy.capture.reads import PLAIN, ArrayKind, Reads, kind_of
+from minpy.capture.reads import CONSTANT_TYPES, ArrayKind, Reads, kind_of
 from minpy.capture.recorder import Recorder
+from minpy.capture.running import run_captured
 from minpy.capture.scalars import Scalars, is_dynamic, pinned
-from minpy.capture.tracer import run_traced
 from minpy.core.array import FRONT_ENDS, Array
 from minpy.graph.ir import CONSTANT, Node, Value, topological
 from minpy.jit.pytrees import Nest, flatten, is_named
@@ -160,7 +160,7 @@ class _Call(Capture):
 
     def _captured(self, outputs: Any) -> Any:
         run = super()._captured(outputs)
-        return run_traced(self.recorder, self._finished, outputs, run)
+        return run_captured(self.recorder, self._finished, outputs, run)
 
     def _finished(self, result: Any, run: Any) -> CapturedCall:
         recorder, reads = self.recorder, self.reads
@@ -184,7 +184,7 @@ class _Call(Capture):
         for leaf in map(pinned, leaves):
             inner = leaf.inner if isinstance(leaf, NDArrayProxy) else leaf
             if not isinstance(inner, ArrayProxy):
-                if not isinstance(leaf, PLAIN):
+                if not isinstance(leaf, CONSTANT_TYPES):
                     raise recorder.refuse(f"it returns a {type(leaf).__name__}")
                 outputs.append(Output("constant", leaf))
                 continue

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy
 
-from minpy.capture.reads import PLAIN
+from minpy.capture.reads import CONSTANT_TYPES
 from minpy.capture.scalars import ScalarCall, ScalarRead, is_dynamic
 from minpy.core.array import FRONT_ENDS, Array
 from minpy.core.floating_point import is_calm
@@ -129,7 +129,7 @@ class _EntryWriter:
                     _array_condition(variable, leaf, self.names) if is_first else f"{variable} is not {first}"
                 )
                 self._has_ours = self._has_ours or isinstance(leaf, Array)
-            elif isinstance(leaf, PLAIN):
+            elif isinstance(leaf, CONSTANT_TYPES):
                 constant = self.names.of(leaf)
                 self._miss_if(f"{variable} is not {constant} and different({variable}, {constant})")
             else:
@@ -147,7 +147,7 @@ class _EntryWriter:
             reading += [fetch, _miss(condition)]
             self._read.append(variable)
             self._has_ours = self._has_ours or issubclass(row.kind.cls, Array)
-            self._identities[variable] = id(row.fetch(row.container, row.key))
+            self._identities[variable] = id(row.source(row.container, row.key))
         reading += [_miss(source(row, names)) for row in specialization.reads.rows]
         if specialization.group is not None:
             group, clock = names.of(specialization.group), names.of(specialization.group.clock)
@@ -213,10 +213,10 @@ class _Numbers:
         """Return the lines that compute an expression, as far as it is not computed yet."""
         if not isinstance(expression, ScalarCall) or id(expression) in self._known:
             return []
-        found = [line for operand in expression.operands for line in self.lines(operand)]
+        lines = [line for operand in expression.operands for line in self.lines(operand)]
         operands = ", ".join(map(self.text, expression.operands))
         variable = self._known[id(expression)] = f"e{len(self._known)}"
-        return [*found, f"{variable} = {self._names.of(expression.function)}({operands})"]
+        return [*lines, f"{variable} = {self._names.of(expression.function)}({operands})"]
 
     def text(self, expression: Any) -> str:
         """Return what stands for an expression once its lines have run."""
@@ -269,11 +269,11 @@ def _unpack(
 def _array_condition(variable: str, array: Any, names: Names) -> str:
     """Return the condition under which an argument is another kind of array than one."""
     cls = type(array)
-    raw = array if isinstance(array, numpy.ndarray) else array._data
+    buffer = array if isinstance(array, numpy.ndarray) else array._data
     text = variable if isinstance(array, numpy.ndarray) else f"{variable}._data"
-    condition = f"type({variable}) is not {names.of(cls)} or {text}.shape != {raw.shape!r}"
-    comparison = "is not" if numpy.dtype(raw.dtype.str) is raw.dtype else "!="
-    condition += f" or {text}.dtype {comparison} {names.of(raw.dtype)}"
+    condition = f"type({variable}) is not {names.of(cls)} or {text}.shape != {buffer.shape!r}"
+    comparison = "is not" if numpy.dtype(buffer.dtype.str) is buffer.dtype else "!="
+    condition += f" or {text}.dtype {comparison} {names.of(buffer.dtype)}"
     if isinstance(array, Array) and cls not in FRONT_ENDS.values():
         condition += f" or {variable}.context != {names.of(array.context)}"
     return condition
@@ -292,5 +292,5 @@ def _identity(identities: Mapping[str, int]) -> str:
     if len(names) > _FEW_ARRAYS:
         conditions.append(f"len({{{', '.join(f'id({name})' for name in names)}}}) != {len(names)}")
     else:
-        conditions += [f"{name} is {other}" for place, name in enumerate(names) for other in names[place + 1 :]]
+        conditions += [f"{name} is {twin}" for place, name in enumerate(names) for twin in names[place + 1 :]]
     return " or ".join(conditions)

@@ -13,7 +13,7 @@ import numpy
 
 from minpy.backends.switches import keeps_bits
 from minpy.capture.places import CaptureRefused
-from minpy.capture.reads import PLAIN
+from minpy.capture.reads import CONSTANT_TYPES
 from minpy.capture.scalars import is_dynamic
 from minpy.core.array import FRONT_ENDS, Array, raw_of
 from minpy.core.errors import is_quitting
@@ -252,7 +252,7 @@ class Specialized:
         for candidate in reversed(self._known.get((spec, *keys, *range(len(arguments))), ())):
             specialization = candidate.specialization
             try:
-                reads = [row.fetch(row.container, row.key) for row in specialization.arrays_read]
+                reads = [row.source(row.container, row.key) for row in specialization.arrays_read]
             except GONE:
                 continue
             if all(type(array) is numpy.ndarray or array._node is None for array in reads):
@@ -273,11 +273,11 @@ def _key(leaf: Any, dynamic: bool = False) -> Any:
     if dynamic and is_dynamic(leaf):
         return type(leaf), "dynamic"
     if isinstance(leaf, (numpy.ndarray, Array)):
-        raw = leaf if isinstance(leaf, numpy.ndarray) else leaf._data
-        return type(leaf), raw.shape, raw.dtype
+        buffer = leaf if isinstance(leaf, numpy.ndarray) else leaf._data
+        return type(leaf), buffer.shape, buffer.dtype
     if isinstance(leaf, (float, complex, numpy.inexact)):
         return type(leaf), repr(leaf)
-    if isinstance(leaf, PLAIN):
+    if isinstance(leaf, CONSTANT_TYPES):
         return type(leaf), leaf
     return type(leaf), id(leaf)
 

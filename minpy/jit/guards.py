@@ -58,34 +58,34 @@ def different(value: Any, expected: Any) -> bool:
 def expression(read: Read | ArrayRead, names: Names) -> str:
     """Return the source text that reads a value anew."""
     container, key = names.of(read.container), read.key
-    if read.fetch is attribute and isinstance(key, str) and key.isidentifier() and not key.startswith("__debug"):
+    if read.source is attribute and isinstance(key, str) and key.isidentifier() and not key.startswith("__debug"):
         return f"{container}.{key}"
     key_text = repr(key) if type(key) in (str, int) else names.of(key)
-    if read.fetch is item:
+    if read.source is item:
         return f"{container}[{key_text}]"
-    if read.fetch is length:
+    if read.source is length:
         return f"len({container})"
-    if read.fetch is keys:
+    if read.source is keys:
         return f"tuple({container})"
-    if read.fetch is missing and hasattr(builtins, str(read.key)):
+    if read.source is missing and hasattr(builtins, str(read.key)):
         return f"{key_text} not in {container}"
-    if read.fetch is contents and isinstance(read, Read) and read.expected is not ABSENT:
+    if read.source is contents and isinstance(read, Read) and read.expected is not ABSENT:
         return f"{container}.cell_contents"
-    if read.fetch is module_member or (read.fetch is own_value and hasattr(read.container, "__dict__")):
+    if read.source is module_member or (read.source is own_value and hasattr(read.container, "__dict__")):
         return f"{container}.__dict__.get({key_text}, {names.of(ABSENT)})"
-    return f"{names.of(read.fetch)}({container}, {key_text})"
+    return f"{names.of(read.source)}({container}, {key_text})"
 
 
 def source(read: Read, names: Names) -> str:
     """Return the condition under which a value is not what it was; reading it may raise one of `GONE`."""
-    if read.fetch is class_of:
+    if read.source is class_of:
         return f"type({names.of(read.container)}) is not {names.of(read.expected)}"
-    if read.fetch is member and type(read.container).__mro__[-2] is type and type(read.key) is str:
+    if read.source is member and type(read.container).__mro__[-2] is type and type(read.key) is str:
         return _member_source(read, names)
     text = expression(read, names)
-    if read.fetch is length:
+    if read.source is length:
         return f"{text} != {read.expected}"
-    if read.fetch is missing and hasattr(builtins, str(read.key)):
+    if read.source is missing and hasattr(builtins, str(read.key)):
         return f"not ({text})" if read.expected else text
     return _is_another(text, read.expected, names)
 
@@ -133,10 +133,10 @@ def array_source(read: ArrayRead, variable: str, names: Names) -> list[str]:
 
 def failure(read: Read) -> str | None:
     """Return in words how a value is another than it was; None if it is the same."""
-    if hasattr(read.fetch, "explain"):
-        return None if read.holds() else read.fetch.explain(read) + where(read.place)
+    if hasattr(read.source, "explain"):
+        return None if read.holds() else read.source.explain(read) + where(read.place)
     try:
-        value = read.fetch(read.container, read.key)
+        value = read.source(read.container, read.key)
     except GONE:
         value = ABSENT
     before = read.expected
@@ -148,18 +148,18 @@ def failure(read: Read) -> str | None:
 def _difference(read: Read, before: Any, value: Any) -> str:
     """Return in words what a value was, and is."""
     path = read.path
-    if read.fetch is keys:
+    if read.source is keys:
         path = path.removeprefix("the keys of ")
         if isinstance(read.container, (set, frozenset)):
             return f"`{path}` was {_text(set(before))}, is {_text(set(value))}"
         return f"the keys of `{path}` were {_listed(before)}, are {_listed(value)}"
-    if read.fetch is length:
+    if read.source is length:
         return f"`{path if path.startswith('len(') else f'len({path})'}` was {before}, is {_text(value)}"
-    if read.fetch is missing and hasattr(builtins, str(read.key)):
+    if read.source is missing and hasattr(builtins, str(read.key)):
         return f"`{path}` was {'a builtin, is a global' if before else 'a global, is a builtin'}"
-    if read.fetch is missing:
+    if read.source is missing:
         return f"`{path}` was missing, is {_text(read.container[read.key])}" if before else f"`{path}` is missing"
-    if read.fetch is class_of:
+    if read.source is class_of:
         path = path.removeprefix("type(").removesuffix(")")
         return f"the class of `{path}` was {before.__name__}, is {type(read.container).__name__}"
     if isinstance(read.container, types.FunctionType):
@@ -192,7 +192,7 @@ def _default_difference(function: Any, path: str, before: Any, value: Any) -> st
 def array_failure(read: ArrayRead) -> str | None:
     """Return in words how an array that a function refers to is of another kind than it was; None if it is not."""
     try:
-        value = read.fetch(read.container, read.key)
+        value = read.source(read.container, read.key)
     except GONE:
         return f"`{read.path}` was an array, is missing{where(read.place)}"
     difference = kind_difference(read.kind, value)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from minpy.capture.reads import PLAIN, ArrayKind, length, same_value
+from minpy.capture.reads import CONSTANT_TYPES, ArrayKind, length, same_value
 from minpy.capture.scalars import is_dynamic
 from minpy.core.array import Array
 from minpy.jit.guards import GONE, array_failure, failure, kind_difference, where
@@ -167,12 +167,12 @@ def changed_numbers(
     for read in specialization.reads.rows:
         if not read.holds():
             try:
-                value = read.fetch(read.container, read.key)
+                value = read.source(read.container, read.key)
             except GONE:
                 return None
-            if type(value) is not type(read.expected) or not is_dynamic(value) or read.fetch is length:
+            if type(value) is not type(read.expected) or not is_dynamic(value) or read.source is length:
                 return None
-            places.add((read.fetch, id(read.container), read.key))
+            places.add((read.source, id(read.container), read.key))
     if not positions and not places:
         return None
     return frozenset(positions), frozenset(places)
@@ -234,10 +234,12 @@ def _arguments(specialization: Any, leaves: Sequence[Any], paths: Sequence[str])
             difference = kind_difference(ArrayKind(*kind[:3]), leaf)
             if difference is not None:
                 return f"argument {path}: {difference}"
-        elif kind.cls is not type(leaf) and not (isinstance(leaf, PLAIN) and isinstance(kind.value, PLAIN)):
+        elif kind.cls is not type(leaf) and not (
+            isinstance(leaf, CONSTANT_TYPES) and isinstance(kind.value, CONSTANT_TYPES)
+        ):
             return f"argument {path}: class was {kind.cls.__name__}, is {type(leaf).__name__}"
-        elif leaf is not kind.value and not (isinstance(leaf, PLAIN) and same_value(leaf, kind.value)):
-            if not isinstance(leaf, PLAIN):
+        elif leaf is not kind.value and not (isinstance(leaf, CONSTANT_TYPES) and same_value(leaf, kind.value)):
+            if not isinstance(leaf, CONSTANT_TYPES):
                 return f"argument {path} is another {type(leaf).__name__}"
             return f"argument {path}: was {_text(kind.value)}, is {_text(leaf)}"
     places = [place for place, leaf in enumerate(leaves) if isinstance(leaf, (numpy.ndarray, Array))]
@@ -255,7 +257,7 @@ def _with_reads(specialization: Any, leaves: Sequence[Any], paths: Sequence[str]
     """Return which argument is an array that the function refers to, and was not; or is not, and was."""
     for path, leaf in zip(paths, leaves, strict=True):
         for row in specialization.arrays_read:
-            if isinstance(leaf, (numpy.ndarray, Array)) and row.fetch(row.container, row.key) is leaf:
+            if isinstance(leaf, (numpy.ndarray, Array)) and row.source(row.container, row.key) is leaf:
                 return f"argument {path} and `{row.path}` were two arrays, are one{where(row.place)}"
     return None
 

@@ -16,12 +16,12 @@ from typing import Any
 import numpy
 
 from minpy.backends.switches import is_enabled
-from minpy.capture.forwards import definition_of, trace_forward
+from minpy.capture.forwards import capture_forward, definition_of
 from minpy.capture.places import CaptureRefused
 from minpy.capture.proxy import ArrayProxy
-from minpy.capture.reads import PLAIN, Reads
+from minpy.capture.reads import CONSTANT_TYPES, Reads
 from minpy.capture.recorder import Recorder
-from minpy.capture.rules import RuleCall, trace_rule
+from minpy.capture.rules import RuleCall, capture_rule
 from minpy.capture.steps import frozen
 from minpy.core.array import Array, Shaped, raw_of
 from minpy.core.errors import is_quitting
@@ -29,8 +29,8 @@ from minpy.core.floating_point import is_calm
 from minpy.core.rules import OutputBuffer, Unstaged, VjpInto
 from minpy.graph.allowance import Allowance
 from minpy.graph.builder import GraphBuilder
-from minpy.graph.expanding import Expansion
 from minpy.graph.ir import Node, Value, topological, variable
+from minpy.graph.operator_inlining import Inliner
 from minpy.graph.program import Program
 from minpy.graph.steps import Steps
 from minpy.jit.trial import Candidate
@@ -38,7 +38,7 @@ from minpy.jit.trial import Candidate
 __all__ = ["CompiledForward", "CompiledRule", "install"]
 
 # Arguments that are compared by what they are.
-_BY_VALUE = (*PLAIN, list, dict, slice)
+_BY_VALUE = (*CONSTANT_TYPES, list, dict, slice)
 # Kinds of arguments that are kept for one function: when there come more, the oldest goes.
 _MOST_KINDS = 128
 # Calls as written that are timed before a program is made.
@@ -61,7 +61,7 @@ def install(operator: Any) -> None:
             gradients.several_raw[rule] = CompiledRule(operator, rule, 0 if indices is None else indices[0], True)
 
 
-# -- tracing -----------------------------------------------------------------------------------------------------------
+# -- capturing ---------------------------------------------------------------------------------------------------------
 
 
 class _FunctionCapture:
@@ -80,35 +80,35 @@ class _FunctionCapture:
         value = raw_of(value)
         if not isinstance(value, (numpy.ndarray, Shaped)):
             return value
-        made = variable(f"argument{len(self._given)}").node
+        node = variable(f"argument{len(self._given)}").node
         if isinstance(value, numpy.ndarray):
-            self._given.append(made)
+            self._given.append(node)
         else:
-            self._absent.add(made)  # only its shape is there
-        return ArrayProxy.given(self.recorder, Value(made), value.shape, value.dtype)
+            self._absent.add(node)  # only its shape is there
+        return ArrayProxy.from_outside(self.recorder, Value(node), value.shape, value.dtype)
 
-    def steps(self, heads: Sequence[ArrayProxy]) -> Steps:
+    def steps(self, outputs: Sequence[ArrayProxy]) -> Steps:
         """Return the steps that give some proxies, of the arrays in the order in which they were given."""
-        values = [head.value for head in heads]
+        values = [output.value for output in outputs]
         order = topological(values)
         if not self._absent.isdisjoint(order):
             raise self.recorder.refuse("it reads values where it was said to read shapes only")
         facts = self.recorder.facts
         return Steps(
-            heads=values,
+            outputs=values,
             variables=[*self._given, *self.reads.nodes],
             forward=[node for node in order if node.operator is not None],
             backward=[],
-            head_gradients=[],
+            cotangents=[],
             gradients={},
-            requests={},
+            grad_req={},
             training=False,
             repeatable=False,
-            given=len(self._given),
-            captures=self.reads,
-            traced=True,
+            num_inputs=len(self._given),
+            reads=self.reads,
+            inline=True,
             _written=values,
-            _expansion=Expansion(),
+            _inliner=Inliner(),
             _builder=self.recorder.builder,
             _shapes={Value(node): shape for node, (shape, _) in facts.items()},
             _dtypes={Value(node): dtype for node, (_, dtype) in facts.items()},
@@ -128,8 +128,8 @@ class _Kind:
     def __init__(self) -> None:
         self.program: Program | None = None
         self.candidate: Candidate | None = None
-        self.positions: tuple[int, ...] | None = None  # which argument each head is the gradient of
-        self.facts: list[tuple[tuple[int, ...], numpy.dtype]] = []  # shapes and dtypes of the heads
+        self.positions: tuple[int, ...] | None = None  # which argument each output is the gradient of
+        self.facts: list[tuple[tuple[int, ...], numpy.dtype]] = []  # shapes and dtypes of the outputs
         self.form: tuple[type, ...] | type | None = None  # what the function has returned: types of one, or of several
         self.eager_time = float("inf")
         self.calls = 0
@@ -179,7 +179,7 @@ class _Compiled:
         The function as it is written.
     """
 
-    # It computes what the definition does: whoever traces that need not look for another form.
+    # It computes what the definition does: whoever captures that need not look for another form.
     is_program = True
 
     def __init__(self, operator: Any, definition: Callable[..., Any]) -> None:
@@ -198,14 +198,14 @@ class _Compiled:
     def __reduce__(self) -> Any:
         return type(self), (self.operator, self.definition)
 
-    def heads(
+    def captured_outputs(
         self, capture: _FunctionCapture, values: Sequence[Any], attributes: dict[str, Any]
     ) -> tuple[list[ArrayProxy], Any]:
         """Return (what the function gives for proxies; the positions of the arguments these are gradients of)."""
         raise NotImplementedError
 
-    def answer(self, heads: Sequence[Any], positions: Any, values: Sequence[Any]) -> Any:
-        """Return what the function returns, from the heads of a program."""
+    def answer(self, outputs: Sequence[Any], positions: Any, values: Sequence[Any]) -> Any:
+        """Return what the function returns, from the outputs of a program."""
         raise NotImplementedError
 
     def reasons(self) -> dict[Any, str]:
@@ -231,7 +231,7 @@ class _Compiled:
     ) -> Any:
         """Return what `function()` does, which runs the definition on `values`; or what a program gives for them.
 
-        A program may compute heads in `targets`, by their `positions`.
+        A program may compute outputs in `targets`, by their `positions`.
         """
         arrays: list[numpy.ndarray] = []
         try:
@@ -250,7 +250,7 @@ class _Compiled:
         program, candidate = kind.program, kind.candidate
         if program is None or candidate is None:
             return function() if kind.reason else self._eager(kind, function, values, attributes, size)
-        if not program.steps.is_current():  # what the function refers to is another than it was
+        if not program.steps.is_valid():  # what the function refers to is another than it was
             self._changes += 1
             self._kinds.pop(key, None)
             return function()
@@ -300,13 +300,13 @@ class _Compiled:
         return result
 
     def _capture(self, kind: _Kind, values: Sequence[Any], attributes: dict[str, Any]) -> None:
-        """Trace the function into a program, or note why it cannot be."""
+        """Capture the function as a program, or note why it cannot be."""
         began = perf_counter()
         capture = _FunctionCapture(self.operator.__name__)
         try:
-            heads, kind.positions = self.heads(capture, values, attributes)
-            kind.facts = [(head.shape, head.dtype) for head in heads]
-            program = Program(capture.steps(heads))
+            outputs, kind.positions = self.captured_outputs(capture, values, attributes)
+            kind.facts = [(output.shape, output.dtype) for output in outputs]
+            program = Program(capture.steps(outputs))
             program.rounds = 1  # it has been called often enough: one run tells what is to be known
             kind.candidate, kind.program = Candidate(None, kind), program
         except CaptureRefused as error:
@@ -328,13 +328,13 @@ class _Compiled:
             out: Sequence[numpy.ndarray | None] = ()
             if targets:
                 steps = program.steps
-                out = kind.places(targets, steps.with_captured(arrays)[steps.given :])
-            heads = program.run(arrays, out)
+                out = kind.places(targets, steps.with_captured(arrays)[steps.num_inputs :])
+            outputs = program.run(arrays, out)
         except Exception as error:
             if is_quitting(error):
                 raise
             return function()  # its own error says more, and is at the user's line
-        return self.answer(heads, kind, values)
+        return self.answer(outputs, kind, values)
 
 
 class CompiledForward(_Compiled):
@@ -348,23 +348,23 @@ class CompiledForward(_Compiled):
         """Return what the definition returns for raw arrays."""
         return self.run(lambda: self.definition(*values, **attributes), values, attributes)
 
-    def heads(
+    def captured_outputs(
         self, capture: _FunctionCapture, values: Sequence[Any], attributes: dict[str, Any]
     ) -> tuple[list[ArrayProxy], Any]:
         """Return what the forward function gives for proxies."""
         inputs = [capture.proxy(value) for value in values]
-        return trace_forward(capture.recorder, capture.reads, self.operator, inputs, attributes), None
+        return capture_forward(capture.recorder, capture.reads, self.operator, inputs, attributes), None
 
-    def answer(self, heads: Sequence[Any], kind: _Kind, values: Sequence[Any]) -> Any:
+    def answer(self, outputs: Sequence[Any], kind: _Kind, values: Sequence[Any]) -> Any:
         """Return an array or a scalar, or a tuple of them, as the function does."""
         if isinstance(kind.form, tuple):
-            return tuple(map(self._as, heads, kind.form))
-        return self._as(heads[0], kind.form)
+            return tuple(map(self._as, outputs, kind.form))
+        return self._as(outputs[0], kind.form)
 
-    def _as(self, head: numpy.ndarray, form: Any) -> Any:
+    def _as(self, output: numpy.ndarray, form: Any) -> Any:
         if form is numpy.ndarray:
-            return head
-        return self.operator.wrap_raw(head) if issubclass(form, Array) else head[()]
+            return output
+        return self.operator.wrap_raw(output) if issubclass(form, Array) else output[()]
 
 
 class CompiledRule(_Compiled):
@@ -394,7 +394,7 @@ class CompiledRule(_Compiled):
 
         return _Pull(self, answer, values, attributes)
 
-    def heads(
+    def captured_outputs(
         self, capture: _FunctionCapture, values: Sequence[Any], attributes: dict[str, Any]
     ) -> tuple[list[ArrayProxy], Any]:
         """Return what the rule gives for proxies."""
@@ -403,20 +403,20 @@ class CompiledRule(_Compiled):
             raise capture.recorder.refuse("the upstream gradient is no array")
         if answer is None:  # the rule does not read it: any of its kind will do
             answer = gradient
-        needed = [position for position, value in enumerate(arguments) if isinstance(value, ArrayProxy)]
+        requires_grad = [position for position, value in enumerate(arguments) if isinstance(value, ArrayProxy)]
         call = RuleCall(self.operator, answer, arguments, attributes, gradient)
-        found = trace_rule(capture.recorder, capture.reads, call, self.index, needed)
-        return list(found.values()), tuple(found)
+        gradients = capture_rule(capture.recorder, capture.reads, call, self.index, requires_grad)
+        return list(gradients.values()), tuple(gradients)
 
-    def answer(self, heads: Sequence[Any], kind: _Kind, values: Sequence[Any]) -> Any:
+    def answer(self, outputs: Sequence[Any], kind: _Kind, values: Sequence[Any]) -> Any:
         """Return the gradient, or the tuple that the rule returns."""
         if self.operator.kind == "mxnet":
-            heads = list(map(self.operator.wrap_raw, heads))
+            outputs = list(map(self.operator.wrap_raw, outputs))
         if not self.several:
-            return heads[0]
+            return outputs[0]
         assert kind.positions is not None
-        found = dict(zip(kind.positions, heads, strict=True))
-        return tuple(found.get(position) for position in self._positions(len(values) - 2))
+        gradients = dict(zip(kind.positions, outputs, strict=True))
+        return tuple(gradients.get(position) for position in self._positions(len(values) - 2))
 
     def _positions(self, count: int) -> Sequence[int]:
         answering = self.operator.gradients.of_several(self.index)
@@ -452,7 +452,7 @@ class _Pull(VjpInto):
 
 
 def _can_be_given(form: Any) -> bool:
-    """Tell whether a result of such types is what heads of a program can be made."""
+    """Tell whether a result of such types is what outputs of a program can be made."""
     if isinstance(form, tuple):
         return all(map(_can_be_given, form))
     return isinstance(form, type) and (form is numpy.ndarray or issubclass(form, (numpy.generic, Array)))
@@ -469,8 +469,8 @@ class _Itself:
     def __hash__(self) -> int:
         return id(self.value)
 
-    def __eq__(self, other: object) -> bool:
-        return type(other) is _Itself and other.value is self.value
+    def __eq__(self, another: object) -> bool:
+        return type(another) is _Itself and another.value is self.value
 
 
 def _kind_of(value: Any, arrays: list[numpy.ndarray]) -> Any:
@@ -485,7 +485,7 @@ def _kind_of(value: Any, arrays: list[numpy.ndarray]) -> Any:
         arrays.append(value)
         return value.shape, value.dtype
     if isinstance(value, tuple):
-        return tuple([_kind_of(one, arrays) for one in value])
+        return tuple([_kind_of(part, arrays) for part in value])
     if isinstance(value, Shaped):
         return Shaped, value.shape, value.dtype
     if isinstance(value, Array):

@@ -76,19 +76,19 @@ def flatten(value: Any, leaves: list[Any], seen: dict[int, int] | None = None) -
     return Nest(kind, kinds, keys, tuple([flatten(part, leaves, seen) for part in value.values()]))
 
 
-def unflatten(spec: Nest | None, leaves: Iterator[Any], made: list[Any] | None = None) -> Any:
-    """Return the nest of a spec with the next leaves in it; `made` has the nests that there were."""
+def unflatten(spec: Nest | None, leaves: Iterator[Any], made_before: list[Any] | None = None) -> Any:
+    """Return the nest of a spec with the next leaves in it; `made_before` has the nests that there were."""
     if spec is None:
         return next(leaves)
-    made = [] if made is None else made
+    made_before = [] if made_before is None else made_before
     if spec.twin is not None:
-        return made[spec.twin]
-    number = len(made)
-    made.append(None)
-    parts: Any = [unflatten(part, leaves, made) for part in spec.parts]
+        return made_before[spec.twin]
+    number = len(made_before)
+    made_before.append(None)
+    parts: Any = [unflatten(part, leaves, made_before) for part in spec.parts]
     if spec.keys is not None:
         parts = dict(zip(spec.keys, parts, strict=True))
     elif spec.kind is not list:
         parts = spec.kind(*parts) if is_named(spec.kind) else tuple(parts)
-    made[number] = parts
+    made_before[number] = parts
     return parts

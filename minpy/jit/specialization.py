@@ -94,7 +94,7 @@ class Specialization:
             self._single is not None
             and not (self._is_of_numpy or self._has_foreign or self._integers or self.compiled.states)
             and self._single.cls is kinds[self._like].cls
-            and self.compiled.facts.dtypes[self.compiled.heads[0]].kind in "fc"
+            and self.compiled.facts.dtypes[self.compiled.outputs[0]].kind in "fc"
         )
 
     def note_call(self, spec: Nest, pattern: list[int], kinds: Sequence[Any]) -> None:
@@ -119,7 +119,7 @@ class Specialization:
         """Return what the function returns for NumPy's arrays: of the arguments, then those that were read."""
         if self._written and not are_exclusive(arrays, self._written):
             return AS_WRITTEN
-        if not self.compiled.heads:
+        if not self.compiled.outputs:
             return self._assembled((), arrays)
         raws = arrays if self._in_order else [arrays[source] for source in self.sources]
         program = self._program or self._found_program(raws)
@@ -158,7 +158,7 @@ class Specialization:
         if self._integers and state.recording and any(arrays[place]._node is not None for place in self._integers):
             return AS_WRITTEN  # graphs give integers no gradients
         heads: Sequence[Any] = ()
-        if self.compiled.heads:
+        if self.compiled.outputs:
             inputs = arrays if self._in_order else [arrays[source] for source in self.sources]
             if self._has_foreign:
                 ours = FRONT_ENDS["numpy"]
@@ -234,10 +234,10 @@ class Specialization:
         if program.steps.states or program.steps.refers or self._asks_for_training or program.executable() is None:
             return None
         facts: Mapping[Any, Any] = program.facts or {}
-        if not all(facts[value.node].dtype.kind == "f" for value in program.steps.head_gradients):
+        if not all(facts[value.node].dtype.kind == "f" for value in program.steps.cotangents):
             return None
         variables = [self.compiled.variables[place] for place in places]
-        order = [[*program.steps.requests].index(node) for node in variables]
+        order = [[*program.steps.grad_req].index(node) for node in variables]
         sources, assembled = self.sources, self._assembled
         ours = [self.count + place for place, row in enumerate(self.arrays_read) if issubclass(row.kind.cls, Array)]
 

@@ -46,36 +46,36 @@ def are_exclusive(arrays: Sequence[Any], positions: Sequence[int]) -> bool:
         raise MustRunEagerly
     if state.recording:
         return False
-    raws = list(map(raw_of, arrays))
+    buffers = list(map(raw_of, arrays))
     for position in positions:
-        array, raw = arrays[position], raws[position]
-        if not raw.flags.writeable or overlaps_itself(raw):
+        array, buffer = arrays[position], buffers[position]
+        if not buffer.flags.writeable or overlaps_itself(buffer):
             return False
         if isinstance(array, Array) and (
             type(array) not in FRONT_ENDS.values()
             or (array._node is not None and type(array._node) is not Leaf)
-            or memory_of(raw).taped
+            or memory_of(buffer).taped
         ):
             return False
-        if any(_may_meet(raw, other) for number, other in enumerate(raws) if number != position):
+        if any(_may_meet(buffer, another) for number, another in enumerate(buffers) if number != position):
             return False
     return True
 
 
-def store(heads: Sequence[Any], arrays: Sequence[Any], positions: Mapping[int, int]) -> None:
-    """Put heads in the place of the values of arrays, where native code has not done so, and note the writes."""
-    raws = list(map(raw_of, arrays))
-    for head, position in positions.items():
-        value = raw_of(heads[head])
-        if value is not raws[position]:
-            numpy.copyto(raws[position], value)
-    note_writes(raws, tuple(positions.values()))
+def store(outputs: Sequence[Any], arrays: Sequence[Any], positions: Mapping[int, int]) -> None:
+    """Put outputs in the place of the values of arrays, where native code has not done so, and note the writes."""
+    buffers = list(map(raw_of, arrays))
+    for place, position in positions.items():
+        value = raw_of(outputs[place])
+        if value is not buffers[position]:
+            numpy.copyto(buffers[position], value)
+    note_writes(buffers, tuple(positions.values()))
 
 
-def _may_meet(array: numpy.ndarray, other: numpy.ndarray) -> bool:
+def _may_meet(array: numpy.ndarray, another: numpy.ndarray) -> bool:
     """Tell whether two arrays have an element in common, or may have."""
     try:
-        return bool(numpy.shares_memory(array, other, max_work=_WORK))  # type: ignore[arg-type]
+        return bool(numpy.shares_memory(array, another, max_work=_WORK))  # type: ignore[arg-type]
     except (numpy.exceptions.TooHardError, TypeError):
         return True
 

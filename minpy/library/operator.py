@@ -410,12 +410,17 @@ class NativeOperator(ConfiguredOperator):
         """Return what backward reads: all inputs but those that are changed, and the outputs."""
         return self._read, True
 
-    def pull_back(
-        self, answer: Any, arguments: Sequence[Any], attributes: dict[str, Any], gradient: Any, needed: Sequence[int]
+    def vjp(
+        self,
+        answer: Any,
+        arguments: Sequence[Any],
+        attributes: dict[str, Any],
+        gradient: Any,
+        requires_grad: Sequence[int],
     ) -> list[Any]:
-        """Return the gradients of the inputs at the positions `needed`, from one run of the library's backward."""
+        """Return the gradients of the inputs at the positions `requires_grad`, from one run of its backward."""
         if not self.has_rule(0):
-            raise self.missing_rule(needed[0])
+            raise self.missing_rule(requires_grad[0])
         upstream = gradient if type(gradient) is tuple else (gradient,)
         outputs = answer if type(answer) is tuple else (answer,)
         given = list(arguments[: self.arity])
@@ -430,7 +435,7 @@ class NativeOperator(ConfiguredOperator):
         results = [empty(shape, dtype) for shape, dtype in key]
         upstream_raws, output_raws = map(as_raw, upstream), map(as_raw, outputs)
         self._run(kinds.backward(self), [*upstream_raws, *inputs, *output_raws], results)
-        parts = [results[index] for index in needed]
+        parts = [results[index] for index in requires_grad]
         if not state.recording:
             return parts
         traced = [value for value in (*upstream, *outputs, *arguments) if isinstance(value, Array)]

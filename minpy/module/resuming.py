@@ -36,7 +36,7 @@ def go_on_after(executor: Any, rounds: int) -> None:
     state = bits.state
     try:
         heads, frame = start(program, raws, None)
-        if program.steps.requests:
+        if program.steps.grad_req:
             buffers = {node: numpy.zeros_like(raw) for node, raw in executor._buffers().items()}
             frame.backward([numpy.ones_like(head) for head in heads], buffers)
     finally:

@@ -10,13 +10,13 @@ from minpy.numpy_table.rows import Row, alike
 __all__ = ["ROWS"]
 
 
-def _axes_given(given: Mapping[str, Any]) -> int:
-    axis = given.get("axis")
+def _axis_count(arguments: Mapping[str, Any]) -> int:
+    axis = arguments.get("axis")
     return len(axis) if isinstance(axis, (tuple, list)) else 1
 
 
-def _lengths_given(given: Mapping[str, Any]) -> int:
-    return len(given["shape"]) if isinstance(given["shape"], (tuple, list)) else 1
+def _length_count(arguments: Mapping[str, Any]) -> int:
+    return len(arguments["shape"]) if isinstance(arguments["shape"], (tuple, list)) else 1
 
 
 ROWS = [
@@ -50,20 +50,20 @@ ROWS = [
     Row("lexsort", "call", parameters="keys axis", nests="several", gradient="zero"),
     Row("digitize", "call", 2, gradient="zero"),
     Row("searchsorted", "call", 2, method=True, gradient="zero"),
-    *alike("call", "in1d isin", traced=2, gradient="zero"),
+    *alike("call", "in1d isin", captured=2, gradient="zero"),
     Row("ravel_multi_index", "call", parameters="multi_index dims mode order", in_files=False),
-    Row("unravel_index", "call", parameters="indices shape order", outputs=_lengths_given),
+    Row("unravel_index", "call", parameters="indices shape order", outputs=_length_count),
     # Of samples, signals and polynomials.
-    *alike("call", "percentile quantile", traced=2, scalar=True, differs="any"),
-    *alike("call", "nanpercentile nanquantile", traced=2, scalar=True),
+    *alike("call", "percentile quantile", captured=2, scalar=True, differs="any"),
+    *alike("call", "nanpercentile nanquantile", captured=2, scalar=True),
     Row("average", "call", 3, scalar=True),
-    *alike("call", "corrcoef cov", traced=2),
-    *alike("call", "convolve correlate", traced=2, gradient="multiplying"),
-    Row("gradient", "call", outputs=_axes_given),
+    *alike("call", "corrcoef cov", captured=2),
+    *alike("call", "convolve correlate", captured=2, gradient="multiplying"),
+    Row("gradient", "call", outputs=_axis_count),
     Row("interp", "call", 3),
-    *alike("call", "trapezoid trapz", traced=2, gradient="reducing"),
+    *alike("call", "trapezoid trapz", captured=2, gradient="reducing"),
     Row("unwrap", "call", gradient="moving"),
-    *alike("call", "polyadd polysub", traced=2),
+    *alike("call", "polyadd polysub", captured=2),
     Row("polyval", "call", 2, gradient="multiplying"),
     *alike("call", "polyder polyint"),
     Row("polyfit", "call", 3, sample="distinct"),

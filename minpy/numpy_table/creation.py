@@ -9,7 +9,7 @@ __all__ = ["ROWS"]
 ROWS = [
     *alike("made", "arange bartlett blackman diag_indices empty eye fft.fftfreq fft.rfftfreq hamming hanning identity "
            "indices kaiser ones tri tril_indices triu_indices zeros"),
-    *alike("range", "geomspace linspace logspace", traced=2),
+    *alike("range", "geomspace linspace logspace", captured=2),
     Row("full", "full"),
     Row("array", "array", view="sometimes", gradient="moving"),
     *alike("array", "asanyarray asarray ascontiguousarray asfortranarray require", view="sometimes"),
@@ -18,7 +18,7 @@ ROWS = [
     *alike("like", "ones_like zeros_like", gradient="zero"),
     Row("full_like", "like"),
     *alike("index", "tril_indices_from triu_indices_from", outputs=2),
-    Row("diag_indices_from", "index", outputs=lambda given: 2),
+    Row("diag_indices_from", "index", outputs=lambda arguments: 2),
     *alike("fact", "ndim shape size", gradient="zero", nests="any"),
     *alike("seen", "isscalar iterable", nests="any"),
     *alike("fact", "can_cast common_type iscomplexobj isrealobj result_type", gradient="zero"),

@@ -17,8 +17,8 @@ ROWS = [
     Row("linalg.tensordot", "product", 2, gradient="multiplying"),
     Row("einsum", "subscripts", view="sometimes", nests="any", gradient="multiplying"),
     Row("outer", "call", 2, gradient="multiplying"),
-    *alike("call", "kron linalg.outer", traced=2, gradient="multiplying"),
-    *alike("call", "cross linalg.cross", traced=2, gradient="multiplying"),
+    *alike("call", "kron linalg.outer", captured=2, gradient="multiplying"),
+    *alike("call", "cross linalg.cross", captured=2, gradient="multiplying"),
     Row("trace", "call", scalar=True, differs="biu", gradient="moving", method=True),
     Row("linalg.trace", "call", gradient="moving"),
     # Of matrices; the samples of their answers have inverses.
@@ -37,9 +37,9 @@ ROWS = [
     Row("linalg.eigh", "call", sample="regular", outputs=2),
     Row("linalg.slogdet", "call", sample="regular", outputs=2, gradient="solving"),
     Row("linalg.qr", "call", sample="regular",
-        outputs=lambda given: 1 if given.get("mode") == "r" else 2),
+        outputs=lambda arguments: 1 if arguments.get("mode") == "r" else 2),
     Row("linalg.svd", "call", sample="regular",
-        outputs=lambda given: 3 if given.get("compute_uv", True) else 1),
+        outputs=lambda arguments: 3 if arguments.get("compute_uv", True) else 1),
     Row("linalg.eig", "spectrum", sample="regular"),
     Row("linalg.eigvals", "spectrum", sample="regular"),
 ]  # fmt: skip

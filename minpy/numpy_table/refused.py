@@ -23,7 +23,7 @@ ROWS = [
     Row("nonzero", "sized", method=True),
     *alike("sized", "bincount flatnonzero intersect1d setdiff1d setxor1d union1d unique unique_all unique_counts "
            "unique_inverse unique_values"),
-    *alike("sized", "compress extract", traced=(1,)),  # unless it is known what is taken
+    *alike("sized", "compress extract", captured=(1,)),  # unless it is known what is taken
     Row("trim_zeros", "sized", view="sometimes"),
     *alike("sized", "polymul roots"),  # zeros at the end are left out
     Row("polydiv", "sized", outputs=2),

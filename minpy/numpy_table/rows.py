@@ -58,7 +58,7 @@ class Row(NamedTuple):
         With its module: 'rot90', 'linalg.norm'.
     kind : str
         One of `KINDS`.
-    traced : int or tuple of int
+    captured : int or tuple of int
         How many of its first parameters may be captured, or the positions of those that may.
     gradient : str
         The module of `minpy.numpy_table.gradients` that has the gradient of a step which is no operator; 'zero' where
@@ -94,7 +94,7 @@ class Row(NamedTuple):
 
     name: str
     kind: str
-    traced: int | tuple[int, ...] = 1
+    captured: int | tuple[int, ...] = 1
     gradient: str = ""
     view: str = ""
     scalar: bool = False
@@ -115,9 +115,9 @@ class Row(NamedTuple):
         """Whether files may hold it as an operator."""
         return self.kind not in _WITHOUT_OPERATOR if self.in_files is None else self.in_files
 
-    def may_trace(self, position: int) -> bool:
+    def may_capture(self, position: int) -> bool:
         """Tell whether the parameter at a position may hold what is captured."""
-        return position < self.traced if isinstance(self.traced, int) else position in self.traced
+        return position < self.captured if isinstance(self.captured, int) else position in self.captured
 
 
 def alike(kind: str, names: str, /, **facts: Any) -> list[Row]:

@@ -21,7 +21,7 @@ ROWS = [
     *alike("view", "array_split dsplit hsplit split vsplit", view="always", moves=True, gradient="joining"),
     Row("unstack", "view", view="always", gradient="joining"),
     *alike("each", "atleast_1d atleast_2d atleast_3d", view="always", moves=True, gradient="moving"),
-    Row("broadcast_arrays", "each", view="always", outputs=lambda given: len(given["args"])),
+    Row("broadcast_arrays", "each", view="always", outputs=lambda arguments: len(arguments["args"])),
     Row("ix_", "mesh", view="always", nests="any", in_files=False),
     Row("meshgrid", "call", view="copy", gradient="joining"),
 ]

@@ -23,7 +23,7 @@ from minpy.core.exchanging import Exchange
 from minpy.custom import operator as custom_operator
 from minpy.graph.compiled import Compiled
 from minpy.graph.frame import Frame, start
-from minpy.graph.gradient import PullBack
+from minpy.graph.gradient import VjpNode
 from minpy.graph.ir import CONSTANT, Node
 from minpy.graph.program import Program
 from minpy.ndarray import NDArray, methods
@@ -75,7 +75,7 @@ def install(eager: bool, programs: bool) -> None:
                     if f"__{prefix}{sign}__" in vars(cls):
                         _exchange.put(cls, f"__{prefix}{sign}__", _timed_sign(operator))
         _exchange.put(tape, "_walk_direct", _timed_rules)
-        _exchange.put(tape, "_pull_back", _timed_pull_back)
+        _exchange.put(tape, "_vjp", _timed_vjp)
     if eager or programs:
         _exchange.put(custom_operator, "run_method", _timed_method)
     if programs:
@@ -171,7 +171,7 @@ def _timed_sign(operator: Any) -> Callable[[Any], Any]:
 
 def _timed_rules(function: Any) -> Any:
     def walk_direct(node: Any, operator: Any, *rest: Any) -> None:
-        if type(node.dtype) is tuple:  # goes on to `_pull_back`
+        if type(node.dtype) is tuple:  # goes on to `_vjp`
             return function(node, operator, *rest)
         start = perf_counter_ns()
         function(node, operator, *rest)
@@ -182,15 +182,15 @@ def _timed_rules(function: Any) -> Any:
     return walk_direct
 
 
-def _timed_pull_back(function: Any) -> Any:
-    def pull_back(node: Any, *rest: Any, **keywords: Any) -> Any:
+def _timed_vjp(function: Any) -> Any:
+    def vjp(node: Any, *rest: Any, **keywords: Any) -> Any:
         start = perf_counter_ns()
         parts = function(node, *rest, **keywords)
         if LOG.running:
             LOG.add("operator", f"_backward_{node.operator.__name__}", start, perf_counter_ns())
         return parts
 
-    return pull_back
+    return vjp
 
 
 # -- programs ------------------------------------------------------------------------------------------------------
@@ -206,7 +206,7 @@ class _Steps:
     def __call__(self, node: Node, arguments: Any, answer: Any) -> None:
         end = perf_counter_ns()
         if answer is not None and node.operator is not CONSTANT and LOG.running:
-            of = node.operator.node if isinstance(node.operator, PullBack) else node
+            of = node.operator.node if isinstance(node.operator, VjpNode) else node
             kind = of.kind if of is node else f"_backward_{of.kind}"
             LOG.add("operator", kind, self._start, end, {"node": of.name})
         if self._observer is not None:

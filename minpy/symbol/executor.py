@@ -220,7 +220,7 @@ class Executor:
             buffers = self._buffers()
             if out_grads is not None:  # what is given may be one of the gradients themselves
                 heads = self._apart(heads, buffers)
-            if not frame.program.steps.requests:
+            if not frame.program.steps.grad_req:
                 frame.differentiate(self._with_gradients(frame.program))
         except BaseException:
             self._frame = frame
@@ -347,7 +347,7 @@ class Executor:
         saved = [array._data.copy() for array in self.aux_arrays]
         self.forward(is_train)
         program = self._program(bool(is_train))
-        heads = self._head_gradients(out_grads) if program.steps.requests else []
+        heads = self._head_gradients(out_grads) if program.steps.grad_req else []
         spare = {
             node: numpy.zeros_like(array._data)
             for node, array in zip(self._argument_nodes, self.grad_arrays, strict=True)
@@ -414,11 +414,11 @@ class Executor:
 
     def _program(self, is_train: bool) -> Program:
         program = self._programs.get(is_train)
-        if program is None or not program.steps.is_current():
+        if program is None or not program.steps.is_valid():
             asked = self._asked if is_train else None
             repeatable = bool(self._asked)
             program = self._programs[is_train] = self._compiled.program(
-                self._raws(), is_train, asked, repeatable=repeatable, known=self._inferred, traced=self._monitor is None
+                self._raws(), is_train, asked, repeatable=repeatable, known=self._inferred, inline=self._monitor is None
             )
         return program
 

@@ -186,19 +186,21 @@ class RunnableGraph:
         """Forget what went before: another call of the operator begins."""
         self.training, self._last, self._differentiated = training, None, None
 
-    def gradients(self, raws: Sequence[Any], upstream: Sequence[Any], needed: Sequence[int]) -> list[numpy.ndarray]:
+    def gradients(
+        self, raws: Sequence[Any], upstream: Sequence[Any], requires_grad: Sequence[int]
+    ) -> list[numpy.ndarray]:
         """Return the gradients of some inputs: those of the call that went before, if it was of these values.
 
         A second time the same random numbers count, and inputs that are no random numbers may lie elsewhere.
         """
-        self._asked = tuple(needed)
-        requests = self._requests(raws, needed)
+        self._asked = tuple(requires_grad)
+        requests = self._requests(raws, requires_grad)
         found = self._differentiated or self._last
         if found is not None and (found is self._differentiated or all(map(_is_equal, found[1], raws))):
             frame, before = found
             if not all(map(is_same, before, raws)):
                 self._graph.move(frame, raws)
-            if not requests.items() <= frame.program.steps.requests.items():
+            if not requests.items() <= frame.program.steps.grad_req.items():
                 frame.differentiate(self._graph.differentiated(frame.program, raws, requests))
         else:
             given = [raw.copy() if position in self._graph.states else raw for position, raw in enumerate(raws)]
@@ -207,11 +209,11 @@ class RunnableGraph:
         buffers = {
             node: numpy.empty(raw.shape, raw.dtype)
             for node, raw in zip(self._graph.variables, raws, strict=True)
-            if node in frame.program.steps.requests
+            if node in frame.program.steps.grad_req
         }
         frame.backward(upstream, buffers)
         nodes = self._graph.variables
-        return [buffers.get(nodes[index], numpy.zeros(raws[index].shape, raws[index].dtype)) for index in needed]
+        return [buffers.get(nodes[index], numpy.zeros(raws[index].shape, raws[index].dtype)) for index in requires_grad]
 
 
 def _is_equal(one: Any, other: Any) -> bool:
@@ -349,10 +351,15 @@ class PythonGraphOperator(OperatorAroundGraph):
 
     # -- gradients ---------------------------------------------------------------------------------------------------
 
-    def pull_back(
-        self, answer: Any, arguments: Sequence[Any], attributes: dict[str, Any], gradient: Any, needed: Sequence[int]
+    def vjp(
+        self,
+        answer: Any,
+        arguments: Sequence[Any],
+        attributes: dict[str, Any],
+        gradient: Any,
+        requires_grad: Sequence[int],
     ) -> list[Any]:
-        """Return the gradients of the inputs at the positions `needed`: by the user's class, or those of the graph."""
+        """Return the gradients of the inputs at the positions `requires_grad`: by a class, or of the graph."""
         if state.recording:
             raise GradientError(
                 f"{self.__name__}: the gradient of what runs a part of a graph cannot be recorded for a second "
@@ -362,7 +369,7 @@ class PythonGraphOperator(OperatorAroundGraph):
         upstream = gradient if type(gradient) is tuple else (gradient,)
         if not callable(getattr(self._runner, "backward", None)):
             self._runnable.training = bool(attributes.get("training"))
-            return [*self._runnable.gradients(arguments, upstream, needed)]
+            return [*self._runnable.gradients(arguments, upstream, requires_grad)]
         if self._instance is None:
             self._instance = self._runner(self._runnable)
         outputs = [read_only(one) for one in (answer if type(answer) is tuple else (answer,))]
@@ -379,7 +386,7 @@ class PythonGraphOperator(OperatorAroundGraph):
                 f"{self.__name__}: {self._runner.__name__}.backward returned {len(parts)} gradient(s); expected "
                 f"{self.arity}, one for each input: {', '.join(self.names)}. None stands for zeros."
             )
-        return [self._gradient(parts[index], index, arguments[index]) for index in needed]
+        return [self._gradient(parts[index], index, arguments[index]) for index in requires_grad]
 
     def _gradient(self, part: Any, index: int, like: Any) -> numpy.ndarray:
         if part is None:

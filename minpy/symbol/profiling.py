@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
-from minpy.graph.gradient import PullBack
+from minpy.graph.gradient import VjpNode
 from minpy.graph.ir import CONSTANT
 from minpy.graph.timing import Timing
 
@@ -42,7 +42,7 @@ class Profile:
             node, part, _ = first
             if node.operator is CONSTANT:
                 continue
-            of = node.operator.node if isinstance(node.operator, PullBack) else node
+            of = node.operator.node if isinstance(node.operator, VjpNode) else node
             name = of.name.removeprefix("gradient of ")
             self.rows.append(Row(name, of.kind, part, median(step.seconds for step in steps)))
 

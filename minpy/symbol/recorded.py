@@ -59,7 +59,7 @@ def _inside(recorded: Any, values: dict[Any, Any], names: NameManager) -> list[V
         inputs = [became[value] for value in node.inputs]
         made = Node(node.operator, inputs, node.attributes, f"{node.name}{suffix}", node.kind, node.annotations)
         became |= {Value(node, index): Value(made, index) for index in range(len(node.output_names()))}
-    return [became[head] for head in compiled.heads]
+    return [became[head] for head in compiled.outputs]
 
 
 def _with_number(recorded: Any) -> tuple[str, Any, float] | None:

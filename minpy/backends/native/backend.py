@@ -19,7 +19,7 @@ class NativeBackend:
 
         if not llvm.available():
             return Declined("llvmlite is not installed: pip install llvmlite")
-        if steps.requests and not facts.covers_backward:
+        if steps.grad_req and not facts.covers_backward:
             return Declined("its backward part has not run yet", ask_again=True)
         from minpy.backends.native.recalling import native_program
         from minpy.graph.steps import Steps

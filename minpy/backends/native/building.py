@@ -248,7 +248,7 @@ class _Builder:
 
     def _optimized(self, routine: Routine, notes: Notes) -> Routine:
         """Return what the passes make of a routine, with a part for what is made of parameters, if that is worth it."""
-        if self.steps.requests:
+        if self.steps.grad_req:
             return optimized(routine, self.fast_math, notes)
         (forward,) = routine.parts
         states = {forward.inputs[position] for position in self.steps.states}
@@ -276,11 +276,11 @@ class _Builder:
         forward, *rest = routine.parts[self.first :]
         groups = [forward.inputs]
         for backward in rest:
-            groups += [backward.inputs[: len(self.steps.head_gradients)], self.boundary.targets]
+            groups += [backward.inputs[: len(self.steps.cotangents)], self.boundary.targets]
         return tuple(tuple(self.boundary.arguments[array] for array in group) for group in groups)
 
     def _read_by_backward(self, routine: Routine, works: list[list[Work]], memory: Memory) -> set[Node]:
-        if not self.steps.requests:
+        if not self.steps.grad_req:
             return set()
         uses = [work.uses for work in works[1]]
         owners = {memory.owner(array) for one in uses for array in (*one.reads, *one.writes)}
@@ -317,7 +317,7 @@ class _Builder:
             name = f"the array for the gradient of {node.name!r}"
             boundary.arguments[target] = Argument(name, like.shape, usual(like.dtype), True)
             boundary.targets.append(target)
-        requests = [steps.requests[node] for node in steps.gradients]
+        requests = [steps.grad_req[node] for node in steps.gradients]
         routine, boundary.requests = adding(routine, requests, boundary.targets)
         return routine
 
@@ -345,8 +345,8 @@ class _Builder:
         heads = routine.parts[self.first].outputs
         if self.steps.stored:
             boundary.settle_stores(routine.parts[self.first], self.steps.stored, places, works[self.first])
-        boundary.settle_heads(heads[: len(self.steps.heads)], places, native[self.first])
-        if self.steps.requests:
+        boundary.settle_heads(heads[: len(self.steps.outputs)], places, native[self.first])
+        if self.steps.grad_req:
             boundary.settle_gradients(routine.parts[1].outputs, places, native[1])
         elsewhere = {*boundary.arguments, *boundary.fresh, *boundary.direct}
         for work in (work for part in works for work in part):
@@ -365,13 +365,13 @@ class _Builder:
         self, writer: PartWriter, routine: Routine, works: list[list[Work]], translation: Translation
     ) -> tuple[NativePart | None, NativePart, NativePart | None]:
         first = routine.parts[self.first]
-        count = len(self.steps.heads)
-        lasting, position = [], count
-        for node, width in translation.lasting:
-            lasting.append((node, width, first.outputs[position : position + max(width, 1)]))
+        count = len(self.steps.outputs)
+        saved_for_replay, position = [], count
+        for node, width in translation.saved_for_replay:
+            saved_for_replay.append((node, width, first.outputs[position : position + max(width, 1)]))
             position += max(width, 1)
         later: list[Array] = []
-        if self.steps.requests:
+        if self.steps.grad_req:
             for work in works[1]:
                 later += [*work.uses.reads, *work.uses.writes]
             later += routine.parts[1].outputs
@@ -381,12 +381,12 @@ class _Builder:
             begin += len(part) + 1
         prepare = writer.prepare(first.inputs, numbered[0]) if self.first else None
         forward = writer.forward(
-            first.inputs, numbered[self.first], first.outputs[:count], lasting, later, self._updated(first)
+            first.inputs, numbered[self.first], first.outputs[:count], saved_for_replay, later, self._updated(first)
         )
-        if not self.steps.requests:
+        if not self.steps.grad_req:
             return prepare, forward, None
         second = routine.parts[1]
-        heads = second.inputs[: len(self.steps.head_gradients)]
+        heads = second.inputs[: len(self.steps.cotangents)]
         return None, forward, writer.backward(first.inputs, heads, numbered[1], second.outputs)
 
     @staticmethod

@@ -133,10 +133,11 @@ def _asked(steps: Steps, translation: Translation) -> tuple[Any, ...]:
     """Return what callers give and ask for, beside the routine itself."""
     positions = {node: position for position, node in enumerate(steps.variables)}
     numbers = {node: number for number, node in enumerate(steps.forward)}
-    gradients = [(positions[node], steps.requests[node]) for node in steps.gradients]
+    gradients = [(positions[node], steps.grad_req[node]) for node in steps.gradients]
     return (
-        steps.training, steps.given, len(steps.heads), len(steps.head_gradients), tuple(sorted(steps.states)),
-        tuple(gradients), len(steps.requests), tuple((numbers[node], width) for node, width in translation.lasting),
+        steps.training, steps.num_inputs, len(steps.outputs), len(steps.cotangents), tuple(sorted(steps.states)),
+        tuple(gradients), len(steps.grad_req),
+        tuple((numbers[node], width) for node, width in translation.saved_for_replay),
         tuple(sorted(steps.stored.items())),
     )  # fmt: skip
 

@@ -17,13 +17,13 @@ from minpy.backends.native.boundary import Boundary, is_whole
 from minpy.backends.native.language import Array, Call, Layout, Product, contiguous
 from minpy.backends.native.memory import Allocation, Memory
 from minpy.backends.native.segments import Segment
-from minpy.backends.native.source import COERCED, Answer, Code, Laid, NativePart, NodeCall
+from minpy.backends.native.source import COERCED, Answer, Code, NativePart, NodeCall, StridedView
 from minpy.backends.native.table import ARGUMENT_MISMATCH, Table
 from minpy.backends.native.works import Work
 from minpy.core import aligned
 from minpy.core.array import note_writes
-from minpy.graph.heads import apart
 from minpy.graph.ir import Node
+from minpy.graph.outputs import no_alias
 from minpy.graph.steps import is_trusted
 
 __all__ = ["PartWriter"]
@@ -83,7 +83,7 @@ class PartWriter:
         self._numbers: dict[Node, int] = {}
         self._calls = 0
         self._lasts: set[Node] = set()
-        self._laid: dict[Laid, str] = {}
+        self._strided_views: dict[StridedView, str] = {}
         # Which head each new array is, where callers may give the memory of heads.
         self._places: dict[Array, int] = {}
         # What stands for the block of what was made of parameters, if there is any.
@@ -112,7 +112,7 @@ class PartWriter:
         inputs: Sequence[Array],
         numbered: Sequence[tuple[int, Work]],
         heads: Sequence[Array],
-        lasting: Sequence[tuple[Node, int, Sequence[Array]]],
+        saved_for_replay: Sequence[tuple[Node, int, Sequence[Array]]],
         read_later: Iterable[Array],
         updated: Sequence[int] = (),
     ) -> NativePart:
@@ -126,7 +126,7 @@ class PartWriter:
         numbered : sequence of (int, Work)
             With their numbers in the plan of the memory.
         heads : sequence of Array
-        lasting : sequence of (Node, int, sequence of Array)
+        saved_for_replay : sequence of (Node, int, sequence of Array)
             Steps whose answers are returned, too; of how many arrays they are tuples, or 0; and what these are here.
         read_later : iterable of Array
             What the backward part reads.
@@ -143,12 +143,12 @@ class PartWriter:
                     self._places.setdefault(self._owner(head), index)
         given = set(self.boundary.arguments)
         later = [self.memory.owner(array) for array in read_later]
-        ends = [array for _, _, arrays in lasting for array in arrays]
-        self._lasts = {node for node, _, _ in lasting}
+        ends = [array for _, _, arrays in saved_for_replay for array in arrays]
+        self._lasts = {node for node, _, _ in saved_for_replay}
         self._works(numbered, {*later, *map(self._owner, (*heads, *ends))}, (*heads, *ends), inputs)
         returned = self._heads(heads)
         self.kept = list(dict.fromkeys(self.names[one] for one in later if one in self.names and one not in given))
-        lasts = "".join(f"{self._lasting(*row)}, " for row in lasting)
+        lasts = "".join(f"{self._saved_for_replay(*row)}, " for row in saved_for_replay)
         if updated:
             self._put(f"{self._constant('note_writes', note_writes)}(arrays, {tuple(updated)})")
         self._put(f"return ({returned}), (arrays, [{', '.join(self.kept)}], ({lasts}))")
@@ -194,7 +194,7 @@ class PartWriter:
             unpacked["kept"] = self.kept
         return NativePart(name, parameters, self.constants, self._lines, unpacked)
 
-    def _lasting(self, node: Node, width: int, arrays: Sequence[Array]) -> str:
+    def _saved_for_replay(self, node: Node, width: int, arrays: Sequence[Array]) -> str:
         """Return the answer of a step as source: as its call gave it, or copies of what it is here."""
         if node in self._numbers:
             return f"r{self._numbers[node]}"
@@ -214,7 +214,7 @@ class PartWriter:
                 self._make(owner)
                 expression = self.names[owner]
             elif owner is head and isinstance(owner.step, Call) and owner in self.names and owner not in taken:
-                expression = f"{self._constant('apart', apart)}({expression}, arrays)"
+                expression = f"{self._constant('no_alias', no_alias)}({expression}, arrays)"
             else:
                 expression = f"{expression}.copy()"
             taken.add(owner)
@@ -404,14 +404,14 @@ class PartWriter:
         strides = tuple(stride * itemsize for stride in where.layout.strides)
         if owner.is_constant:
             flat = owner.value.reshape(-1) if owner.value is not None else None
-            laid = numpy.ndarray(array.shape, array.dtype, flat, where.layout.offset * itemsize, strides)
-            return self._constant(f"k{len(self.constants)}", laid)
+            constant_view = numpy.ndarray(array.shape, array.dtype, flat, where.layout.offset * itemsize, strides)
+            return self._constant(f"k{len(self.constants)}", constant_view)
         offset = where.layout.offset * itemsize
         if owner in self.memory.offsets:
-            laid_at = Laid(self.memory.offsets[owner] + offset, array.shape, usual(array.dtype), strides)
-            if laid_at not in self._laid:
-                self._laid[laid_at] = self._constant(f"b{len(self._laid)}", laid_at)
-            return self._laid[laid_at]
+            view = StridedView(self.memory.offsets[owner] + offset, array.shape, usual(array.dtype), strides)
+            if view not in self._strided_views:
+                self._strided_views[view] = self._constant(f"b{len(self._strided_views)}", view)
+            return self._strided_views[view]
         if owner in self.memory.prepared:
             offset += self.memory.prepared[owner]
             dtype = self._constant(f"dtype_{array.dtype.name}", usual(array.dtype))

@@ -18,12 +18,12 @@ import numpy
 from minpy.backends.native.arguments import Argument, usual
 from minpy.backends.native.language import Array, Call, Routine
 from minpy.backends.native.machine.store import Store
-from minpy.backends.native.source import COERCED, Answer, Code, Laid, NativePart, NodeCall
+from minpy.backends.native.source import COERCED, Answer, Code, NativePart, NodeCall, StridedView
 from minpy.backends.native.table import ARGUMENT_MISMATCH, Table
 from minpy.core import aligned
 from minpy.core.array import note_writes
-from minpy.graph.heads import apart
 from minpy.graph.ir import Node
+from minpy.graph.outputs import no_alias
 
 if TYPE_CHECKING:
     from minpy.backends.native.building import NativeProgram
@@ -37,7 +37,7 @@ MOST_BYTES = 2**20
 _OBJECTS: dict[str, Any] = {
     "ARGUMENT_MISMATCH": ARGUMENT_MISMATCH,
     "add": numpy.add,
-    "apart": apart,
+    "no_alias": no_alias,
     "coerced": COERCED,
     "copyto": numpy.copyto,
     "aligned": aligned.empty,
@@ -174,8 +174,8 @@ class _Writer:
             return ["node", self._node(value.node)]
         if isinstance(value, Code):
             return ["code", value.name]
-        if isinstance(value, Laid):
-            return ["laid", value.offset, value.shape, value.dtype.str, value.strides]
+        if isinstance(value, StridedView):
+            return ["strided_view", value.offset, value.shape, value.dtype.str, value.strides]
         if isinstance(value, Answer):
             return ["answer", value.what, value.shape, value.dtype.str]
         if id(value) in _NAMES:
@@ -243,9 +243,9 @@ class _Reader:
             return NodeCall(self._node(first))
         if kind == "code":
             return Code(first)
-        if kind == "laid":
+        if kind == "strided_view":
             shape, dtype, strides = more
-            return Laid(first, tuple(shape), _dtype(dtype), tuple(strides))
+            return StridedView(first, tuple(shape), _dtype(dtype), tuple(strides))
         if kind == "answer":
             shape, dtype = more
             return Answer(first, tuple(shape), _dtype(dtype))

@@ -14,7 +14,7 @@ from minpy.backends.native.running import ContextMemory
 from minpy.backends.parts import SourcePart
 from minpy.graph.ir import Node
 
-__all__ = ["COERCED", "Answer", "Code", "Laid", "NativePart", "NodeCall"]
+__all__ = ["COERCED", "Answer", "Code", "NativePart", "NodeCall", "StridedView"]
 
 # Stands for what a part calls where arrays do not fit, with all that it was given: itself, with copies.
 COERCED = object()
@@ -28,7 +28,7 @@ class NodeCall:
 
 
 @dataclass(frozen=True, slots=True)
-class Laid:
+class StridedView:
     """Stands for an array laid into the block of memory of a context, at an offset in bytes."""
 
     offset: int
@@ -75,7 +75,7 @@ def _made(value: Any, call_of: Callable[[Node], Any], memory: ContextMemory) -> 
         return call_of(value.node)
     if isinstance(value, Code):
         return memory.segments[value.name]
-    if isinstance(value, Laid):
+    if isinstance(value, StridedView):
         return numpy.ndarray(value.shape, value.dtype, memory.block, value.offset, value.strides)
     if isinstance(value, Answer):
         return Settled(value.what, value.shape, value.dtype, memory.block)

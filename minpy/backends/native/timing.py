@@ -53,7 +53,7 @@ def profile_native(
     for _ in range(repeat + 1):
         timed.times = []
         _, frame = start(timed.program, arrays)
-        if program.steps.requests:
+        if program.steps.grad_req:
             timed.part = "backward"
             frame.backward(head_gradients, buffers)
         timed.part = "forward"

@@ -55,9 +55,9 @@ class PythonExecutable(Executable):
         """Write the backward part."""
         # If this is interrupted, the plan is half made: then the backward part goes on step by step.
         planner, self._planner = self._planner, None
-        if planner is not None and self._steps.requests:
+        if planner is not None and self._steps.grad_req:
             into_gradient = _into_gradient(self._steps, facts)
-            second = (*(value.node for value in self._steps.head_gradients), *self._steps.backward)
+            second = (*(value.node for value in self._steps.cotangents), *self._steps.backward)
             planner.place_backward({node: facts[node] for node in second if node in facts}, into_gradient)
             self.backward = self.emitter.backward(into_gradient)
 
@@ -136,7 +136,7 @@ def _into_gradient(steps: Steps, facts: Facts) -> dict[Node, Node]:
     for variable, value in steps.gradients.items():
         fact = facts.get(value.node)
         if (
-            steps.requests[variable] == "write"
+            steps.grad_req[variable] == "write"
             and counts[value.node] == 1
             and value.node in second
             and fact is not None

@@ -17,14 +17,14 @@ from minpy.backends.protocol import ArrayFact
 from minpy.backends.python.planner import Block, Placement, Planner
 from minpy.core.filling import with_attributes
 from minpy.graph.facts import as_contiguous
-from minpy.graph.gradient import PullBack
-from minpy.graph.heads import apart, how_returned
+from minpy.graph.gradient import VjpNode
 from minpy.graph.ir import ANSWER, CONSTANT, Node, Value
+from minpy.graph.outputs import how_returned, no_alias
 from minpy.graph.steps import Steps, is_trusted
 
 __all__ = ["Emitter", "Part", "StepCall"]
 
-_TAKEN = ("make", "forward", "backward", "arrays", "out", "heads", "gradients", "kept", "copy")
+_TAKEN = ("make", "forward", "backward", "arrays", "out", "cotangents", "gradients", "kept", "copy")
 _KEYWORD_OUT = (numpy.maximum, numpy.minimum)  # NumPy wants their `out` by keyword; by position it costs less
 
 
@@ -43,7 +43,7 @@ class Part(SourcePart):
         return self.function(
             call_of(value.node)
             if isinstance(value, StepCall)
-            else value.laid(buffers)
+            else value.strided_view(buffers)
             if isinstance(value, Block)
             else value
             for value in self.constants.values()
@@ -59,7 +59,7 @@ class Emitter:
         self.facts: dict[Node, ArrayFact] = planner.facts
         self.number = {node: number for number, node in enumerate(steps.all)}
         self.names: dict[Node, str] = {node: f"a{index}" for index, node in enumerate(steps.variables)}
-        self.names |= {value.node: f"h{index}" for index, value in enumerate(steps.head_gradients)}
+        self.names |= {value.node: f"h{index}" for index, value in enumerate(steps.cotangents)}
         self.gradient_names = {node: f"g{index}" for index, node in enumerate(steps.gradients)}
         self.constants: dict[str, Any] = {}
         # What the forward part hands to the backward part: names of fresh answers.
@@ -67,25 +67,25 @@ class Emitter:
         self.into_gradient: Mapping[Node, Node] = {}
 
     def forward(self) -> Part:
-        """Return the forward part: a function of the arrays that returns heads and `Residuals`."""
+        """Return the forward part: a function of the arrays that returns outputs and `Residuals`."""
         body: list[tuple[str, Node | None]] = self._lines(self.steps.forward)
-        heads = ""
-        for head, how in zip(self.steps.heads, how_returned(self.steps, self.facts), strict=True):
-            name = self._expression(head)
+        outputs = ""
+        for output, how in zip(self.steps.outputs, how_returned(self.steps, self.facts), strict=True):
+            name = self._expression(output)
             if how == "copy":
                 name = f"{name}.copy()"
-            elif how == "apart":
-                name = f"{self._constant('apart', apart)}({name}, arrays)"
-            heads += f"{name}, "
+            elif how == "no_alias":
+                name = f"{self._constant('no_alias', no_alias)}({name}, arrays)"
+            outputs += f"{name}, "
         self.kept = list(dict.fromkeys(self._kept_names()))
-        lasting = "".join(f"{self._expression(Value(node, ANSWER))}, " for node in self.steps.lasting)
-        body.append((f"return ({heads}), (arrays, [{', '.join(self.kept)}], ({lasting}))", None))
+        saved = "".join(f"{self._expression(Value(node, ANSWER))}, " for node in self.steps.saved_for_replay)
+        body.append((f"return ({outputs}), (arrays, [{', '.join(self.kept)}], ({saved}))", None))
         contiguous = self._constant("contiguous", as_contiguous)
         states = self._constant("states", self.steps.states)
         return self._part("forward", ["arrays", "out=()"], body, [f"arrays = {contiguous}(arrays, {states})"])
 
     def backward(self, into_gradient: Mapping[Node, Node]) -> Part:
-        """Return the backward part: a function of the arrays, the heads' gradients, where gradients are asked, and
+        """Return the backward part: a function of the arrays, the cotangents, where gradients are asked, and
         what the forward part kept, which it uses up.
         """
         self.into_gradient = into_gradient
@@ -99,7 +99,7 @@ class Emitter:
             if self.number.get(value.node, -1) < forward_end:
                 body.append((self._store(variable, value), None))
         body += self._lines(self.steps.backward, finals)
-        return self._part("backward", ["arrays", "heads", "gradients", "kept"], body)
+        return self._part("backward", ["arrays", "cotangents", "gradients", "kept"], body)
 
     def environment(self, kept: Sequence[Any], buffers: Sequence[numpy.ndarray]) -> dict[Node, Any]:
         """Return the answers of the forward part that the backward part reads, by node."""
@@ -107,7 +107,9 @@ class Emitter:
 
         def named(name: str) -> Any:
             value = self.constants.get(name)
-            return fresh.get(name) if value is None else value.laid(buffers) if isinstance(value, Block) else value
+            return (
+                fresh.get(name) if value is None else value.strided_view(buffers) if isinstance(value, Block) else value
+            )
 
         answers: dict[Node, Any] = {}
         for node in dict.fromkeys(value.node for value in self.steps.read_by_backward() if value.node in self.number):
@@ -126,7 +128,7 @@ class Emitter:
     ) -> Part:
         unpacked = {"arrays": [self.names[node] for node in self.steps.variables]}
         if name == "backward":
-            unpacked["heads"] = [f"h{index}" for index in range(len(self.steps.head_gradients))]
+            unpacked["cotangents"] = [f"h{index}" for index in range(len(self.steps.cotangents))]
             unpacked["gradients"] = list(self.gradient_names.values())
         lines: list[Line] = [(line, node, "" if node is None else node.name) for line, node in body]
         return Part(name, parameters, self.constants, lines, unpacked, before)
@@ -166,7 +168,7 @@ class Emitter:
             if root is None or root.operator is CONSTANT or self.plan.placements[root].kind != "fresh":
                 continue
             if self.facts[dying].shape is None:
-                if dying not in self.steps.lasting or number >= len(self.steps.forward):
+                if dying not in self.steps.saved_for_replay or number >= len(self.steps.forward):
                     ends = [
                         self.steps.part_end(dying, index, self.number[dying])
                         for index in range(self.facts[dying].count)
@@ -182,7 +184,7 @@ class Emitter:
 
     def _store(self, variable: Node, value: Value) -> str:
         target, gradient = self.gradient_names[variable], self._expression(value)
-        if self.steps.requests[variable] == "add":
+        if self.steps.grad_req[variable] == "add":
             return f"{self._constant('add', numpy.add)}({target}, {gradient}, {target})"
         return f"{self._constant('copyto', numpy.copyto)}({target}, {gradient})"
 
@@ -230,15 +232,15 @@ class Emitter:
     def _direct_rule(self, node: Node) -> tuple[str, str] | None:
         """Return (the rule's arguments, the upstream gradient) as source, if a rule computes in given memory."""
         operator = node.operator
-        if self.plan.placements[node].kind == "fresh" or not isinstance(operator, PullBack):
+        if self.plan.placements[node].kind == "fresh" or not isinstance(operator, VjpNode):
             return None
         names = [self._expression(value) for value in node.inputs]
         first = len(operator.upstream)
         operands = names[first:]
         answer = operands.pop(0) if operator.answers else "None"
         arguments = [
-            operands.pop(0) if index in operator.reads else self._constant(f"s{self.number[node]}_{index}", stand_in)
-            for index, stand_in in enumerate(operator.stand_ins)
+            operands.pop(0) if index in operator.reads else self._constant(f"s{self.number[node]}_{index}", placeholder)
+            for index, placeholder in enumerate(operator.placeholders)
         ]
         return ", ".join([answer, *arguments]), names[0]
 

@@ -33,7 +33,7 @@ class Block:
     dtype: Any
     strides: tuple[int, ...]
 
-    def laid(self, buffers: Sequence[numpy.ndarray]) -> numpy.ndarray:
+    def strided_view(self, buffers: Sequence[numpy.ndarray]) -> numpy.ndarray:
         """Return the array in the buffers of one context."""
         return numpy.ndarray(self.shape, self.dtype, buffers[self.number], self.offset, self.strides)
 
@@ -114,7 +114,7 @@ class Planner:
 
     def _place(self, steps: Sequence[Node], start: int, into_gradient: Mapping[Node, Node]) -> None:
         facts, plan, size = self.facts, self.plan, partial(_size, self.facts)
-        needed, own = self._needed()
+        last_reads, own = self._last_reads_of_owners()
         in_place: list[tuple[int, Node, Node]] = []
         for number, node in enumerate(steps, start):
             fact = facts[node]
@@ -127,8 +127,8 @@ class Planner:
             (self._outside if node in own else self._inside).add(node)
             in_place += [(number, node, source) for source in self._alike(node, fact)]
         numbers = {node: number for number, node in enumerate(self.steps.all)}
-        owners = [node for node in (*self._outside, *self._inside) if node in needed]
-        spans = {node: (numbers[node], needed[node]) for node in sorted(owners, key=numbers.__getitem__)}
+        owners = [node for node in (*self._outside, *self._inside) if node in last_reads]
+        spans = {node: (numbers[node], last_reads[node]) for node in sorted(owners, key=numbers.__getitem__)}
         before = self._memory
         memory = self._memory = MemoryPlan(spans, size, in_place, self._outside, before=before)
         if memory.nbytes > sum(plan.buffers):
@@ -155,25 +155,25 @@ class Planner:
         assert fact.shape is not None
         return Placement("arena", block=Block(number, offset, fact.shape, fact.dtype, fact.strides))
 
-    def _needed(self) -> tuple[dict[Node, int], set[Node]]:
+    def _last_reads_of_owners(self) -> tuple[dict[Node, int], set[Node]]:
         """Return the number of the last step that reads the memory of each owner; and owners that others keep.
 
-        These are never computed in buffers, which are used again: callers keep heads, users' operators what they have
+        These are never computed in buffers, which are used again: callers keep outputs, users' operators what they have
         seen. Nothing else is computed where users' operators have looked, or in what is needed once more: these owners
         are needed for ever.
         """
         steps, facts = self.steps, self.facts
-        needed: dict[Node, int] = {}
+        last_reads: dict[Node, int] = {}
         seen: set[Node] = set()
         for node in steps.all:
             if node in facts:
                 for owner in facts[node].shares:
-                    needed[owner] = max(needed.get(owner, 0), self._ends[node])
+                    last_reads[owner] = max(last_reads.get(owner, 0), self._ends[node])
             if not is_trusted(node):
                 seen |= self._owners(value.node for value in node.inputs if value.node in facts)
-        seen |= self._owners(steps.lasting)
-        needed.update(dict.fromkeys(seen, len(steps.all) + 1))
-        return needed, seen | self._owners(head.node for head in steps.heads)
+        seen |= self._owners(steps.saved_for_replay)
+        last_reads.update(dict.fromkeys(seen, len(steps.all) + 1))
+        return last_reads, seen | self._owners(output.node for output in steps.outputs)
 
     def _owners(self, nodes: Iterable[Node]) -> set[Node]:
         """Return the owners of the memory of some answers."""
@@ -198,7 +198,7 @@ class Planner:
 
 
 def _last_reads(steps: Steps) -> dict[Node, int]:
-    """Return the number of the last step that reads each node's answer; for heads one that never comes."""
+    """Return the number of the last step that reads each node's answer; for outputs one that never comes."""
     last: dict[Node, int] = {}
     every = steps.all
     first = len(steps.forward)
@@ -210,10 +210,10 @@ def _last_reads(steps: Steps) -> dict[Node, int]:
     for value in steps.gradients.values():  # what is there before the backward part is copied at its start
         if last.get(value.node, first) < first:
             last[value.node] = first
-    for node in steps.lasting:
+    for node in steps.saved_for_replay:
         last[node] = max(last[node], first)
-    for head in steps.heads:
-        last[head.node] = len(every)
+    for output in steps.outputs:
+        last[output.node] = len(every)
     return last
 
 

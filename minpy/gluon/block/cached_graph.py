@@ -13,8 +13,8 @@ from minpy.gluon.parameter import Parameter
 from minpy.graph.compiled import Compiled
 from minpy.graph.frame import start
 from minpy.graph.interpreting import ObservedName
-from minpy.graph.keeping import Kept
 from minpy.graph.recording import GraphOperator
+from minpy.graph.state_pool import StateSet
 from minpy.symbol import Symbol
 
 __all__ = ["CachedGraph"]
@@ -145,7 +145,7 @@ class CachedGraph:
         arrays, like = self._arrays(leaves)
         count = len(self.compiled.arguments)
         raws = [array._data if index < count else array._data.copy() for index, array in enumerate(arrays)]
-        program = self.compiled.program(raws, training, traced=False)
+        program = self.compiled.program(raws, training, inline=False)
 
         def look(node: Any, inputs: Sequence[Any], answer: Any) -> None:
             kind = ObservedName(node.kind or node.operator.__name__)
@@ -157,7 +157,7 @@ class CachedGraph:
             for value, output in zip(answers, node.output_names(), strict=False):
                 callback(ObservedName(f"{node.name}_{output}"), kind, like._like(value))
 
-        start(program, raws, look, None if self.compiled.keeping is None else Kept())
+        start(program, raws, look, None if self.compiled.state_pool is None else StateSet())
 
 
 def _input_name(node: Any, position: int) -> str:

@@ -201,7 +201,7 @@ class BlockCapture:
         node, array = self.arrays.variable(parameter, context)
         recorder = self.shadow.recorder
         front = FRONT_ENDS["numpy"] if is_np_array() or not array._keeps_dtype or self.in_numpy else None
-        proxy = ArrayProxy.given(recorder, Value(node), array.shape, array._data.dtype, front)
+        proxy = ArrayProxy.from_outside(recorder, Value(node), array.shape, array._data.dtype, front)
         return proxy if front is not None else NDArrayProxy(proxy)
 
     def _variable(self, parameter: Any) -> Any:
@@ -209,7 +209,7 @@ class BlockCapture:
         require_complete(self.name, parameter)
         node, _ = self.arrays.variable(parameter, None)
         front = FRONT_ENDS["numpy"] if self.in_numpy else None
-        proxy = ArrayProxy.given(self.shadow.recorder, Value(node), parameter._shape, parameter.dtype, front)
+        proxy = ArrayProxy.from_outside(self.shadow.recorder, Value(node), parameter._shape, parameter.dtype, front)
         return proxy if front is not None else NDArrayProxy(proxy)
 
     def _own_context(self, parameter: Any) -> Any:

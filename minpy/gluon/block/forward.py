@@ -119,7 +119,7 @@ class _SymbolCapture(Capture):
             inputs.append(made.as_np_ndarray() if in_numpy or not array._keeps_dtype else made)
             translation.values[value] = made.values[0]
         for row in self.reads.array_rows:
-            translation.arrays[Value(row.node)] = row.fetch(row.container, row.key)
+            translation.arrays[Value(row.node)] = row.source(row.container, row.key)
 
         def stands(leaf: Any, _: Any) -> Any:
             leaf = pinned(leaf)

@@ -18,7 +18,7 @@ from minpy.capture.fronts import as_front
 from minpy.capture.nd_proxy import NDArrayProxy
 from minpy.capture.noting import constant, made
 from minpy.capture.proxy import ArrayProxy
-from minpy.capture.values import Traced
+from minpy.capture.values import BaseArrayProxy
 from minpy.core.array import FRONT_ENDS, Array
 from minpy.core.state import TRACES, leaving, questions, state, tracing
 from minpy.differentiation.trees import leaves_of
@@ -79,7 +79,7 @@ class Graft:
         questions.training = questions.recording = False
         try:
             given = leaves_of((arguments, keywords))
-            self.in_numpy = self.in_numpy or any(isinstance(leaf, Traced) for leaf in given)
+            self.in_numpy = self.in_numpy or any(isinstance(leaf, BaseArrayProxy) for leaf in given)
             positional = [self.symbols(value) for value in arguments]
             named = {key: self.symbols(value) for key, value in keywords.items()}
             modes = Modes(self.name)
@@ -145,7 +145,7 @@ class Graft:
         """Return a nest with symbols in the place of proxies."""
         if isinstance(value, NDArrayProxy):
             return self._symbol_of(value.inner)
-        if isinstance(value, Traced):
+        if isinstance(value, BaseArrayProxy):
             return self._symbol_of(value).as_np_ndarray()
         if isinstance(value, (Array, numpy.ndarray)):
             raise self._recorder.refuse("an array is given to a layer that is none of its arguments or attributes")
@@ -194,7 +194,7 @@ class Graft:
         if inner.node.operator is CONSTANT:
             proxy = as_front(self._recorder, constant(self._recorder, inner.node.attributes["value"]), front)
         elif inner.node.operator is None:
-            proxy = ArrayProxy.given(self._recorder, inner, *fact[:2], front)
+            proxy = ArrayProxy.from_outside(self._recorder, inner, *fact[:2], front)
         else:
             proxy = made(self._recorder, inner.node, fact, inner.index, front)
         return proxy if self.in_numpy else NDArrayProxy(proxy)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy
 
-from minpy.capture.reads import PLAIN
+from minpy.capture.reads import CONSTANT_TYPES
 from minpy.capture.sources import ABSENT
 from minpy.core.array import Array
 from minpy.gluon.block.following import Following, methods_of, names_in
@@ -27,7 +27,7 @@ __all__ = ["Guards"]
 
 # What is always compared among the attributes of blocks; other objects are looked at where methods name them.
 _COMPARED: tuple[Any, ...] = (
-    *PLAIN,
+    *CONSTANT_TYPES,
     slice,
     Array,
     numpy.ndarray,

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy
 
-from minpy.capture.reads import PLAIN, same_value
+from minpy.capture.reads import CONSTANT_TYPES, same_value
 from minpy.capture.sources import ABSENT
 from minpy.core.array import Array
 
@@ -22,7 +22,7 @@ __all__ = ["DEEPEST", "LONGEST", "ArrayContents", "arrays_in", "difference", "is
 DEEPEST, LONGEST = 4, 64
 _MOST_ARRAYS = 1024
 _FEW_BYTES = 1 << 16
-_CONSTANT: tuple[Any, ...] = (*PLAIN, slice)
+_CONSTANT: tuple[Any, ...] = (*CONSTANT_TYPES, slice)
 _CONTAINERS = (tuple, list, dict, set, frozenset)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy
 
-from minpy.capture.reads import PLAIN
+from minpy.capture.reads import CONSTANT_TYPES
 from minpy.context import Context
 from minpy.gluon.block.following import is_of_user
 from minpy.ndarray import NDArray
@@ -16,7 +16,7 @@ from minpy.ndarray import NDArray
 __all__ = ["Keywords", "Unkeyed", "filled", "functions_in", "key_of", "split", "template_of"]
 
 
-_CONSTANT: tuple[Any, ...] = (*PLAIN, type, FunctionType, Context)
+_CONSTANT: tuple[Any, ...] = (*CONSTANT_TYPES, type, FunctionType, Context)
 
 
 class _Place:

@@ -94,9 +94,9 @@ class _Cutter:
             edge for node in members for edge in self._readers.get(node, ()) if edge[0] not in inside
         )
         read = [self._at(edge) for edge in incoming]
-        given = [*dict.fromkeys(read)] if self._deduplicates else read
-        variables = self._variables(given, strategy.reviews)
-        own = dict(zip(given, variables, strict=True)) if self._deduplicates else {}
+        group_inputs = [*dict.fromkeys(read)] if self._deduplicates else read
+        variables = self._variables(group_inputs, strategy.reviews)
+        own = dict(zip(group_inputs, variables, strict=True)) if self._deduplicates else {}
         for position, edge in enumerate(incoming):
             self._set(edge, Entry(own[read[position]] if own else variables[position]))
         written = [self._at(edge) for edge in outgoing]
@@ -115,16 +115,16 @@ class _Cutter:
             self._restore(incoming, read)
             return False
         noted = {"__ext_shape__": _joined("__ext_shape__", heads), "__ext_dtype__": _joined("__ext_dtype__", heads)}
-        made = GraphNode(strategy.family.__name__, f"_op{number}", {**noted, **attributes}, given, [group])
-        made.graph = self._graph
-        made.origin = strategy.family
+        call = GraphNode(strategy.family.__name__, f"_op{number}", {**noted, **attributes}, group_inputs, [group])
+        call.graph = self._graph
+        call.origin = strategy.family
         for variable in variables:
             variable.array = None
         first: dict[Entry, Edge] = {}
         for edge, entry in zip(incoming, read, strict=True):
             first.setdefault(entry, edge)
-        for position, entry in enumerate(given):
-            edge = (made, position)
+        for position, entry in enumerate(group_inputs):
+            edge = (call, position)
             self._ranks[edge] = self._ranks[first[entry] if self._deduplicates else incoming[position]]
             self._readers[entry.node].append(edge)
         for node in inside:
@@ -133,8 +133,8 @@ class _Cutter:
         for entry in {*read}:
             self._readers[entry.node] = [edge for edge in self._readers[entry.node] if edge[0] not in inside]
         for edge, place in zip(outgoing, places, strict=True):
-            self._set(edge, Entry(made, place))
-        self._readers[made] = outgoing
+            self._set(edge, Entry(call, place))
+        self._readers[call] = outgoing
         return True
 
     def _sorted(self, edges: Any) -> list[Edge]:
@@ -154,11 +154,11 @@ class _Cutter:
             places.append((places[-1] if places else -1) + (not same))
         return places
 
-    def _variables(self, given: Sequence[Entry], reviewed: bool) -> list[GraphNode]:
+    def _variables(self, entries: Sequence[Entry], reviewed: bool) -> list[GraphNode]:
         """Return a variable for each of a group's inputs, which says what it stands for."""
         counts: dict[str, int] = {}
-        made = []
-        for entry in given:
+        variables = []
+        for entry in entries:
             name = self._output_name(entry)
             count = counts[name] = counts.get(name, -1) + 1
             is_argument = entry.node.is_variable
@@ -173,18 +173,18 @@ class _Cutter:
                     attrs[key] = f"[{text}]"
             variable = GraphNode("null", f"{name}{count}", attrs)
             variable.array = entry.node.array
-            made.append(variable)
-        return made
+            variables.append(variable)
+        return variables
 
 
 def _edges(graph: Graph) -> list[Edge]:
     """Return the edges of a graph in the order in which a depth-first walk from its outputs comes back over them."""
-    found: list[Edge] = []
+    edges: list[Edge] = []
     seen: set[GraphNode] = set()
     for position, head in enumerate(graph.outputs):
         stack: list[tuple[Edge, GraphNode, int]] = [((None, position), head.node, 0)]
         if head.node in seen:
-            found.append((None, position))
+            edges.append((None, position))
             continue
         seen.add(head.node)
         while stack:
@@ -193,13 +193,13 @@ def _edges(graph: Graph) -> list[Edge]:
                 source = node.inputs[next_input].node
                 next_input += 1
                 if source in seen:
-                    found.append((node, next_input - 1))
+                    edges.append((node, next_input - 1))
                     continue
                 seen.add(source)
                 stack.append((edge, node, next_input))
                 edge, node, next_input = (node, next_input - 1), source, 0
-            found.append(edge)
-    return found
+            edges.append(edge)
+    return edges
 
 
 def _joined(key: str, entries: Sequence[Entry]) -> str:
@@ -214,13 +214,13 @@ def _element(key: str, entry: Entry) -> str:
 
 def _checked(attributes: Any, where: str, number: int) -> dict[str, str]:
     try:
-        found = {**attributes}
+        by_key = {**attributes}
     except TypeError:
-        found = {"": attributes}
-    for key, value in found.items():
+        by_key = {"": attributes}
+    for key, value in by_key.items():
         if not isinstance(key, str) or not key or not isinstance(value, str):
             shown = describe(attributes) if not key else f"{describe(value)} for {key!r}"
             raise ArgumentError(
                 f"{where}: review of group {number} gave {shown} as attributes; expected a dict of strings."
             )
-    return found
+    return by_key

@@ -141,7 +141,9 @@ def elements(text: str | None) -> list[str] | None:
 
 def _shape(text: str) -> tuple[int, ...] | None:
     """Return the shape that an element of `__ext_shape__` says; None if there is nothing in it."""
-    return None if "None" in text or not text else tuple(int(one) for one in text.strip("[]").split(",") if one)
+    return (
+        None if "None" in text or not text else tuple(int(length) for length in text.strip("[]").split(",") if length)
+    )
 
 
 def as_entry(value: Any) -> Entry:
@@ -266,8 +268,10 @@ class Graph:
     def __str__(self) -> str:
         lines = []
         for node in self.nodes:
-            given = "".join(f", {key}={value}" for key, value in node.attrs.items() if not key.startswith("__"))
-            lines.append(node.name if node.is_variable else f"{node.name} = {node.op}({_listed(node.inputs)}{given})")
+            attributes = "".join(f", {key}={value}" for key, value in node.attrs.items() if not key.startswith("__"))
+            lines.append(
+                node.name if node.is_variable else f"{node.name} = {node.op}({_listed(node.inputs)}{attributes})"
+            )
         return "\n".join([*lines, f"outputs: {_listed(self.outputs)}"])
 
     # -- editing -----------------------------------------------------------------------------------------------------
@@ -311,9 +315,9 @@ class Graph:
         for what, text in (("op", op), ("name", name)):
             if not isinstance(text, str) or not text:
                 raise ArgumentError(f"Graph.add_node: {what} is {describe(text)}; expected a string that is not empty.")
-        made = GraphNode(op, name, {str(key): str(value) for key, value in (attrs or {}).items()}, inputs)
-        made.graph = self
-        return made
+        node = GraphNode(op, name, {str(key): str(value) for key, value in (attrs or {}).items()}, inputs)
+        node.graph = self
+        return node
 
     def add_argument(self, name: str, array: Any, attrs: Mapping[str, Any] | None = None) -> GraphNode:
         """Return a new variable with a value, which becomes an argument of the symbol.
@@ -346,9 +350,9 @@ class Graph:
         taken = [node.name for node in self.nodes if node.is_variable]
         if name in (*taken, *self.args, *self.aux, *self.new_args, *self.new_aux):
             raise ArgumentValueError(f"the graph has a variable {name!r} already; choose another name for the new one.")
-        made = self.add_node("null", name, (), attrs)
-        made.array = into[name] = array if hasattr(array, "_data") else numpy.array(array)
-        return made
+        variable = self.add_node("null", name, (), attrs)
+        variable.array = into[name] = array if hasattr(array, "_data") else numpy.array(array)
+        return variable
 
     def replace(self, old: Any, new: Any) -> None:
         """Make whatever reads an output read another one: nodes, and the outputs of the graph.
@@ -456,24 +460,24 @@ class Graph:
 
     @classmethod
     def _of(cls, document: Any) -> Graph:
-        made = cls()
+        decoded = cls()
         nodes: list[GraphNode] = []
         try:
             for item in document["nodes"]:
                 inputs = [Entry(nodes[number], index) for number, index, *_ in item["inputs"]]
                 node = GraphNode(item["op"], item["name"], item.get("attrs"), inputs)
                 node.subgraphs = [cls._of(graph) for graph in item.get("subgraphs") or ()]
-                node.graph = made
+                node.graph = decoded
                 nodes.append(node)
-            made.outputs = [Entry(nodes[number], index) for number, index, *_ in document["heads"]]
-            known = ("nodes", "arg_nodes", "node_row_ptr", "heads")
-            made.attrs = {key: value for key, value in document.items() if key not in known}
+            decoded.outputs = [Entry(nodes[number], index) for number, index, *_ in document["heads"]]
+            own_keys = ("nodes", "arg_nodes", "node_row_ptr", "heads")
+            decoded.attrs = {key: value for key, value in document.items() if key not in own_keys}
         except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
             raise FileFormatError(
                 f"Graph.from_json: it describes no graph: {type(error).__name__}: {error}. Expected nodes, each with "
                 "op, name and inputs, which come after what they read; and heads."
             ) from error
-        return made.numbered()
+        return decoded.numbered()
 
 
 def ordered(outputs: Iterable[Any]) -> list[GraphNode]:
@@ -501,7 +505,7 @@ def ordered(outputs: Iterable[Any]) -> list[GraphNode]:
                     stack.append((source, iter(source.inputs)))
                     break
                 if not finished[source]:
-                    path = [one.name for one, _ in stack]
+                    path = [node_on_path.name for node_on_path, _ in stack]
                     through = path[path.index(source.name) :]
                     raise EditingError(
                         f"the graph has a cycle: node {source.name!r} ({source.op}) reads itself, through "
@@ -516,11 +520,11 @@ def ordered(outputs: Iterable[Any]) -> list[GraphNode]:
 
 def consumers_of(order: Iterable[GraphNode]) -> dict[GraphNode, list[Entry]]:
     """Return who reads each node: pairs of a node and the position among that node's inputs."""
-    found: dict[GraphNode, list[Entry]] = {}
+    readers: dict[GraphNode, list[Entry]] = {}
     for node in order:
         for position, value in enumerate(node.inputs):
-            found.setdefault(as_entry(value).node, []).append(Entry(node, position))
-    return found
+            readers.setdefault(as_entry(value).node, []).append(Entry(node, position))
+    return readers
 
 
 def output_counts(order: Sequence[GraphNode], outputs: Iterable[Entry]) -> dict[GraphNode, int]:

@@ -41,7 +41,7 @@ class Labels(Selector):
         return self.select_input(node, output)
 
 
-def labels_of(given: Any, count: int, where: str) -> list[int]:
+def labels_of(marks: Any, count: int, where: str) -> list[int]:
     """Return the numbers that a strategy gave the nodes.
 
     Raises
@@ -50,15 +50,15 @@ def labels_of(given: Any, count: int, where: str) -> list[int]:
         If they are no list of numbers, one for each node.
     """
     try:
-        found = [int(one) for one in given]
+        labels = [int(label) for label in marks]
     except (TypeError, ValueError):
-        found = []
-    if len(found) != count or min(found, default=0) < NOT_TAKEN:
+        labels = []
+    if len(labels) != count or min(labels, default=0) < NOT_TAKEN:
         raise ArgumentError(
-            f"{where}: supported returned {describe(given)}; expected {count} numbers, one for each node of the graph: "
+            f"{where}: supported returned {describe(marks)}; expected {count} numbers, one for each node of the graph: "
             "-2 not taken, -1 for any group, from 0 for one group."
         )
-    return found
+    return labels
 
 
 def grown(graph: Graph, selector: Selector, where: str) -> list[list[GraphNode]]:
@@ -138,13 +138,13 @@ def _gathered(
 
 
 def _kept(selector: Selector, candidates: list[GraphNode], where: str) -> list[GraphNode]:
-    given = selector.filter([*candidates])
+    answer = selector.filter([*candidates])
     try:
-        kept = [*given]
+        kept = [*answer]
     except TypeError:
-        kept = [given]  # type: ignore[list-item]  # what is no list is no node, either
-    known = {*map(id, candidates)}
-    wrong = [node for node in kept if id(node) not in known]
+        kept = [answer]  # type: ignore[list-item]  # what is no list is no node, either
+    candidate_ids = {*map(id, candidates)}
+    wrong = [node for node in kept if id(node) not in candidate_ids]
     if wrong:
         what = repr(wrong[0]) if isinstance(wrong[0], GraphNode) else describe(wrong[0])
         raise ArgumentError(
@@ -167,7 +167,7 @@ class _Line:
         self._nodes = graph.nodes
         self._places = {node: place for place, node in enumerate(self._nodes)}
         self._readers = {
-            node: [*dict.fromkeys(reader for reader, _ in found)] for node, found in graph.consumers().items()
+            node: [*dict.fromkeys(reader for reader, _ in entries)] for node, entries in graph.consumers().items()
         }
 
     def readers(self, node: GraphNode) -> list[GraphNode]:
@@ -182,15 +182,15 @@ class _Line:
     def _dependents(self, members: Collection[GraphNode]) -> set[GraphNode]:
         """Return what depends on members, and is none, and stands before the last one."""
         places, last = self._places, max(map(self._places.__getitem__, members))
-        found: set[GraphNode] = set()
+        dependents: set[GraphNode] = set()
         waiting = [*members]
         while waiting:
             for reader in self.readers(waiting.pop()):
-                if places[reader] < last and reader not in found and reader not in members:
+                if places[reader] < last and reader not in dependents and reader not in members:
                     together = self.group_of.get(reader, (reader,))
-                    found.update(together)
+                    dependents.update(together)
                     waiting += together
-        return found
+        return dependents
 
     def join(self, members: list[GraphNode]) -> None:
         """Make nodes that nothing outside leads back to a group: what depends on them moves behind the last one."""

@@ -74,7 +74,7 @@ class PythonStrategy(Strategy):
     @property
     def functions(self) -> list[Callable[..., Any]]:
         """The functions of users that are given options."""
-        return [one for one in (self.choice, self._review) if callable(one)]
+        return [function for function in (self.choice, self._review) if callable(function)]
 
     @property
     def reviews(self) -> bool:  # type: ignore[override]
@@ -98,15 +98,15 @@ class PythonStrategy(Strategy):
         own = accepted(self.choice, options)
         return [self._label(node, self.choice(node, **own)) for node in graph.nodes]
 
-    def _label(self, node: GraphNode, given: Any) -> int:
-        if given is None or given is False:
+    def _label(self, node: GraphNode, answer: Any) -> int:
+        if answer is None or answer is False:
             return NOT_TAKEN
-        if isinstance(given, (bool, numpy.bool_)):
-            return ANY_GROUP if given else NOT_TAKEN
-        if isinstance(given, (int, numpy.integer)) and given >= NOT_TAKEN:
-            return int(given)
+        if isinstance(answer, (bool, numpy.bool_)):
+            return ANY_GROUP if answer else NOT_TAKEN
+        if isinstance(answer, (int, numpy.integer)) and answer >= NOT_TAKEN:
+            return int(answer)
         raise ArgumentError(
-            f"{self.where}: supported({node.name}) returned {describe(given)}; expected True (for any group), False, "
+            f"{self.where}: supported({node.name}) returned {describe(answer)}; expected True (for any group), False, "
             "or the number of a group from 0."
         )
 
@@ -121,18 +121,18 @@ class PythonStrategy(Strategy):
         if self._review is None:
             return True, {}
         graph.args, graph.aux = args, aux
-        found = self._review(graph, **accepted(self._review, {"number": number, **options}))
-        if found is None or isinstance(found, (bool, numpy.bool_)):
-            if found is None:
+        answer = self._review(graph, **accepted(self._review, {"number": number, **options}))
+        if answer is None or isinstance(answer, (bool, numpy.bool_)):
+            if answer is None:
                 raise ArgumentError(
                     f"{self.where}: review of group {number} returned None; expected True or False, or a dict of "
                     "attributes for its node."
                 )
-            return bool(found), {}
-        if isinstance(found, Mapping):
-            return True, {key: value if isinstance(value, str) else str(value) for key, value in found.items()}
+            return bool(answer), {}
+        if isinstance(answer, Mapping):
+            return True, {key: value if isinstance(value, str) else str(value) for key, value in answer.items()}
         raise ArgumentError(
-            f"{self.where}: review of group {number} returned {describe(found)}; expected True or False, or a dict of "
+            f"{self.where}: review of group {number} returned {describe(answer)}; expected True or False, or a dict of "
             "attributes for its node."
         )
 
@@ -146,11 +146,13 @@ class _Checked:
 
     def _answer(self, method: str, *nodes: GraphNode) -> bool:
         function = getattr(self._selector, method, None)
-        found = False if function is None else function(*nodes)
-        if not isinstance(found, (bool, numpy.bool_, int)):
+        answer = False if function is None else function(*nodes)
+        if not isinstance(answer, (bool, numpy.bool_, int)):
             shown = ", ".join(node.name for node in nodes)
-            raise ArgumentError(f"{self._where}: {method}({shown}) returned {describe(found)}; expected True or False.")
-        return bool(found)
+            raise ArgumentError(
+                f"{self._where}: {method}({shown}) returned {describe(answer)}; expected True or False."
+            )
+        return bool(answer)
 
     def select(self, node: GraphNode) -> bool:
         return self._answer("select", node)
@@ -214,15 +216,15 @@ class PythonPartitioner(Partitioner):
         <partitioner both (both, second)>
         """
         if supported is None:
-            return lambda given: self.strategy(name, given, operator=operator)
+            return lambda function: self.strategy(name, function, operator=operator)
         where = f"partitioner {self.name!r}"
         if not isinstance(name, str) or not name:
             raise ArgumentError(f"{where}: the name of a strategy is {describe(name)}; expected a string.")
         if any(strategy.name == name for strategy in self.strategies):
             raise ArgumentValueError(f"{where} has a strategy {name!r} already; choose another name.")
-        made = _strategy(name, supported, operator or f"{self.name}_{name}", f"{where}: strategy {name!r}", ())
-        self.strategies.append(made)
-        FAMILIES[made.family.__name__] = made.family
+        new_strategy = _strategy(name, supported, operator or f"{self.name}_{name}", f"{where}: strategy {name!r}", ())
+        self.strategies.append(new_strategy)
+        FAMILIES[new_strategy.family.__name__] = new_strategy.family
         return self
 
     def review(self, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -326,14 +328,14 @@ class PythonPass(Pass):
         allocate: Allocate,
     ) -> Graph:
         """Return the graph that the function returns, or has edited."""
-        found = self.function(graph, **accepted(self.function, options))
-        if found is None:
+        after = self.function(graph, **accepted(self.function, options))
+        if after is None:
             return graph
-        if not isinstance(found, Graph):
+        if not isinstance(after, Graph):
             raise ArgumentError(
-                f"pass {self.name!r} returned {describe(found)}; expected the Graph, or None if it was edited in place."
+                f"pass {self.name!r} returned {describe(after)}; expected the Graph, or None if it was edited in place."
             )
-        return found
+        return after
 
 
 def register_partitioner(
@@ -381,17 +383,17 @@ def register_partitioner(
     2
     """
     if supported is None:
-        return lambda given: register_partitioner(name, given, operator=operator, replace=replace)
+        return lambda function: register_partitioner(name, function, operator=operator, replace=replace)
     where = "register_partitioner"
     require_free(name, where, replace)
     freed = _operators_of(name)
-    made = PythonPartitioner(name)
-    made.strategies.append(_strategy(name, supported, operator or name, f"partitioner {name!r}", freed))
+    partitioner = PythonPartitioner(name)
+    partitioner.strategies.append(_strategy(name, supported, operator or name, f"partitioner {name!r}", freed))
     _remove_partitioner(name)
     PASSES.pop(name, None)
-    FAMILIES[made.strategies[0].family.__name__] = made.strategies[0].family
-    PARTITIONERS[name] = made
-    return made
+    FAMILIES[partitioner.strategies[0].family.__name__] = partitioner.strategies[0].family
+    PARTITIONERS[name] = partitioner
+    return partitioner
 
 
 def register_pass(name: str, function: Callable[..., Any] | None = None, *, replace: bool = False) -> Any:
@@ -435,7 +437,7 @@ def register_pass(name: str, function: Callable[..., Any] | None = None, *, repl
     <NDArray 1 @cpu(0)>]
     """
     if function is None:
-        return lambda given: register_pass(name, given, replace=replace)
+        return lambda decorated: register_pass(name, decorated, replace=replace)
     require_free(name, "register_pass", replace)
     if not callable(function):
         raise ArgumentError(
@@ -448,8 +450,12 @@ def register_pass(name: str, function: Callable[..., Any] | None = None, *, repl
 
 def _operators_of(name: str) -> list[str]:
     """Return the operators of a partitioner written in Python; those of libraries stay when others take its place."""
-    found = PARTITIONERS.get(name)
-    return [one.family.__name__ for one in found.strategies] if isinstance(found, PythonPartitioner) else []
+    partitioner = PARTITIONERS.get(name)
+    return (
+        [strategy.family.__name__ for strategy in partitioner.strategies]
+        if isinstance(partitioner, PythonPartitioner)
+        else []
+    )
 
 
 def _remove_partitioner(name: str) -> None:
@@ -461,8 +467,13 @@ def _remove_partitioner(name: str) -> None:
 def _strategy(name: str, supported: Any, operator: str, where: str, freed: Collection[str]) -> PythonStrategy:
     if not isinstance(operator, str) or not operator:
         raise ArgumentError(f"{where}: operator is {describe(operator)}; expected the name of the nodes' operator.")
-    other = FAMILIES.get(operator) if operator not in freed else None
-    if other is not None or operator in _RESERVED or operator in USER_OPERATORS or known_operator(operator) is not None:
+    namesake = FAMILIES.get(operator) if operator not in freed else None
+    if (
+        namesake is not None
+        or operator in _RESERVED
+        or operator in USER_OPERATORS
+        or known_operator(operator) is not None
+    ):
         raise ArgumentValueError(
             f"{where}: there is an operator {operator!r} already. Give operator=... another name, for the nodes that "
             "stand for its groups."
@@ -484,19 +495,23 @@ def _option_names(function: Callable[..., Any]) -> tuple[list[str], bool]:
         return [], False
     parameters = [*parameters]
     kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-    first = next((one.name for one in parameters if one.kind is not inspect.Parameter.KEYWORD_ONLY), None)
-    named = [one.name for one in parameters if one.kind in kinds and one.name != first]
-    return named, any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters)
+    first = next(
+        (parameter.name for parameter in parameters if parameter.kind is not inspect.Parameter.KEYWORD_ONLY), None
+    )
+    named = [parameter.name for parameter in parameters if parameter.kind in kinds and parameter.name != first]
+    return named, any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters)
 
 
-def _check_options(where: str, functions: Sequence[Callable[..., Any]], options: Mapping[str, Any], given: int) -> None:
-    found = [_option_names(function) for function in functions]
-    if any(takes_all for _, takes_all in found):
+def _check_options(
+    where: str, functions: Sequence[Callable[..., Any]], options: Mapping[str, Any], given_count: int
+) -> None:
+    taken = [_option_names(function) for function in functions]
+    if any(takes_all for _, takes_all in taken):
         return
-    known = {name for names, _ in found for name in names} - {"number"}
+    options_taken = {name for names, _ in taken for name in names} - {"number"}
     for key in options:
-        if key not in known and key not in _FOR_ALL:
+        if key not in options_taken and key not in _FOR_ALL:
             raise ArgumentError(
-                f"optimize_for: {where} takes no option {key!r}; it takes {', '.join(sorted(known)) or 'none'}."
-                + nearest(key, known)
+                f"optimize_for: {where} takes no option {key!r}; it takes {', '.join(sorted(options_taken)) or 'none'}."
+                + nearest(key, options_taken)
             )

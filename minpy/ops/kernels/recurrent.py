@@ -19,7 +19,7 @@ import numpy as np
 
 from minpy.core.sums import sum_over
 
-__all__ = ["GATES", "Layers", "Weights", "pull_back", "run", "weights_of"]
+__all__ = ["GATES", "Layers", "Weights", "run", "vjp", "weights_of"]
 
 GATES = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
 # The order in which the gates lie in memory, sigmoids first: those of an LSTM are stored as i, f, g, o.
@@ -317,7 +317,7 @@ def _clip(cell: np.ndarray, clip: tuple[float, float, bool]) -> None:
         np.clip(cell, least, most, out=cell)
 
 
-def pull_back(
+def vjp(
     data: np.ndarray,
     weights: Sequence[Weights],
     state: np.ndarray,

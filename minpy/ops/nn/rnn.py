@@ -15,7 +15,7 @@ from minpy.core.errors import ArgumentError, ShapeError, nearest
 from minpy.ops.dtypes import require_floats
 from minpy.ops.inference.partial_shapes import UNKNOWN, same_dtype
 from minpy.ops.inference.rules import derived, merge_lengths, promoted, with_axes
-from minpy.ops.kernels.recurrent import GATES, Layers, pull_back, run, weights_of
+from minpy.ops.kernels.recurrent import GATES, Layers, run, vjp, weights_of
 from minpy.ops.nn.rnn_steps import Call, pulled, unrolled
 from minpy.ops.random.generator import generator
 from minpy.ops.registry import operator
@@ -330,7 +330,7 @@ def _raw_rnn_gradients(
 
     def gradients(g: Any) -> Any:
         result = ans[0].astype(call.data.dtype, copy=False)
-        return _with_lengths(pull_back(*call, ans[-2], result, ans[-1], *_upstream(call, g)), mode, state_cell)
+        return _with_lengths(vjp(*call, ans[-2], result, ans[-1], *_upstream(call, g)), mode, state_cell)
 
     return gradients
 

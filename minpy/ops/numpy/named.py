@@ -44,22 +44,22 @@ class Composed(Operator):
         """Return what recording a call has to keep."""
         return Plan(None, False)
 
-    def pull_back(
+    def vjp(
         self,
         answer: Any,
         arguments: Sequence[Any],
         attributes: dict[str, Any],
         gradient: Any,
-        needed: Sequence[int],
+        requires_grad: Sequence[int],
         targets: Any = None,
     ) -> list[Any]:
-        """Return the gradients of the inputs at the positions `needed`, in order, in new arrays."""
+        """Return the gradients of the inputs at the positions `requires_grad`, in order, in new arrays."""
 
         def function(*inputs: Any) -> Any:
             found = self.definition(*inputs, **attributes)
             return tuple(found) if isinstance(found, list) else found
 
-        _, pull = vjp(function, arguments, needed)
+        _, pull = vjp(function, arguments, requires_grad)
         return pull(gradient)
 
     def _rules_changed(self) -> None:

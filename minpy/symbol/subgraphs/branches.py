@@ -61,11 +61,11 @@ class Cond(ControlFlow):
         answer = self._run(raws, bool(training), self._asked[0])
         return tuple(answer) if len(answer) > 1 else answer[0]
 
-    def _run(self, raws: Sequence[Any], training: bool, needed: Any) -> list[numpy.ndarray]:
+    def _run(self, raws: Sequence[Any], training: bool, requires_grad: Any) -> list[numpy.ndarray]:
         graph = self.graphs[1 if self._holds else 2]
         given = graph.given(raws)
         if training or graph.varies:
-            program = self._program(graph, given, raws, training, needed, ())
+            program = self._program(graph, given, raws, training, requires_grad, ())
         else:
             program = graph.program(given, training, None)
         answer, frame = graph.start(program, given)
@@ -73,18 +73,23 @@ class Cond(ControlFlow):
             self._chosen = frame, given
         return answer
 
-    def pull_back(
-        self, answer: Any, arguments: Sequence[Any], attributes: dict[str, Any], gradient: Any, needed: Sequence[int]
+    def vjp(
+        self,
+        answer: Any,
+        arguments: Sequence[Any],
+        attributes: dict[str, Any],
+        gradient: Any,
+        requires_grad: Sequence[int],
     ) -> list[Any]:
-        """Return the gradients of the inputs at the positions `needed`: zero where the graph not chosen reads them."""
+        """Return the gradients of the inputs at the positions `requires_grad`: zero if the other graph reads them."""
         self._refuse_recording()
-        self._asked[0] = frozenset(needed)
+        self._asked[0] = frozenset(requires_grad)
         graph = self.graphs[1 if self._holds else 2]
         given = graph.given(arguments)
-        requests = self._requests(graph, arguments, needed, ())
-        totals = {index: numpy.zeros(arguments[index].shape, arguments[index].dtype) for index in needed}
+        requests = self._requests(graph, arguments, requires_grad, ())
+        totals = {index: numpy.zeros(arguments[index].shape, arguments[index].dtype) for index in requires_grad}
         if not requests:
-            return [totals[index] for index in needed]
+            return [totals[index] for index in requires_grad]
         if self._chosen is None:
             program = graph.program(given, bool(attributes.get("training")), requests)
             frame = graph.start(program, given)[1]
@@ -97,13 +102,13 @@ class Cond(ControlFlow):
         buffers = {
             node: numpy.empty(array.shape, array.dtype)
             for node, array in zip(graph.variables, given, strict=True)
-            if node in frame.program.steps.requests
+            if node in frame.program.steps.grad_req
         }
         frame.backward(gradient if type(gradient) is tuple else (gradient,), buffers)
         for node, source in zip(graph.variables, graph.sources, strict=True):
             if node in buffers and source in totals:
                 totals[source] += buffers[node]
-        return [totals[index] for index in needed]
+        return [totals[index] for index in requires_grad]
 
     def shape_inference(self, inputs: Shapes, outputs: Shapes) -> tuple[Shapes, Shapes]:
         """Complete shapes by the graphs; both that are chosen from give the same."""

@@ -104,7 +104,9 @@ class ControlFlow(BaseOperator):
                 "derivative. Use mx.nd.contrib on arrays where create_graph=True is needed."
             )
 
-    def _requests(self, graph: Subgraph, raws: Sequence[Any], needed: Any, always: Sequence[int]) -> dict[Node, str]:
+    def _requests(
+        self, graph: Subgraph, raws: Sequence[Any], requires_grad: Any, always: Sequence[int]
+    ) -> dict[Node, str]:
         """Return which gradients of a graph to ask for: of the inputs needed, or of all if that is None."""
         wanted = {}
         for position, (node, source) in enumerate(zip(graph.variables, graph.sources, strict=True)):
@@ -112,7 +114,7 @@ class ControlFlow(BaseOperator):
                 continue
             if position in always:
                 wanted[node] = "write"
-            elif needed is None or source in needed:
+            elif requires_grad is None or source in requires_grad:
                 wanted[node] = self._request(position)
         return wanted
 
@@ -120,13 +122,19 @@ class ControlFlow(BaseOperator):
         return "write"
 
     def _program(
-        self, graph: Subgraph, arrays: Sequence[Any], raws: Sequence[Any], training: bool, needed: Any, always: Any
+        self,
+        graph: Subgraph,
+        arrays: Sequence[Any],
+        raws: Sequence[Any],
+        training: bool,
+        requires_grad: Any,
+        always: Any,
     ) -> Program:
         """Return a program that will give gradients, as far as they are known to exist."""
         try:
-            return graph.program(arrays, training, self._requests(graph, raws, needed, always))
+            return graph.program(arrays, training, self._requests(graph, raws, requires_grad, always))
         except NoGradientError:
-            if needed is not None:
+            if requires_grad is not None:
                 raise
             return graph.program(arrays, training, None)  # who asks will say for which
 
@@ -135,7 +143,7 @@ class ControlFlow(BaseOperator):
     ) -> None:
         """Make the frames of a graph give these gradients, at least."""
         program = frames[0].program
-        if requests.items() <= program.steps.requests.items():
+        if requests.items() <= program.steps.grad_req.items():
             return
         program = graph.differentiated(program, arrays, requests)
         for frame in frames:

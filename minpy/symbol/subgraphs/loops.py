@@ -83,12 +83,12 @@ class _Loop(ControlFlow):
         answer = self._run(raws, bool(training), bool(training) or self.random, self._asked[0])
         return answer if len(answer) > 1 else answer[0]
 
-    def _run(self, raws: Sequence[Any], training: bool, keep: bool, needed: Any) -> tuple[numpy.ndarray, ...]:
+    def _run(self, raws: Sequence[Any], training: bool, keep: bool, requires_grad: Any) -> tuple[numpy.ndarray, ...]:
         body, stacked = self.body, self.stacked
         arrays = self._example(raws)
         if keep:
             self._given = body.given(raws)
-            program = self._program(body, arrays, raws, training, needed, self.state_positions)
+            program = self._program(body, arrays, raws, training, requires_grad, self.state_positions)
         else:
             program = body.program(arrays, training, None)
         outputs: list[numpy.ndarray] = []
@@ -110,19 +110,24 @@ class _Loop(ControlFlow):
             return (*outputs, *(arrays[position].copy() for position in self.state_positions))
         return (*outputs, *(arrays[position] for position in self.state_positions))
 
-    def pull_back(
-        self, answer: Any, arguments: Sequence[Any], attributes: dict[str, Any], gradient: Any, needed: Sequence[int]
+    def vjp(
+        self,
+        answer: Any,
+        arguments: Sequence[Any],
+        attributes: dict[str, Any],
+        gradient: Any,
+        requires_grad: Sequence[int],
     ) -> list[Any]:
-        """Return the gradients of the inputs at the positions `needed`: backward through all iterations."""
+        """Return the gradients of the inputs at the positions `requires_grad`: backward through all iterations."""
         self._refuse_recording()
         body, stacked = self.body, self.stacked
-        self._asked[0] = frozenset(needed)
+        self._asked[0] = frozenset(requires_grad)
         example = self._example(arguments)
-        requests = self._requests(body, arguments, needed, self.state_positions)
+        requests = self._requests(body, arguments, requires_grad, self.state_positions)
         if self._given is None:
-            self._run(arguments, bool(attributes.get("training")), True, frozenset(needed))
+            self._run(arguments, bool(attributes.get("training")), True, frozenset(requires_grad))
         upstream = gradient if type(gradient) is tuple else (gradient,)
-        totals = {index: numpy.zeros(arguments[index].shape, arguments[index].dtype) for index in needed}
+        totals = {index: numpy.zeros(arguments[index].shape, arguments[index].dtype) for index in requires_grad}
         carried = [*upstream[stacked:]]
         if self._frames:
             self._move(body.given(arguments))
@@ -131,7 +136,7 @@ class _Loop(ControlFlow):
         for position, part in zip(self.state_positions, carried, strict=True):
             if body.sources[position] in totals:
                 totals[body.sources[position]] += part
-        return [totals[index] for index in needed]
+        return [totals[index] for index in requires_grad]
 
     def _move(self, given: list[Any]) -> None:
         """Let the frames go on with these arrays, if they lie elsewhere than before.
@@ -161,7 +166,7 @@ class _Loop(ControlFlow):
         roles = [
             (node, position, source)
             for position, (node, source) in enumerate(zip(body.variables, body.sources, strict=True))
-            if node in self._frames[0].program.steps.requests
+            if node in self._frames[0].program.steps.grad_req
         ]
         fixed: Gradients = {}
         slices: list[tuple[Node, numpy.ndarray]] = []

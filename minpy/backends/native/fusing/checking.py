@@ -123,7 +123,7 @@ class _Check:
         self.part = part
         self.schedule = schedule
         self.memory = memory
-        self.needed = needed
+        self.requires_grad = needed
         self.steps = {step for step in part.steps if not isinstance(step, View)}
         self.done: set[Step] = set()
 
@@ -154,7 +154,7 @@ class _Check:
                 self.memory.write(array)
         for array in (*self.part.outputs, *(source for _, source in self.part.updates)):
             self._require(array, "what is returned:")
-        for array in self.needed:
+        for array in self.requires_grad:
             if array.step in self.steps:
                 self._require(array, "a later part reads")
         missing = [step for step in self.part.steps if step.kind == "call" and step not in self.done]

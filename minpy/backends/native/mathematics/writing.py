@@ -96,7 +96,7 @@ class Writer(FunctionWriter):
         self.name = name
         self.format = format
         self.arguments = tuple(Value(self, format.type, f"%x{index}") for index in range(arity))
-        self.needed: dict[str, str] = {}
+        self.requires_grad: dict[str, str] = {}
         self._known: dict[str, Value] = {}
 
     def instruction(self, type: str, text: str) -> Value:
@@ -109,7 +109,7 @@ class Writer(FunctionWriter):
         """Append a call of an LLVM intrinsic of floating-point numbers of one type."""
         operand = operands[0].type
         name = f"llvm.{intrinsic}.{FORMATS[operand].suffix}"
-        self.needed[name] = f"declare {operand} @{name}({', '.join([operand] * len(operands))})"
+        self.requires_grad[name] = f"declare {operand} @{name}({', '.join([operand] * len(operands))})"
         return self.instruction(
             operand, f"call {operand} @{name}({', '.join(f'{operand} {value.name}' for value in operands)})"
         )
@@ -117,7 +117,7 @@ class Writer(FunctionWriter):
     def load(self, table: str, content: bytes, index: Value) -> Value:
         """Append a load of the 64 bits that begin at a byte of a constant table, the first byte the lowest."""
         escaped = "".join(f"\\{byte:02X}" for byte in content)
-        self.needed[table] = f'@{table} = internal constant [{len(content)} x i8] c"{escaped}", align 8'
+        self.requires_grad[table] = f'@{table} = internal constant [{len(content)} x i8] c"{escaped}", align 8'
         pointer = self.instruction("ptr", f"getelementptr inbounds i8, ptr @{table}, i64 {index.name}")
         return self.instruction("i64", f"load i64, ptr {pointer.name}, align 1")
 

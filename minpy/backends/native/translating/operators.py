@@ -24,7 +24,7 @@ from minpy.backends.native.translating.traces import Trace, Traces
 from minpy.capture.steps import Step, fill
 from minpy.core.attributes import REQUIRED
 from minpy.core.operator import Operator
-from minpy.graph.gradient import PullBack
+from minpy.graph.gradient import VjpNode
 from minpy.graph.ir import ANSWER, CONSTANT, Node, Value
 from minpy.ops import registry
 from minpy.ops.optimizer.multi_updates import MultiUpdate
@@ -58,12 +58,12 @@ class Operators:
         NotLowered
             If it has to be called. Steps may have been made on the way, which are to be forgotten.
         """
-        if isinstance(operator, PullBack):
-            return self._pull_back(operator, operands)
+        if isinstance(operator, VjpNode):
+            return self._vjp(operator, operands)
         if not isinstance(operator, Operator):
             raise NotLowered(f"it is a {type(operator).__name__}, which is called as it is")
         if not operator.builtin:
-            raise NotLowered("it is an operator of a user that is not traced")
+            raise NotLowered("it is an operator of a user that cannot be captured")
         for operand in arrays_in(operands):
             if not is_supported(operand.dtype):
                 raise NotLowered(f"{operand.dtype.name} is not computed natively")
@@ -121,7 +121,7 @@ class Operators:
         Parameters
         ----------
         function : callable
-            It is run on stand-ins.
+            It is run on proxies.
         *operands : Array, or anything else
         **attributes
         """
@@ -133,11 +133,11 @@ class Operators:
         """Return the definition of a built-in operator."""
         return registry.OPERATORS[name].definition
 
-    def _pull_back(self, operator: PullBack, operands: Sequence[Any]) -> Answer:
+    def _vjp(self, operator: VjpNode, operands: Sequence[Any]) -> Answer:
         """Lower a gradient: by a lowering of its own, or by the definition of the rule."""
         node = operator.node
         if not node.operator.builtin:
-            raise NotLowered("it is a rule of a user that is not traced")
+            raise NotLowered("it is a rule of a user that cannot be captured")
         for operand in arrays_in(operands):
             if not is_supported(operand.dtype):
                 raise NotLowered(f"{operand.dtype.name} is not computed natively")

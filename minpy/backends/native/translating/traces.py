@@ -1,4 +1,4 @@
-"""Definitions and gradient rules of operators run on stand-ins: what they compute, as further calls of operators."""
+"""Definitions and gradient rules of operators run on proxies: what they compute, as further calls of operators."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from minpy.capture.noting import constant
 from minpy.capture.places import CaptureRefused
 from minpy.capture.proxy import ArrayProxy
 from minpy.capture.recorder import Recorder
-from minpy.capture.rules import RuleCall, trace_rule
+from minpy.capture.rules import RuleCall, capture_rule
+from minpy.capture.running import run_captured
 from minpy.capture.steps import frozen
-from minpy.capture.tracer import run_traced
 from minpy.core.array import Shaped
 from minpy.graph.builder import GraphBuilder
-from minpy.graph.gradient import PullBack
+from minpy.graph.gradient import VjpNode
 from minpy.graph.ir import ANSWER, CONSTANT, Node, Value, variable
 from minpy.graph.lowering import used
 
@@ -71,34 +71,34 @@ class Traces:
         Raises
         ------
         NotLowered
-            If it is not traced.
+            If it cannot be captured.
         """
         return self._remembered(
             lambda: (operator, tuple(map(_key, operands)), frozen(attributes)),
             lambda: _definition(operator, operands, attributes, function or definition_of(operator)),
         )
 
-    def rules(self, pull_back: PullBack, operands: Sequence[Any]) -> Trace:
+    def rules(self, vjp_node: VjpNode, operands: Sequence[Any]) -> Trace:
         """Return what the gradient rules of an operator compute; `operands` are the inputs of the node.
 
         Raises
         ------
         NotLowered
-            If one is not traced.
+            If one cannot be captured.
         """
-        node = pull_back.node
+        node = vjp_node.node
         constants = [value.node.attributes["value"] for value in node.inputs if value.node.operator is CONSTANT]
         return self._remembered(
             lambda: (
                 node.operator,
-                pull_back.needed,
-                pull_back.upstream,
-                tuple((one.shape, one.dtype) for one in pull_back.stand_ins),
+                vjp_node.requires_grad,
+                vjp_node.upstream,
+                tuple((one.shape, one.dtype) for one in vjp_node.placeholders),
                 tuple(map(_key, operands)),
                 frozen(constants),
                 frozen(node.attributes),
             ),
-            lambda: _rules(pull_back, operands),
+            lambda: _rules(vjp_node, operands),
         )
 
     def _remembered(self, key_of: Callable[[], Any], make: Callable[[], Trace]) -> Trace:
@@ -132,14 +132,14 @@ def _decides(operand: Array) -> bool:
     return VALUE_BASED and operand.is_number
 
 
-def _stand_in(recorder: Recorder, operand: Any, is_state: bool = False) -> Any:
+def _proxy_of(recorder: Recorder, operand: Any, is_state: bool = False) -> Any:
     """Return what stands for an operand; a state may be changed."""
     if isinstance(operand, Array) and _decides(operand):
         return constant(recorder, operand.value)
     value = variable("given")
     if is_state:
         return ArrayProxy(recorder, value, Fact(operand.shape, operand.dtype, False))
-    return ArrayProxy.given(recorder, value, operand.shape, operand.dtype)
+    return ArrayProxy.from_outside(recorder, value, operand.shape, operand.dtype)
 
 
 def _traced(recorder: Recorder, run: Callable[[], Any]) -> Any:
@@ -156,66 +156,66 @@ def _definition(operator: Any, operands: Sequence[Any], attributes: dict[str, An
     names = operator.argument_names(len(operands))
     if operator.auxiliary:
         names = operator.input_names(attributes, len(operands))
-    stand_ins = [
-        _stand_in(recorder, operand, name in operator.auxiliary) if isinstance(operand, Array) else operand
+    proxies = [
+        _proxy_of(recorder, operand, name in operator.auxiliary) if isinstance(operand, Array) else operand
         for name, operand in zip(names, operands, strict=True)
     ]
-    given = [one.value if isinstance(one, ArrayProxy) else None for one in stand_ins]
-    answer = _traced(recorder, lambda: run_traced(recorder, function, *stand_ins, **attributes))
+    inputs = [proxy.value if isinstance(proxy, ArrayProxy) else None for proxy in proxies]
+    answer = _traced(recorder, lambda: run_captured(recorder, function, *proxies, **attributes))
     is_single = not isinstance(answer, (tuple, list))
     updates = [
-        (position, stand_in.value)
-        for position, stand_in in enumerate(stand_ins)
-        if isinstance(stand_in, ArrayProxy) and stand_in.value != given[position]
+        (position, proxy.value)
+        for position, proxy in enumerate(proxies)
+        if isinstance(proxy, ArrayProxy) and proxy.value != inputs[position]
     ]
-    return _trace(recorder, given, [answer] if is_single else list(answer), is_single, updates)
+    return _trace(recorder, inputs, [answer] if is_single else list(answer), is_single, updates)
 
 
 def _trace(
-    recorder: Recorder, given: list[Any], answers: Sequence[Any], is_single: bool, updates: list[tuple[int, Value]]
+    recorder: Recorder, inputs: list[Any], answers: Sequence[Any], is_single: bool, updates: list[tuple[int, Value]]
 ) -> Trace:
     values = [answer.value if isinstance(answer, ArrayProxy) else numpy.asarray(answer) for answer in answers]
-    needed = used([value for value in (*values, *(one for _, one in updates)) if isinstance(value, Value)])
-    nodes = [node for node in recorder.builder.created if node in needed]
-    return Trace(given, nodes, values, is_single, recorder.outputs, updates)
+    live = used([value for value in (*values, *(one for _, one in updates)) if isinstance(value, Value)])
+    nodes = [node for node in recorder.builder.created if node in live]
+    return Trace(inputs, nodes, values, is_single, recorder.outputs, updates)
 
 
-def _rules(pull_back: PullBack, operands: Sequence[Any]) -> Trace:
-    recorder = Recorder(GraphBuilder(), pull_back.__name__, ArrayProxy, _LIMIT)
-    stand_ins = [_stands_for(recorder, operand) for operand in operands]
-    first, second = len(pull_back.upstream), len(pull_back.upstream) + len(pull_back.answers)
-    node = pull_back.node
+def _rules(vjp_node: VjpNode, operands: Sequence[Any]) -> Trace:
+    recorder = Recorder(GraphBuilder(), vjp_node.__name__, ArrayProxy, _LIMIT)
+    proxies = [_stands_for(recorder, operand) for operand in operands]
+    first, second = len(vjp_node.upstream), len(vjp_node.upstream) + len(vjp_node.answers)
+    node = vjp_node.node
     arguments: list[Any] = []
-    for value, like in zip(node.inputs, pull_back.stand_ins, strict=True):
+    for value, like in zip(node.inputs, vjp_node.placeholders, strict=True):
         known = value.node.attributes["value"] if value.node.operator is CONSTANT else None
         is_array = value.node.operator is not CONSTANT or isinstance(known, numpy.ndarray)
-        arguments.append(_stand_in(recorder, _with_dtype(like)) if is_array else known)
-    for index, stand_in in zip(pull_back.reads, stand_ins[second:], strict=True):
-        arguments[index] = stand_in
-    answer, gradient = _answer(recorder, pull_back, stand_ins[:first], stand_ins[first:second])
+        arguments.append(_proxy_of(recorder, _with_dtype(like)) if is_array else known)
+    for index, proxy in zip(vjp_node.reads, proxies[second:], strict=True):
+        arguments[index] = proxy
+    answer, gradient = _answer(recorder, vjp_node, proxies[:first], proxies[first:second])
     call = RuleCall(node.operator, answer, arguments, node.attributes, gradient)
-    found: dict[int, ArrayProxy] = {}
+    gradients: dict[int, ArrayProxy] = {}
 
     def run() -> None:
-        for index in pull_back.needed:
-            if index not in found:
-                found.update(trace_rule(recorder, None, call, index, pull_back.needed))
+        for index in vjp_node.requires_grad:
+            if index not in gradients:
+                gradients.update(capture_rule(recorder, None, call, index, vjp_node.requires_grad))
 
     _traced(recorder, run)
-    answers = [found[index] for index in pull_back.needed]
-    return _trace(recorder, list(map(_values_of, stand_ins)), answers, len(answers) == 1, [])
+    answers = [gradients[index] for index in vjp_node.requires_grad]
+    return _trace(recorder, list(map(_values_of, proxies)), answers, len(answers) == 1, [])
 
 
 def _stands_for(recorder: Recorder, operand: Any) -> Any:
     if isinstance(operand, tuple):
         return tuple(_stands_for(recorder, one) for one in operand)
-    return _stand_in(recorder, operand) if isinstance(operand, Array) else operand
+    return _proxy_of(recorder, operand) if isinstance(operand, Array) else operand
 
 
-def _values_of(stand_in: Any) -> Any:
-    if isinstance(stand_in, tuple):
-        return tuple(map(_values_of, stand_in))
-    return stand_in.value if isinstance(stand_in, ArrayProxy) else None
+def _values_of(proxy: Any) -> Any:
+    if isinstance(proxy, tuple):
+        return tuple(map(_values_of, proxy))
+    return proxy.value if isinstance(proxy, ArrayProxy) else None
 
 
 def _with_dtype(like: Any) -> Any:
@@ -224,28 +224,26 @@ def _with_dtype(like: Any) -> Any:
     return like
 
 
-def _answer(
-    recorder: Recorder, pull_back: PullBack, upstream: Sequence[Any], answers: Sequence[Any]
-) -> tuple[Any, Any]:
+def _answer(recorder: Recorder, vjp_node: VjpNode, upstream: Sequence[Any], answers: Sequence[Any]) -> tuple[Any, Any]:
     """Return (answer, upstream gradient) as rules take them."""
-    if not pull_back.several:
-        answer = answers[0] if answers else _stand_in(recorder, _with_dtype(pull_back.like))
+    if not vjp_node.several:
+        answer = answers[0] if answers else _proxy_of(recorder, _with_dtype(vjp_node.like))
         return answer, upstream[0]
-    if pull_back.answers == (ANSWER,):
-        known = list(answers[0])
+    if vjp_node.answers == (ANSWER,):
+        outputs = list(answers[0])
     else:
-        known = [_stand_in(recorder, Shaped(shape, dtype)) for shape, dtype in pull_back.output_shapes]
-        for index, stand_in in zip(pull_back.answers, answers, strict=True):
-            while len(known) <= index:
-                known.append(None)
-            known[index] = stand_in
-    given = dict(zip(pull_back.upstream, upstream, strict=True))
+        outputs = [_proxy_of(recorder, Shaped(shape, dtype)) for shape, dtype in vjp_node.output_shapes]
+        for index, proxy in zip(vjp_node.answers, answers, strict=True):
+            while len(outputs) <= index:
+                outputs.append(None)
+            outputs[index] = proxy
+    gradients = dict(zip(vjp_node.upstream, upstream, strict=True))
     gradient = []
-    for index, one in enumerate(known):
-        if index in given:
-            gradient.append(given[index])
+    for index, one in enumerate(outputs):
+        if index in gradients:
+            gradient.append(gradients[index])
         elif one is None:
             raise NotLowered("the shape of an output is not known")
         else:
             gradient.append(constant(recorder, numpy.zeros(one.shape, one.dtype)))
-    return tuple(known), tuple(gradient)
+    return tuple(outputs), tuple(gradient)

@@ -16,7 +16,7 @@ from minpy.backends.native.translating.operators import Operators, given
 from minpy.backends.native.translating.refusals import NotLowered, Untranslatable
 from minpy.backends.protocol import ArrayFact
 from minpy.capture.places import SourceLocation
-from minpy.graph.gradient import PullBack
+from minpy.graph.gradient import VjpNode
 from minpy.graph.interpreting import step_call
 from minpy.graph.ir import ANSWER, CONSTANT, Node, Value
 from minpy.graph.steps import Steps
@@ -60,11 +60,11 @@ class Translation:
     ----------
     routine : Routine
         Its parts are 'forward', whose inputs are the arrays of all variables and whose outputs are the heads and then
-        the answers of `steps.lasting`; and 'backward', if there is one, whose inputs are the gradients of the heads and
+        the answers of `steps.saved_for_replay`; and 'backward', if there is one, whose inputs are the cotangents and
         whose outputs those of `steps.gradients`, in their order.
     arrays : dict of Value
         The array that each value of the graph became; those of constants that are no arrays are absent.
-    lasting : list of (Node, int)
+    saved_for_replay : list of (Node, int)
         The steps whose answers last, each with the number of its outputs among those of 'forward': 0 for one answer
         that is no tuple.
     report : list of Translated
@@ -73,7 +73,7 @@ class Translation:
 
     routine: Routine
     arrays: dict[Value, Array]
-    lasting: list[tuple[Node, int]]
+    saved_for_replay: list[tuple[Node, int]]
     report: list[Translated]
 
     def __str__(self) -> str:
@@ -123,22 +123,22 @@ class _Translator:
         steps = self.steps
         inputs = [self._variable(node) for node in steps.variables]
         forward = self._part(steps.forward)
-        lasting = [(node, self._width(node)) for node in steps.lasting]
-        outputs = [self._array(head) for head in steps.heads]
-        for node, width in lasting:
+        saved_for_replay = [(node, self._width(node)) for node in steps.saved_for_replay]
+        outputs = [self._array(head) for head in steps.outputs]
+        for node, width in saved_for_replay:
             outputs += [self._array(Value(node, index)) for index in range(width or 1)]
         updates = [(state.input, state.now) for state in self.states.values() if state.now is not state.input]
         parts = [Part("forward", inputs, forward, outputs, updates)]
         for node, state in self.states.items():  # its memory holds what it is now
             self.env[node] = state.input
-        if steps.requests:
-            given_gradients = [self._variable(value.node) for value in steps.head_gradients]
+        if steps.grad_req:
+            given_gradients = [self._variable(value.node) for value in steps.cotangents]
             backward = self._part(steps.backward)
             parts.append(
                 Part("backward", given_gradients, backward, [self._array(one) for one in steps.gradients.values()])
             )
         _drop_dead(parts)
-        return Translation(Routine(parts), self._arrays(), lasting, self.report)
+        return Translation(Routine(parts), self._arrays(), saved_for_replay, self.report)
 
     def _variable(self, node: Node) -> Array:
         fact = self.facts[node]
@@ -188,7 +188,7 @@ class _Translator:
             self.env[node] = given(node.attributes["value"])
             return
         emitter, notes = self.emitter, self.steps.notes
-        named = node.operator.node if isinstance(node.operator, PullBack) else node
+        named = node.operator.node if isinstance(node.operator, VjpNode) else node
         place = notes.places.get(node)
         emitter.origin = Origin((named.name,), place)
         operands = [self._read(value) for value in node.inputs]
@@ -275,7 +275,7 @@ class _Translator:
                         f"{value.node.described()} is read by {other.described()}, too, and changed in place by "
                         f"{node.described()}, which is called."
                     )
-            if any(head.node is value.node for head in self.steps.heads):
+            if any(head.node is value.node for head in self.steps.outputs):
                 raise Untranslatable(f"{value.node.described()} is returned, and changed in place by a call.")
 
 
@@ -283,7 +283,7 @@ def _is_the_frames(node: Node) -> bool:
     """Tell whether each frame has a function of its own for a node, or one that is to run in it."""
     operator = node.operator
     return (
-        isinstance(operator, PullBack)
+        isinstance(operator, VjpNode)
         or not operator.builtin
         or bool(operator.random or operator.auxiliary)
         or hasattr(operator, "fresh")

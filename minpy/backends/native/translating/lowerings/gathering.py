@@ -291,8 +291,8 @@ def _gather_nd(operators: Any, data: Array, indices: Array) -> Array:
 
 
 @gradient_of("gather_nd")
-def _gather_nd_gradient(operators: Any, pull_back: Any, *operands: Any) -> Any:
-    gradient, _, (data, indices) = pull_back.split(operands)
+def _gather_nd_gradient(operators: Any, vjp_node: Any, *operands: Any) -> Any:
+    gradient, _, (data, indices) = vjp_node.split(operands)
     if not isinstance(indices, Array):
         return NotImplemented
     return _scattered_nd(operators, "gather_nd", gradient, indices, data.shape, adds=True)
@@ -398,9 +398,9 @@ def _sequence_last(
 
 
 @gradient_of("SequenceLast")
-def _sequence_last_gradient(operators: Any, pull_back: Any, *operands: Any) -> Any:
-    gradient, _, (data, *rest) = pull_back.split(operands)
-    given = pull_back.node.attributes
+def _sequence_last_gradient(operators: Any, vjp_node: Any, *operands: Any) -> Any:
+    gradient, _, (data, *rest) = vjp_node.split(operands)
+    given = vjp_node.node.attributes
     if not given.get("use_sequence_length") or not rest or not isinstance(rest[0], Array):
         return NotImplemented
     emitter: Emitter = operators.emitter
@@ -439,9 +439,9 @@ def _sequence_reverse(
 
 
 @gradient_of("SequenceReverse")
-def _sequence_reverse_gradient(operators: Any, pull_back: Any, *operands: Any) -> Any:
-    gradient, _, (data, *rest) = pull_back.split(operands)
-    given = pull_back.node.attributes
+def _sequence_reverse_gradient(operators: Any, vjp_node: Any, *operands: Any) -> Any:
+    gradient, _, (data, *rest) = vjp_node.split(operands)
+    given = vjp_node.node.attributes
     if not given.get("use_sequence_length") or not rest or not isinstance(rest[0], Array):
         return NotImplemented
     return _reversed(operators, gradient, data, rest[0], given.get("axis", 0))  # it is its own inverse

@@ -91,9 +91,9 @@ def _sequence_mask(
 
 
 @gradient_of("SequenceMask")
-def _sequence_mask_gradient(operators: Any, pull_back: Any, *operands: Any) -> Any:
-    gradient, _, (_, *rest) = pull_back.split(operands)
-    given = pull_back.node.attributes
+def _sequence_mask_gradient(operators: Any, vjp_node: Any, *operands: Any) -> Any:
+    gradient, _, (_, *rest) = vjp_node.split(operands)
+    given = vjp_node.node.attributes
     if not given.get("use_sequence_length") or not rest:
         return gradient
     if not isinstance(rest[0], Array):

@@ -566,22 +566,22 @@ class _CellBack:
 
 
 @gradient_of("RNN")
-def _rnn_gradient(operators: Any, pull_back: Any, *operands: Any) -> Any:
-    attributes = _with_defaults(pull_back.node)
-    count = len(pull_back.upstream)
+def _rnn_gradient(operators: Any, vjp_node: Any, *operands: Any) -> Any:
+    attributes = _with_defaults(vjp_node.node)
+    count = len(vjp_node.upstream)
     answer = operands[count]
     arguments: list[Any] = [None] * 5
-    for index, operand in zip(pull_back.reads, operands[count + 1 :], strict=True):
+    for index, operand in zip(vjp_node.reads, operands[count + 1 :], strict=True):
         arguments[index] = operand
     data, parameters, state, cell, lengths = arguments
     call = _Call(operators.emitter, data, parameters, state, cell, lengths, attributes)
-    given = dict(zip(pull_back.upstream, operands, strict=False))
+    given = dict(zip(vjp_node.upstream, operands, strict=False))
     back = _Back(call, answer[0], answer[-2], answer[-1])
     found = back.gradients(given.get(0), given.get(1), given.get(2) if call.cell is not None else None)
     if len(found) == 3 and arguments[3] is not None:  # lengths, in the place of cells
         found.append(constant(numpy.zeros(arguments[3].shape, arguments[3].dtype)))
-    needed = [found[index] for index in pull_back.needed]
-    return needed[0] if len(needed) == 1 else needed
+    gradients = [found[index] for index in vjp_node.requires_grad]
+    return gradients[0] if len(gradients) == 1 else gradients
 
 
 def _with_defaults(node: Any) -> dict[str, Any]:

@@ -34,7 +34,7 @@ OPERATORS: dict[str, Lowering] = {}
 # By name of a built-in operator: a function of NumPy's that computes the same, and can be traced, where the operator's
 # own definition cannot: it checks values, or writes into views. It has all attributes, too.
 DEFINITIONS: dict[str, Lowering] = {}
-# By name of a built-in operator, its gradients: `lowering(operators, pull_back, *operands)`, operands as `PullBack` has
+# By name of a built-in operator, its gradients: `lowering(operators, vjp_node, *operands)`, operands as `VjpNode` has
 # them; returns an array, or a list of them for several arguments.
 GRADIENTS: dict[str, Lowering] = {}
 

@@ -15,35 +15,35 @@ __all__ = ["inlined"]
 
 
 def inlined(
-    heads: Sequence[Value], shapes: Mapping[Value, Any], dtypes: Mapping[Value, Any]
+    outputs: Sequence[Value], shapes: Mapping[Value, Any], dtypes: Mapping[Value, Any]
 ) -> tuple[Sequence[Value], Mapping[Value, Any], Mapping[Value, Any]]:
     """Return a graph without nodes that only stand for a graph, and what is known of its values.
 
     Parameters
     ----------
-    heads : sequence of Value
+    outputs : sequence of Value
     shapes, dtypes : mapping of Value
         Of every value of the graph.
     """
-    order = topological(heads)
+    order = topological(outputs)
     if not any(_inside(node) is not None for node in order):
-        return heads, shapes, dtypes
-    known = dict(shapes), dict(dtypes)
+        return outputs, shapes, dtypes
+    tables = dict(shapes), dict(dtypes)
     became: dict[Value, Value] = {}
     for node in order:
         inside = _inside(node)
         if inside is not None:
-            given = [Shaped(shapes[value], dtypes[value]) for value in node.inputs]
-            inner = inlined(inside.symbol.values, *inside.known(given))
+            input_facts = [Shaped(shapes[value], dtypes[value]) for value in node.inputs]
+            inner = inlined(inside.symbol.values, *inside.known(input_facts))
             own = {
                 Value(variable): became.get(value, value)
                 for variable, value in zip(inside.variables, node.inputs, strict=True)
             }
-            for index, head in enumerate(_copied(*inner, own, known)):
-                became[Value(node, index)] = head
+            for index, output in enumerate(_copied(*inner, own, tables)):
+                became[Value(node, index)] = output
         elif any(value in became for value in node.inputs):
-            _replace(node, became, known, (shapes, dtypes))
-    return [became.get(head, head) for head in heads], *known
+            _replace(node, became, tables, (shapes, dtypes))
+    return [became.get(output, output) for output in outputs], *tables
 
 
 def _inside(node: Node) -> Any:
@@ -54,28 +54,28 @@ Facts = tuple[Mapping[Value, Any], Mapping[Value, Any]]
 
 
 def _copied(
-    heads: Sequence[Value],
+    outputs: Sequence[Value],
     shapes: Mapping[Value, Any],
     dtypes: Mapping[Value, Any],
     became: dict[Value, Value],
-    known: tuple[dict[Value, Any], dict[Value, Any]],
+    tables: tuple[dict[Value, Any], dict[Value, Any]],
 ) -> list[Value]:
-    """Return the heads of a graph with new nodes, in which variables have become other values."""
-    for node in topological(heads):
+    """Return the outputs of a graph with new nodes, in which variables have become other values."""
+    for node in topological(outputs):
         if node.operator is not None:
-            _replace(node, became, known, (shapes, dtypes))
-    return [became[head] for head in heads]
+            _replace(node, became, tables, (shapes, dtypes))
+    return [became[output] for output in outputs]
 
 
 def _replace(
-    node: Node, became: dict[Value, Value], known: tuple[dict[Value, Any], dict[Value, Any]], facts: Facts
+    node: Node, became: dict[Value, Value], tables: tuple[dict[Value, Any], dict[Value, Any]], facts: Facts
 ) -> None:
     """Make a node anew, of what its inputs have become; what is known of it is known of the new one."""
     inputs = [became.get(value, value) for value in node.inputs]
-    made = Node(node.operator, inputs, node.attributes, node.name, node.kind, node.annotations)
+    copy = Node(node.operator, inputs, node.attributes, node.name, node.kind, node.annotations)
     for index in (ANSWER, *range(len(node.output_names()))):
-        before, after = Value(node, index), Value(made, index)
+        before, after = Value(node, index), Value(copy, index)
         became[before] = after
-        for table, source in zip(known, facts, strict=True):
+        for table, source in zip(tables, facts, strict=True):
             if before in source:
                 table[after] = source[before]

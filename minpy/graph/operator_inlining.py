@@ -9,19 +9,19 @@ import copy
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from minpy.capture.forwards import given_value, is_customop, trace_forward
+from minpy.capture.forwards import capture_forward, input_proxy, is_customop
 from minpy.capture.places import CaptureRefused
 from minpy.capture.proxy import ArrayProxy
 from minpy.capture.reads import Reads
 from minpy.capture.recorder import Notes, Recorder
 from minpy.graph.builder import GraphBuilder
-from minpy.graph.gradient import PullBack
+from minpy.graph.gradient import VjpNode
 from minpy.graph.ir import Node, Value
 
-__all__ = ["Expansion"]
+__all__ = ["Inliner"]
 
 
-class Expansion:
+class Inliner:
     """A graph with users' operators replaced, as far as it has been gone through.
 
     Attributes
@@ -46,14 +46,14 @@ class Expansion:
 
     def value(self, value: Value) -> Value:
         """Return what a value became."""
-        found = self._became.get(value)
-        if found is not None:
-            return found
+        inlined_value = self._became.get(value)
+        if inlined_value is not None:
+            return inlined_value
         node = self._nodes.get(value.node, value.node)
         return value if node is value.node else Value(node, value.index)
 
     def go_on(
-        self, nodes: Sequence[Node], shapes: Mapping[Value, Any], dtypes: Mapping[Value, Any], captures: Reads | None
+        self, nodes: Sequence[Node], shapes: Mapping[Value, Any], dtypes: Mapping[Value, Any], reads: Reads | None
     ) -> None:
         """Add the nodes that have come since: each after its inputs.
 
@@ -62,11 +62,11 @@ class Expansion:
         nodes : sequence of Node
             All of the graph, those that were there before first.
         shapes, dtypes : mapping of Value
-        captures : Reads or None
+        reads : Reads or None
             Notes what operators refer to; None: each stays one call.
         """
         for node in nodes[self._count :]:
-            if captures is not None and _may_be_traced(node) and self._trace(node, shapes, dtypes, captures):
+            if reads is not None and _may_be_inlined(node) and self._capture(node, shapes, dtypes, reads):
                 continue
             self._nodes[node] = self._kept(node)
             self.notes.move(node, self._nodes[node])
@@ -78,31 +78,31 @@ class Expansion:
         if inputs == node.inputs:
             return self._builder.add(node)
         operator = node.operator
-        if isinstance(operator, PullBack) and self._nodes.get(operator.node, operator.node) is not operator.node:
+        if isinstance(operator, VjpNode) and self._nodes.get(operator.node, operator.node) is not operator.node:
             operator = copy.copy(operator)
             operator.node = self._nodes[operator.node]
         return self._builder.node(operator, inputs, node.attributes, node.name, node.kind)
 
-    def _trace(self, node: Node, shapes: Mapping[Value, Any], dtypes: Mapping[Value, Any], captures: Reads) -> bool:
+    def _capture(self, node: Node, shapes: Mapping[Value, Any], dtypes: Mapping[Value, Any], reads: Reads) -> bool:
         """Add the steps of one operator; tell whether that could be done."""
-        recorder, attempt = Recorder(self._builder, node.name, ArrayProxy), captures.attempt()
+        recorder, attempt = Recorder(self._builder, node.name, ArrayProxy), reads.attempt()
         outputs = [Value(node, index) for index in range(len(node.output_names()))]
         try:
             inputs = [
-                given_value(recorder, self.value(value), shapes.get(value), dtypes.get(value)) for value in node.inputs
+                input_proxy(recorder, self.value(value), shapes.get(value), dtypes.get(value)) for value in node.inputs
             ]
-            answers = trace_forward(recorder, attempt, node.operator, inputs, node.attributes)
+            answers = capture_forward(recorder, attempt, node.operator, inputs, node.attributes)
         except CaptureRefused as refusal:
             self.notes.refusals[node] = refusal.with_traceback(None)  # which leads to the callers
             return False
         facts = [(shapes[value], dtypes[value]) for value in outputs]
         if [(answer.shape, answer.dtype) for answer in answers] != facts:
             return False  # what reads it was made for what inference said
-        captures.adopt(attempt)
+        reads.adopt(attempt)
         self.notes.add(recorder)
         self._became.update((value, answer.value) for value, answer in zip(outputs, answers, strict=True))
         return True
 
 
-def _may_be_traced(node: Node) -> bool:
+def _may_be_inlined(node: Node) -> bool:
     return node.operator is not None and is_customop(node.operator)

@@ -1,4 +1,4 @@
-"""What operators keep from one call of a graph to the next: the states of native operators, in blocks that are static.
+"""Sets of states that operators keep from one call of a graph to the next: native operators, in static blocks.
 
 As in MXNet's CachedOp: each call in flight has a set of states of its own. The first one that is free serves the next
 call, and is begun anew if that is recorded and the latest one was not, or the other way round, or if its arrays have
@@ -10,10 +10,10 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-__all__ = ["Keeping", "Kept"]
+__all__ = ["StatePool", "StateSet"]
 
 
-class Kept:
+class StateSet:
     """A set of states, for one call at a time.
 
     Attributes
@@ -28,45 +28,45 @@ class Kept:
     __slots__ = ("_home", "mode", "number", "states")
 
     def __init__(self, number: int = 0) -> None:
-        self._home: Keeping | None = None  # only while it is in use, so that nothing refers to itself
+        self._home: StatePool | None = None  # only while it is in use, so that nothing refers to itself
         self.number = number
         self.mode: Any = None
         self.states: dict[Any, Any] = {}
 
-    def give_back(self) -> None:
+    def release(self) -> None:
         """Let it serve further calls."""
         home, self._home = self._home, None
         if home is not None:
             home.idle.append(self)
 
 
-class Keeping:
+class StatePool:
     """The sets of states of one graph. Sets may come back at any time, also while one is looked for.
 
     Attributes
     ----------
-    idle : list of Kept
+    idle : list of StateSet
     """
 
     def __init__(self) -> None:
-        self.idle: list[Kept] = []
+        self.idle: list[StateSet] = []
         self._number = itertools.count().__next__
 
-    def take(self, mode: Any) -> Kept:
+    def acquire(self, mode: Any) -> StateSet:
         """Return a set that no call uses, for one in a mode: the first of them, which forgets those of another mode."""
         while True:
             idle = [*self.idle]
             if not idle:
-                kept = Kept(self._number())
+                state_set = StateSet(self._number())
                 break
-            kept = min(idle, key=lambda one: one.number)
+            state_set = min(idle, key=lambda idle_set: idle_set.number)
             try:
-                self.idle.remove(kept)
+                self.idle.remove(state_set)
                 break
             except ValueError:  # another thread has it
                 continue
-        kept._home = self
-        if kept.mode != mode:
-            kept.states = {}
-            kept.mode = mode
-        return kept
+        state_set._home = self
+        if state_set.mode != mode:
+            state_set.states = {}
+            state_set.mode = mode
+        return state_set

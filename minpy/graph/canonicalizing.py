@@ -13,7 +13,7 @@ from minpy.graph.ir import Value
 from minpy.ops.nn.class_log_probability import class_log_probability
 from minpy.ops.registry import OPERATORS
 
-__all__ = ["SIMPLIFIED", "Call", "simplified"]
+__all__ = ["CANONICAL", "Call", "canonicalized"]
 
 
 class Call(NamedTuple):
@@ -77,13 +77,13 @@ def _reduction_of_nothing(call: Call) -> Call | None:
 
 
 # By operator, what may replace a call of it.
-SIMPLIFIED: dict[Any, Callable[[Call], Call | None]] = {
+CANONICAL: dict[Any, Callable[[Call], Call | None]] = {
     OPERATORS["pick"]: _class_log_probability,
     OPERATORS["mean"]: _reduction_of_nothing,
     OPERATORS["sum"]: _reduction_of_nothing,
 }
 
 
-def simplified(call: Call) -> Call:
+def canonicalized(call: Call) -> Call:
     """Return a call that computes the same, or the call itself."""
-    return SIMPLIFIED[call.operator](call) or call
+    return CANONICAL[call.operator](call) or call

@@ -15,12 +15,12 @@ from minpy.capture.proxy import ArrayProxy
 from minpy.capture.recorder import Recorder
 from minpy.core.sums import sum_to
 
-__all__ = ["FILLED", "conformed", "run_traced"]
+__all__ = ["FILLED", "conformed", "run_captured"]
 
 FILLED = (functions, operators)  # imported for what they register
 
 
-def run_traced(recorder: Recorder, function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:
+def run_captured(recorder: Recorder, function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:
     """Return what a function answers on proxies.
 
     Raises
@@ -81,4 +81,4 @@ def conformed(recorder: Recorder, part: Any, answer_shape: Any, shape: tuple[int
 
 
 def _broadcasts(shape: Sequence[int], to: Sequence[int]) -> bool:
-    return all(length in (1, other) for length, other in zip(shape, to, strict=True))
+    return all(length in (1, target_length) for length, target_length in zip(shape, to, strict=True))
