@@ -194,9 +194,12 @@ class Specialized:
             return answer
         seconds = perf_counter() - began
         self.budget.charge(seconds)
+        refusal = specialization.contradiction()
         if answer is MISS:
+            refusal = "what it refers to cannot be compared with what it was"
+        if refusal is not None:
             answer = self.eager(arguments, keywords)
-            self.refuse("what it refers to cannot be compared with what it was")
+            self.refuse(refusal)
             return answer
         with _lock:
             note = described(paths, leaves) if self._last is None else "→ dynamic" if changed is not None else ""
