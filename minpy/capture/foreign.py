@@ -46,9 +46,7 @@ class ForeignProxy:
         put(self, "__path__", path)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if not self.__shadow__.recorder.freezes:
-            raise self.__shadow__.refuse(f"it sets an attribute: {self.__path__}.{name}")
-        self.__shadow__.stored[id(self.__owner__), name] = value
+        raise self.__shadow__.refuse(f"it sets an attribute: {self.__path__}.{name}")
 
     def __delattr__(self, name: str) -> None:
         raise self.__shadow__.refuse(f"it deletes an attribute: {self.__path__}.{name}")
@@ -136,6 +134,11 @@ class ObjectProxy(ForeignProxy):
         if stored and (id(self.__owner__), name) in stored:
             return stored[id(self.__owner__), name]
         return self.__shadow__.attribute_of(self.__owner__, self, name, f"{self.__path__}.{name}")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not self.__shadow__.recorder.freezes:
+            super().__setattr__(name, value)
+        self.__shadow__.stored[id(self.__owner__), name] = value  # for the capture, and for nobody else
 
 
 class OpaqueProxy(ForeignProxy):

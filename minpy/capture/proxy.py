@@ -73,7 +73,7 @@ class ArrayProxy(numpy.lib.mixins.NDArrayOperatorsMixin, BaseArrayProxy):
     # -- what asks for values --------------------------------------------------------------------------------------
 
     def _asked(self, what: str) -> Any:
-        known = self.known
+        known: Any = self.known
         if known is None:
             known = self.recorder.elements.get(id(self.storage))
             for step in self.chain if known is not None else ():

@@ -331,12 +331,15 @@ class ParameterProxy(ForeignProxy):
 
     def list_data(self) -> Any:
         """Return what stands for its arrays."""
-        if self.__owner__._data is None or len(self.__owner__._data) != 1:
+        is_frozen = self.__shadow__.recorder.freezes
+        if not is_frozen and (self.__owner__._data is None or len(self.__owner__._data) != 1):
             raise self.__shadow__.refuse(f"it asks for the arrays of {self.__path__} on all contexts")
         return [self.data()]
 
     def __getattr__(self, name: str) -> Any:
         owner, shadow = self.__owner__, self.__shadow__
+        if shadow.recorder.freezes:
+            return getattr(owner, name)
         if name in ("grad", "list_grad"):
             raise shadow.refuse(f"it reads the gradient of a parameter, {owner.name}: give it as an argument")
         if name not in ("shape", "dtype", "name"):
