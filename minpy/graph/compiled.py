@@ -43,14 +43,14 @@ class Compiled:
 
     Parameters
     ----------
-    heads : sequence of Value
+    outputs : sequence of Value
     keeps_states : bool
         Whether operators whose calls have a state keep one over all calls, as in an executor.
     compiles : bool
         Whether its programs may become native code: see `minpy.backends`.
     stores : mapping of int to Node, optional
-        By their positions, the heads that callers put in the place of a variable's values. Native code without
-        gradients does it where it can: then the head is the array that was given.
+        By their positions, the outputs that callers put in the place of a variable's values. Native code without
+        gradients does it where it can: then the output is the array that was given.
 
     Attributes
     ----------
@@ -60,13 +60,13 @@ class Compiled:
         The shapes and dtypes of all values, where they are known before: of the arrays of every call.
     parameters : collection of Node
         The variables whose arrays seldom change, and only where it is noted: native code keeps what is made of them.
-    heads : list of Value
+    outputs : list of Value
     order : list of Node
         The nodes of the graph, each after its inputs.
     arguments, states : list of Node
         The variables, in the order in which arrays are given for them: arguments, then auxiliary states.
     stored : dict of int to int
-        The positions of the heads in `stores`, and of the variables.
+        The positions of the outputs in `stores`, and of the variables.
     allowance : Allowance
         What its programs may cost.
     state_pool : StatePool or None
@@ -75,12 +75,12 @@ class Compiled:
 
     def __init__(
         self,
-        heads: Sequence[Value],
+        outputs: Sequence[Value],
         keeps_states: bool = False,
         compiles: bool = True,
         stores: Mapping[int, Node] | None = None,
     ) -> None:
-        self.outputs = list(heads)
+        self.outputs = list(outputs)
         self.compiles = compiles
         self.fast_math = False
         self.facts: Known | None = None
@@ -92,7 +92,7 @@ class Compiled:
         stores = stores or {}
         self.arguments += [node for node in dict.fromkeys(stores.values()) if node not in self.arguments]
         self.variables = [*self.arguments, *self.states]
-        self.stored = {head: self.variables.index(node) for head, node in stores.items()}
+        self.stored = {output: self.variables.index(node) for output, node in stores.items()}
         self._programs: OrderedDict[Any, Program] = OrderedDict()
         self.allowance = Allowance()
         self._seen: OrderedDict[Any, int] = OrderedDict()
@@ -132,7 +132,7 @@ class Compiled:
         self,
         arrays: Sequence[Any],
         training: bool,
-        requests: Mapping[Node, str] | None = None,
+        grad_req: Mapping[Node, str] | None = None,
         *,
         repeatable: bool = False,
         known: Known | None = None,
@@ -145,7 +145,7 @@ class Compiled:
         arrays : sequence of numpy.ndarray
             For every variable; only shapes and dtypes are looked at.
         training : bool
-        requests : mapping of Node to str, optional
+        grad_req : mapping of Node to str, optional
             Which gradients are wanted, 'write' or 'add'; without them the program has no backward part.
         repeatable : bool
             Whether a backward part may be added later: see `with_gradients`.
@@ -162,7 +162,7 @@ class Compiled:
         NoGradientError
             If a gradient is asked for through an operator that has none.
         """
-        asked = tuple(requests.items()) if requests else ()
+        asked = tuple(grad_req.items()) if grad_req else ()
         key = (training, asked, repeatable, inline, tuple([(array.shape, array.dtype) for array in arrays]))
         with lock():
             program = self._programs.get(key)
@@ -186,10 +186,10 @@ class Compiled:
             inline and self._remade < _REMADE,
             self._stateful_operators,
         )
-        if not requests:
+        if not grad_req:
             steps.stored = self.stored
         parameters = [position for position, node in enumerate(self.variables) if node in self.parameters]
-        return self._made(key, steps, requests, began, parameters)
+        return self._made(key, steps, grad_req, began, parameters)
 
     def explain(self) -> Explanations:
         """Return what became of each program that there is: which kernels, what stayed a call and why, what it costs.
@@ -201,26 +201,26 @@ class Compiled:
         """
         return Explanations([program.explain() for program in self.programs])
 
-    def with_gradients(self, program: Program, arrays: Sequence[Any], requests: Mapping[Node, str]) -> Program:
+    def with_gradients(self, program: Program, arrays: Sequence[Any], grad_req: Mapping[Node, str]) -> Program:
         """Return a program with the same forward part as one that is `repeatable`, and a backward part.
 
         It is found again by `program`, for further calls.
         """
         kinds = tuple([(array.shape, array.dtype) for array in arrays])
-        key = (program.steps.training, tuple(requests.items()), False, program.steps.inline, kinds)
-        return self._made(key, program.steps, requests, perf_counter())
+        key = (program.steps.training, tuple(grad_req.items()), False, program.steps.inline, kinds)
+        return self._made(key, program.steps, grad_req, perf_counter())
 
     def _made(
         self,
         key: Any,
         steps: Steps,
-        requests: Mapping[Node, str] | None,
+        grad_req: Mapping[Node, str] | None,
         began: float,
         parameters: Collection[int] = (),
     ) -> Program:
         """Return a program of steps, with the gradients that are wanted; it is found again by a key."""
-        if requests:
-            steps = steps.differentiated(requests)
+        if grad_req:
+            steps = steps.differentiated(grad_req)
         is_free = self.allowance.charge(perf_counter() - began)
         program = Program(steps, self.compiles, self.fast_math, parameters, self.allowance, is_free)
         with lock():

@@ -91,7 +91,7 @@ class Releasing:
         answer = env.get(node)
         if isinstance(answer, tuple):
             ends = [self._steps.part_end(node, index, -1) for index in range(len(answer))]
-            env[node] = tuple(one if end > number else None for one, end in zip(answer, ends, strict=True))
+            env[node] = tuple(part if end > number else None for part, end in zip(answer, ends, strict=True))
             if not any(end > number for end in ends):
                 del env[node]
         elif max(last.get(Value(node, ANSWER), -1), last.get(Value(node), -1)) <= number:

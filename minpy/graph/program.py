@@ -157,18 +157,18 @@ class Program:
     # -- calls without a backward -------------------------------------------------------------------------------------
 
     def run(self, arrays: Sequence[numpy.ndarray], out: Sequence[numpy.ndarray | None] = ()) -> Sequence[Any]:
-        """Return the heads for arrays of all variables that are not captured; nothing is kept for a backward.
+        """Return the outputs for arrays of all variables that are not captured; nothing is kept for a backward.
 
         Parameters
         ----------
         arrays : sequence of numpy.ndarray
         out : sequence of numpy.ndarray or None
-            Where heads may be computed, one or None for each: what is returned for it is the array where that was done.
+            Where outputs may be computed, one or None for each: it is returned where that was done.
 
         Raises
         ------
         ArgumentMismatch
-            Before anything is done, if heads are to take the places of variables (`stored`) and cannot.
+            Before anything is done, if outputs are to take the places of variables (`stored`) and cannot.
         """
         steps = self.steps
         if steps.refers:
@@ -182,14 +182,14 @@ class Program:
             if context.selection is not selection.backends:
                 forward = self.bind(context)
             if forward is None:
-                heads, _ = self.interpret_forward(context, arrays)
+                outputs, _ = self.interpret_forward(context, arrays)
             else:
-                heads = forward(arrays, out)[0] if out else forward(arrays)[0]
+                outputs = forward(arrays, out)[0] if out else forward(arrays)[0]
             if not steps.grad_req:
                 self.rounds += 1
                 if context.selection is None:
                     self.note_round(context)
-            return heads
+            return outputs
         except Exception as error:
             raise self.located(error)  # noqa: B904 - its traceback goes on to that of `error`
         finally:
@@ -199,7 +199,7 @@ class Program:
                 self.idle.append(context)
 
     def run_with_gradients(self, arrays: Sequence[numpy.ndarray]) -> tuple[Sequence[Any], list[numpy.ndarray]] | None:
-        """Return the heads, and the gradients of their sum that are requested, by one call there and back.
+        """Return the outputs, and the gradients of their sum that are requested, by one call there and back.
 
         Parameters
         ----------
@@ -226,7 +226,7 @@ class Program:
             backward = None if forward is None else context.bound.backward  # type: ignore[union-attr]
             if forward is None or backward is None:
                 return None
-            heads, (arrays, kept, _) = forward(arrays)
+            outputs, (arrays, residuals, _) = forward(arrays)
             gradients: list[numpy.ndarray] = []
             targets: list[numpy.ndarray] = []
             for shape, dtype, is_small, is_reached, is_written in self._kinds or self._requested_kinds():
@@ -236,11 +236,11 @@ class Program:
                     targets.append(array)
                 if not is_written:
                     array.fill(0)
-            backward(arrays, self._ones or self.ones, targets, kept)
+            backward(arrays, self._ones or self.ones, targets, residuals)
             self.rounds += 1
             if context.selection is None:
                 self.note_round(context)
-            return heads, gradients
+            return outputs, gradients
         except Exception as error:
             raise self.located(error)  # noqa: B904 - its traceback goes on to that of `error`
         finally:
@@ -342,9 +342,9 @@ class Program:
         try:
             options = Options(self.fast_math, tuple(sorted(self.parameters)), partial(self._make_room, context))
             began = perf_counter()
-            made = self._answers[name] = backend.compile(self.steps, facts, options)
+            answer_now = self._answers[name] = backend.compile(self.steps, facts, options)
             self.allowance.charge_more(perf_counter() - began, self.is_free)
-            return made
+            return answer_now
         except Exception as error:
             return self._decline(name, error)
         finally:
@@ -353,7 +353,7 @@ class Program:
     def _decline(self, name: str, error: Exception) -> Declined:
         """Warn that a backend does not run the program, and why."""
         answer = self._answers[name] = Declined(f"it could not be compiled: {type(error).__name__}: {error}")
-        names = ", ".join(dict.fromkeys(head.node.name for head in self.steps.outputs))
+        names = ", ".join(dict.fromkeys(output.node.name for output in self.steps.outputs))
         warnings.warn(
             f"the program of {names} stays one of Python's, slower and with the same results, as it could not be "
             f"compiled: {type(error).__name__}: {error} Compile less of it, or nothing: with "
@@ -439,13 +439,13 @@ class Program:
             observers if observer is None else [*observers, observer],
             Releasing(steps, env, 0),
         )
-        heads = returned(steps, facts, env, arrays)
+        outputs = returned(steps, facts, env, arrays)
         if self.facts is None:
             self.facts = facts
             for name in selection.backends if self.compiles else _ONLY_FALLBACK:
                 if isinstance(self._answer(name, None), Executable):
                     break
-        return heads, Interpreted(arrays, env, [saved_for_replay[node] for node in steps.saved_for_replay])
+        return outputs, Interpreted(arrays, env, [saved_for_replay[node] for node in steps.saved_for_replay])
 
     def facts_of_backward(self, cotangents: dict[Node, Any]) -> dict[Node, ArrayFact]:
         """Return what is known before the backward part runs: to be completed, and learned; empty if it is known."""
@@ -458,12 +458,12 @@ class Program:
         with lock():
             if self.facts is None or self.facts.covers_backward:
                 return
-            known = Facts(facts)
-            known.covers_backward = True
-            self.facts = known
+            all_facts = Facts(facts)
+            all_facts.covers_backward = True
+            self.facts = all_facts
             for answer in [*self._answers.values()]:
                 if isinstance(answer, Executable):
-                    answer.learn_backward(known)
+                    answer.learn_backward(all_facts)
 
     def contradiction(self, operators: Collection[Any]) -> str | None:
         """Return in words how one of some operators gave something else than was inferred; None if none did."""
@@ -501,7 +501,7 @@ class Program:
     def explain(self) -> Explanation:
         """Return what became of it: which operators are which kernel, what stayed a call and why, what it costs."""
         steps = self.steps
-        names = ", ".join(dict.fromkeys(head.node.name for head in steps.written))
+        names = ", ".join(dict.fromkeys(output.node.name for output in steps.written))
         shapes = "with gradients" if steps.grad_req else "without gradients"
         title = f"{names} ({'training' if steps.training else 'prediction'}, {shapes})"
         for answer in [*self._answers.values()]:
@@ -528,11 +528,11 @@ def _listed(kinds: Sequence[tuple[Any, Any]]) -> str:
     return " and ".join(f"{dtype} {shape}" for shape, dtype in kinds)
 
 
-def _collecting(found: dict[Node, Any], wanted: Collection[Node]) -> Observer:
+def _collecting(answers: dict[Node, Any], nodes: Collection[Node]) -> Observer:
     """Return what collects the answers of some nodes."""
 
     def collect(node: Node, _: Any, answer: Any) -> None:
-        if answer is not None and node in wanted:
-            found[node] = answer
+        if answer is not None and node in nodes:
+            answers[node] = answer
 
     return collect

@@ -253,7 +253,7 @@ class GraphOperator(BaseOperator):
             self._latest = state.training, requires_grad, [*map(_shape, buffers)], [*map(_dtype, buffers)], program
 
     def _called_unplanned(
-        self, key: Any, raws: Sequence[numpy.ndarray], parents: Sequence[Any] | None, like: Array
+        self, key: Any, buffers: Sequence[numpy.ndarray], parents: Sequence[Any] | None, like: Array
     ) -> list[Any] | None:
         """Return the outputs without making a program; None if only one can tell them, or why there are none."""
         training = bool(state.training)
@@ -264,13 +264,13 @@ class GraphOperator(BaseOperator):
             return None
         began = perf_counter()
         try:
-            heads, nodes = graph.run(raws, parents, key)
+            outputs, nodes = graph.run(buffers, parents, key)
         except Exception as error:
             if is_quitting(error):
                 raise
             return None  # a program says which node it is
         self.compiled.allowance.as_written += perf_counter() - began
-        return [*map(like._like, heads, nodes)]
+        return [*map(like._like, outputs, nodes)]
 
 
 def call_graph(compiled: Compiled, inputs: Sequence[Array], name: str = "graph") -> list[Any]:

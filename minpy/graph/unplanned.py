@@ -56,10 +56,10 @@ class Unplanned:
     def __init__(self, compiled: Compiled, training: bool) -> None:
         self._compiled = compiled
         last = {value.node: node for node in compiled.order for value in node.inputs}
-        lasting = {head.node for head in compiled.outputs}
+        output_nodes = {output.node for output in compiled.outputs}
         released: dict[Node, list[Node]] = {}
         for source, node in last.items():
-            if source not in lasting:
+            if source not in output_nodes:
                 released.setdefault(node, []).append(source)
         self._calls = []
         self._moves_states = False
@@ -78,13 +78,13 @@ class Unplanned:
         self._closed: OrderedDict[Any, list[tuple[Callable[..., Any], dict[str, Any]]]] = OrderedDict()
 
     def run(
-        self, raws: Sequence[numpy.ndarray], parents: Sequence[Any] | None, kinds: Any
+        self, buffers: Sequence[numpy.ndarray], parents: Sequence[Any] | None, kinds: Any
     ) -> tuple[list[numpy.ndarray], list[Any]]:
-        """Return the heads, and where they stand on the tape: None for those that do not.
+        """Return the outputs, and where they stand on the tape: None for those that do not.
 
         Parameters
         ----------
-        raws : sequence of numpy.ndarray
+        buffers : sequence of numpy.ndarray
             For all variables.
         parents : sequence or None
             Where these stand on the tape; None: nothing is recorded.
@@ -96,9 +96,9 @@ class Unplanned:
         Exception
             What the operators raise for arrays that do not fit.
         """
-        closed = self._followed(raws, kinds) if self._is_open or self._moves_states else None
+        closed = self._followed(buffers, kinds) if self._is_open or self._moves_states else None
         variables = self._compiled.variables
-        env: dict[Node, Any] = dict(zip(variables, raws, strict=True))
+        env: dict[Node, Any] = dict(zip(variables, buffers, strict=True))
         places: dict[Node, Any] = {}
         if parents is not None:
             places.update((node, place) for node, place in zip(variables, parents, strict=True) if place is not None)
@@ -117,24 +117,28 @@ class Unplanned:
                     _record(node, attributes, inputs, answer, above, places)
             for source in released:
                 del env[source]
-        heads = self._compiled.outputs
-        return _apart([read(env, head) for head in heads], raws), [_place(places, head) for head in heads]
+        outputs = self._compiled.outputs
+        return _apart([read(env, output) for output in outputs], buffers), [
+            _place(places, output) for output in outputs
+        ]
 
-    def _followed(self, raws: Sequence[numpy.ndarray], kinds: Any) -> list[tuple[Callable[..., Any], dict[str, Any]]]:
+    def _followed(
+        self, buffers: Sequence[numpy.ndarray], kinds: Any
+    ) -> list[tuple[Callable[..., Any], dict[str, Any]]]:
         """Return what follows from the shapes of arrays, by the number of the call; those that do not fit raise."""
         closed = self._closed.get(kinds)
         if closed is not None:
             return closed
         compiled = self._compiled
-        of_raws = tuple([raw.dtype for raw in raws])
+        dtypes = tuple([buffer.dtype for buffer in buffers])
         origin = "of the array that is given"
-        known = infer_from_arrays(compiled.order, compiled.variables, raws, origin, self._dtypes.get(of_raws))
-        require_everything(compiled.order, known)
-        self._dtypes = {of_raws: known.dtypes}
+        inferred = infer_from_arrays(compiled.order, compiled.variables, buffers, origin, self._dtypes.get(dtypes))
+        require_everything(compiled.order, inferred)
+        self._dtypes = {dtypes: inferred.dtypes}
         closed = []
         for node, attributes, function, _ in self._calls:
             if function is None:
-                attributes = node.operator.completed(attributes, known.shapes[Value(node)])
+                attributes = node.operator.completed(attributes, inferred.shapes[Value(node)])
                 function = step_call(_with(node, attributes))
             closed.append((function, attributes))
         self._closed[kinds] = closed
@@ -146,11 +150,11 @@ class Unplanned:
 def unplanned(compiled: Compiled, training: bool) -> Unplanned | None:
     """Return a graph as a list of calls; None if it has something that only programs run.
 
-    That are users' operators and graphs inside it, which have states of each call, and heads that nothing computes.
+    That are users' operators and graphs inside it, which have states of each call, and outputs that nothing computes.
     """
-    computes_heads = not any(head.node.operator in (None, CONSTANT) for head in compiled.outputs)
+    computes_outputs = not any(output.node.operator in (None, CONSTANT) for output in compiled.outputs)
     is_plain = all(map(_is_plain, compiled.order)) and compiled.state_pool is None
-    return Unplanned(compiled, training) if is_plain and computes_heads else None
+    return Unplanned(compiled, training) if is_plain and computes_outputs else None
 
 
 def _is_plain(node: Node) -> bool:
@@ -196,20 +200,20 @@ def _record(
     if any(value.node.operator is CONSTANT for value in node.inputs):
         pairs = zip(inputs, node.inputs, strict=True)
         constants = [argument if value.node.operator is CONSTANT else None for argument, value in pairs]
-    made = dispatch.record(node.operator, constants, inputs, answer, attributes, above)
+    taped = dispatch.record(node.operator, constants, inputs, answer, attributes, above)
     if isinstance(answer, tuple):
-        outputs = attach_outputs(made, answer)
-        places[node] = [output if kept else None for output, kept in zip(outputs, is_floating, strict=True)]
+        outputs = attach_outputs(taped, answer)
+        places[node] = [output if is_kept else None for output, is_kept in zip(outputs, is_floating, strict=True)]
     else:
-        made.shape, made.dtype = answer.shape, answer.dtype
-        places[node] = made
+        taped.shape, taped.dtype = answer.shape, answer.dtype
+        places[node] = taped
 
 
-def _apart(heads: list[Any], raws: Sequence[numpy.ndarray]) -> list[numpy.ndarray]:
-    """Return heads in memory of their own: copies of those that share it with what was given, or with one another."""
-    taken = list(raws)
-    for position, head in enumerate(heads):
-        if any(numpy.may_share_memory(head, other) for other in taken):
-            heads[position] = head.copy()
-        taken.append(heads[position])
-    return heads
+def _apart(outputs: list[Any], buffers: Sequence[numpy.ndarray]) -> list[numpy.ndarray]:
+    """Return outputs in memory of their own: copies of those that share it with what was given, or with one another."""
+    taken = list(buffers)
+    for position, output in enumerate(outputs):
+        if any(numpy.may_share_memory(output, earlier) for earlier in taken):
+            outputs[position] = output.copy()
+        taken.append(outputs[position])
+    return outputs

@@ -100,9 +100,9 @@ _by_id: dict[int, tuple[Budget, Any]] = {}
 def budget_of(function: Callable[..., Any]) -> Budget:
     """Return the budget of a function's code; one of its own for what has none."""
     code = getattr(function, "__code__", None)
-    known = _by_id.get(id(code))
-    if known is not None:
-        return known[0]
+    budget_and_code = _by_id.get(id(code))
+    if budget_and_code is not None:
+        return budget_and_code[0]
     if not isinstance(code, types.CodeType):
         return Budget()
     budget = _budgets.get(code)  # equal code of another object: made by `exec` in a loop, say

@@ -21,19 +21,19 @@ from minpy.core.array import FRONT_ENDS, Array
 from minpy.graph.ir import CONSTANT, Node, Value, topological
 from minpy.jit.pytrees import Nest, flatten, is_named
 
-__all__ = ["ArrayGroup", "CapturedCall", "Output", "capture_call"]
+__all__ = ["ArrayGroup", "CapturedCall", "Result", "capture_call"]
 
 
-class Output(NamedTuple):
+class Result(NamedTuple):
     """What stands at a leaf of what a function returns.
 
     Attributes
     ----------
     kind : str
-        'head', an array that is computed; 'argument' or 'read', an array that was given or that the function refers
+        'output', an array that is computed; 'argument' or 'read', an array that was given or that the function refers
         to, itself; 'constant'.
     value
-        The position of the head, the argument (among the arrays) or the array that was read; or the constant.
+        The position among the outputs, the arguments or the arrays that were read; or the constant.
     scalar : bool
         Whether NumPy gives a scalar.
     cls : type or None
@@ -82,13 +82,13 @@ class CapturedCall(NamedTuple):
 
     Attributes
     ----------
-    heads : list of Value
+    outputs : list of Value
         What is computed: what is returned, then the final values of arguments that are changed.
     writes : dict of int to int
-        The position among the heads of what each changed argument becomes.
+        The position among the outputs of what each changed argument becomes.
     contiguous : list of int
         The positions of the arguments that must lie in the order of C.
-    outputs : list of Output
+    results : list of Result
     spec : Nest or None
         How these are nested.
     inputs : list of Node
@@ -105,10 +105,10 @@ class CapturedCall(NamedTuple):
         The ids of lists, tuples and dicts that were read.
     """
 
-    heads: list[Value]
+    outputs: list[Value]
     writes: dict[int, int]
     contiguous: list[int]
-    outputs: list[Output]
+    results: list[Result]
     spec: Nest | None
     inputs: list[Node]
     kinds: list[ArrayKind]
@@ -120,7 +120,7 @@ class CapturedCall(NamedTuple):
 
 
 class _Call(Capture):
-    """A capture of one call, whose results become heads while it goes on."""
+    """A capture of one call, whose results become outputs while it goes on."""
 
     def __init__(self, title: str, dynamic: Set[int], dynamic_reads: Set[Any], watched: bool) -> None:
         super().__init__(title)
@@ -178,39 +178,39 @@ class _Call(Capture):
             classes.update((node, kind.cls) for node, kind in zip(group.nodes, group.kinds, strict=True))
             first = len(reads.nodes)
             variables.update((node, ("read", first + position)) for position, node in enumerate(group.nodes))
-        heads: list[Value] = []
-        outputs: list[Output] = []
-        known: dict[int, Output] = {}
+        outputs: list[Value] = []
+        results: list[Result] = []
+        result_of: dict[int, Result] = {}
         for leaf in map(pinned, leaves):
             inner = leaf.inner if isinstance(leaf, NDArrayProxy) else leaf
             if not isinstance(inner, ArrayProxy):
                 if not isinstance(leaf, CONSTANT_TYPES):
                     raise recorder.refuse(f"it returns a {type(leaf).__name__}")
-                outputs.append(Output("constant", leaf))
+                results.append(Result("constant", leaf))
                 continue
-            output = known.get(id(leaf))
-            if output is None:
+            leaf_output = result_of.get(id(leaf))
+            if leaf_output is None:
                 if id(leaf) in self.proxies:
-                    output = Output("argument", self.proxies[id(leaf)])
+                    leaf_output = Result("argument", self.proxies[id(leaf)])
                 elif inner.value.node in variables and not inner.chain:
-                    output = Output(*variables[inner.value.node])
+                    leaf_output = Result(*variables[inner.value.node])
                 else:
-                    value = self._apart(inner, heads)
-                    output = Output("head", len(heads), inner.scalar, _class_of(leaf, value, classes))
-                    heads.append(value)
-                known[id(leaf)] = output
-            outputs.append(output)
+                    value = self._apart(inner, outputs)
+                    leaf_output = Result("output", len(outputs), inner.scalar, _class_of(leaf, value, classes))
+                    outputs.append(value)
+                result_of[id(leaf)] = leaf_output
+            results.append(leaf_output)
         writes = {}
         for position, value in run.writes:
-            writes[position] = len(heads)
-            heads.append(value)
-        self._require_used(heads)
+            writes[position] = len(outputs)
+            outputs.append(value)
+        self._require_used(outputs)
         nodes = [value.node for value in run.inputs]
         return CapturedCall(
-            heads,
+            outputs,
             writes,
             sorted(run.contiguous),
-            outputs,
+            results,
             spec,
             nodes,
             kinds,
@@ -221,9 +221,9 @@ class _Call(Capture):
             self._containers_read(),
         )
 
-    def _require_used(self, heads: Sequence[Value]) -> None:
+    def _require_used(self, outputs: Sequence[Value]) -> None:
         """Refuse calls of operators that are not captured, and of which nothing is returned: they act, maybe."""
-        unused = [node for node in self.recorder.declared if node not in topological(heads)]
+        unused = [node for node in self.recorder.declared if node not in topological(outputs)]
         if unused:
             name = unused[0].operator.__name__
             raise self.recorder.refuse(f"it calls {name}, an operator of a user that cannot be captured, for nothing")
@@ -232,14 +232,14 @@ class _Call(Capture):
         values = [value for value, _ in self.shadow.proxies.values()]
         return frozenset(id(value) for value in values if isinstance(value, (list, tuple, dict)) and value != ())
 
-    def _apart(self, proxy: ArrayProxy, heads: Sequence[Value]) -> Value:
+    def _apart(self, proxy: ArrayProxy, outputs: Sequence[Value]) -> Value:
         """Return the value of an array that is returned: in memory of its own."""
         value = proxy.value
-        if not proxy.is_view and value.node.operator not in (None, CONSTANT) and value not in heads:
+        if not proxy.is_view and value.node.operator not in (None, CONSTANT) and value not in outputs:
             return value
         copy = steps.make_step(numpy.array, (steps.Slot(0),), {})
         node = self.recorder.node(copy, [value])
-        while Value(node) in heads:
+        while Value(node) in outputs:
             node = self.recorder.node(copy, [Value(node)])
         self.recorder.facts.setdefault(node, (proxy.shape, proxy.dtype))
         return Value(node)

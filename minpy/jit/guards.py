@@ -126,9 +126,9 @@ def _is_constant(value: Any) -> bool:
 def array_source(read: ArrayRead, variable: str, names: Names) -> list[str]:
     """Return the lines that fetch an array into a variable, and the condition under which it is of another kind."""
     kind = read.kind
-    raw = f"{variable}" if issubclass(kind.cls, numpy.ndarray) else f"{variable}._data"
-    condition = f"type({variable}) is not {names.of(kind.cls)} or {raw}.shape != {kind.shape!r}"
-    return [f"{variable} = {expression(read, names)}", f"{condition} or {raw}.dtype is not {names.of(kind.dtype)}"]
+    buffer = f"{variable}" if issubclass(kind.cls, numpy.ndarray) else f"{variable}._data"
+    condition = f"type({variable}) is not {names.of(kind.cls)} or {buffer}.shape != {kind.shape!r}"
+    return [f"{variable} = {expression(read, names)}", f"{condition} or {buffer}.dtype is not {names.of(kind.dtype)}"]
 
 
 def failure(read: Read) -> str | None:
@@ -183,9 +183,9 @@ def _default_difference(function: Any, path: str, before: Any, value: Any) -> st
         for defaults in (before, value)
     )
     for name in {**was, **now}:
-        one, other = was.get(name, ABSENT), now.get(name, ABSENT)
-        if one is not other and not same_value(one, other):
-            return f"the default of {name} in `{path}` was {_text(one)}, is {_text(other, one)}"
+        default_before, default = was.get(name, ABSENT), now.get(name, ABSENT)
+        if default_before is not default and not same_value(default_before, default):
+            return f"the default of {name} in `{path}` was {_text(default_before)}, is {_text(default, default_before)}"
     return f"the defaults of `{path}` are others"
 
 
@@ -203,12 +203,12 @@ def kind_difference(kind: ArrayKind, value: Any) -> str | None:
     """Return in words how a value is no array of a kind; None if it is one."""
     if type(value) is not kind.cls:
         return f"class was {kind.cls.__name__}, is {type(value).__name__}"
-    raw = raw_of(value)
-    if len(kind.shape) != raw.ndim:
-        return f"rank was {len(kind.shape)}, is {raw.ndim}"
-    if kind.shape != raw.shape:
-        return f"shape was {kind.shape}, is {raw.shape}"
-    return None if raw.dtype == kind.dtype else f"dtype was {kind.dtype}, is {raw.dtype}"
+    buffer = raw_of(value)
+    if len(kind.shape) != buffer.ndim:
+        return f"rank was {len(kind.shape)}, is {buffer.ndim}"
+    if kind.shape != buffer.shape:
+        return f"shape was {kind.shape}, is {buffer.shape}"
+    return None if buffer.dtype == kind.dtype else f"dtype was {kind.dtype}, is {buffer.dtype}"
 
 
 def where(place: SourceLocation | None) -> str:

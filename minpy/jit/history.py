@@ -97,12 +97,12 @@ def argument_paths(function: Callable[..., Any], spec: Nest) -> list[str]:
     assert keywords is not None
     assert keywords.keys is not None
     names = argument_names(function, len(positional.parts))
-    found: list[str] = []
+    paths: list[str] = []
     for position, part in enumerate(positional.parts):
-        _paths(part, names[position], found)
+        _paths(part, names[position], paths)
     for key, part in zip(keywords.keys, keywords.parts, strict=True):
-        _paths(part, str(key), found)
-    return found
+        _paths(part, str(key), paths)
+    return paths
 
 
 def argument_names(function: Callable[..., Any], count: int) -> list[str]:
@@ -113,17 +113,17 @@ def argument_names(function: Callable[..., Any], count: int) -> list[str]:
         parameters = []
     names = [parameter.name for parameter in parameters if parameter.kind in (0, 1)]
     variadic = [parameter.name for parameter in parameters if parameter.kind is inspect.Parameter.VAR_POSITIONAL]
-    rest = variadic[0] if variadic else "argument"
-    return [names[place] if place < len(names) else f"{rest}[{place - len(names)}]" for place in range(count)]
+    collects = variadic[0] if variadic else "argument"
+    return [names[place] if place < len(names) else f"{collects}[{place - len(names)}]" for place in range(count)]
 
 
-def _paths(spec: Nest | None, path: str, found: list[str]) -> None:
+def _paths(spec: Nest | None, path: str, paths: list[str]) -> None:
     if spec is None:
-        found.append(path)
+        paths.append(path)
         return
     keys = spec.keys if spec.keys is not None else range(len(spec.parts))
     for key, part in zip(keys, spec.parts, strict=True):
-        _paths(part, f"{path}[{key!r}]", found)
+        _paths(part, f"{path}[{key!r}]", paths)
 
 
 def described(paths: Sequence[str], leaves: Sequence[Any]) -> str:
@@ -247,9 +247,9 @@ def _arguments(specialization: Any, leaves: Sequence[Any], paths: Sequence[str])
     pattern = [identities.index(identity) for identity in identities]
     for place, before, now in zip(places, specialization.pattern, pattern, strict=True):
         if before != now:
-            other = paths[places[min(before, now)]]
+            twin = paths[places[min(before, now)]]
             was, is_now = ("one", "two arrays") if before < now else ("two arrays", "one")
-            return f"arguments {other} and {paths[place]} were {was}, are {is_now}"
+            return f"arguments {twin} and {paths[place]} were {was}, are {is_now}"
     return None
 
 

@@ -149,7 +149,7 @@ class _Kind:
     def places(
         self, targets: Mapping[int, OutputBuffer], captured: Sequence[numpy.ndarray]
     ) -> list[numpy.ndarray | None]:
-        """Return, for each head, the buffer in which native code may compute it; nothing where some do not fit.
+        """Return, for each output, the buffer in which native code may compute it; nothing where some do not fit.
 
         They would be refused, or converted, after others have been written. A buffer may be that of an array that the
         rule refers to, which is read meanwhile.

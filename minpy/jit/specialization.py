@@ -15,7 +15,7 @@ from minpy.graph.compiled import Compiled, Known
 from minpy.graph.ir import CONSTANT, Value, topological
 from minpy.graph.program import Program
 from minpy.graph.recording import GraphOperator
-from minpy.jit.capturing import CapturedCall
+from minpy.jit.capturing import CapturedCall, Result
 from minpy.jit.pytrees import LEAF, Nest, unflatten
 from minpy.jit.writes import are_exclusive, store
 
@@ -53,7 +53,7 @@ class Specialization:
 
     def __init__(self, captured: CapturedCall, name: str, fast_math: bool) -> None:
         self.reads = captured.reads
-        self.outputs, self.spec = captured.outputs, captured.spec
+        self.results, self.spec = captured.results, captured.spec
         self.arrays_read = captured.reads.array_rows
         self.count = len(captured.inputs)
         self._kinds = captured.kinds
@@ -64,10 +64,10 @@ class Specialization:
         scalars = [row.node for row in captured.scalars.inputs]
         nodes = [*captured.inputs, *captured.reads.nodes, *grouped, *scalars]
         self.contiguous = captured.contiguous
-        self.stores = {head: position for position, head in captured.writes.items()}
+        self.stores = {output: position for position, output in captured.writes.items()}
         self._written = sorted(captured.writes)
         self.compiled = Compiled(
-            captured.heads, stores={head: nodes[position] for head, position in self.stores.items()}
+            captured.outputs, stores={output: nodes[position] for output, position in self.stores.items()}
         )
         self.compiled.fast_math = fast_math
         self.compiled.facts = _facts(captured)
@@ -87,8 +87,8 @@ class Specialization:
             node.operator is not None and node.operator.uses_training for node in self.compiled.order
         )
         self._program: Program | None = None
-        is_single = self.spec is LEAF and self.outputs[0].kind == "head" and not self._written
-        self._single = self.outputs[0] if is_single else None
+        is_single = self.spec is LEAF and self.results[0].kind == "output" and not self._written
+        self._single = self.results[0] if is_single else None
         # By (training, which arrays need gradients), where calls return one array and do nothing else.
         self._recorded: dict[Any, Program] = {}
         self._returns_array = (
@@ -130,19 +130,19 @@ class Specialization:
             return AS_WRITTEN
         if not self.compiled.outputs:
             return self._assembled((), arrays)
-        raws = arrays if self._in_order else [arrays[source] for source in self.sources]
-        program = self._program or self._found_program(raws)
+        buffers = arrays if self._in_order else [arrays[source] for source in self.sources]
+        program = self._program or self._found_program(buffers)
         try:
-            heads = program.run(raws)
+            outputs = program.run(buffers)
         except ArgumentMismatch:
-            heads = program.run([array.copy() for array in raws])
+            outputs = program.run([array.copy() for array in buffers])
         single = self._single
         if single is not None:
-            head = heads[0]
-            return head[()] if single.scalar else head
-        answer = self._assembled(heads, arrays)
+            output = outputs[0]
+            return output[()] if single.scalar else output
+        answer = self._assembled(outputs, arrays)
         if self._written:
-            store(heads, arrays, self.stores)  # last: what fails before runs as written
+            store(outputs, arrays, self.stores)  # last: what fails before runs as written
         return answer
 
     def _found_program(self, raws: Sequence[numpy.ndarray]) -> Program:
@@ -156,8 +156,10 @@ class Specialization:
         if self._returns_array and state.recording:
             inputs = arrays if self._in_order else [arrays[source] for source in self.sources]
             parents = [*map(_node, inputs)]
-            needed = tuple([parent is not None for parent in parents])
-            program = self._recorded.get((state.training, needed)) or self._recording_program(inputs, needed)
+            requires_grad = tuple([parent is not None for parent in parents])
+            program = self._recorded.get((state.training, requires_grad)) or self._recording_program(
+                inputs, requires_grad
+            )
             if program is not None:
                 return self.operator.record(program, [*map(_data, inputs)], parents, arrays[self._like])
         if self._is_of_numpy:
@@ -166,7 +168,7 @@ class Specialization:
             return AS_WRITTEN
         if self._integers and state.recording and any(arrays[place]._node is not None for place in self._integers):
             return AS_WRITTEN  # graphs give integers no gradients
-        heads: Sequence[Any] = ()
+        outputs: Sequence[Any] = ()
         if self.compiled.outputs:
             inputs = arrays if self._in_order else [arrays[source] for source in self.sources]
             if self._has_foreign:
@@ -178,39 +180,40 @@ class Specialization:
                     else array
                     for array in inputs
                 ]
-            heads = self.operator.call(inputs, arrays[self._like])
+            outputs = self.operator.call(inputs, arrays[self._like])
             single = self._single
-            if single is not None and type(heads[0]) is single.cls:
-                return heads[0]
-        answer = self._assembled(heads, arrays)
+            if single is not None and type(outputs[0]) is single.cls:
+                return outputs[0]
+        answer = self._assembled(outputs, arrays)
         if self._written:
-            store(heads, arrays, self.stores)
+            store(outputs, arrays, self.stores)
         return answer
 
-    def _recording_program(self, inputs: Sequence[Any], needed: tuple[bool, ...]) -> Program | None:
+    def _recording_program(self, inputs: Sequence[Any], requires_grad: tuple[bool, ...]) -> Program | None:
         """Return the program for calls that are recorded; None, if nothing needs a gradient or users' values change."""
-        if True not in needed:
+        if True not in requires_grad:
             return None
-        program = self.operator.program([array._data for array in inputs], needed)
+        program = self.operator.program([array._data for array in inputs], requires_grad)
         if program.steps.refers:
             return None
         if len(self._recorded) >= _MOST_PROGRAMS:
             self._recorded.clear()
-        self._recorded[state.training, needed] = program
+        self._recorded[state.training, requires_grad] = program
         return program
 
-    def _assembled(self, heads: Sequence[Any], arrays: Sequence[Any], raw: bool = False) -> Any:
+    def _assembled(self, outputs: Sequence[Any], arrays: Sequence[Any], to_numpy: bool = False) -> Any:
         values: list[Any] = []
-        known: dict[Any, Any] = {}
-        for output in self.outputs:
-            if output.kind == "constant":
-                values.append(output.value)
-            elif output.kind != "head":
-                values.append(arrays[output.value if output.kind == "argument" else self.count + output.value])
+        returned: dict[Any, Any] = {}
+        for result in self.results:
+            if result.kind == "constant":
+                values.append(result.value)
+            elif result.kind != "output":
+                values.append(arrays[result.value if result.kind == "argument" else self.count + result.value])
             else:
-                if output.value not in known:
-                    known[output.value] = _raw(heads[output.value]) if raw else _result(heads[output.value], output)
-                values.append(known[output.value])
+                if result.value not in returned:
+                    output = outputs[result.value]
+                    returned[result.value] = _raw(output) if to_numpy else _returned(output, result)
+                values.append(returned[result.value])
         return unflatten(self.spec, iter(values))
 
     # -- derivatives -------------------------------------------------------------------------------------------------
@@ -233,13 +236,13 @@ class Specialization:
             Returns `NotImplemented` where the native code is not to run.
         """
         places = [self.sources.index(argnum) for argnum in argnums if argnum in self.sources]
-        heads = [output.value for output in self.outputs if output.kind == "head"]
-        is_whole = len(places) == len(argnums) and len(heads) == len(self.outputs) == len(set(heads))
+        computed = [result.value for result in self.results if result.kind == "output"]
+        is_whole = len(places) == len(argnums) and len(computed) == len(self.results) == len(set(computed))
         if not is_whole or self.stores or not all(arrays[argnum].dtype.kind == "f" for argnum in argnums):
             return None
         raws = [arrays[source] for source in self.sources]
-        needed = tuple([place in places for place in range(len(self.compiled.arguments))])
-        program = self.operator.program(raws, needed)
+        requires_grad = tuple([place in places for place in range(len(self.compiled.arguments))])
+        program = self.operator.program(raws, requires_grad)
         if program.steps.states or program.steps.refers or self._asks_for_training or program.executable() is None:
             return None
         facts: Mapping[Any, Any] = program.facts or {}
@@ -257,25 +260,25 @@ class Specialization:
             answer = program.run_with_gradients([raw_of(arrays[source]) for source in sources])
             if answer is None:
                 return NotImplemented
-            heads, gradients = answer
-            return assembled(heads, arrays, True), [gradients[place] for place in order]
+            outputs, gradients = answer
+            return assembled(outputs, arrays, True), [gradients[place] for place in order]
 
         return run
 
 
-def _raw(head: Any) -> Any:
-    return head if head.ndim else head[()]
+def _raw(array: Any) -> Any:
+    return array if array.ndim else array[()]
 
 
-def _result(head: Any, output: Any) -> Any:
-    made: Any = head
-    if output.cls is None:
-        raw = head._data if isinstance(head, Array) else numpy.asarray(head)
-        return raw[()] if output.scalar else raw
-    if type(made) is not output.cls and isinstance(made, Array):
-        changed: Any = made
-        return changed.as_nd_ndarray() if output.cls is FRONT_ENDS["mxnet"] else changed.as_np_ndarray()
-    return made
+def _returned(output: Any, result: Result) -> Any:
+    """Return an output of the graph as the function returns it: as a scalar, or as an array of a class of ours."""
+    if result.cls is None:
+        buffer = output._data if isinstance(output, Array) else numpy.asarray(output)
+        return buffer[()] if result.scalar else buffer
+    if type(output) is result.cls or not isinstance(output, Array):
+        return output
+    array: Any = output
+    return array.as_nd_ndarray() if result.cls is FRONT_ENDS["mxnet"] else array.as_np_ndarray()
 
 
 def _facts(captured: CapturedCall) -> Known:
@@ -289,7 +292,7 @@ def _facts(captured: CapturedCall) -> Known:
     if captured.group is not None:
         group = captured.group
         facts.update((Value(node), kind[1:]) for node, kind in zip(group.nodes, group.kinds, strict=True))
-    constants = (node for node in topological(captured.heads) if node.operator is CONSTANT)
+    constants = (node for node in topological(captured.outputs) if node.operator is CONSTANT)
     for node in constants:
         value = numpy.asarray(node.attributes["value"])
         facts.setdefault(Value(node), (value.shape, value.dtype))
