@@ -85,7 +85,8 @@ def compiled_as_written(op: Any) -> None:
     line = inspect.getsourcelines(forward_with_breakpoint)[1] + 2
     message = (
         "it calls forward_with_breakpoint, an operator of a user: what it gives is not known without a call, because "
-        rf"breakpoint is not known to be free of effects \(line {line} of test_debugging.py\) \(test_debugging.py:\d+\)"
+        rf"breakpoint is not known to be free of effects \(line {line} of test_debugging.py\)\. Say it with "
+        r"forward_with_breakpoint\.def_shape, and def_infer_type where dtypes differ \(test_debugging.py:\d+\)"
     )
     with pytest.warns(CompileWarning, match=message) as seen:
         compiled(op)
