@@ -96,7 +96,7 @@ class Graphs(dict[Any, CachedGraph]):
         if graph is None:
             began, is_first = perf_counter(), not self
             graph = self._add(block, leaves, _taken_apart(block, args)[1] if nested is None else nested, form)
-            self.history.note_trace(block, args, leaves, form, is_first, perf_counter() - began)
+            self.history.note_trace(block, args, leaves, form, self._asked(), is_first, perf_counter() - began)
         elif nested is None and self._may_be_latest():
             modes = switches.array, state.training
             self._latest = _Latest(graph, CHANGES.count, tuple(map(type, args)), modes)

@@ -16,6 +16,7 @@ __all__ = ["GraphHistory"]
 _MOST_CALLS = 32
 _FORGOTTEN = "hybridize() or cast() was called, or a block or a parameter inside was set"
 _DROPPED = "its graph was dropped, as there were too many others"
+_OF_SHAPES = ("rank", "shape", "dtype", "context")
 _MODES = ("`is_np_array()`", "`is_training()`", "`is_recording()`")
 
 
@@ -26,14 +27,14 @@ class _Call(NamedTuple):
     ----------
     form : hashable
         How its arguments are nested; their number, where they are not.
-    modes : tuple of bool
-        NumPy's semantics, training, recording.
+    modes : tuple of (bool or None)
+        NumPy's semantics, training, recording; None: tracing has not asked for it.
     kinds : list of (ArrayKind, Context) or None
         Of each leaf.
     """
 
     form: Any
-    modes: tuple[bool, bool, bool]
+    modes: tuple[bool | None, ...]
     kinds: list[tuple[ArrayKind, Any] | None]
 
 
@@ -52,7 +53,14 @@ class GraphHistory(History):
         self._calls: list[_Call] = []  # of the graphs that there are
 
     def note_trace(
-        self, block: Any, args: Sequence[Any], leaves: Sequence[Any], form: Any, is_first: bool, seconds: float
+        self,
+        block: Any,
+        args: Sequence[Any],
+        leaves: Sequence[Any],
+        form: Any,
+        asked: tuple[bool, ...],
+        is_first: bool,
+        seconds: float,
     ) -> None:
         """Note that a graph was traced for a call.
 
@@ -65,12 +73,15 @@ class GraphHistory(History):
             The same in a flat list.
         form : hashable
             As the keys of graphs have it.
+        asked : tuple of bool
+            Whether tracing has asked for training, and for recording.
         is_first : bool
-            Whether the block has no graph.
+            Whether the block had no graph.
         seconds : float
             How long it took.
         """
-        modes = is_np_array(), bool(state.training), state.recording == 1
+        training, recording = bool(state.training), state.recording == 1
+        modes = is_np_array(), training if asked[0] else None, recording if asked[1] else None
         kinds = [None if leaf is None else (_kind(leaf), leaf.context) for leaf in leaves]
         call = _Call(form, modes, kinds)
         names = argument_names(getattr(block, "hybrid_forward", block.forward), len(args) + 1)
@@ -109,19 +120,21 @@ def _difference(before: _Call, call: _Call, paths: Sequence[str], leaves: Sequen
         return f"the arguments by position were {before.form}, are {call.form}"
     if before.form != call.form:
         return "the arguments were nested in another way"
-    for name, was, is_now in zip(_MODES, before.modes, call.modes, strict=True):
-        if was != is_now:
-            return f"{name} was {was}, is {is_now}"
-    for path, was, leaf in zip(paths, before.kinds, leaves, strict=True):
-        if was is None or leaf is None:
-            if was is not leaf:
-                was_there, is_there = ("None" if one is None else "an array" for one in (was, leaf))
-                return f"argument {path} was {was_there}, is {is_there}"
-            continue
-        kind, context = was
-        difference = kind_difference(kind, leaf)
-        if difference is not None:
-            return f"argument {path}: {difference}"
-        if context != leaf.context:
-            return f"argument {path}: context was {context}, is {leaf.context}"
-    return _DROPPED
+    for name, was_on, is_on in zip(_MODES, before.modes, call.modes, strict=True):
+        if was_on is not None and is_on is not None and was_on != is_on:
+            return f"{name} was {was_on}, is {is_on}"
+    texts = [_kind_difference(*row) for row in zip(before.kinds, leaves, strict=True)]
+    differing = [(path, text) for path, text in zip(paths, texts, strict=True) if text is not None]
+    # Shapes are no reason where tracing has not asked for them: a class is, and whether there is an array.
+    differing.sort(key=lambda row: row[1].startswith(_OF_SHAPES))
+    return f"argument {differing[0][0]}: {differing[0][1]}" if differing else _DROPPED
+
+
+def _kind_difference(was: tuple[ArrayKind, Any] | None, leaf: Any) -> str | None:
+    """Return in words how a leaf is another than it was."""
+    if was is None or leaf is None:
+        texts = ["None" if one is None else "an array" for one in (was, leaf)]
+        return None if was is leaf else f"was {texts[0]}, is {texts[1]}"
+    kind, context = was
+    difference = kind_difference(kind, leaf)
+    return difference or (None if context == leaf.context else f"context was {context}, is {leaf.context}")
