@@ -8,6 +8,7 @@ import pickle
 import random
 import threading
 import time
+import warnings
 from time import perf_counter
 
 import autograd
@@ -475,3 +476,17 @@ def test_explanations_of_a_function_whose_calls_ran_as_written():
     compiled(X)
     with pytest.raises(mx.MXNetError, match=r"ran as it is written so far, as they are faster so.*explain_retraces"):
         compiled.explain()
+
+
+@pytest.mark.parametrize("name", ["as_np_ndarray", "as_nd_ndarray"])
+def test_an_argument_that_is_returned_as_one_of_another_class(name):
+    """It shares memory with the argument: no graph computes it."""
+    written = operator.methodcaller(name)
+    compiled = mx.compile(lambda x: getattr(x, name)())
+    for x in (mx.nd.ones(2), mx.np.ones(2)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CompileWarning)
+            answers = [compiled(x) for _ in range(3)]
+        assert [type(answer) for answer in answers] == [type(written(x))] * 3
+        answers[-1][:] = 5
+        assert x.asnumpy().tolist() == [5, 5]

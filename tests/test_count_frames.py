@@ -31,6 +31,8 @@ count_frames = counting()
 
 @pytest.mark.parametrize("name", count_frames.DOORS)
 def test_no_more_frames_than_promised(name: str) -> None:
+    if sys.version_info < (3, 11) and ("backward" in name or "both" in name):
+        pytest.skip("a profile function keeps the locals of frames: buffers are copied that are handed over otherwise")
     door = count_frames.DOORS[name]
     frames = count_frames.frames_of(door.prepare())
     assert len(frames) <= door.limit, "\n".join(frames)

@@ -241,6 +241,8 @@ class TutorialProp(SigmoidProp):
 
 def test_python_frames_of_a_call_and_its_backward(monkeypatch: pytest.MonkeyPatch) -> None:
     """The frames are most of the time of a call on small arrays."""
+    if sys.version_info < (3, 11):
+        pytest.skip("a profile function keeps the locals of frames: buffers are copied that are handed over otherwise")
     monkeypatch.setattr(lending, "_methods", {})
     name = register(TutorialProp)
     x = nd.ones((4, 4))

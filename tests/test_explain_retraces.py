@@ -21,6 +21,7 @@ from capture_ways import Owner
 
 import minpy as mx
 from minpy import autograd, gluon
+from minpy.capture.facts import VALUE_BASED
 from minpy.compiling import CompileWarning
 
 COMPILES = True
@@ -532,6 +533,8 @@ def parameters(table: dict[str, Any], way: str) -> list[Any]:
 @pytest.mark.parametrize(("way", "name"), parameters(ROWS, "compiled") + parameters(ROWS, "hybridized"))
 def test_the_reason_is_said(way: str, name: str) -> None:
     build, reason = ROWS[name]
+    if VALUE_BASED and "dynamic" in reason:
+        pytest.skip("NumPy 1 promotes numbers by their values: they stay constants")
     captured = Captured(way)
     steps = build(captured)
     next(steps)
@@ -672,6 +675,7 @@ def test_why_it_runs_as_written(way: str, name: str) -> None:
     assert re.search(said, str(caught[0].message)), caught[0].message
 
 
+@pytest.mark.skipif(VALUE_BASED, reason="NumPy 1 promotes numbers by their values: they stay constants")
 def test_the_whole_text() -> None:
     settings = Owner(0.1)
 

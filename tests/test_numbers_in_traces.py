@@ -102,6 +102,7 @@ class _Scaled(gluon.HybridBlock):
         return np.where(x > 1, x * self.factor, 0)
 
 
+@pytest.mark.filterwarnings("ignore:.*NumPy 2 looks at dtypes only")  # NumPy 1 at values: it runs as it is written
 @each({repr(factor): (factor,) for factor in (np.float64(0.5), np.float32(0.5), 0.5, np.int64(2), 3, np.array(0.5))})
 def test_a_block_answers_as_before_it_is_hybridized(factor: Any) -> None:
     for dtype in ("float32", "float64", "int32"):

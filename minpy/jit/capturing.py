@@ -193,6 +193,9 @@ class _Call(Capture):
                 if id(leaf) in self.proxies:
                     leaf_output = Result("argument", self.proxies[id(leaf)])
                 elif inner.value.node in variables and not inner.chain:
+                    front = FRONT_ENDS["mxnet"] if isinstance(leaf, NDArrayProxy) else leaf.front
+                    if front is not None and classes[inner.value.node] in {*FRONT_ENDS.values()} - {front}:
+                        raise recorder.refuse("it returns an array that it was given, as one of another class")
                     leaf_output = Result(*variables[inner.value.node])
                 else:
                     value = self._apart(inner, outputs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from time import perf_counter
 from typing import Any, NamedTuple
 
 from minpy.core.state import state
@@ -11,6 +12,7 @@ from minpy.gluon.block.cached_graph import CachedGraph
 from minpy.gluon.block.forward import arrays_and_template
 from minpy.gluon.block.guards import Guards
 from minpy.gluon.block.nesting import _flatten
+from minpy.gluon.block.retraces import GraphHistory
 from minpy.gluon.block.templates import key_of
 from minpy.gluon.block.tracing import traced
 from minpy.gluon.changes import CHANGES
@@ -39,6 +41,8 @@ class Graphs(dict[Any, CachedGraph]):
         What they hold for; None: there is none.
     asks_for_recording : bool
         Whether what the block computes depends on whether it is recorded.
+    history : GraphHistory
+        Why each of them was traced, those that were forgotten included.
     """
 
     def __init__(self) -> None:
@@ -47,6 +51,7 @@ class Graphs(dict[Any, CachedGraph]):
         self.asks_for_recording = False
         self._asks_for_training = self._asks_for_shapes = False
         self._latest: _Latest | None = None
+        self.history = GraphHistory()
         self.frozen: set[str] = set()  # what has been warned of: its changes are not noticed
 
     def latest_for(self, args: Sequence[Any]) -> CachedGraph | None:
@@ -85,8 +90,11 @@ class Graphs(dict[Any, CachedGraph]):
         if latest is not None:
             return latest, [*args]
         self._latest = None
-        if self.guards is not None and self.guards.failure() is not None:
-            block._clear_cached_op()
+        if self.guards is not None:
+            failure = self.guards.failure()
+            if failure is not None:
+                self.history.failure = failure
+                block._clear_cached_op()
         leaves: list[Any]
         nested: Any = None
         for one in args:
@@ -98,7 +106,9 @@ class Graphs(dict[Any, CachedGraph]):
             leaves, form = [*args], len(args)  # arrays and nothing else, as it is mostly
         graph = self.get(self.key(form, leaves))
         if graph is None:
+            began, is_first = perf_counter(), not self
             graph = self._add(block, leaves, _taken_apart(block, args)[1] if nested is None else nested, form)
+            self.history.note_trace(block, args, leaves, form, self._asked(), is_first, perf_counter() - began)
         elif nested is None and self._may_be_latest():
             modes = switches.array, state.training
             self._latest = _Latest(graph, CHANGES.count, tuple(map(type, args)), modes)

@@ -417,12 +417,13 @@ class HybridBlock(Block):
         Returns
         -------
         str
-            A line for each capture: what was another than at the captures before it.
+            A line for each capture, or graph of symbols: what was another than before it. Then a line for each name
+            that a `hybrid_forward` refers to, and of which changes are not noticed.
 
         Raises
         ------
         ArgumentError
-            If there is nothing to explain: a block without `forward`, in it or inside, becomes a graph of symbols.
+            If there is nothing to explain: the block was not captured.
 
         Examples
         --------
@@ -439,13 +440,19 @@ class HybridBlock(Block):
         1  first call                                     x float32 (2, 3)
         2  argument x: shape was (2, 3), is (4, 3)
         """
-        specialized = self._specialized
-        if specialized is None:
+        specialized, graphs = self._specialized, self._graphs
+        texts = [] if specialized is None else [specialized.history.text(self.name, len(specialized.specializations))]
+        if graphs.history.count:
+            texts.append(graphs.history.text(self.name, len(graphs)))
+        if not texts:
             raise ArgumentError(
-                f"{self.name}.explain_retraces: it was not captured. Call hybridize(), and the block on arrays; blocks "
-                "that define hybrid_forward, and hold none that define forward, become graphs of symbols instead."
+                f"{self.name}.explain_retraces: it was not captured. Call hybridize(), and the block on arrays; if it "
+                "is inside of another block that is hybridized, ask that one."
             )
-        return str(specialized.history.text(self.name, len(specialized.specializations)))
+        frozen: list[str] = []
+        self.apply(lambda block: frozen.extend(sorted(getattr(getattr(block, "_graphs", None), "frozen", ()))))
+        texts += [f"frozen: {name}, as it was: its changes are not noticed" for name in dict.fromkeys(frozen)]
+        return "\n".join(texts)
 
     def _show(self, graph: CachedGraph) -> None:
         """Make a graph the one that is exported."""
