@@ -21,10 +21,11 @@ from minpy.core.places import warn_at_program
 from minpy.core.state import TRACES, state, tracing
 from minpy.core.switches import is_np_array
 from minpy.gluon.block import saving
+from minpy.gluon.block.argument_specs import Keywords, Unhashable, flatten, split
 from minpy.gluon.block.attributes import INTERNAL, Before
 from minpy.gluon.block.block import Block
-from minpy.gluon.block.cached_graph import CachedGraph
-from minpy.gluon.block.capturing import stand_in_of
+from minpy.gluon.block.cached_op import CachedOp
+from minpy.gluon.block.capturing import block_proxy
 from minpy.gluon.block.forward import graph_of_forward
 from minpy.gluon.block.graphs import Graphs
 from minpy.gluon.block.hybrid_forward import first_of, graph_of_hybrid_forward, written_as_forward
@@ -34,7 +35,6 @@ from minpy.gluon.block.modes import AsWritten
 from minpy.gluon.block.optimizing import Optimizations, optimized
 from minpy.gluon.block.specializing import BlockSpecialized
 from minpy.gluon.block.steps import Step, taken_options
-from minpy.gluon.block.templates import Keywords, Unkeyed, split, template_of
 from minpy.gluon.changes import CHANGES
 from minpy.gluon.parameter import DeferredInitializationError, ParameterDict
 from minpy.jit.entry import AS_WRITTEN, MISS
@@ -88,11 +88,12 @@ class HybridBlock(Block):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         own = cls.__mro__[: cls.__mro__.index(HybridBlock)]
-        written = any("forward" in vars(one) for one in own)
+        written = any("forward" in vars(cls_above) for cls_above in own)
         # A forward of the library's own knows symbols, as `hybrid_forward` does.
         symbolic = any(
-            "hybrid_forward" in vars(one) or ("forward" in vars(one) and one.__module__.startswith("minpy.gluon."))
-            for one in own
+            "hybrid_forward" in vars(cls_above)
+            or ("forward" in vars(cls_above) and cls_above.__module__.startswith("minpy.gluon."))
+            for cls_above in own
         )
         cls._is_written_as_forward = written and not symbolic
 
@@ -110,7 +111,7 @@ class HybridBlock(Block):
 
     def __capture__(self, capture: Any) -> Any:
         enter()
-        return stand_in_of(capture.shadow, self, self.name)
+        return block_proxy(capture.shadow, self, self.name)
 
     def _clear_cached_op(self) -> None:
         """Forget what the block was traced to: the next call traces it again."""
@@ -349,13 +350,13 @@ class HybridBlock(Block):
     @property
     def _cached_graph(self) -> tuple[Any, ...]:
         """The variables for the arguments, and the symbol that the block computes of them; () if there is none."""
-        found: tuple[Any, ...] = vars(self)["_cached_graph"]
-        if not found and self._specialized is not None:
+        shown: tuple[Any, ...] = vars(self)["_cached_graph"]
+        if not shown and self._specialized is not None:
             arguments = self._specialized.arguments_alike()
             if arguments is not None:
                 self._graphs.find(self, arguments)
-                found = vars(self)["_cached_graph"]
-        return found
+                shown = vars(self)["_cached_graph"]
+        return shown
 
     @_cached_graph.setter
     def _cached_graph(self, graph: tuple[Any, ...]) -> None:
@@ -367,7 +368,7 @@ class HybridBlock(Block):
             self._graphs.find(self, args)
         return self._cached_graph
 
-    def _prepare(self, graph: CachedGraph) -> None:
+    def _prepare(self, graph: CachedOp) -> None:
         """Give a graph the options that the block was hybridized with."""
         if {("static_alloc", True), ("static_shape", True)} <= {*self._flags}:
             graph.compiled.keep_states()
@@ -409,7 +410,7 @@ class HybridBlock(Block):
         graphs: list[Any] = [*self._graphs.values()]
         if self._specialized is not None:
             graphs = [*self._specialized.specializations, *graphs]
-        return Explanations(one for graph in graphs for one in graph.compiled.explain())
+        return Explanations(explanation for graph in graphs for explanation in graph.compiled.explain())
 
     def explain_retraces(self) -> str:
         """Return why the block was captured, each time, and why it runs as it is written, if it does.
@@ -447,17 +448,17 @@ class HybridBlock(Block):
             )
         return str(specialized.history.text(self.name, len(specialized.specializations)))
 
-    def _show(self, graph: CachedGraph) -> None:
+    def _show(self, graph: CachedOp) -> None:
         """Make a graph the one that is exported."""
         self._lasting = graph.lasting()
-        self._cached_graph = ([one for one in graph.inputs if one is not None], graph.out)
+        self._cached_graph = ([source for source in graph.inputs if source is not None], graph.out)
         self._cached_op = graph.operator
-        self._cached_op_args = [(type(one) is int, one) for one in graph.sources]
+        self._cached_op_args = [(type(source) is int, source) for source in graph.sources]
 
     def _input_variables(self, leaves: Sequence[Any]) -> list[str]:
         return ["data"] if len(leaves) == 1 else [f"data{index}" for index in range(len(leaves))]
 
-    def _trace(self, leaves: Sequence[Any], form: Any) -> CachedGraph:
+    def _trace(self, leaves: Sequence[Any], form: Any) -> CachedOp:
         """Return the graph that the block's forward makes of what stands for its arguments."""
         make = graph_of_forward if self._is_written_as_forward else graph_of_hybrid_forward
         return make(self, leaves, form)
@@ -532,11 +533,11 @@ class HybridBlock(Block):
         x, *args : NDArray or Symbol, or nested lists of them
         """
         if self._active and self._is_captured is False and self._callback is None and not tracing.as_written:
-            given = (x, *args)
-            graph = self._graphs.latest_for(given)
+            arguments = (x, *args)
+            graph = self._graphs.latest_for(arguments)
             if graph is not None and graph.is_settled and not self._input_axes:
                 try:
-                    return graph(given)
+                    return graph(arguments)
                 except (DeferredInitializationError, UnknownShapeError):
                     self._graphs.forget_latest()  # what comes next knows what to do about it
         first = x if isinstance(x, (NDArray, Symbol)) else self._first(x, args)
@@ -585,7 +586,7 @@ class HybridBlock(Block):
         for before in [*self._forward_pre_hooks.values()]:
             before(self, split(args)[0])
         leaves: list[Any] = []
-        template_of(args, leaves)
+        flatten(args, leaves)
         out = self._call_cached_op(*args) if leaves else self._call_as_written(*split(args))
         for after in [*self._forward_hooks.values()]:
             after(self, split(args)[0], out)
@@ -634,7 +635,7 @@ class HybridBlock(Block):
         """Call the graph that the block has become."""
         try:
             graph, leaves = self._graphs.find(self, args)
-        except Unkeyed:
+        except Unhashable:
             return self._call_as_it_is(args)
         if not graph.is_settled:
             if graph.has_no_program:
@@ -656,7 +657,7 @@ class HybridBlock(Block):
         """Return what the graph is called with, when the block is called with `args`."""
         return args
 
-    def _optimize(self, args: Sequence[Any]) -> CachedGraph:
+    def _optimize(self, args: Sequence[Any]) -> CachedOp:
         """Return the graph for such arguments when it has gone through all steps; it takes the other's place."""
         return optimized(self, args)
 

@@ -58,8 +58,8 @@ def _flatten(args: Any, inout_str: str) -> tuple[list[Any], Any]:
         )
     leaves, forms = [], []
     for part in args:
-        found, form = _flatten(part, inout_str)
-        leaves += found
+        part_leaves, form = _flatten(part, inout_str)
+        leaves += part_leaves
         forms.append(form)
     return leaves, _Tuple(forms) if isinstance(args, tuple) and inout_str == "output" else forms
 

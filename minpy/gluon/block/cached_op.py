@@ -17,10 +17,10 @@ from minpy.graph.recording import GraphOperator
 from minpy.graph.state_pool import StateSet
 from minpy.symbol import Symbol
 
-__all__ = ["CachedGraph"]
+__all__ = ["CachedOp"]
 
 
-class CachedGraph:
+class CachedOp:
     """A graph that a block was traced to.
 
     Parameters
@@ -59,12 +59,12 @@ class CachedGraph:
         self.captured = captured
         self.compiled = Compiled(out.values)
         self.operator = GraphOperator(self.compiled, name)
-        known: dict[Any, Any] = {one.values[0].node: array for one, array in captured}
-        known.update((one.values[0].node, index) for index, one in enumerate(inputs) if one is not None)
+        source_of: dict[Any, Any] = {one.values[0].node: array for one, array in captured}
+        source_of.update((one.values[0].node, index) for index, one in enumerate(inputs) if one is not None)
         # For each variable: the position of an argument, a parameter, or an array.
         self.sources: list[Any] = []
         for node in self.compiled.variables:
-            source: Any = known.get(node)
+            source: Any = source_of.get(node)
             if source is None:
                 source = parameters.get(node.name)
             if source is None:
@@ -102,10 +102,10 @@ class CachedGraph:
         if self.returns_numpy and like._keeps_dtype:
             like = like.as_np_ndarray()
         place = None if type(like) in PLAIN_CLASSES else like.context
-        known = self._lasting_arrays.get(place)
-        if known is None or known[0] != CHANGES.count:
-            known = self._lasting_arrays[place] = CHANGES.count, self._arrays_on(like.context)
-        return [leaves[source] if array is None else array for source, array in known[1]], like
+        dated_arrays = self._lasting_arrays.get(place)
+        if dated_arrays is None or dated_arrays[0] != CHANGES.count:
+            dated_arrays = self._lasting_arrays[place] = CHANGES.count, self._arrays_on(like.context)
+        return [leaves[source] if array is None else array for source, array in dated_arrays[1]], like
 
     def _arrays_on(self, context: Any) -> list[tuple[Any, Any]]:
         """Return each source with its array on a context; None for those that are arguments."""
