@@ -37,8 +37,8 @@ _LONGEST_TEXT = 60
 class Names:
     """The names of generated code, and what each of them means; one object has one name."""
 
-    def __init__(self, **known: Any) -> None:
-        self.values: dict[str, Any] = dict(known)
+    def __init__(self, **constants: Any) -> None:
+        self.values: dict[str, Any] = dict(constants)
         self._names: dict[int, str] = {}
 
     def of(self, value: Any) -> str:

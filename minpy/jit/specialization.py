@@ -19,10 +19,10 @@ from minpy.jit.capturing import CapturedCall, Result
 from minpy.jit.pytrees import LEAF, Nest, unflatten
 from minpy.jit.writes import are_exclusive, store
 
-__all__ = ["AS_WRITTEN", "Specialization"]
+__all__ = ["RUN_EAGERLY", "Specialization"]
 
 # What a specialization returns for a call that is to run as written, and is none that needs another capture.
-AS_WRITTEN = object()
+RUN_EAGERLY = object()
 
 _data, _node = attrgetter("_data"), attrgetter("_node")
 _MOST_PROGRAMS = 16
@@ -118,7 +118,7 @@ class Specialization:
     def run(self, arrays: Sequence[numpy.ndarray]) -> Any:
         """Return what the function returns for NumPy's arrays: of the arguments, then those that were read."""
         if self._written and not are_exclusive(arrays, self._written):
-            return AS_WRITTEN
+            return RUN_EAGERLY
         if not self.compiled.outputs:
             return self._assembled((), arrays)
         buffers = arrays if self._in_order else [arrays[source] for source in self.sources]
@@ -156,9 +156,9 @@ class Specialization:
         if self._is_of_numpy:
             return self.run(arrays)
         if self._written and not are_exclusive(arrays, self._written):
-            return AS_WRITTEN
+            return RUN_EAGERLY
         if self._integers and state.recording and any(arrays[place]._node is not None for place in self._integers):
-            return AS_WRITTEN  # graphs give integers no gradients
+            return RUN_EAGERLY  # graphs give integers no gradients
         outputs: Sequence[Any] = ()
         if self.compiled.outputs:
             inputs = arrays if self._in_order else [arrays[source] for source in self.sources]

@@ -59,8 +59,10 @@ class CachedOp:
         self.captured = captured
         self.compiled = Compiled(out.values)
         self.operator = GraphOperator(self.compiled, name)
-        source_of: dict[Any, Any] = {one.values[0].node: array for one, array in captured}
-        source_of.update((one.values[0].node, index) for index, one in enumerate(inputs) if one is not None)
+        source_of: dict[Any, Any] = {variable.values[0].node: array for variable, array in captured}
+        source_of.update(
+            (variable.values[0].node, index) for index, variable in enumerate(inputs) if variable is not None
+        )
         # For each variable: the position of an argument, a parameter, or an array.
         self.sources: list[Any] = []
         for node in self.compiled.variables:

@@ -173,15 +173,15 @@ class BlockCapture:
 
     def _guard(self, block: Any) -> None:
         """Compare, at each call, the attributes of a block, and of those inside, that computes with symbols."""
-        unguarded = [] if self.freezes else [one for one in _blocks_of(block) if id(one) not in self._guarded]
+        unguarded = [] if self.freezes else [child for child in _blocks_of(block) if id(child) not in self._guarded]
         self._guarded.update(map(id, unguarded))
         if not unguarded:
             return
-        for one in unguarded:
-            cls = type(one)
-            self.shadow.note(class_of, one, None, cls, f"type({one.name})")
+        for child in unguarded:
+            cls = type(child)
+            self.shadow.note(class_of, child, None, cls, f"type({child.name})")
             if not cls.__module__.startswith("minpy."):
-                name = "forward" if one._is_written_as_forward else "hybrid_forward"
+                name = "forward" if child._is_written_as_forward else "hybrid_forward"
                 self.shadow.note(member, cls, name, member(cls, name), f"{cls.__name__}.{name}")
         guards = Guards(unguarded, INTERNAL)
         if guards.frozen:

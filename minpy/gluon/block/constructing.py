@@ -15,15 +15,15 @@ __all__ = ["refusing_unknown", "unknown_keywords"]
 def unknown_keywords(cls: type, unknown: Iterable[str]) -> ArgumentError:
     """Return the error for keywords that the constructors of a block's class do not take."""
     names: dict[str, None] = {}
-    for one in cls.__mro__:
-        init = vars(one).get("__init__")
-        if init is None or one is object:
+    for base in cls.__mro__:
+        init = vars(base).get("__init__")
+        if init is None or base is object:
             continue
         parameters = [*inspect.signature(init).parameters.values()][1:]
         names.update(
-            (one.name, None) for one in parameters if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)
+            (part.name, None) for part in parameters if part.kind in (part.POSITIONAL_OR_KEYWORD, part.KEYWORD_ONLY)
         )
-        if not any(one.kind is one.VAR_KEYWORD for one in parameters):
+        if not any(part.kind is part.VAR_KEYWORD for part in parameters):
             break
     first = next(iter(unknown))
     return ArgumentError(

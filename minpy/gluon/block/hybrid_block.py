@@ -37,7 +37,7 @@ from minpy.gluon.block.specializing import BlockSpecialized
 from minpy.gluon.block.steps import Step, taken_options
 from minpy.gluon.changes import CHANGES
 from minpy.gluon.parameter import DeferredInitializationError, ParameterDict
-from minpy.jit.entry import AS_WRITTEN, MISS
+from minpy.jit.entry import MISS, RUN_EAGERLY
 from minpy.ndarray import NDArray
 from minpy.ops.nn.data_axes import wrong_axes
 from minpy.symbol import Symbol
@@ -517,9 +517,9 @@ class HybridBlock(Block):
             # What most calls take, without a further call: each costs what a small kernel does.
             is_plain = not (self._forward_hooks or self._forward_pre_hooks or self._optimizations.steps)
             is_plain = is_plain and specialized is not None and self._active and self._callback is None
-            if is_plain and not tracing.as_written:
+            if is_plain and not tracing.eager:
                 answer = specialized.latest(args, kwargs)
-                return specialized.answer(args, kwargs) if answer is MISS or answer is AS_WRITTEN else answer
+                return specialized.answer(args, kwargs) if answer is MISS or answer is RUN_EAGERLY else answer
             return self._call_written(args, kwargs)
         if self._forward_pre_hooks or self._forward_hooks:
             return super().__call__(*args, **kwargs)
@@ -532,7 +532,7 @@ class HybridBlock(Block):
         ----------
         x, *args : NDArray or Symbol, or nested lists of them
         """
-        if self._active and self._is_captured is False and self._callback is None and not tracing.as_written:
+        if self._active and self._is_captured is False and self._callback is None and not tracing.eager:
             arguments = (x, *args)
             graph = self._graphs.latest_for(arguments)
             if graph is not None and graph.is_settled and not self._input_axes:
@@ -544,7 +544,7 @@ class HybridBlock(Block):
         if isinstance(first, NDArray):
             if self._input_axes and first._data.ndim != len(self._input_axes):
                 raise wrong_axes(f"{type(self).__name__} {self.name!r}: ", first.shape, self._input_axes)
-            if self._active and not tracing.as_written:
+            if self._active and not tracing.eager:
                 if self._is_captured is not False and self._captures():
                     return self._call_captured((x, *args), {})
                 return self._call_cached_op(x, *args)
@@ -570,8 +570,8 @@ class HybridBlock(Block):
 
     def _call_written(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call a block that defines `forward`, outside of traces."""
-        if not self._active or tracing.as_written:
-            return self._call_as_written(args, kwargs)
+        if not self._active or tracing.eager:
+            return self._call_eagerly(args, kwargs)
         if self._captures():
             for before in [*self._forward_pre_hooks.values()] if self._forward_pre_hooks else ():
                 before(self, args)
@@ -587,7 +587,7 @@ class HybridBlock(Block):
             before(self, split(args)[0])
         leaves: list[Any] = []
         flatten(args, leaves)
-        out = self._call_cached_op(*args) if leaves else self._call_as_written(*split(args))
+        out = self._call_cached_op(*args) if leaves else self._call_eagerly(*split(args))
         for after in [*self._forward_hooks.values()]:
             after(self, split(args)[0], out)
         return out
@@ -608,7 +608,7 @@ class HybridBlock(Block):
         if specialized is None:
             specialized = self._specialized = BlockSpecialized(self, self._called_eagerly)
         answer = specialized.latest(args, kwargs)
-        return specialized.answer(args, kwargs) if answer is MISS or answer is AS_WRITTEN else answer
+        return specialized.answer(args, kwargs) if answer is MISS or answer is RUN_EAGERLY else answer
 
     def _called_eagerly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run the block as it is written, with the graphs of those inside."""
@@ -617,7 +617,7 @@ class HybridBlock(Block):
         self._initialize_waiting(args)
         return self.forward(*args, **kwargs)
 
-    def _call_as_written(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _call_eagerly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run `forward`, with parameters whose shapes it says are known by what it is called on."""
         self._initialize_waiting(args)
         return super().__call__(*args, **kwargs)
@@ -671,7 +671,7 @@ class HybridBlock(Block):
                 "block inside that has none of this."
             )
         with AsWritten():
-            return self._call_as_written(*split(args)) if self._is_written_as_forward else self.forward(*args)
+            return self._call_eagerly(*split(args)) if self._is_written_as_forward else self.forward(*args)
 
     def hybrid_forward(self, F: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
         """Return what the block computes, with functions of `F`. Subclasses define it.

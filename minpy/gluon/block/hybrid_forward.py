@@ -90,13 +90,13 @@ def graph_of_hybrid_forward(block: Any, leaves: Sequence[Any], form: Any) -> Cac
         out = _computed(block, _regroup(inputs, form)[0])
     out_leaves, out_form = _flatten(out, "output")
     block._out_format = out_form
-    out_symbols = [one for one in out_leaves if one is not None]
+    out_symbols = [out_symbol for out_symbol in out_leaves if out_symbol is not None]
     if not out_symbols:
         raise ArgumentError(f"{block.name}: hybrid_forward returned {describe(out)}; expected symbols.")
     rebuild = None if out_form == 0 else _Regrouping(out_form, out_leaves)
     group = out_symbols[0] if len(out_symbols) == 1 else Group(out_symbols)
     graph = CachedOp(block.name, inputs, group, rebuild, block._parameters_by_name(), captured)
-    graph.returns_numpy = all(type(one) is not Symbol for one in out_symbols)
+    graph.returns_numpy = all(type(out_symbol) is not Symbol for out_symbol in out_symbols)
     return graph
 
 

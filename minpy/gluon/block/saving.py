@@ -94,8 +94,8 @@ def export(block: Any, path: str | os.PathLike[str], epoch: int, remove_amp_cast
     out = block._cached_graph[1]
     sources = {**block._parameters_by_name(), **block._lasting}
     arrays = {}
-    for kind, found in (("arg", out.list_arguments()), ("aux", out.list_auxiliary_states())):
-        for name in found:
+    for kind, of_kind in (("arg", out.list_arguments()), ("aux", out.list_auxiliary_states())):
+        for name in of_kind:
             if name in sources:
                 source = sources[name]
                 arrays[f"{kind}:{name}"] = source._reduce() if isinstance(source, Parameter) else source

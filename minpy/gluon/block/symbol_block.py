@@ -139,12 +139,12 @@ class SymbolBlock(HybridBlock):
         """
         loaded = symbol.load(symbol_file)
         names = [input_names] if isinstance(input_names, str) else list(input_names)
-        known = loaded.list_inputs()
+        inputs_there = loaded.list_inputs()
         for name in names:
-            if name not in known:
+            if name not in inputs_there:
                 raise ArgumentError(
                     f"SymbolBlock.imports: the graph of {os.fspath(symbol_file)!r} has no input {name!r}."
-                    f"{nearest(name, known) or _inputs_of(loaded)}"
+                    f"{nearest(name, inputs_there) or _inputs_of(loaded)}"
                 )
         arrays = None if param_file is None else read_file(param_file)
         if arrays is not None and not allow_missing:
