@@ -112,7 +112,7 @@ def known_module(name: str) -> types.ModuleType | None:
         except ImportError:
             return None
     module = sys.modules.get(name)
-    return module if type(module) in MODULE_TYPES and is_known(module) else None
+    return module if module is not None and type(module) in MODULE_TYPES and is_known(module) else None
 
 
 def changing_reason(value: Any, path: str) -> str | None:

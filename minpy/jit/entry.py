@@ -16,7 +16,7 @@ from minpy.core.array import FRONT_ENDS, Array
 from minpy.core.floating_point import is_calm
 from minpy.core.state import TRACES, tracing
 from minpy.core.switches import switches
-from minpy.jit.guards import GONE, Names, array_source, different, expression, source
+from minpy.jit.guards import GONE, Names, array_source, different, expression, guard_condition
 from minpy.jit.pytrees import Nest
 from minpy.jit.specialization import RUN_EAGERLY
 
@@ -143,12 +143,12 @@ class _EntryWriter:
         reading: list[str] = []
         for position, row in enumerate(specialization.arrays_read):
             variable = f"r{position}"
-            fetch, condition = array_source(row, variable, names)
-            reading += [fetch, _miss(condition)]
+            assignment, condition = array_source(row, variable, names)
+            reading += [assignment, _miss(condition)]
             self._read.append(variable)
             self._has_ours = self._has_ours or issubclass(row.kind.cls, Array)
             self._identities[variable] = id(row.source(row.container, row.key))
-        reading += [_miss(source(row, names)) for row in specialization.reads.rows]
+        reading += [_miss(guard_condition(row, names)) for row in specialization.reads.rows]
         if specialization.group is not None:
             group, clock = names.of(specialization.group), names.of(specialization.group.clock)
             reading.insert(0, _miss(f"{group}.count != {clock}.count and not {group}.holds()"))

@@ -23,8 +23,8 @@ __all__ = [
     "different",
     "expression",
     "failure",
+    "guard_condition",
     "kind_difference",
-    "source",
     "where",
 ]
 
@@ -76,7 +76,7 @@ def expression(read: Read | ArrayRead, names: Names) -> str:
     return f"{names.of(read.source)}({container}, {key_text})"
 
 
-def source(read: Read, names: Names) -> str:
+def guard_condition(read: Read, names: Names) -> str:
     """Return the condition under which a value is not what it was; reading it may raise one of `GONE`."""
     if read.source is class_of:
         return f"type({names.of(read.container)}) is not {names.of(read.expected)}"

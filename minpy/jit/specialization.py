@@ -136,8 +136,8 @@ class Specialization:
             store(outputs, arrays, self.stores)  # last: what fails before runs as written
         return answer
 
-    def _found_program(self, raws: Sequence[numpy.ndarray]) -> Program:
-        program = self.compiled.program(raws, bool(state.training))
+    def _found_program(self, buffers: Sequence[numpy.ndarray]) -> Program:
+        program = self.compiled.program(buffers, bool(state.training))
         if not (self._asks_for_training or program.steps.refers):
             self._program = program
         return program
@@ -231,9 +231,9 @@ class Specialization:
         is_whole = len(places) == len(argnums) and len(computed) == len(self.results) == len(set(computed))
         if not is_whole or self.stores or not all(arrays[argnum].dtype.kind == "f" for argnum in argnums):
             return None
-        raws = [arrays[source] for source in self.sources]
+        buffers = [arrays[source] for source in self.sources]
         requires_grad = tuple([place in places for place in range(len(self.compiled.arguments))])
-        program = self.operator.program(raws, requires_grad)
+        program = self.operator.program(buffers, requires_grad)
         if program.steps.states or program.steps.refers or self._asks_for_training or program.executable() is None:
             return None
         facts: Mapping[Any, Any] = program.facts or {}

@@ -129,7 +129,7 @@ def operator(
             bare=bare,
         )
     signature = None
-    functions = list(implements) if isinstance(implements, (tuple, list)) else [implements]
+    functions: list[Any] = list(implements) if isinstance(implements, (tuple, list)) else [implements]
     arity = function.nin if isinstance(function, numpy.ufunc) else None
     if arity is not None:
         names = tuple(inputs) if inputs else (("data",) if arity == 1 else ("lhs", "rhs"))

@@ -146,8 +146,8 @@ class CachedOp:
         """
         arrays, like = self._arrays(leaves)
         count = len(self.compiled.arguments)
-        raws = [array._data if index < count else array._data.copy() for index, array in enumerate(arrays)]
-        program = self.compiled.program(raws, training, inline=False)
+        buffers = [array._data if index < count else array._data.copy() for index, array in enumerate(arrays)]
+        program = self.compiled.program(buffers, training, inline=False)
 
         def look(node: Any, inputs: Sequence[Any], answer: Any) -> None:
             kind = ObservedName(node.kind or node.operator.__name__)
@@ -159,7 +159,7 @@ class CachedOp:
             for value, output in zip(answers, node.output_names(), strict=False):
                 callback(ObservedName(f"{node.name}_{output}"), kind, like._like(value))
 
-        start(program, raws, look, None if self.compiled.state_pool is None else StateSet())
+        start(program, buffers, look, None if self.compiled.state_pool is None else StateSet())
 
 
 def _input_name(node: Any, position: int) -> str:
