@@ -1,9 +1,10 @@
 """minpy: operators written in plain NumPy, differentiable everywhere."""
 
 import gc
-from importlib import import_module
 from os import environ
 from typing import TYPE_CHECKING
+
+from minpy.importing import import_module
 
 # What importing makes is here to stay: looking for garbage among it, again and again, was a quarter of the time.
 _collected = gc.isenabled()

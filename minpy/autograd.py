@@ -17,7 +17,6 @@ Examples
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -30,6 +29,7 @@ from minpy.core.errors import ArgumentError, NotRecordedError, describe
 from minpy.core.nodes import connect, record_node
 from minpy.core.ownership import owned
 from minpy.core.state import Scope, questions, state
+from minpy.importing import import_module
 from minpy.namespaces import listing, missing
 from minpy.ndarray.ndarray import NDArray
 from minpy.ndarray.variables import mark_variable

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from importlib import import_module
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from types import FrameType, ModuleType
@@ -16,6 +15,7 @@ from typing import Any
 
 from minpy.absent import reason
 from minpy.core.errors import MissingPartError, MXNetError, nearest
+from minpy.importing import import_module
 from minpy.late import dict_of
 
 __all__ = [

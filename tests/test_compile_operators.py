@@ -87,3 +87,108 @@ def test_an_operator_with_effects_runs_as_written(capsys):
         compiled(np.ones(2))
     compiled(np.ones(2))
     assert capsys.readouterr().out == "called\n" * 2
+
+
+# -- operators that cannot be captured, and say what they give ---------------------------------------------------------
+
+
+def stepwise(dtype=None):
+    """An operator that chooses by values, and what it was called with."""
+    calls = []
+
+    @mx.customop("numpy")
+    def chosen(x):
+        calls.append(x.shape)
+        out = np.empty_like(x, dtype=dtype)
+        for index, value in np.ndenumerate(x):
+            out[index] = value * 2 if value > 0 else value
+        return out
+
+    chosen.def_grad(lambda ans, x: lambda g: g * np.where(x > 0, 2, 1))
+    chosen.def_shape(lambda shape: shape)
+    return chosen, calls
+
+
+X = np.linspace(-1, 1, 6).reshape(2, 3)
+
+
+def test_what_cannot_be_captured_is_called_where_its_shape_is_declared():
+    chosen, calls = stepwise()
+    compiled = mx.compile(lambda x: np.tanh(chosen(x * 2)) + 1)
+    expected = np.tanh(np.where(X > 0, 4 * X, 2 * X)) + 1
+    for number in range(6):
+        np.testing.assert_allclose(compiled(X), expected)
+        assert len(calls) == number + 1  # as often as written, and never to learn something
+    assert compiled.reason is None
+    for _ in range(3):
+        gradient = mx.elementwise_grad(compiled)(X)
+        np.testing.assert_allclose(gradient, (1 - np.tanh(chosen(X * 2)) ** 2) * np.where(X > 0, 4, 2))
+
+
+def test_a_block_with_such_an_operator_is_one_graph():
+    chosen, calls = stepwise()
+
+    class Block(mx.gluon.HybridBlock):
+        def forward(self, x):
+            return mx.np.tanh(chosen(x * 2)) + 1
+
+    block = Block()
+    block.hybridize()
+    x = mx.np.array(X)
+    x.attach_grad()
+    for number in range(5):
+        with mx.autograd.record():
+            y = block(x)
+        y.backward()
+        assert len(calls) == number + 1
+        slope = np.where(X > 0, 4, 2)
+        np.testing.assert_allclose(y.asnumpy(), np.tanh(slope * X) + 1, rtol=1e-6)
+        np.testing.assert_allclose(x.grad.asnumpy(), (1 - np.tanh(slope * X) ** 2) * slope, rtol=1e-6)
+    assert "1 capture" in str(block.explain_retraces())
+
+
+def test_a_declaration_that_is_wrong_is_noticed():
+    chosen, _ = stepwise("float32")
+    compiled = mx.compile(lambda x: chosen(x) * x.dtype.itemsize)
+    reason = r"chosen gives float32 \(2, 3\), and by its rules it gives float64 \(2, 3\): correct chosen.def_shape or"
+    with pytest.warns(mx.compiling.CompileWarning, match=reason):
+        result = compiled(X)
+    assert result.dtype == compiled(X).dtype == np.float32
+    chosen.def_infer_type(lambda inputs, outputs: (inputs, [np.dtype("float32")]))
+    again = mx.compile(lambda x: chosen(x) * x.dtype.itemsize)
+    assert again(X).dtype == np.float32
+    assert again.reason is None
+
+
+def test_without_a_declaration_the_function_runs_as_written():
+    chosen, calls = stepwise()
+    chosen.shape_rule = None
+    compiled = mx.compile(lambda x: chosen(x) + 1)
+    with pytest.warns(mx.compiling.CompileWarning, match=r"Say it with chosen\.def_shape, and def_infer"):
+        compiled(X)
+    assert len(calls) == 1
+
+
+def test_what_is_called_for_nothing_is_called_as_written():
+    chosen, calls = stepwise()
+
+    def function(x):
+        chosen(x)
+        return x + 1
+
+    compiled = mx.compile(function)
+    with pytest.warns(mx.compiling.CompileWarning, match="it calls chosen, .* that cannot be captured, for nothing"):
+        compiled(X)
+    assert len(calls) == 1
+
+
+def test_values_that_decide_about_the_shape_are_noticed():
+    @mx.customop("numpy")
+    def positive(x):
+        return x[x > 0]
+
+    positive.def_shape(lambda shape: (3,))
+    compiled = mx.compile(lambda x: positive(x) * 2)
+    for _ in range(4):
+        np.testing.assert_allclose(compiled(X), X[X > 0] * 2)
+    np.testing.assert_allclose(compiled(np.abs(X)), np.abs(X)[np.abs(X) > 0] * 2)

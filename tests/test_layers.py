@@ -15,7 +15,7 @@ ROOT = Path(minpy.__file__).parent
 # From the bottom up. The groups of a layer do not import each other. A group is a module; with `*` a package and all
 # modules inside, with `.*` only these. Where several match a module, the longest counts.
 LAYERS = [
-    ["minpy.absent", "minpy.late", "minpy.version"],
+    ["minpy.absent", "minpy.importing", "minpy.late", "minpy.version"],
     ["minpy.core*"],
     ["minpy.namespaces"],
     ["minpy.base", "minpy.caches", "minpy.context", "minpy.differentiation*", "minpy.files", "minpy.registry"],

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from minpy.core.errors import ArgumentError
 from minpy.core.extensions import extension, provided
+from minpy.importing import import_module
 
 if TYPE_CHECKING:
     from minpy.backends.protocol import Backend

@@ -8,7 +8,6 @@ autograd through the bridge alone: threads that import parts of it at once may m
 from __future__ import annotations
 
 import sys
-from importlib import import_module
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from types import ModuleType
@@ -17,6 +16,7 @@ from typing import Any
 from minpy.bridge.boxes import boxes
 from minpy.core import dispatch
 from minpy.core.array import Array
+from minpy.importing import import_module
 
 __all__ = ["await_autograd", "register_array"]
 

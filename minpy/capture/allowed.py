@@ -9,13 +9,13 @@ import itertools
 import operator
 import sys
 import types
-from importlib import import_module
 from typing import Any
 
 import numpy
 
 from minpy.capture import library
 from minpy.core.extensions import import_modules
+from minpy.importing import import_module
 from minpy.late import LateNamespace
 
 __all__ = [

@@ -104,6 +104,9 @@ def _regular(sample: Any) -> Any:
 def _facts_of_user(recorder: Recorder, node: Any, values: Sequence[Any]) -> list[Fact]:
     """Return the facts of the outputs of a user's operator, which is not run for them.
 
+    What its function computes is captured for that. Where it cannot be, the operator's rules for shapes and dtypes say
+    what it gives, and it is called as it is.
+
     Raises
     ------
     CaptureRefused
@@ -116,12 +119,37 @@ def _facts_of_user(recorder: Recorder, node: Any, values: Sequence[Any]) -> list
     try:
         facts = recorder.facts_of_user(node, input_facts)
     except CaptureRefused as error:
+        declared = _declared_facts(operator, node.attributes, input_facts)
+        if declared is not None:
+            recorder.declared.append(node)
+            return declared
         line = "" if error.place is None else f" (line {error.place.line} of {os.path.basename(error.place.file)})"
         raise recorder.refuse(
             f"it calls {operator.__name__}, an operator of a user: what it gives is not known without a call, because "
-            f"{error.reason}{line}"
+            f"{error.reason}{line}. Say it with {operator.__name__}.def_shape, and def_infer_type where dtypes differ"
         ) from None
     return [fact._replace(scalar=False) for fact in facts]
+
+
+def _declared_facts(operator: Any, attributes: dict[str, Any], inputs: Sequence[Any]) -> list[Fact] | None:
+    """Return the facts of an operator's outputs by its own rules; None if these do not tell."""
+    input_shapes, input_dtypes = [[*column] for column in zip(*inputs, strict=True)]
+    count = len(operator.output_names(attributes))
+    if operator.shape_rule is not None:
+        shapes = operator.shape_rule(*input_shapes, **attributes)
+        shapes = list(shapes) if isinstance(shapes, list) else [shapes] * count
+    elif operator.shape_inference is not None:
+        shapes = operator.shape_inference(input_shapes, [None] * count, **attributes)[1]
+    else:
+        return None
+    dtypes: Sequence[Any]
+    if operator.type_inference is not None:
+        dtypes = operator.type_inference(input_dtypes, [None] * len(shapes), **attributes)[1]
+    else:
+        dtypes = [input_dtypes[0] if len(set(input_dtypes)) == 1 else None] * len(shapes)
+    if not complete(shapes) or any(dtype is None for dtype in dtypes):
+        return None
+    return [Fact(tuple(shape), numpy.dtype(dtype), False) for shape, dtype in zip(shapes, dtypes, strict=True)]
 
 
 dispatch.register_tracer(ArrayProxy, call_operator, "a proxy of a capture")

@@ -94,6 +94,8 @@ class Recorder:
         What gives the proxy of the gradient of an array that was read, by the id of its storage.
     elements : dict of int to numpy.ndarray
         What is in arrays that were read, by the ids of their storages, where it may be asked for.
+    declared : list of Node
+        Calls of users' operators that cannot be captured: their rules say what they give.
     mapped : set of int
         The ids of the storages that are files in memory.
     ended : bool
@@ -123,6 +125,7 @@ class Recorder:
         self.capture: Any = None
         self.gradients: dict[int, Callable[[], Any]] = {}
         self.elements: dict[int, Any] = {}
+        self.declared: list[Node] = []
         self.mapped: set[int] = set()
         self.watched: bool | None = None
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 from minpy import ndarray as _ndarray
 from minpy import symbol as _symbol
 from minpy.contrib import autograd, text
+from minpy.importing import import_module
 from minpy.namespaces import listing, missing, missing_part
 
 ndarray = nd = _ndarray.contrib

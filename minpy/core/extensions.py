@@ -7,9 +7,10 @@ entered here as text, `"module:name"`, as entry points are; `minpy.wiring` holds
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import import_module
 from operator import attrgetter
 from typing import Any
+
+from minpy.importing import import_module
 
 __all__ = ["add_module", "extension", "import_modules", "is_provided", "provide", "provided"]
 

@@ -5,9 +5,9 @@ The modules inside are the intermediate representation, inference, passes, and p
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from minpy.importing import import_module
 from minpy.namespaces import listing, missing
 
 if TYPE_CHECKING:

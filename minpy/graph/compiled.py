@@ -108,6 +108,12 @@ class Compiled:
     def __len__(self) -> int:
         return len(self._programs)
 
+    @property
+    def programs(self) -> list[Program]:
+        """The programs that there are, the latest first."""
+        with lock():
+            return list(reversed(self._programs.values()))
+
     def may_plan(self, key: Any) -> bool:
         """Tell whether a program may be made for arrays of kinds for which there is none; the call is counted.
 
@@ -193,9 +199,7 @@ class Compiled:
         tuple of Explanation
             Of the latest program first; each prints as text, and has a `picture`.
         """
-        with lock():
-            programs = list(reversed(self._programs.values()))
-        return Explanations([program.explain() for program in programs])
+        return Explanations([program.explain() for program in self.programs])
 
     def with_gradients(self, program: Program, arrays: Sequence[Any], grad_req: Mapping[Node, str]) -> Program:
         """Return a program with the same forward part as one that is `repeatable`, and a backward part.

@@ -465,6 +465,21 @@ class Program:
                 if isinstance(answer, Executable):
                     answer.learn_backward(all_facts)
 
+    def contradiction(self, operators: Collection[Any]) -> str | None:
+        """Return in words how one of some operators gave something else than was inferred; None if none did."""
+        for node in self.steps.forward:
+            fact = None if self.facts is None or node.operator not in operators else self.facts.get(node)
+            if fact is None:
+                continue
+            given = fact.parts or ((fact.shape, fact.dtype),)
+            inferred = self.steps.inferred(node)
+            if [*given] != inferred:
+                return (
+                    f"{node.operator.__name__} gives {_listed(given)}, and by its rules it gives {_listed(inferred)}: "
+                    f"correct {node.operator.__name__}.def_shape or def_infer_type"
+                )
+        return None
+
     # -- reports -----------------------------------------------------------------------------------------------------
 
     def located(self, error: Exception) -> Exception:
@@ -507,6 +522,10 @@ class Program:
         if not is_enabled():
             return "compiling is switched off, by MINPY_COMPILE=0 or minpy.compile.disabled()"
         return "it has not run often enough: the third call is compiled"
+
+
+def _listed(kinds: Sequence[tuple[Any, Any]]) -> str:
+    return " and ".join(f"{dtype} {shape}" for shape, dtype in kinds)
 
 
 def _collecting(answers: dict[Node, Any], nodes: Collection[Node]) -> Observer:

@@ -101,6 +101,11 @@ class Steps:
         """The steps of both parts."""
         return [*self.forward, *self.backward]
 
+    def inferred(self, node: Node) -> list[tuple[tuple[int, ...], Any]]:
+        """Return the shape and dtype of each output of a step, as they were inferred."""
+        outputs = [Value(node, index) for index in range(len(node.output_names()))]
+        return [(self._shapes[output], self._dtypes[output]) for output in outputs]
+
     def differentiated(self, grad_req: Mapping[Node, str]) -> Steps:
         """Return the same forward part with a backward part that computes these gradients.
 

@@ -204,6 +204,7 @@ class _Call(Capture):
         for position, value in run.writes:
             writes[position] = len(outputs)
             outputs.append(value)
+        self._require_used(outputs)
         nodes = [value.node for value in run.inputs]
         return CapturedCall(
             outputs,
@@ -219,6 +220,13 @@ class _Call(Capture):
             recorder,
             self._containers_read(),
         )
+
+    def _require_used(self, outputs: Sequence[Value]) -> None:
+        """Refuse calls of operators that are not captured, and of which nothing is returned: they act, maybe."""
+        unused = [node for node in self.recorder.declared if node not in topological(outputs)]
+        if unused:
+            name = unused[0].operator.__name__
+            raise self.recorder.refuse(f"it calls {name}, an operator of a user that cannot be captured, for nothing")
 
     def _containers_read(self) -> frozenset[int]:
         values = [value for value, _ in self.shadow.proxies.values()]

@@ -32,6 +32,8 @@ __all__ = ["Specialized"]
 
 # More specializations than this are not kept: the one that was not used for longest goes.
 _MOST = 128
+# After so many captures that did not hold for their own calls, the function runs as it is written.
+_MOST_MISSES_AT_ONCE = 8
 # Of the tables of all functions: held while they are changed.
 _lock = threading.RLock()
 _numbers = itertools.count()
@@ -91,6 +93,7 @@ class Specialized:
         self.eager, self._refused = eager, refused
         self.signature: Callable[..., Any] = function
         self.budget = budget_of(function)
+        self._misses_at_once = 0
         self._number = next(_numbers)  # tells it apart in the budget, also from those that are gone
         # By the kind of call: those that differ in what the function read.
         self._known: OrderedDict[Any, list[Candidate]] = OrderedDict()
@@ -194,9 +197,15 @@ class Specialized:
             return answer
         seconds = perf_counter() - began
         self.budget.charge(seconds)
-        if answer is MISS:
+        refusal = specialization.contradiction()
+        if answer is MISS:  # another thread has changed something meanwhile, or something is not even like itself
+            self._misses_at_once += 1
+            if self._misses_at_once < _MOST_MISSES_AT_ONCE:
+                return self.eager(arguments, keywords)
+            refusal = "what it refers to cannot be compared with what it was"
+        if refusal is not None:
             answer = self.eager(arguments, keywords)
-            self.refuse("what it refers to cannot be compared with what it was")
+            self.refuse(refusal)
             return answer
         with _lock:
             note = described(paths, leaves) if self._last is None else "→ dynamic" if changed is not None else ""

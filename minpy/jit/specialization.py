@@ -72,6 +72,7 @@ class Specialization:
         self.compiled.fast_math = fast_math
         self.compiled.facts = _facts(captured)
         self.operator = GraphOperator(self.compiled, name)
+        self._declared = {node.operator for node in captured.recorder.declared}
         self.sources = [nodes.index(node) for node in self.compiled.variables]
         group_kinds = [] if self.group is None else self.group.kinds
         kinds: list[Any] = [*captured.kinds, *(row.kind for row in self.arrays_read), *group_kinds]
@@ -103,8 +104,8 @@ class Specialization:
 
     @property
     def may_run_twice(self) -> bool:
-        """Whether nobody sees how often it runs: it changes no argument, and no tape records it."""
-        return not self._written and self._is_of_numpy
+        """Whether nobody sees how often it runs: it changes no argument, calls no user, and no tape records it."""
+        return not self._written and self._is_of_numpy and not self._declared
 
     @property
     def is_settled(self) -> bool | None:
@@ -112,6 +113,14 @@ class Specialization:
         if self._program is None:
             return None
         return not self._program.may_improve
+
+    def contradiction(self) -> str | None:
+        """Return in words how a user's operator gave something else than its rules say; None if it did not."""
+        for program in self.compiled.programs if self._declared else ():
+            reason = program.contradiction(self._declared)
+            if reason is not None:
+                return reason
+        return None
 
     # -- calls -------------------------------------------------------------------------------------------------------
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from importlib import import_module
 from types import ModuleType
 from typing import Any
 
 from minpy.core.configured import FAMILIES, OperatorFamily
+from minpy.importing import import_module
 from minpy.namespaces import add_names
 from minpy.ops.registry import PREFIXES, known_operator
 from minpy.symbol.composing import compose_family

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
+from minpy.importing import import_module
 from minpy.late import late_names
 from minpy.namespaces import listing, missing
 from minpy.ndarray import methods as methods  # installs them

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from importlib import import_module
 from typing import Any
 
 import numpy
@@ -12,6 +11,7 @@ import numpy
 from minpy.core.attributes import Signature
 from minpy.core.errors import ArgumentError, nearest
 from minpy.core.operator import Operator
+from minpy.importing import import_module
 from minpy.late import LateTable
 from minpy.ops.index import DEFINED_IN, IMPLEMENTED_IN, OF_NUMPY
 from minpy.ops.inference.partial_shapes import broadcasting, same_shape

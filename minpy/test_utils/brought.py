@@ -6,9 +6,10 @@ Test scripts rely on them: they say `np`, `mx`, `os` or `current_context`, and i
 from __future__ import annotations
 
 import sys
-from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
+
+from minpy.importing import import_module
 
 __all__ = ["BROUGHT", "brought"]
 

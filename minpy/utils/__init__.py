@@ -3,9 +3,9 @@
 MXNet's are in `minpy.util`.
 """
 
-from importlib import import_module
 from typing import Any
 
+from minpy.importing import import_module
 from minpy.namespaces import listing, missing
 
 __all__ = ["common", "gradient_checker", "log", "minprof"]

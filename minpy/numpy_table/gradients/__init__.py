@@ -9,9 +9,9 @@ gradient is asked for.
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any
 
+from minpy.importing import import_module
 from minpy.numpy_table.rows import Row
 
 __all__ = ["has_rule", "rule_of"]

@@ -1,0 +1,46 @@
+"""Nothing works only after something else was imported: entry points, names and modules as the first of a process.
+
+`first_use.py` says how; drawn out, every public name and every module is tried.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+
+
+def faults(*arguments: str) -> list[str]:
+    command = [sys.executable, "-W", "ignore", "tests/first_use.py", *arguments]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_what_programs_begin_with():
+    assert not faults("entries")
+
+
+def test_some_public_names_are_at_first_what_they_are_later():
+    assert not faults("names", "301")
+
+
+def test_all_public_names_are_at_first_what_they_are_later():
+    assert not faults("names", "1")
+
+
+def test_all_modules_can_be_imported_first():
+    assert not faults("modules", "1")
+
+
+def test_the_walk_tells_what_does_not_work(tmp_path):
+    """A module that needs another one to be imported before it."""
+    program = (
+        "import sys; sys.path.insert(0, 'tests'); import first_use\n"
+        "first_use.ENTRIES = {'a': 'import minpy', 'b': 'import sys; sys.modules[\"minpy.graph\"]'}\n"
+        "print(*(fault.partition(':')[0] for fault in first_use.entries()))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True)
+    assert (done.stdout.strip(), done.returncode) == ("b", 0), done.stderr
