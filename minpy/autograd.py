@@ -267,13 +267,13 @@ def mark_variables(
     """
     variables = _as_list(variables, "variables")
     gradients = _as_list(gradients, "gradients")
-    requests = [grad_reqs] * len(variables) if isinstance(grad_reqs, str) else list(grad_reqs)
-    if not len(variables) == len(gradients) == len(requests):
+    grad_req = [grad_reqs] * len(variables) if isinstance(grad_reqs, str) else list(grad_reqs)
+    if not len(variables) == len(gradients) == len(grad_req):
         raise ArgumentError(
-            f"mark_variables: got {len(variables)} variables, {len(gradients)} gradients and {len(requests)} "
+            f"mark_variables: got {len(variables)} variables, {len(gradients)} gradients and {len(grad_req)} "
             "grad_reqs; give one of each for every variable."
         )
-    for variable, gradient, request in zip(variables, gradients, requests, strict=True):
+    for variable, gradient, request in zip(variables, gradients, grad_req, strict=True):
         mark_variable(variable, gradient, request)
 
 
@@ -374,15 +374,17 @@ def grad(
                 "before the computation is recorded."
             )
     starts: list[Any] = [
-        head_gradient(head, given) for head, given in zip(heads, _head_gradients(heads, head_grads), strict=True)
+        head_gradient(head, head_grad)
+        for head, head_grad in zip(heads, _head_gradients(heads, head_grads), strict=True)
     ]
     if create_graph:
         given_nodes = [
-            given._node if isinstance(given, Array) else None for given in _head_gradients(heads, head_grads)
+            head_grad._node if isinstance(head_grad, Array) else None
+            for head_grad in _head_gradients(heads, head_grads)
         ]
         starts = [connect(start, node) for start, node in zip(starts, given_nodes, strict=True)]
     with Scope(create_graph, train_mode):
-        found = tape.gradients(
+        gradient_of = tape.gradients(
             nodes,
             starts,
             [variable._node for variable in variables],
@@ -390,19 +392,19 @@ def grad(
             create_graph=create_graph,
         )
     del starts
-    results = [_result(found, variable) for variable in variables]
+    results = [_result(gradient_of, variable) for variable in variables]
     return [_on_tape(*pair) for pair in zip(results, variables, strict=True)] if create_graph else results
 
 
-def _result(found: dict[Any, Any], variable: NDArray) -> Any:
+def _result(gradient_of: dict[Any, Any], variable: NDArray) -> Any:
     """Return the gradient of a variable in memory of its own: rules may return what they were given."""
-    gradient = found.get(variable._node)
+    gradient = gradient_of.get(variable._node)
     if gradient is None:
         return variable._like(numpy.zeros_like(variable._data))
     if isinstance(gradient, Array):
         return variable._like(gradient._data.copy(), gradient._node)
     del gradient
-    return variable._like(owned(found, variable._node))
+    return variable._like(owned(gradient_of, variable._node))
 
 
 @operator(name="_constant", public=False)
@@ -430,10 +432,10 @@ def _as_list(arrays: Any, what: str) -> list[Any]:
     return values
 
 
-def _head_gradients(heads: list[Any], given: Any) -> list[Any]:
-    if given is None:
+def _head_gradients(heads: list[Any], head_grads: Any) -> list[Any]:
+    if head_grads is None:
         return [None] * len(heads)
-    gradients = [given] if isinstance(given, (Array, numpy.ndarray)) else list(given)
+    gradients = [head_grads] if isinstance(head_grads, (Array, numpy.ndarray)) else list(head_grads)
     if len(gradients) != len(heads):
         raise ArgumentError(f"got {len(heads)} heads and {len(gradients)} head gradients; give one (or None) for each.")
     return gradients

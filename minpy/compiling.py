@@ -24,7 +24,7 @@ from minpy.core.places import warn_at_program
 from minpy.core.state import TRACES, tracing
 from minpy.differentiation.trees import leaves_of, map_tree
 from minpy.jit.budget import budget_of
-from minpy.jit.entry import AS_WRITTEN, MISS
+from minpy.jit.entry import MISS, RUN_EAGERLY
 from minpy.jit.function import Specialized
 from minpy.jit.pytrees import flatten
 from minpy.jit.writes import MustRunEagerly, no_writes
@@ -120,7 +120,7 @@ class CompiledFunction:
             return self._eager(arguments, keywords)  # its own error says more
         if answer is MISS:
             return self._found(arguments, keywords)
-        return self._eager(arguments, keywords) if answer is AS_WRITTEN else answer
+        return self._eager(arguments, keywords) if answer is RUN_EAGERLY else answer
 
     def __capture__(self, capture: Any) -> Any:
         """Return what stands for it in another captured function: the function as it was written."""
@@ -139,7 +139,7 @@ class CompiledFunction:
             budget.resting -= 1
             began = perf_counter()
             answer = self._eager(arguments, keywords)
-            budget.as_written += perf_counter() - began
+            budget.eager_seconds += perf_counter() - began
             return answer
         if TRACES and tracing.trace is not None:
             return self._function(*arguments, **keywords)

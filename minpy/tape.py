@@ -81,14 +81,16 @@ class Tape:
         ArgumentError
             If one of the two is no array.
         """
-        heads = list(target) if isinstance(target, (tuple, list)) else [target]
-        for value in (*origin, *heads):
+        targets = list(target) if isinstance(target, (tuple, list)) else [target]
+        for value in (*origin, *targets):
             if not isinstance(value, Array):
                 raise ArgumentError(f"get_gradient takes arrays of minpy, got {describe(value)}.")
-        heads = [head for head in heads if head._node is not None]
+        targets = [head for head in targets if head._node is not None]
         variables = [array for array in origin if array._node is not None]
-        found = autograd.grad(heads, variables, retain_graph=True) if heads and variables else []
-        by_variable = {id(array): gradient for array, gradient in zip(variables, found, strict=True)} if found else {}
+        gradients = autograd.grad(targets, variables, retain_graph=True) if targets and variables else []
+        by_variable = (
+            {id(array): gradient for array, gradient in zip(variables, gradients, strict=True)} if gradients else {}
+        )
         return [
             by_variable[id(array)] if id(array) in by_variable else array._like(numpy.zeros_like(array._data))
             for array in origin

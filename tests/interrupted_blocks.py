@@ -71,7 +71,7 @@ def state(nets: list[Any], x: Any) -> tuple[Any, ...]:
     answers = [net(x).asnumpy().round(4).tolist() for net in (nets[1], nets[2])]
     flags = autograd.is_recording(), autograd.is_training(), mx.current_context()
     names = mx.sym.tanh(mx.sym.var("x"), name="y").name, nn.Dense(1, prefix="p_").weight.name
-    scopes = tracing.trace, tracing.modes, tracing.as_written, _current.scope
+    scopes = tracing.trace, tracing.modes, tracing.eager, _current.scope
     return flags, names, scopes, len(TRACES), [net._active for net in nets], answers
 
 

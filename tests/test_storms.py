@@ -90,7 +90,7 @@ def test_kinds_that_come_back_are_looked_at_often() -> None:
     kinds = iter([number % 40 for number in range(3000)])
     _searches(budget, kinds, 600)
     assert 2000 / 10 < _searches(budget, kinds, 2000) < 2000 / 8
-    budget.as_written = 1e9
+    budget.eager_seconds = 1e9
     budget.resting = 0
     assert budget.allows(0, False)
 
@@ -114,9 +114,9 @@ def test_captures_in_vain_make_the_next_one_dearer() -> None:
     budget = _spent(8, 0.25)
     for _ in range(2):
         assert not budget.allows("key", False)
-    budget.as_written = 0.25 * 2**8 / allowance._SHARE - 1
+    budget.eager_seconds = 0.25 * 2**8 / allowance._SHARE - 1
     assert not budget.allows("key", False)
-    budget.as_written += 2
+    budget.eager_seconds += 2
     assert budget.allows("key", False)
     budget.charge(0.25)
     assert not budget.allows("key", False)

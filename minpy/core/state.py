@@ -63,12 +63,12 @@ class _Questions(ThreadValues):
 class _Tracing(ThreadValues):
     trace: Any  # what notes what a block's forward does, in a thread in which one is traced
     modes: Any  # what a trace of a block began with, of recording and training; None: there is no trace
-    as_written: bool  # whether hybridized blocks are run as they are written
+    eager: bool  # whether hybridized blocks are run as they are written
 
 
 state = _State(recording=False, training=False, bridging=False)
 questions = _Questions(training=False, recording=False)
-tracing = _Tracing(trace=None, modes=None, as_written=False)
+tracing = _Tracing(trace=None, modes=None, eager=False)
 # The traces that go on in any thread: a list that is empty almost always, which costs next to nothing to ask.
 TRACES: list[Any] = []
 

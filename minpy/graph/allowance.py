@@ -15,7 +15,7 @@ class Allowance:
     ----------
     count : int
         How many were made.
-    spent, as_written : float
+    spent, eager_seconds : float
         Seconds that they took, beyond the free ones; and that calls took which went on without.
 
     Examples
@@ -25,14 +25,14 @@ class Allowance:
     ...     _ = allowance.charge(0.5)
     >>> allowance.is_free, allowance.covers()
     (False, False)
-    >>> allowance.as_written += 10.0
+    >>> allowance.eager_seconds += 10.0
     >>> allowance.covers(), allowance.covers(times=4)
     (True, False)
     """
 
     def __init__(self) -> None:
         self.count = 0
-        self.spent = self.as_written = 0.0
+        self.spent = self.eager_seconds = 0.0
         self._total = 0.0
 
     @property
@@ -42,7 +42,7 @@ class Allowance:
 
     def covers(self, times: int = 1) -> bool:
         """Tell whether there is time for one that takes as long as one took on average, or so many times as long."""
-        return self.spent + times * self._total / max(self.count, 1) <= _SHARE * self.as_written
+        return self.spent + times * self._total / max(self.count, 1) <= _SHARE * self.eager_seconds
 
     def charge(self, seconds: float) -> bool:
         """Note what one has taken, and tell whether that was free."""

@@ -112,9 +112,9 @@ def step_call(node: Node) -> Callable[..., Any]:
     if isinstance(operator, VjpNode):
         return operator.forward
     if not operator.builtin:
-        return lambda *raws: dispatch.run(operator, raws, attributes)
+        return lambda *buffers: dispatch.run(operator, buffers, attributes)
     if operator.keeps_dtype:
-        return lambda *raws: dispatch.run_keeping_dtype(operator, raws, attributes)
+        return lambda *buffers: dispatch.run_keeping_dtype(operator, buffers, attributes)
     if attributes:
         return with_attributes(operator.forward, attributes)
     forward: Callable[..., Any] = operator.forward

@@ -68,11 +68,11 @@ class Inliner:
         for node in nodes[self._count :]:
             if reads is not None and _may_be_inlined(node) and self._capture(node, shapes, dtypes, reads):
                 continue
-            self._nodes[node] = self._kept(node)
+            self._nodes[node] = self._stays(node)
             self.notes.move(node, self._nodes[node])
         self._count = len(nodes)
 
-    def _kept(self, node: Node) -> Node:
+    def _stays(self, node: Node) -> Node:
         """Return a node that stays: itself, if its inputs have."""
         inputs = tuple(map(self.value, node.inputs))
         if inputs == node.inputs:

@@ -382,7 +382,7 @@ class Program:
     def note_part(self, context: ExecutionContext) -> None:
         """Note what a part has taken that ran without the best backend: by that, others are compiled."""
         if self.rounds:  # the first one has waited for the fallback
-            self.allowance.as_written += perf_counter() - context.began
+            self.allowance.eager_seconds += perf_counter() - context.began
 
     def note_round(self, context: ExecutionContext) -> None:
         """Note what a round has taken.
@@ -405,9 +405,9 @@ class Program:
 
     def executable(self, name: str | None = None) -> Executable | None:
         """Return what a backend has made of the program; of no name, the best of those selected but the fallback."""
-        names = [one for one in selection.backends if one != FALLBACK] if name is None else [name]
-        answers = [self._answers.get(one) for one in names]
-        return next((one for one in answers if isinstance(one, Executable)), None)
+        names = [candidate for candidate in selection.backends if candidate != FALLBACK] if name is None else [name]
+        answers = [self._answers.get(candidate) for candidate in names]
+        return next((candidate for candidate in answers if isinstance(candidate, Executable)), None)
 
     @property
     def may_improve(self) -> bool:

@@ -269,7 +269,7 @@ class GraphOperator(BaseOperator):
             if is_quitting(error):
                 raise
             return None  # a program says which node it is
-        self.compiled.allowance.as_written += perf_counter() - began
+        self.compiled.allowance.eager_seconds += perf_counter() - began
         return [*map(like._like, outputs, nodes)]
 
 

@@ -30,7 +30,7 @@ class Budget(Allowance):
 
     Attributes
     ----------
-    count, spent, as_written
+    count, spent, eager_seconds
         How many there were, and seconds: see `Allowance`.
     misses : int
         How many calls ran as written since the last one for which there was a specialization.

@@ -16,11 +16,11 @@ from minpy.core.array import FRONT_ENDS, Array
 from minpy.core.floating_point import is_calm
 from minpy.core.state import TRACES, tracing
 from minpy.core.switches import switches
-from minpy.jit.guards import GONE, Names, array_source, different, expression, source
+from minpy.jit.guards import GONE, Names, array_source, different, expression, guard_condition
 from minpy.jit.pytrees import Nest
-from minpy.jit.specialization import AS_WRITTEN
+from minpy.jit.specialization import RUN_EAGERLY
 
-__all__ = ["AS_WRITTEN", "MISS", "Entry", "make_entry"]
+__all__ = ["MISS", "RUN_EAGERLY", "Entry", "make_entry"]
 
 # What an entry returns for a call that its specialization does not hold for.
 MISS = object()
@@ -85,7 +85,7 @@ class _EntryWriter:
             different=different,
             GONE=GONE,
             MISS=MISS,
-            AS_WRITTEN=AS_WRITTEN,
+            RUN_EAGERLY=RUN_EAGERLY,
             TRACES=TRACES,
             tracing=tracing,
             switches=switches,
@@ -113,7 +113,7 @@ class _EntryWriter:
             self._miss_if(_identity({name: place for place, name in enumerate(inner)}))
         if inner and self._specialization.containers_read:
             read = self.names.of(self._specialization.containers_read)
-            self.lines += [f"if id({name}) in {read}: return AS_WRITTEN" for name in inner]
+            self.lines += [f"if id({name}) in {read}: return RUN_EAGERLY" for name in inner]
         return variables
 
     def check_leaves(self, variables: Sequence[str], leaves: Sequence[Any], dynamic: Set[int]) -> None:
@@ -143,12 +143,12 @@ class _EntryWriter:
         reading: list[str] = []
         for position, row in enumerate(specialization.arrays_read):
             variable = f"r{position}"
-            fetch, condition = array_source(row, variable, names)
-            reading += [fetch, _miss(condition)]
+            assignment, condition = array_source(row, variable, names)
+            reading += [assignment, _miss(condition)]
             self._read.append(variable)
             self._has_ours = self._has_ours or issubclass(row.kind.cls, Array)
             self._identities[variable] = id(row.source(row.container, row.key))
-        reading += [_miss(source(row, names)) for row in specialization.reads.rows]
+        reading += [_miss(guard_condition(row, names)) for row in specialization.reads.rows]
         if specialization.group is not None:
             group, clock = names.of(specialization.group), names.of(specialization.group.clock)
             reading.insert(0, _miss(f"{group}.count != {clock}.count and not {group}.holds()"))
@@ -183,14 +183,14 @@ class _EntryWriter:
         for position in self._specialization.contiguous:
             variable = self._given[position]
             text = variable if isinstance(leaves[variable], numpy.ndarray) else f"{variable}._data"
-            self.lines.append(f"if not {text}.flags.c_contiguous: return AS_WRITTEN")
+            self.lines.append(f"if not {text}.flags.c_contiguous: return RUN_EAGERLY")
 
     def check_modes(self) -> None:
         """Compare what is set for the thread."""
         self._miss_if("TRACES and tracing.trace is not None")
         modes = ", ".join(map(repr, (switches.array, switches.shape, switches.dtype)))
         self._miss_if(f"(switches.array, switches.shape, switches.dtype) != ({modes})")
-        self.lines.append("if not is_calm(): return AS_WRITTEN")
+        self.lines.append("if not is_calm(): return RUN_EAGERLY")
 
     def call(self, run: Callable[[Sequence[Any]], Any] | None) -> None:
         """Call the specialization, or what runs in its place, with all arrays."""

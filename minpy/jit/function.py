@@ -20,7 +20,7 @@ from minpy.core.errors import is_quitting
 from minpy.core.floating_point import is_calm
 from minpy.jit.budget import budget_of
 from minpy.jit.capturing import CapturedCall, capture_call
-from minpy.jit.entry import AS_WRITTEN, MISS, Entry, make_entry
+from minpy.jit.entry import MISS, RUN_EAGERLY, Entry, make_entry
 from minpy.jit.guards import GONE, where
 from minpy.jit.history import History, argument_paths, changed_numbers, described, miss_reason
 from minpy.jit.pytrees import Nest, flatten
@@ -134,8 +134,8 @@ class Specialized:
             except Exception as error:
                 if is_quitting(error) or isinstance(error, MustRunEagerly) or not self.errors_are_eager:
                     raise
-                answer = AS_WRITTEN  # its own error says more, and comes after what it does before
-            if answer is AS_WRITTEN:
+                answer = RUN_EAGERLY  # its own error says more, and comes after what it does before
+            if answer is RUN_EAGERLY:
                 return self.eager(arguments, keywords)
             if answer is not MISS:
                 self._last = candidate.specialization
@@ -161,7 +161,7 @@ class Specialized:
     def _timed(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         began = perf_counter()
         answer = self.eager(arguments, keywords)
-        self.budget.as_written += perf_counter() - began
+        self.budget.eager_seconds += perf_counter() - began
         return answer
 
     def _captured(
@@ -219,7 +219,7 @@ class Specialized:
                 self._known.popitem(last=False)
             # The next call for which it holds finds it in the table, which notes that it is of use.
             self.latest, self._last = _holds_never, specialization
-        return self.eager(arguments, keywords) if answer is AS_WRITTEN else answer
+        return self.eager(arguments, keywords) if answer is RUN_EAGERLY else answer
 
     def specialized(self, captured: CapturedCall) -> Specialization:
         """Return the specialization of a captured call."""

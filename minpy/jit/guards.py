@@ -23,8 +23,8 @@ __all__ = [
     "different",
     "expression",
     "failure",
+    "guard_condition",
     "kind_difference",
-    "source",
     "where",
 ]
 
@@ -37,8 +37,8 @@ _LONGEST_TEXT = 60
 class Names:
     """The names of generated code, and what each of them means; one object has one name."""
 
-    def __init__(self, **known: Any) -> None:
-        self.values: dict[str, Any] = dict(known)
+    def __init__(self, **constants: Any) -> None:
+        self.values: dict[str, Any] = dict(constants)
         self._names: dict[int, str] = {}
 
     def of(self, value: Any) -> str:
@@ -76,7 +76,7 @@ def expression(read: Read | ArrayRead, names: Names) -> str:
     return f"{names.of(read.source)}({container}, {key_text})"
 
 
-def source(read: Read, names: Names) -> str:
+def guard_condition(read: Read, names: Names) -> str:
     """Return the condition under which a value is not what it was; reading it may raise one of `GONE`."""
     if read.source is class_of:
         return f"type({names.of(read.container)}) is not {names.of(read.expected)}"

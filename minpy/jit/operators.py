@@ -266,7 +266,7 @@ class _Compiled:
         result = function()
         seconds = perf_counter() - began
         kind.note(result, seconds)
-        self._budget.as_written += seconds
+        self._budget.eager_seconds += seconds
         if kind.calls < _OFTEN:
             return result
         if kind.eager_time < _MIN_SPEEDUP * seconds_to_enter():

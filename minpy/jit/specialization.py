@@ -19,10 +19,10 @@ from minpy.jit.capturing import CapturedCall, Result
 from minpy.jit.pytrees import LEAF, Nest, unflatten
 from minpy.jit.writes import are_exclusive, store
 
-__all__ = ["AS_WRITTEN", "Specialization"]
+__all__ = ["RUN_EAGERLY", "Specialization"]
 
 # What a specialization returns for a call that is to run as written, and is none that needs another capture.
-AS_WRITTEN = object()
+RUN_EAGERLY = object()
 
 _data, _node = attrgetter("_data"), attrgetter("_node")
 _MOST_PROGRAMS = 16
@@ -127,7 +127,7 @@ class Specialization:
     def run(self, arrays: Sequence[numpy.ndarray]) -> Any:
         """Return what the function returns for NumPy's arrays: of the arguments, then those that were read."""
         if self._written and not are_exclusive(arrays, self._written):
-            return AS_WRITTEN
+            return RUN_EAGERLY
         if not self.compiled.outputs:
             return self._assembled((), arrays)
         buffers = arrays if self._in_order else [arrays[source] for source in self.sources]
@@ -145,8 +145,8 @@ class Specialization:
             store(outputs, arrays, self.stores)  # last: what fails before runs as written
         return answer
 
-    def _found_program(self, raws: Sequence[numpy.ndarray]) -> Program:
-        program = self.compiled.program(raws, bool(state.training))
+    def _found_program(self, buffers: Sequence[numpy.ndarray]) -> Program:
+        program = self.compiled.program(buffers, bool(state.training))
         if not (self._asks_for_training or program.steps.refers):
             self._program = program
         return program
@@ -165,9 +165,9 @@ class Specialization:
         if self._is_of_numpy:
             return self.run(arrays)
         if self._written and not are_exclusive(arrays, self._written):
-            return AS_WRITTEN
+            return RUN_EAGERLY
         if self._integers and state.recording and any(arrays[place]._node is not None for place in self._integers):
-            return AS_WRITTEN  # graphs give integers no gradients
+            return RUN_EAGERLY  # graphs give integers no gradients
         outputs: Sequence[Any] = ()
         if self.compiled.outputs:
             inputs = arrays if self._in_order else [arrays[source] for source in self.sources]
@@ -240,9 +240,9 @@ class Specialization:
         is_whole = len(places) == len(argnums) and len(computed) == len(self.results) == len(set(computed))
         if not is_whole or self.stores or not all(arrays[argnum].dtype.kind == "f" for argnum in argnums):
             return None
-        raws = [arrays[source] for source in self.sources]
+        buffers = [arrays[source] for source in self.sources]
         requires_grad = tuple([place in places for place in range(len(self.compiled.arguments))])
-        program = self.operator.program(raws, requires_grad)
+        program = self.operator.program(buffers, requires_grad)
         if program.steps.states or program.steps.refers or self._asks_for_training or program.executable() is None:
             return None
         facts: Mapping[Any, Any] = program.facts or {}

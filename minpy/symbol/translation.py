@@ -70,7 +70,7 @@ class Translation:
         self._recorder = recorder
         self._variable_of = variable_of
 
-    def translate(self, heads: Sequence[Value]) -> list[Value]:
+    def translate(self, outputs: Sequence[Value]) -> list[Value]:
         """Return what some values are in the graph of symbols.
 
         Raises
@@ -78,10 +78,10 @@ class Translation:
         NotTraceableError
             If there is a step that graphs of symbols have no operator for.
         """
-        for node in topological(heads):
+        for node in topological(outputs):
             if Value(node) not in self.values:
                 self._add(node)
-        return [self.values[head] for head in heads]
+        return [self.values[output] for output in outputs]
 
     def _add(self, node: Node) -> None:
         if node.operator is None:
@@ -152,14 +152,14 @@ class Translation:
 
     def _function(self, node: Node, name: str, arguments: Any, keywords: dict[str, Any]) -> list[Value]:
         """Return the outputs of a call of a function of NumPy's."""
-        found: Any = functions_of_symbols
+        function_of_symbols: Any = functions_of_symbols
         for part in name.split("."):
-            found = vars(found).get(part)
-        found = vars(_Symbol).get(name) if name in _METHODS else found
-        if found is None:
+            function_of_symbols = vars(function_of_symbols).get(part)
+        function_of_symbols = vars(_Symbol).get(name) if name in _METHODS else function_of_symbols
+        if function_of_symbols is None:
             raise NotTraceableError(f"{self._recorder.title}: graphs of symbols have no operator for numpy.{name}.")
-        if self._means_the_same(node, name, found, arguments, keywords):
-            return _values_of(self._called(found, arguments, keywords))
+        if self._means_the_same(node, name, function_of_symbols, arguments, keywords):
+            return _values_of(self._called(function_of_symbols, arguments, keywords))
         count = len(node.output_names())
         return _values_of(self._called(_generic(name, count), arguments, keywords))
 
@@ -242,9 +242,9 @@ class _Operand:
 def _plain(value: Value) -> Any:
     """Return an input of a node as an argument of a call: a number, or what stands for an array."""
     if value.node.operator is CONSTANT:
-        found = value.node.attributes["value"]
-        if not isinstance(found, numpy.ndarray):
-            return found
+        constant = value.node.attributes["value"]
+        if not isinstance(constant, numpy.ndarray):
+            return constant
     return _Operand(value)
 
 
@@ -252,8 +252,8 @@ def _number_of(value: Value) -> float | None:
     """Return the number that a value is which needs no input; None for others."""
     if value.node.operator is not CONSTANT:
         return None
-    found = value.node.attributes["value"]
-    return number_as_written(found, getattr(found, "dtype", None))
+    constant = value.node.attributes["value"]
+    return number_as_written(constant, getattr(constant, "dtype", None))
 
 
 def _as_numpys(

@@ -33,24 +33,25 @@ class Boundary:
         What is given: the inputs of both parts, and the arrays into which gradients are asked.
     targets : list of Array
         The arrays into which gradients are asked, in the order of the backward part's outputs.
-    requests : list of str
+    grad_req : list of str
         What is to be done with each: 'write', 'add', or 'sum', if it has been added to what the target holds.
     fresh : dict of Array to tuple of int
-        Owners of heads that are computed in new arrays, and the shapes of those: a head may be its owner, reshaped.
+        Owners of outputs that are computed in new arrays, and the shapes of those: an output may be its owner,
+        reshaped.
     direct : dict of Array to Array
         Owners of gradients that are computed in the targets, and these.
     wanted : dict of Array to Array
-        Owners of sums that are best computed in the targets, one of the two that are added; and of heads that are best
-        computed where the old value of their variable lies.
+        Owners of sums that are best computed in the targets, one of the two that are added; and of outputs that are
+        best computed where the old value of their variable lies.
     stored : dict of int to Array
-        The positions of heads that are computed in variables, which are the heads then.
+        The positions of outputs that are computed in variables, which are the outputs then.
     apart : list of Array
         Variables that are changed, which may share memory with no other one.
     """
 
     arguments: dict[Array, Argument] = field(default_factory=dict)
     targets: list[Array] = field(default_factory=list)
-    requests: list[str] = field(default_factory=list)
+    grad_req: list[str] = field(default_factory=list)
     fresh: dict[Array, tuple[int, ...]] = field(default_factory=dict)
     direct: dict[Array, Array] = field(default_factory=dict)
     wanted: dict[Array, Array] = field(default_factory=dict)
@@ -60,7 +61,7 @@ class Boundary:
     def settle_stores(
         self, part: Part, stored: Mapping[int, int], places: Mapping[Array, Place], works: Sequence[Work]
     ) -> None:
-        """Find the heads that can be computed in the variables whose values they are to become.
+        """Find the outputs that can be computed in the variables whose values they are to become.
 
         Nothing may read the old value when the new one is being written, but what computes that, each element before it
         is written. Where Python is called in between, there may be an error after the store: then there is none.
@@ -70,7 +71,7 @@ class Boundary:
         part : Part
             The forward part.
         stored : mapping of int to int
-            Positions of heads and variables.
+            Positions of outputs and variables.
         places : mapping of Array to Place
             Arrays that lie in the memory of others.
         works : sequence of Work
@@ -91,15 +92,15 @@ class Boundary:
                 readers.setdefault(owner_of(array, places), []).append(number)
         updated = {target for target, _ in part.updates}
         for index, position in stored.items():
-            head, variable = part.outputs[index], part.inputs[position]
-            owner = owner_of(head, places)
+            output, variable = part.outputs[index], part.inputs[position]
+            owner = owner_of(output, places)
             others = [owner_of(one, places) for number, one in enumerate(part.outputs) if number != index]
             if (
                 owner not in writers
                 or owner in self.direct
                 or owner in self.wanted
-                or not is_whole(head, owner)
-                or (head.shape, head.dtype) != (variable.shape, variable.dtype)
+                or not is_whole(output, owner)
+                or (output.shape, output.dtype) != (variable.shape, variable.dtype)
                 or variable in others
                 or variable in updated
                 or variable in writers
@@ -119,27 +120,29 @@ class Boundary:
                 continue
             self.stored[index] = variable
 
-    def settle_heads(self, heads: Iterable[Array], places: Mapping[Array, Place], native: Collection[Array]) -> None:
-        """Find the heads that can be computed in arrays of their own.
+    def settle_outputs(
+        self, outputs: Iterable[Array], places: Mapping[Array, Place], native: Collection[Array]
+    ) -> None:
+        """Find the outputs that can be computed in arrays of their own.
 
         Parameters
         ----------
-        heads : iterable of Array
+        outputs : iterable of Array
         places : mapping of Array to Place
             Arrays that lie in the memory of others.
         native : collection of Array
             The owners that native code of the forward part writes to.
         """
-        for head in heads:
-            owner = owner_of(head, places)
-            if owner in native and is_whole(head, owner) and owner not in self.direct and owner not in self.wanted:
-                self.fresh.setdefault(owner, head.shape)
+        for output in outputs:
+            owner = owner_of(output, places)
+            if owner in native and is_whole(output, owner) and owner not in self.direct and owner not in self.wanted:
+                self.fresh.setdefault(owner, output.shape)
 
     def settle_gradients(
         self, gradients: Sequence[Array], places: Mapping[Array, Place], native: Collection[Array]
     ) -> None:
-        """Find the gradients that can be computed in the arrays that they are asked into; see `settle_heads`."""
-        for gradient, target, request in zip(gradients, self.targets, self.requests, strict=True):
+        """Find the gradients that can be computed in the arrays that they are asked into; see `settle_outputs`."""
+        for gradient, target, request in zip(gradients, self.targets, self.grad_req, strict=True):
             owner = owner_of(gradient, places)
             fits = gradient.dtype == target.dtype and gradient.shape == target.shape and is_whole(gradient, owner)
             if owner in native and fits and owner not in self.direct and owner not in self.wanted:
@@ -154,13 +157,13 @@ def is_whole(array: Array, owner: Array) -> bool:
     return array.root is owner and array.is_contiguous and array.size == owner.size
 
 
-def adding(routine: Routine, requests: Sequence[str], targets: Sequence[Array]) -> tuple[Routine, list[str]]:
+def adding(routine: Routine, grad_req: Sequence[str], targets: Sequence[Array]) -> tuple[Routine, list[str]]:
     """Return a routine whose backward part adds to what is in the targets, where that is asked for.
 
     Parameters
     ----------
     routine : Routine
-    requests : sequence of str
+    grad_req : sequence of str
         'write' or 'add', for each output of the backward part.
     targets : sequence of Array
         They become inputs of the backward part where something is added.
@@ -173,8 +176,8 @@ def adding(routine: Routine, requests: Sequence[str], targets: Sequence[Array]) 
     """
     forward, backward = routine.parts
     inputs, steps, outputs = list(backward.inputs), list(backward.steps), list(backward.outputs)
-    remaining = list(requests)
-    for position, (output, request, target) in enumerate(zip(backward.outputs, requests, targets, strict=True)):
+    remaining = list(grad_req)
+    for position, (output, request, target) in enumerate(zip(backward.outputs, grad_req, targets, strict=True)):
         fits = (output.shape, output.dtype) == (target.shape, target.dtype) and is_supported(output.dtype)
         if request == "add" and fits and target.size:
             total = Elementwise.of("add", target, output)

@@ -62,7 +62,7 @@ class NativeProgram(NativeExecutable):
     ir : str
         Their text.
     arguments : tuple of tuple of Argument
-        What is given: the arrays, the gradients of heads, the arrays into which gradients are asked.
+        What is given: the arrays, the cotangents, the arrays into which gradients are asked.
     reads : set of Node
         The variables that the backward part reads.
     seconds : dict of str to float
@@ -317,8 +317,8 @@ class _Builder:
             name = f"the array for the gradient of {node.name!r}"
             boundary.arguments[target] = Argument(name, like.shape, usual(like.dtype), True)
             boundary.targets.append(target)
-        requests = [steps.grad_req[node] for node in steps.gradients]
-        routine, boundary.requests = adding(routine, requests, boundary.targets)
+        grad_req = [steps.grad_req[node] for node in steps.gradients]
+        routine, boundary.grad_req = adding(routine, grad_req, boundary.targets)
         return routine
 
     @staticmethod
@@ -342,10 +342,10 @@ class _Builder:
             {owner_of(array, places) for work in part if not _is_python(work) for array in work.uses.writes}
             for part in works
         ]
-        heads = routine.parts[self.first].outputs
+        outputs = routine.parts[self.first].outputs
         if self.steps.stored:
             boundary.settle_stores(routine.parts[self.first], self.steps.stored, places, works[self.first])
-        boundary.settle_heads(heads[: len(self.steps.outputs)], places, native[self.first])
+        boundary.settle_outputs(outputs[: len(self.steps.outputs)], places, native[self.first])
         if self.steps.grad_req:
             boundary.settle_gradients(routine.parts[1].outputs, places, native[1])
         elsewhere = {*boundary.arguments, *boundary.fresh, *boundary.direct}
@@ -386,8 +386,8 @@ class _Builder:
         if not self.steps.grad_req:
             return prepare, forward, None
         second = routine.parts[1]
-        heads = second.inputs[: len(self.steps.cotangents)]
-        return None, forward, writer.backward(first.inputs, heads, numbered[1], second.outputs)
+        cotangents = second.inputs[: len(self.steps.cotangents)]
+        return None, forward, writer.backward(first.inputs, cotangents, numbered[1], second.outputs)
 
     @staticmethod
     def _updated(forward: Part) -> list[int]:

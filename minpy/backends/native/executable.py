@@ -38,9 +38,9 @@ class NativeExecutable(Executable):
     backward : NativePart or None
         None, if no gradients are asked for.
     arguments : tuple of tuple of Argument
-        What is given: the arrays, the cotangents of heads, the arrays into which gradients are asked.
+        What is given: the arrays, the cotangents, the arrays into which gradients are asked.
     computes_in_place : bool
-        Whether heads may be computed in variables.
+        Whether outputs may be computed in variables.
     """
 
     prepare: NativePart | None

@@ -1,7 +1,7 @@
 """The parts of a program as functions of Python: segments of native code, and calls of Python's functions between them.
 
 Arrays lie in the block of memory of the context, in the block of what was made of parameters (see `prepared`), in new
-arrays (heads), in the arrays that gradients are asked into, or they are what a call has answered. Python's functions
+arrays (outputs), in the arrays that gradients are asked into, or they are what a call has answered. Python's functions
 get arrays laid into the blocks, users' operators copies of these, as they may keep what they see.
 """
 
@@ -84,7 +84,7 @@ class PartWriter:
         self._calls = 0
         self._lasts: set[Node] = set()
         self._strided_views: dict[StridedView, str] = {}
-        # Which head each new array is, where callers may give the memory of heads.
+        # Which output each new array is, where callers may give the memory of outputs.
         self._places: dict[Array, int] = {}
         # What stands for the block of what was made of parameters, if there is any.
         self.prepared: Array | None = None
@@ -111,12 +111,12 @@ class PartWriter:
         self,
         inputs: Sequence[Array],
         numbered: Sequence[tuple[int, Work]],
-        heads: Sequence[Array],
+        outputs: Sequence[Array],
         saved_for_replay: Sequence[tuple[Node, int, Sequence[Array]]],
         read_later: Iterable[Array],
         updated: Sequence[int] = (),
     ) -> NativePart:
-        """Return the forward part: a function of the arrays that returns heads and `Residuals`.
+        """Return the forward part: a function of the arrays that returns outputs and `Residuals`.
 
         Where something is made of parameters, it is given that block, too, and may return `ARGUMENT_MISMATCH`.
 
@@ -125,7 +125,7 @@ class PartWriter:
         inputs : sequence of Array
         numbered : sequence of (int, Work)
             With their numbers in the plan of the memory.
-        heads : sequence of Array
+        outputs : sequence of Array
         saved_for_replay : sequence of (Node, int, sequence of Array)
             Steps whose answers are returned, too; of how many arrays they are tuples, or 0; and what these are here.
         read_later : iterable of Array
@@ -138,15 +138,15 @@ class PartWriter:
         parameters = ["arrays", "out=()"] if self.prepared is None else ["arrays", "prepared"]
         self._begin("forward", parameters, [inputs])
         if self.prepared is None and all(work.is_native for _, work in numbered):
-            for index, head in enumerate(heads):
-                if index not in self.boundary.stored and self._is_fresh(head):
-                    self._places.setdefault(self._owner(head), index)
+            for index, output in enumerate(outputs):
+                if index not in self.boundary.stored and self._is_fresh(output):
+                    self._places.setdefault(self._owner(output), index)
         given = set(self.boundary.arguments)
         later = [self.memory.owner(array) for array in read_later]
         ends = [array for _, _, arrays in saved_for_replay for array in arrays]
         self._lasts = {node for node, _, _ in saved_for_replay}
-        self._works(numbered, {*later, *map(self._owner, (*heads, *ends))}, (*heads, *ends), inputs)
-        returned = self._heads(heads)
+        self._works(numbered, {*later, *map(self._owner, (*outputs, *ends))}, (*outputs, *ends), inputs)
+        returned = self._outputs(outputs)
         self.kept = list(dict.fromkeys(self.names[one] for one in later if one in self.names and one not in given))
         lasts = "".join(f"{self._saved_for_replay(*row)}, " for row in saved_for_replay)
         if updated:
@@ -157,27 +157,27 @@ class PartWriter:
     def backward(
         self,
         inputs: Sequence[Array],
-        heads: Sequence[Array],
+        cotangents: Sequence[Array],
         numbered: Sequence[tuple[int, Work]],
         gradients: Sequence[Array],
     ) -> NativePart:
-        """Return the backward part: a function of the arrays, the heads' gradients, where gradients are asked, and what
+        """Return the backward part: a function of the arrays, the cotangents, where gradients are asked, and what
         the forward part kept, which it uses up.
         """
         targets = self.boundary.targets
-        self.names |= {array: f"h{index}" for index, array in enumerate(heads)}
+        self.names |= {array: f"h{index}" for index, array in enumerate(cotangents)}
         self.names |= {array: f"g{index}" for index, array in enumerate(targets)}
-        parameters = ["arrays", "heads", "gradients", "kept"]
-        self._begin("backward", parameters, [inputs, heads, targets])
+        parameters = ["arrays", "cotangents", "gradients", "kept"]
+        self._begin("backward", parameters, [inputs, cotangents, targets])
         self._lasts = set()
         self._works(numbered, set(map(self._owner, gradients)), gradients)
-        for gradient, target, request in zip(gradients, targets, self.boundary.requests, strict=True):
+        for gradient, target, request in zip(gradients, targets, self.boundary.grad_req, strict=True):
             name = self.names[target]
             if request == "add":
                 self._put(f"{self._constant('add', numpy.add)}({name}, {self._expression(gradient)}, {name})")
             elif self._owner(gradient) is not target:
                 self._put(f"{self._constant('copyto', numpy.copyto)}({name}, {self._expression(gradient)})")
-        return self._part("backward", parameters, [inputs, heads, targets])
+        return self._part("backward", parameters, [inputs, cotangents, targets])
 
     def _begin(self, name: str, parameters: Sequence[str], given: Sequence[Sequence[Array]]) -> None:
         self._name = name
@@ -201,30 +201,30 @@ class PartWriter:
         copies = [f"{self._expression(array)}.copy()" for array in arrays]
         return f"({', '.join(copies)},)" if width else copies[0]
 
-    def _heads(self, heads: Sequence[Array]) -> str:
-        """Return the heads as source: each has memory that is nobody else's, or is the variable that it becomes."""
-        found, taken = "", set()
-        for index, head in enumerate(heads):
+    def _outputs(self, outputs: Sequence[Array]) -> str:
+        """Return the outputs as source: each has memory that is nobody else's, or is the variable that it becomes."""
+        source, taken = "", set()
+        for index, output in enumerate(outputs):
             if index in self.boundary.stored:
-                found += f"{self.names[self.boundary.stored[index]]}, "
+                source += f"{self.names[self.boundary.stored[index]]}, "
                 continue
-            owner = self._owner(head)
-            expression = self._expression(head)
-            if self._is_fresh(head) and owner not in taken:
+            owner = self._owner(output)
+            expression = self._expression(output)
+            if self._is_fresh(output) and owner not in taken:
                 self._make(owner)
                 expression = self.names[owner]
-            elif owner is head and isinstance(owner.step, Call) and owner in self.names and owner not in taken:
+            elif owner is output and isinstance(owner.step, Call) and owner in self.names and owner not in taken:
                 expression = f"{self._constant('no_alias', no_alias)}({expression}, arrays)"
             else:
                 expression = f"{expression}.copy()"
             taken.add(owner)
-            found += f"{expression}, "
-        return found
+            source += f"{expression}, "
+        return source
 
-    def _is_fresh(self, head: Array) -> bool:
-        """Tell whether a head is a new array, as that is made."""
-        owner = self._owner(head)
-        return is_whole(head, owner) and head.shape == self.boundary.fresh.get(owner)
+    def _is_fresh(self, output: Array) -> bool:
+        """Tell whether an output is a new array, as that is made."""
+        owner = self._owner(output)
+        return is_whole(output, owner) and output.shape == self.boundary.fresh.get(owner)
 
     # -- works -------------------------------------------------------------------------------------------------------
 

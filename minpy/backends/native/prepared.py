@@ -150,7 +150,7 @@ class PreparedForward:
     arguments : sequence of Argument
         What the arrays have to be.
     in_place : bool
-        Whether heads may be computed in them: then those that do not fit are refused, and not copied.
+        Whether outputs may be computed in them: then those that do not fit are refused, and not copied.
     """
 
     __slots__ = ("_arguments", "_forward", "_in_place", "_preparation", "_prepare")
@@ -170,7 +170,7 @@ class PreparedForward:
         self._in_place = in_place
 
     def __call__(self, arrays: Sequence[numpy.ndarray], out: Sequence[Any] = ()) -> Any:
-        """Return what the forward part does, which computes all heads in new arrays."""
+        """Return what the forward part does, which computes all outputs in new arrays."""
         block = self._preparation.block(arrays, self._prepare)
         result = block if block is ARGUMENT_MISMATCH else self._forward(arrays, block)
         if result is not ARGUMENT_MISMATCH:

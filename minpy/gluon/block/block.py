@@ -160,52 +160,52 @@ class Block:
         ParameterDict
         """
         self._check_container_with_block()
-        found = ParameterDict(self._params.prefix)
+        parameters = ParameterDict(self._params.prefix)
         pattern = re.compile(select) if select else None
-        self._collect(found, pattern)
-        return found
+        self._collect(parameters, pattern)
+        return parameters
 
-    def _collect(self, found: ParameterDict, pattern: re.Pattern[str] | None) -> None:
+    def _collect(self, parameters: ParameterDict, pattern: re.Pattern[str] | None) -> None:
         own = {**self._params._params, **{parameter.name: parameter for parameter in self._reg_params.values()}}
         if pattern is not None:
             own = {name: parameter for name, parameter in own.items() if pattern.match(name)}
-        found.update(own)
+        parameters.update(own)
         for child in self._children.values():
-            child._collect(found, pattern)
+            child._collect(parameters, pattern)
 
     def _parameters_inside(self) -> dict[str, Parameter]:
         """Return its parameters and those of all blocks inside, by name."""
-        found = {**self._params._params, **{parameter.name: parameter for parameter in self._reg_params.values()}}
+        parameters = {**self._params._params, **{parameter.name: parameter for parameter in self._reg_params.values()}}
         for child in self._children.values():
-            found.update(child._parameters_inside())
-        return found
+            parameters.update(child._parameters_inside())
+        return parameters
 
     def _collect_params_with_prefix(self, prefix: str = "") -> dict[str, Parameter]:
         """Return all parameters by where they are: 'features.0.weight'."""
         if prefix:
             prefix += "."
-        found = {prefix + name: parameter for name, parameter in self._reg_params.items()}
+        parameters = {prefix + name: parameter for name, parameter in self._reg_params.items()}
         for name, child in self._children.items():
-            found.update(child._collect_params_with_prefix(prefix + name))
-        return found
+            parameters.update(child._collect_params_with_prefix(prefix + name))
+        return parameters
 
     def _check_container_with_block(self) -> None:
         """Warn of blocks in lists and dicts: their parameters are not found."""
-        known = {id(child) for child in self._children.values()}
+        registered = {id(child) for child in self._children.values()}
 
         def hidden(value: Any) -> list[Block]:
             if isinstance(value, Block):
-                return [value] if id(value) not in known else []
+                return [value] if id(value) not in registered else []
             if isinstance(value, (list, tuple)):
                 return [block for part in value for block in hidden(part)]
             return [block for part in value.values() for block in hidden(part)] if isinstance(value, dict) else []
 
         for name, value in vars(self).items():
             if isinstance(value, (list, tuple, dict)) and not name.startswith("__") and name not in _INTERNAL:
-                found = hidden(value)
-                if found:
+                unregistered = hidden(value)
+                if unregistered:
                     warnings.warn(
-                        f"{self.name}.{name} holds blocks that are not registered ({found[0].name}, ...): their "
+                        f"{self.name}.{name} holds blocks that are not registered ({unregistered[0].name}, ...): their "
                         "parameters are not found by collect_params, initialized or saved. Make them children with "
                         "register_child(), or use a Sequential or HybridSequential for them.",
                         stacklevel=4,

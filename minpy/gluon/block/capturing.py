@@ -27,7 +27,7 @@ from minpy.gluon.block.parameter_arrays import ParameterArrays, ParameterVariabl
 from minpy.gluon.parameter import Parameter
 from minpy.graph.ir import Value
 
-__all__ = ["BlockCapture", "BlockProxy", "ParameterProxy", "is_recording", "is_training", "stand_in_of"]
+__all__ = ["BlockCapture", "BlockProxy", "ParameterProxy", "block_proxy", "is_recording", "is_training"]
 
 
 def is_training(_: Any, __: Any) -> bool:
@@ -95,10 +95,10 @@ class BlockCapture:
         """Return what the blocks in a capture share."""
         if shadow.capture.surroundings is None:
             shadow.capture.surroundings = cls(shadow)
-        found: BlockCapture = shadow.capture.surroundings
-        return found
+        of_blocks: BlockCapture = shadow.capture.surroundings
+        return of_blocks
 
-    def stand_in(self, owner: Any, path: str) -> Any:
+    def proxy_of(self, owner: Any, path: str) -> Any:
         """Return what stands for a block or a parameter."""
         proxy = self._proxies.get(id(owner))
         if proxy is None:
@@ -150,7 +150,7 @@ class BlockCapture:
             self._guard(block)
             graft = Graft(self, block)
             return graft.compute(graft.entering(block, function is None), arguments, keywords)
-        proxy = stand_in_of(self.shadow, block, block.name)
+        proxy = block_proxy(self.shadow, block, block.name)
         if self.freezes:
             infer_waiting(block, arguments)
 
@@ -173,17 +173,17 @@ class BlockCapture:
 
     def _guard(self, block: Any) -> None:
         """Compare, at each call, the attributes of a block, and of those inside, that computes with symbols."""
-        found = [] if self.freezes else [one for one in _blocks_of(block) if id(one) not in self._guarded]
-        self._guarded.update(map(id, found))
-        if not found:
+        unguarded = [] if self.freezes else [child for child in _blocks_of(block) if id(child) not in self._guarded]
+        self._guarded.update(map(id, unguarded))
+        if not unguarded:
             return
-        for one in found:
-            cls = type(one)
-            self.shadow.note(class_of, one, None, cls, f"type({one.name})")
+        for child in unguarded:
+            cls = type(child)
+            self.shadow.note(class_of, child, None, cls, f"type({child.name})")
             if not cls.__module__.startswith("minpy."):
-                name = "forward" if one._is_written_as_forward else "hybrid_forward"
+                name = "forward" if child._is_written_as_forward else "hybrid_forward"
                 self.shadow.note(member, cls, name, member(cls, name), f"{cls.__name__}.{name}")
-        guards = Guards(found, INTERNAL)
+        guards = Guards(unguarded, INTERNAL)
         if guards.frozen:
             self.arrays.frozen.append((block, guards))
         if guards.are_of_attributes:
@@ -236,7 +236,7 @@ class BlockCapture:
     def drawn(self, name: str, *arguments: Any, **keywords: Any) -> Any:
         """Return what a function of `mx.np.random` draws: at every call of the graph anew."""
         graft = Graft(self)
-        return graft.compute(lambda *given, **named: graft.draw(name, given, named), arguments, keywords)
+        return graft.compute(lambda *positional, **named: graft.draw(name, positional, named), arguments, keywords)
 
 
 def _in_switches(function: Any, called: Callable[[], Any]) -> Any:
@@ -248,14 +248,14 @@ def _in_switches(function: Any, called: Callable[[], Any]) -> Any:
 
 
 def _blocks_of(block: Any) -> list[Any]:
-    found: dict[int, Any] = {}
-    block.apply(lambda one: found.setdefault(id(one), one))
-    return list(found.values())
+    blocks: dict[int, Any] = {}
+    block.apply(lambda child: blocks.setdefault(id(child), child))
+    return list(blocks.values())
 
 
-def stand_in_of(shadow: ShadowFunctions, owner: Any, path: str) -> Any:
+def block_proxy(shadow: ShadowFunctions, owner: Any, path: str) -> Any:
     """Return what stands for a block or a parameter in a capture."""
-    return BlockCapture.of(shadow).stand_in(owner, path)
+    return BlockCapture.of(shadow).proxy_of(owner, path)
 
 
 # Methods of cells that are composed of calls of these.
@@ -280,8 +280,8 @@ class BlockProxy(ObjectProxy):
 
     def _composed(self, name: str) -> Any:
         """Return a method of a cell of ours that does nothing but call it; another's is as it is."""
-        found = getattr(type(self.__owner__), name, None)
-        if not str(getattr(found, "__module__", "")).startswith("minpy.gluon."):
+        member = getattr(type(self.__owner__), name, None)
+        if not str(getattr(member, "__module__", "")).startswith("minpy.gluon."):
             return super().__getattr__(name)
         capture, method = BlockCapture.of(self.__shadow__), getattr(self.__owner__, name)
         return lambda *arguments, **keywords: capture.composed(self.__owner__, method, arguments, keywords)
@@ -316,8 +316,8 @@ def _inside(proxy: BlockProxy) -> list[Any]:
 
 def _is_container(proxy: BlockProxy) -> bool:
     """Tell whether it is a sequence of ours, of which what is inside may be asked for."""
-    found = getattr(type(proxy.__owner__), "__getitem__", None)
-    return str(getattr(found, "__module__", "")).startswith("minpy.gluon.")
+    getter = getattr(type(proxy.__owner__), "__getitem__", None)
+    return str(getattr(getter, "__module__", "")).startswith("minpy.gluon.")
 
 
 class ParameterProxy(ForeignProxy):

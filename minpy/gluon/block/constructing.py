@@ -14,20 +14,20 @@ __all__ = ["refusing_unknown", "unknown_keywords"]
 
 def unknown_keywords(cls: type, unknown: Iterable[str]) -> ArgumentError:
     """Return the error for keywords that the constructors of a block's class do not take."""
-    known: dict[str, None] = {}
-    for one in cls.__mro__:
-        init = vars(one).get("__init__")
-        if init is None or one is object:
+    names: dict[str, None] = {}
+    for base in cls.__mro__:
+        init = vars(base).get("__init__")
+        if init is None or base is object:
             continue
         parameters = [*inspect.signature(init).parameters.values()][1:]
-        known.update(
-            (one.name, None) for one in parameters if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)
+        names.update(
+            (part.name, None) for part in parameters if part.kind in (part.POSITIONAL_OR_KEYWORD, part.KEYWORD_ONLY)
         )
-        if not any(one.kind is one.VAR_KEYWORD for one in parameters):
+        if not any(part.kind is part.VAR_KEYWORD for part in parameters):
             break
     first = next(iter(unknown))
     return ArgumentError(
-        f"{cls.__name__} has no argument {first!r}; it takes {', '.join(known) or 'none'}.{nearest(first, known)}"
+        f"{cls.__name__} has no argument {first!r}; it takes {', '.join(names) or 'none'}.{nearest(first, names)}"
     )
 
 
@@ -36,12 +36,12 @@ def refusing_unknown(init: Callable[..., None]) -> Callable[..., None]:
     code = init.__code__
     if code.co_flags & inspect.CO_VARKEYWORDS:
         return init
-    known = {*code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]}
+    names = {*code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]}
 
     @functools.wraps(init)
     def checked(self: Any, *args: Any, **kwargs: Any) -> None:
-        if not known.issuperset(kwargs):
-            raise unknown_keywords(type(self), [name for name in kwargs if name not in known])
+        if not names.issuperset(kwargs):
+            raise unknown_keywords(type(self), [name for name in kwargs if name not in names])
         init(self, *args, **kwargs)
 
     return checked

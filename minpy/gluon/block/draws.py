@@ -49,7 +49,7 @@ class Draws:
         for holder in holders:
             for value in [*vars(holder).values()]:
                 reached.look_at(value, 1)
-        self._before = [(one, _state(one)) for one in reached.generators.values()]
+        self._before = [(generator, _state(generator)) for generator in reached.generators.values()]
         self._global = numpy.random.get_state(), random.getstate()
 
     def __enter__(self) -> Draws:
@@ -58,9 +58,9 @@ class Draws:
     def __exit__(self, *_: Any) -> None:
         if pickle.dumps((numpy.random.get_state(), random.getstate())) != pickle.dumps(self._global):
             self._note("draws with numpy.random or random")
-        for one, state in self._before:
-            if _state(one) != state:
-                self._note(f"draws with a {type(one).__name__} of random numbers")
+        for generator, state in self._before:
+            if _state(generator) != state:
+                self._note(f"draws with a {type(generator).__name__} of random numbers")
 
     def _note(self, what: str) -> None:
         self.found = self.found or what
@@ -103,12 +103,12 @@ class _Reached:
                 self.look_at(value.__self__, depth + 1)
             self.follow(value, depth)
         elif type(value) in (list, tuple, dict):
-            for one in [*(value.values() if type(value) is dict else value)][:_MOST]:
-                self.look_at(one, depth + 1)
+            for part in [*(value.values() if type(value) is dict else value)][:_MOST]:
+                self.look_at(part, depth + 1)
         elif not _is_ours(type(value).__module__) and isinstance(getattr(value, "__dict__", None), dict):
             self._seen.add(id(value))
-            for one in [*vars(value).values()][:_MOST]:
-                self.look_at(one, depth + 1)
+            for part in [*vars(value).values()][:_MOST]:
+                self.look_at(part, depth + 1)
 
 
 def _is_ours(module: str) -> bool:

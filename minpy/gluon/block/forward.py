@@ -16,21 +16,21 @@ from minpy.capture.scalars import pinned
 from minpy.core.array import Array
 from minpy.core.errors import ArgumentError, NotTraceableError, describe
 from minpy.differentiation.trees import map_tree
-from minpy.gluon.block.cached_graph import CachedGraph
+from minpy.gluon.block.argument_specs import flatten, split, unflatten
+from minpy.gluon.block.cached_op import CachedOp
 from minpy.gluon.block.library import enter
-from minpy.gluon.block.templates import filled, split, template_of
 from minpy.graph.ir import Value
 from minpy.ndarray import NDArray
 from minpy.symbol import Group, Symbol
 from minpy.symbol.translation import Translation
 
-__all__ = ["Symbols", "arrays_and_template", "graph_of_forward", "symbols_of"]
+__all__ = ["Symbols", "arrays_and_spec", "graph_of_forward", "symbols_of"]
 
 
-def arrays_and_template(args: Sequence[Any]) -> tuple[list[Any], Any]:
-    """Return the arrays among nested arguments, NumPy's as ours, and the template in which they stand."""
+def arrays_and_spec(args: Sequence[Any]) -> tuple[list[Any], Any]:
+    """Return the arrays among nested arguments, NumPy's as ours, and the spec of the nest in which they stand."""
     leaves: list[Any] = []
-    form = template_of(args, leaves, (NDArray, numpy.ndarray))
+    form = flatten(args, leaves, (NDArray, numpy.ndarray))
     like = next(leaf for leaf in leaves if isinstance(leaf, NDArray))
     return [leaf if isinstance(leaf, NDArray) else like._like(leaf) for leaf in leaves], form
 
@@ -115,9 +115,9 @@ class _SymbolCapture(Capture):
         translation = Translation(self.recorder, self._variable_of)
         inputs = []
         for name, array, value in zip(self._names, self._arrays, self.inputs, strict=True):
-            made = symbol.var(name)
-            inputs.append(made.as_np_ndarray() if in_numpy or not array._keeps_dtype else made)
-            translation.values[value] = made.values[0]
+            variable = symbol.var(name)
+            inputs.append(variable.as_np_ndarray() if in_numpy or not array._keeps_dtype else variable)
+            translation.values[value] = variable.values[0]
         for row in self.reads.array_rows:
             translation.arrays[Value(row.node)] = row.source(row.container, row.key)
 
@@ -126,20 +126,20 @@ class _SymbolCapture(Capture):
             inner = leaf.inner if isinstance(leaf, NDArrayProxy) else leaf
             if not isinstance(inner, ArrayProxy):
                 return leaf
-            made = Symbol(translation.translate([inner.value]))
-            return made.as_np_ndarray() if inner is leaf else made
+            variable = Symbol(translation.translate([inner.value]))
+            return variable.as_np_ndarray() if inner is leaf else variable
 
         return Symbols(inputs, map_tree(stands, outputs), self._made)
 
     def _variable_of(self, array: Any) -> Value:
         """Return the variable of an array that the block refers to, or that is a constant."""
         array = array if isinstance(array, Array) else self.like._like(numpy.asarray(array))
-        made = symbol.var(f"captured{len(self._made)}")
-        self._made.append((made, array))
-        return made.values[0]
+        variable = symbol.var(f"captured{len(self._made)}")
+        self._made.append((variable, array))
+        return variable.values[0]
 
 
-def graph_of_forward(block: Any, leaves: Sequence[Any], form: Any) -> CachedGraph:
+def graph_of_forward(block: Any, leaves: Sequence[Any], form: Any) -> CachedOp:
     """Return the graph of symbols that a block which defines `forward` is.
 
     Parameters
@@ -148,22 +148,24 @@ def graph_of_forward(block: Any, leaves: Sequence[Any], form: Any) -> CachedGrap
     leaves : sequence of NDArray
         The arrays among the arguments.
     form
-        The template in which they stand.
+        The spec of the nest in which they stand.
     """
-    made = symbols_of(block, block._input_variables(leaves), leaves, lambda proxies: split(filled(form, proxies)))
-    found: list[Any] = []
-    out_form = template_of(made.out, found, Symbol)
-    if not found:
-        raise ArgumentError(f"{block.name}: forward returned {describe(made.out)}; expected arrays.")
+    captured = symbols_of(
+        block, block._input_variables(leaves), leaves, lambda proxies: split(unflatten(form, proxies))
+    )
+    outputs: list[Any] = []
+    out_form = flatten(captured.out, outputs, Symbol)
+    if not outputs:
+        raise ArgumentError(f"{block.name}: forward returned {describe(captured.out)}; expected arrays.")
     block._out_format = out_form
     block._graphs.note_asked(shapes=True)
-    graph = CachedGraph(
+    graph = CachedOp(
         block.name,
-        made.inputs,
-        found[0] if len(found) == 1 else Group(found),
-        lambda values: filled(out_form, values),
+        captured.inputs,
+        outputs[0] if len(outputs) == 1 else Group(outputs),
+        lambda values: unflatten(out_form, values),
         block._parameters_by_name(),
-        made.captured,
+        captured.captured,
     )
-    graph.returns_numpy = bool(graph.parameters) and any(one.in_numpy for one in found)
+    graph.returns_numpy = bool(graph.parameters) and any(output.in_numpy for output in outputs)
     return graph

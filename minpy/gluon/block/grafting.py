@@ -78,8 +78,8 @@ class Graft:
         asked = questions.training, questions.recording
         questions.training = questions.recording = False
         try:
-            given = leaves_of((arguments, keywords))
-            self.in_numpy = self.in_numpy or any(isinstance(leaf, BaseArrayProxy) for leaf in given)
+            leaves = leaves_of((arguments, keywords))
+            self.in_numpy = self.in_numpy or any(isinstance(leaf, BaseArrayProxy) for leaf in leaves)
             positional = [self.symbols(value) for value in arguments]
             named = {key: self.symbols(value) for key, value in keywords.items()}
             modes = Modes(self.name)
@@ -159,14 +159,14 @@ class Graft:
 
     def _symbol_of(self, proxy: Any) -> Symbol:
         self._count += 1
-        made = symbol.var(f"{self.name}_input{self._count}")
-        value = made.values[0]
+        variable = symbol.var(f"{self.name}_input{self._count}")
+        value = variable.values[0]
         self._became[value] = proxy.value
         self._facts.shapes[value], self._facts.dtypes[value] = proxy.shape, proxy.dtype
-        return made
+        return variable
 
-    def _kind(self, one: Symbol) -> Symbol:
-        return one.as_np_ndarray() if self.in_numpy else one
+    def _kind(self, a_symbol: Symbol) -> Symbol:
+        return a_symbol.as_np_ndarray() if self.in_numpy else a_symbol
 
     def proxies(self, value: Any) -> Any:
         """Return a nest with proxies in the place of symbols."""

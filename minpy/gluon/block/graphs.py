@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 from minpy.core.state import state
 from minpy.core.switches import is_np_array, switches
-from minpy.gluon.block.cached_graph import CachedGraph
-from minpy.gluon.block.forward import arrays_and_template
+from minpy.gluon.block.argument_specs import key_of
+from minpy.gluon.block.cached_op import CachedOp
+from minpy.gluon.block.forward import arrays_and_spec
 from minpy.gluon.block.guards import Guards
 from minpy.gluon.block.nesting import _flatten
 from minpy.gluon.block.retraces import GraphHistory
-from minpy.gluon.block.templates import key_of
 from minpy.gluon.block.tracing import traced
 from minpy.gluon.changes import CHANGES
 from minpy.ndarray import NDArray
@@ -26,13 +26,13 @@ _MOST = 32
 class _Latest(NamedTuple):
     """The graph of the latest call, of arrays only, and what it holds for as long as nothing is changed anywhere."""
 
-    graph: CachedGraph
+    graph: CachedOp
     changes: int
     kinds: tuple[type, ...]
     modes: tuple[Any, ...]
 
 
-class Graphs(dict[Any, CachedGraph]):
+class Graphs(dict[Any, CachedOp]):
     """The graphs of one block, by what each is for: see `key`. All of them hold for the same surroundings.
 
     Attributes
@@ -54,7 +54,7 @@ class Graphs(dict[Any, CachedGraph]):
         self.history = GraphHistory()
         self.frozen: set[str] = set()  # what has been warned of: its changes are not noticed
 
-    def latest_for(self, args: Sequence[Any]) -> CachedGraph | None:
+    def latest_for(self, args: Sequence[Any]) -> CachedOp | None:
         """Return the graph of the latest call, if it is the one for some arguments; None if it takes a closer look."""
         latest = self._latest
         if (
@@ -71,7 +71,7 @@ class Graphs(dict[Any, CachedGraph]):
         """Let the next call take a closer look."""
         self._latest = None
 
-    def find(self, block: Any, args: Sequence[Any]) -> tuple[CachedGraph, list[Any]]:
+    def find(self, block: Any, args: Sequence[Any]) -> tuple[CachedOp, list[Any]]:
         """Return the graph for some arguments, traced if it is not there, and these in a flat list.
 
         Parameters
@@ -83,7 +83,7 @@ class Graphs(dict[Any, CachedGraph]):
 
         Raises
         ------
-        Unkeyed
+        Unhashable
             If there is something among them that may change without its being seen.
         """
         latest = self.latest_for(args)
@@ -97,8 +97,8 @@ class Graphs(dict[Any, CachedGraph]):
                 block._clear_cached_op()
         leaves: list[Any]
         nested: Any = None
-        for one in args:
-            if not isinstance(one, NDArray):
+        for argument in args:
+            if not isinstance(argument, NDArray):
                 leaves, nested = _taken_apart(block, args)
                 form = key_of(nested) if block._is_written_as_forward else repr(nested)
                 break
@@ -119,7 +119,7 @@ class Graphs(dict[Any, CachedGraph]):
         asks = self._asks_for_shapes or self.asks_for_recording
         return not asks and self.guards is not None
 
-    def _add(self, block: Any, leaves: list[Any], nested: Any, form: Any) -> CachedGraph:
+    def _add(self, block: Any, leaves: list[Any], nested: Any, form: Any) -> CachedOp:
         """Trace the block, and keep its graph; where there are many, the oldest goes."""
         graph, guards = traced(block, leaves, nested)
         while len(self) >= _MOST:
@@ -173,12 +173,12 @@ class Graphs(dict[Any, CachedGraph]):
     def _asked(self) -> tuple[bool, ...]:
         return self._asks_for_training, self.asks_for_recording, self._asks_for_shapes
 
-    def replace(self, graph: CachedGraph, other: CachedGraph) -> None:
+    def replace(self, graph: CachedOp, replacement: CachedOp) -> None:
         """Put another graph in the place of one."""
         self._latest = None
-        for key, one in self.items():
-            if one is graph:
-                self[key] = other
+        for key, current in self.items():
+            if current is graph:
+                self[key] = replacement
                 return
 
     def forget(self) -> None:
@@ -188,17 +188,17 @@ class Graphs(dict[Any, CachedGraph]):
 
     def copy(self) -> Graphs:
         """Return others with the same graphs."""
-        others = Graphs()
-        others.restore(self)
-        return others
+        copied = Graphs()
+        copied.restore(self)
+        return copied
 
-    def restore(self, others: Graphs) -> None:
+    def restore(self, copied: Graphs) -> None:
         """Become what others are: a copy from before."""
         self.clear()
-        self.update(others)
-        vars(self).update(vars(others))
+        self.update(copied)
+        vars(self).update(vars(copied))
 
 
 def _taken_apart(block: Any, args: Sequence[Any]) -> tuple[list[Any], Any]:
     """Return the arrays among nested arguments, and how they are nested."""
-    return arrays_and_template(args) if block._is_written_as_forward else _flatten(args, "input")
+    return arrays_and_spec(args) if block._is_written_as_forward else _flatten(args, "input")

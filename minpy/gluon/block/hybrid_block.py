@@ -21,10 +21,11 @@ from minpy.core.places import warn_at_program
 from minpy.core.state import TRACES, state, tracing
 from minpy.core.switches import is_np_array
 from minpy.gluon.block import saving
+from minpy.gluon.block.argument_specs import Keywords, Unhashable, flatten, split
 from minpy.gluon.block.attributes import INTERNAL, Before
 from minpy.gluon.block.block import Block
-from minpy.gluon.block.cached_graph import CachedGraph
-from minpy.gluon.block.capturing import stand_in_of
+from minpy.gluon.block.cached_op import CachedOp
+from minpy.gluon.block.capturing import block_proxy
 from minpy.gluon.block.forward import graph_of_forward
 from minpy.gluon.block.graphs import Graphs
 from minpy.gluon.block.hybrid_forward import first_of, graph_of_hybrid_forward, written_as_forward
@@ -34,10 +35,9 @@ from minpy.gluon.block.modes import AsWritten
 from minpy.gluon.block.optimizing import Optimizations, optimized
 from minpy.gluon.block.specializing import BlockSpecialized
 from minpy.gluon.block.steps import Step, taken_options
-from minpy.gluon.block.templates import Keywords, Unkeyed, split, template_of
 from minpy.gluon.changes import CHANGES
 from minpy.gluon.parameter import DeferredInitializationError, ParameterDict
-from minpy.jit.entry import AS_WRITTEN, MISS
+from minpy.jit.entry import MISS, RUN_EAGERLY
 from minpy.ndarray import NDArray
 from minpy.ops.nn.data_axes import wrong_axes
 from minpy.symbol import Symbol
@@ -88,11 +88,12 @@ class HybridBlock(Block):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         own = cls.__mro__[: cls.__mro__.index(HybridBlock)]
-        written = any("forward" in vars(one) for one in own)
+        written = any("forward" in vars(cls_above) for cls_above in own)
         # A forward of the library's own knows symbols, as `hybrid_forward` does.
         symbolic = any(
-            "hybrid_forward" in vars(one) or ("forward" in vars(one) and one.__module__.startswith("minpy.gluon."))
-            for one in own
+            "hybrid_forward" in vars(cls_above)
+            or ("forward" in vars(cls_above) and cls_above.__module__.startswith("minpy.gluon."))
+            for cls_above in own
         )
         cls._is_written_as_forward = written and not symbolic
 
@@ -110,7 +111,7 @@ class HybridBlock(Block):
 
     def __capture__(self, capture: Any) -> Any:
         enter()
-        return stand_in_of(capture.shadow, self, self.name)
+        return block_proxy(capture.shadow, self, self.name)
 
     def _clear_cached_op(self) -> None:
         """Forget what the block was traced to: the next call traces it again."""
@@ -349,13 +350,13 @@ class HybridBlock(Block):
     @property
     def _cached_graph(self) -> tuple[Any, ...]:
         """The variables for the arguments, and the symbol that the block computes of them; () if there is none."""
-        found: tuple[Any, ...] = vars(self)["_cached_graph"]
-        if not found and self._specialized is not None:
+        shown: tuple[Any, ...] = vars(self)["_cached_graph"]
+        if not shown and self._specialized is not None:
             arguments = self._specialized.arguments_alike()
             if arguments is not None:
                 self._graphs.find(self, arguments)
-                found = vars(self)["_cached_graph"]
-        return found
+                shown = vars(self)["_cached_graph"]
+        return shown
 
     @_cached_graph.setter
     def _cached_graph(self, graph: tuple[Any, ...]) -> None:
@@ -367,7 +368,7 @@ class HybridBlock(Block):
             self._graphs.find(self, args)
         return self._cached_graph
 
-    def _prepare(self, graph: CachedGraph) -> None:
+    def _prepare(self, graph: CachedOp) -> None:
         """Give a graph the options that the block was hybridized with."""
         if {("static_alloc", True), ("static_shape", True)} <= {*self._flags}:
             graph.compiled.keep_states()
@@ -409,7 +410,7 @@ class HybridBlock(Block):
         graphs: list[Any] = [*self._graphs.values()]
         if self._specialized is not None:
             graphs = [*self._specialized.specializations, *graphs]
-        return Explanations(one for graph in graphs for one in graph.compiled.explain())
+        return Explanations(explanation for graph in graphs for explanation in graph.compiled.explain())
 
     def explain_retraces(self) -> str:
         """Return why the block was captured, each time, and why it runs as it is written, if it does.
@@ -454,17 +455,17 @@ class HybridBlock(Block):
         texts += [f"frozen: {name}, as it was: its changes are not noticed" for name in dict.fromkeys(frozen)]
         return "\n".join(texts)
 
-    def _show(self, graph: CachedGraph) -> None:
+    def _show(self, graph: CachedOp) -> None:
         """Make a graph the one that is exported."""
         self._lasting = graph.lasting()
-        self._cached_graph = ([one for one in graph.inputs if one is not None], graph.out)
+        self._cached_graph = ([source for source in graph.inputs if source is not None], graph.out)
         self._cached_op = graph.operator
-        self._cached_op_args = [(type(one) is int, one) for one in graph.sources]
+        self._cached_op_args = [(type(source) is int, source) for source in graph.sources]
 
     def _input_variables(self, leaves: Sequence[Any]) -> list[str]:
         return ["data"] if len(leaves) == 1 else [f"data{index}" for index in range(len(leaves))]
 
-    def _trace(self, leaves: Sequence[Any], form: Any) -> CachedGraph:
+    def _trace(self, leaves: Sequence[Any], form: Any) -> CachedOp:
         """Return the graph that the block's forward makes of what stands for its arguments."""
         make = graph_of_forward if self._is_written_as_forward else graph_of_hybrid_forward
         return make(self, leaves, form)
@@ -523,9 +524,9 @@ class HybridBlock(Block):
             # What most calls take, without a further call: each costs what a small kernel does.
             is_plain = not (self._forward_hooks or self._forward_pre_hooks or self._optimizations.steps)
             is_plain = is_plain and specialized is not None and self._active and self._callback is None
-            if is_plain and not tracing.as_written:
+            if is_plain and not tracing.eager:
                 answer = specialized.latest(args, kwargs)
-                return specialized.answer(args, kwargs) if answer is MISS or answer is AS_WRITTEN else answer
+                return specialized.answer(args, kwargs) if answer is MISS or answer is RUN_EAGERLY else answer
             return self._call_written(args, kwargs)
         if self._forward_pre_hooks or self._forward_hooks:
             return super().__call__(*args, **kwargs)
@@ -538,19 +539,19 @@ class HybridBlock(Block):
         ----------
         x, *args : NDArray or Symbol, or nested lists of them
         """
-        if self._active and self._is_captured is False and self._callback is None and not tracing.as_written:
-            given = (x, *args)
-            graph = self._graphs.latest_for(given)
+        if self._active and self._is_captured is False and self._callback is None and not tracing.eager:
+            arguments = (x, *args)
+            graph = self._graphs.latest_for(arguments)
             if graph is not None and graph.is_settled and not self._input_axes:
                 try:
-                    return graph(given)
+                    return graph(arguments)
                 except (DeferredInitializationError, UnknownShapeError):
                     self._graphs.forget_latest()  # what comes next knows what to do about it
         first = x if isinstance(x, (NDArray, Symbol)) else self._first(x, args)
         if isinstance(first, NDArray):
             if self._input_axes and first._data.ndim != len(self._input_axes):
                 raise wrong_axes(f"{type(self).__name__} {self.name!r}: ", first.shape, self._input_axes)
-            if self._active and not tracing.as_written:
+            if self._active and not tracing.eager:
                 if self._is_captured is not False and self._captures():
                     return self._call_captured((x, *args), {})
                 return self._call_cached_op(x, *args)
@@ -576,8 +577,8 @@ class HybridBlock(Block):
 
     def _call_written(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call a block that defines `forward`, outside of traces."""
-        if not self._active or tracing.as_written:
-            return self._call_as_written(args, kwargs)
+        if not self._active or tracing.eager:
+            return self._call_eagerly(args, kwargs)
         if self._captures():
             for before in [*self._forward_pre_hooks.values()] if self._forward_pre_hooks else ():
                 before(self, args)
@@ -592,8 +593,8 @@ class HybridBlock(Block):
         for before in [*self._forward_pre_hooks.values()]:
             before(self, split(args)[0])
         leaves: list[Any] = []
-        template_of(args, leaves)
-        out = self._call_cached_op(*args) if leaves else self._call_as_written(*split(args))
+        flatten(args, leaves)
+        out = self._call_cached_op(*args) if leaves else self._call_eagerly(*split(args))
         for after in [*self._forward_hooks.values()]:
             after(self, split(args)[0], out)
         return out
@@ -614,7 +615,7 @@ class HybridBlock(Block):
         if specialized is None:
             specialized = self._specialized = BlockSpecialized(self, self._called_eagerly)
         answer = specialized.latest(args, kwargs)
-        return specialized.answer(args, kwargs) if answer is MISS or answer is AS_WRITTEN else answer
+        return specialized.answer(args, kwargs) if answer is MISS or answer is RUN_EAGERLY else answer
 
     def _called_eagerly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run the block as it is written, with the graphs of those inside."""
@@ -623,7 +624,7 @@ class HybridBlock(Block):
         self._initialize_waiting(args)
         return self.forward(*args, **kwargs)
 
-    def _call_as_written(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _call_eagerly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run `forward`, with parameters whose shapes it says are known by what it is called on."""
         self._initialize_waiting(args)
         return super().__call__(*args, **kwargs)
@@ -641,7 +642,7 @@ class HybridBlock(Block):
         """Call the graph that the block has become."""
         try:
             graph, leaves = self._graphs.find(self, args)
-        except Unkeyed:
+        except Unhashable:
             return self._call_as_it_is(args)
         if not graph.is_settled:
             if graph.has_no_program:
@@ -663,7 +664,7 @@ class HybridBlock(Block):
         """Return what the graph is called with, when the block is called with `args`."""
         return args
 
-    def _optimize(self, args: Sequence[Any]) -> CachedGraph:
+    def _optimize(self, args: Sequence[Any]) -> CachedOp:
         """Return the graph for such arguments when it has gone through all steps; it takes the other's place."""
         return optimized(self, args)
 
@@ -677,7 +678,7 @@ class HybridBlock(Block):
                 "block inside that has none of this."
             )
         with AsWritten():
-            return self._call_as_written(*split(args)) if self._is_written_as_forward else self.forward(*args)
+            return self._call_eagerly(*split(args)) if self._is_written_as_forward else self.forward(*args)
 
     def hybrid_forward(self, F: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
         """Return what the block computes, with functions of `F`. Subclasses define it.

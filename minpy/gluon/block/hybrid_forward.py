@@ -10,7 +10,7 @@ from minpy.context import Context
 from minpy.core.errors import ArgumentError, ContextError, NotTraceableError, NoValueError, describe
 from minpy.core.places import place_in_program
 from minpy.core.state import tracing
-from minpy.gluon.block.cached_graph import CachedGraph
+from minpy.gluon.block.cached_op import CachedOp
 from minpy.gluon.block.facts import Facts
 from minpy.gluon.block.forward import symbols_of
 from minpy.gluon.block.nesting import _flatten, _regroup
@@ -39,27 +39,27 @@ def first_of(name: str, args: Sequence[Any]) -> Any:
     ContextError
         If arrays are on different contexts.
     """
-    found = [*_arrays_in(args)]
-    if not found:
+    arrays = [*_arrays_in(args)]
+    if not arrays:
         _flatten(args, "input")  # what it says of other values
         raise ArgumentError(f"{name}: no argument is an NDArray or a Symbol.")
-    contexts: list[Context] = list(dict.fromkeys(one.context for one in found if isinstance(one, NDArray)))
+    contexts: list[Context] = list(dict.fromkeys(array.context for array in arrays if isinstance(array, NDArray)))
     if len(contexts) > 1:
         raise ContextError(
             f"{name}: its arguments are on different contexts, {', '.join(map(str, contexts))}. Move them to "
             "one with as_in_context()."
         )
-    return found[0]
+    return arrays[0]
 
 
 def written_as_forward(block: Any) -> list[Any]:
     """Return the blocks, of one and all inside, that define `forward`, and not `hybrid_forward`."""
     written: list[Any] = []
-    block.apply(lambda one: written.append(one) if getattr(one, "_is_written_as_forward", False) else None)
+    block.apply(lambda child: written.append(child) if getattr(child, "_is_written_as_forward", False) else None)
     return written
 
 
-def graph_of_hybrid_forward(block: Any, leaves: Sequence[Any], form: Any) -> CachedGraph:
+def graph_of_hybrid_forward(block: Any, leaves: Sequence[Any], form: Any) -> CachedOp:
     """Return the graph that `hybrid_forward` makes of symbols.
 
     Parameters
@@ -80,23 +80,23 @@ def graph_of_hybrid_forward(block: Any, leaves: Sequence[Any], form: Any) -> Cac
             values = dict(zip(places, proxies, strict=True))
             return _regroup([values.get(place) for place in range(len(leaves))], form)[0], {}
 
-        made = symbols_of(block, [names[place] for place in places], arrays, nested)
-        found_inputs = dict(zip(places, made.inputs, strict=True))
+        captured_call = symbols_of(block, [names[place] for place in places], arrays, nested)
+        found_inputs = dict(zip(places, captured_call.inputs, strict=True))
         inputs: list[Any] = [found_inputs.get(place) for place in range(len(leaves))]
-        out, captured = made.out, made.captured
+        out, captured = captured_call.out, captured_call.captured
         block._graphs.note_asked(shapes=True)
     else:
         inputs = _variables(block, leaves, names)
         out = _computed(block, _regroup(inputs, form)[0])
-    found, out_form = _flatten(out, "output")
+    out_leaves, out_form = _flatten(out, "output")
     block._out_format = out_form
-    out_symbols = [one for one in found if one is not None]
+    out_symbols = [out_symbol for out_symbol in out_leaves if out_symbol is not None]
     if not out_symbols:
         raise ArgumentError(f"{block.name}: hybrid_forward returned {describe(out)}; expected symbols.")
-    rebuild = None if out_form == 0 else _Regrouping(out_form, found)
+    rebuild = None if out_form == 0 else _Regrouping(out_form, out_leaves)
     group = out_symbols[0] if len(out_symbols) == 1 else Group(out_symbols)
-    graph = CachedGraph(block.name, inputs, group, rebuild, block._parameters_by_name(), captured)
-    graph.returns_numpy = all(type(one) is not Symbol for one in out_symbols)
+    graph = CachedOp(block.name, inputs, group, rebuild, block._parameters_by_name(), captured)
+    graph.returns_numpy = all(type(out_symbol) is not Symbol for out_symbol in out_symbols)
     return graph
 
 
@@ -104,14 +104,14 @@ def _variables(block: Any, leaves: Sequence[Any], names: Sequence[str]) -> list[
     """Return the variables that stand for arguments, of which shapes and dtypes are known; None for None."""
     inputs: list[Any] = [None if leaf is None else symbol.var(name) for leaf, name in zip(leaves, names, strict=True)]
     facts = Facts(block.name, block._parameters_by_name())
-    for one, leaf in zip(inputs, leaves, strict=True):
+    for variable, leaf in zip(inputs, leaves, strict=True):
         if leaf is not None:
-            facts.know(one, leaf)
+            facts.know(variable, leaf)
     if tracing.modes is not None:
         tracing.modes.facts = facts
     return [
-        one if leaf is None or leaf._keeps_dtype else one.as_np_ndarray()
-        for one, leaf in zip(inputs, leaves, strict=True)
+        variable if leaf is None or leaf._keeps_dtype else variable.as_np_ndarray()
+        for variable, leaf in zip(inputs, leaves, strict=True)
     ]
 
 

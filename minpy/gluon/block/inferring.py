@@ -22,17 +22,17 @@ def infer(block: Any, what: str, args: Sequence[Any]) -> None:
     """Set an attribute, 'shape' or 'dtype', of all parameters of a block from those of its arguments."""
     graph, leaves = block._graphs.find(block, args)
     names = graph.out.list_inputs()
-    given = {
-        one.name: getattr(leaf, what)
-        for one, leaf in zip(graph.inputs, leaves, strict=True)
-        if one is not None and one.name in names
+    known_inputs = {
+        variable.name: getattr(leaf, what)
+        for variable, leaf in zip(graph.inputs, leaves, strict=True)
+        if variable is not None and variable.name in names
     }
     inferred = graph.out.infer_shape_partial if what == "shape" else graph.out.infer_type_partial
-    arguments, _, states = inferred(**given)
+    arguments, _, states = inferred(**known_inputs)
     names = [*graph.out.list_arguments(), *graph.out.list_auxiliary_states()]
-    found = dict(zip(names, [*arguments, *states], strict=True))
+    inferred_of = dict(zip(names, [*arguments, *states], strict=True))
     for parameter in graph.parameters:
-        value = found.get(parameter.name)
+        value = inferred_of.get(parameter.name)
         if value is not None:
             setattr(parameter, what, value)
 

@@ -51,9 +51,9 @@ def expected_shapes(graph: Symbol, shapes: Mapping[str, tuple[int, ...]]) -> dic
     wrong = refused(rows) if rows else []
     if not wrong:
         return {}
-    known, unknown = _known(graph, accepted), -1 if is_np_shape() else 0
+    shapes_known, unknown = _known(graph, accepted), -1 if is_np_shape() else 0
     nodes = {node.name: node for node in graph.order if node.operator is None}
-    expected = {name: known.get(Value(nodes[name])) for name in wrong}
+    expected = {name: shapes_known.get(Value(nodes[name])) for name in wrong}
     return {
         name: tuple(unknown if length < 0 else length for length in shape)
         for name, shape in expected.items()
@@ -62,5 +62,5 @@ def expected_shapes(graph: Symbol, shapes: Mapping[str, tuple[int, ...]]) -> dic
 
 
 def _known(graph: Symbol, shapes: Mapping[str, tuple[int, ...]]) -> Mapping[Value, Any]:
-    known: Mapping[Value, Any] = graph._infer_shape("SymbolBlock.imports", (), shapes).known
-    return known
+    shapes_known: Mapping[Value, Any] = graph._infer_shape("SymbolBlock.imports", (), shapes).known
+    return shapes_known

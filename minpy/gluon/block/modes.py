@@ -55,7 +55,7 @@ class AsWritten:
 
     def __enter__(self) -> None:
         values = vars(tracing)
-        leave = partial(values.update, {"as_written": tracing.as_written, "leave": tracing.leave})
-        values |= {"as_written": True, "leave": leave}
+        leave = partial(values.update, {"eager": tracing.eager, "leave": tracing.leave})
+        values |= {"eager": True, "leave": leave}
 
     __exit__ = leaving(tracing)

@@ -58,8 +58,8 @@ def _flatten(args: Any, inout_str: str) -> tuple[list[Any], Any]:
         )
     leaves, forms = [], []
     for part in args:
-        found, form = _flatten(part, inout_str)
-        leaves += found
+        part_leaves, form = _flatten(part, inout_str)
+        leaves += part_leaves
         forms.append(form)
     return leaves, _Tuple(forms) if isinstance(args, tuple) and inout_str == "output" else forms
 
@@ -88,8 +88,8 @@ def _regroup(args: Sequence[Any], fmt: Any) -> tuple[Any, list[Any]]:
             return None, args[1:]
         return (args[0], args[1:]) if fmt == 0 else (args[:fmt], args[fmt:])
     if isinstance(fmt, _Dict):
-        found, args = _regroup(args, [*fmt.values()])
-        return dict(zip(fmt, found, strict=True)), args
+        values, args = _regroup(args, [*fmt.values()])
+        return dict(zip(fmt, values, strict=True)), args
     parts = []
     for form in fmt:
         part, args = _regroup(args, form)

@@ -19,10 +19,10 @@ from minpy.autograd import mark_variables, pause
 from minpy.context import Context, current_context
 from minpy.core.errors import ArgumentError, ContextError, DTypeError, MXNetError, ShapeError, describe
 from minpy.core.switches import is_np_array
-from minpy.gluon.block.cached_graph import CachedGraph
+from minpy.gluon.block.argument_specs import Unhashable, flatten, unflatten
+from minpy.gluon.block.cached_op import CachedOp
 from minpy.gluon.block.hybrid_forward import written_as_forward
 from minpy.gluon.block.steps import Step
-from minpy.gluon.block.templates import Unkeyed, filled, template_of
 from minpy.gluon.parameter import DeferredInitializationError, Parameter
 from minpy.gluon.parameter.shapes import is_complete
 from minpy.graph.ir import Value
@@ -110,9 +110,9 @@ class Optimizations:
 
     def followed(self) -> Optimizations:
         """Return others with the same steps, to which more can be added; what is made is that of both."""
-        others = Optimizations()
-        others.steps, others.made = [*self.steps], self.made
-        return others
+        followed = Optimizations()
+        followed.steps, followed.made = [*self.steps], self.made
+        return followed
 
     def cast(self, dtype: Any) -> None:
         """Convert the parameters that were made to another dtype, as those of the block are."""
@@ -120,13 +120,13 @@ class Optimizations:
             if numpy.dtype(parameter.dtype).kind == "f":
                 parameter.cast(dtype)
 
-    def apply(self, graph: CachedGraph, given: Given, parameters: Mapping[str, Parameter]) -> CachedGraph:
+    def apply(self, graph: CachedOp, call: Given, parameters: Mapping[str, Parameter]) -> CachedOp:
         """Return what a graph becomes by the steps that it has not gone through.
 
         Parameters
         ----------
-        graph : CachedGraph
-        given : Given
+        graph : CachedOp
+        call : Given
         parameters : mapping of str to Parameter
             Those of the block and of all inside, by name.
 
@@ -146,17 +146,15 @@ class Optimizations:
         self._is_busy = True
         try:
             while graph.applied < len(self.steps):
-                graph = self._applied(graph, self.steps[graph.applied], given, parameters)
+                graph = self._applied(graph, self.steps[graph.applied], call, parameters)
         finally:
             self._is_busy = False
         return graph
 
-    def _applied(
-        self, graph: CachedGraph, step: Step, given: Given, parameters: Mapping[str, Parameter]
-    ) -> CachedGraph:
+    def _applied(self, graph: CachedOp, step: Step, call: Given, parameters: Mapping[str, Parameter]) -> CachedOp:
         _require_different_names(graph, step)
-        context = _context_of(graph, given)
-        values = _Values(graph, given, context)
+        context = _context_of(graph, call)
+        values = _Values(graph, call, context)
         before = {**values.args, **values.aux}
         with pause():
             out = graph.out.optimize_for(
@@ -168,52 +166,54 @@ class Optimizations:
                 f"{len(graph.out.values)}. A block returns what it did before: let the pass keep the outputs."
             )
         states, read = set(out.list_auxiliary_states()), set(out.list_inputs())
-        made: dict[str, MadeParameter] = {}
+        new_parameters: dict[str, MadeParameter] = {}
         for name, array in [*values.args.items(), *values.aux.items()]:
-            known = before.get(name)
-            if known is array or name not in read:
+            array_before = before.get(name)
+            if array_before is array or name not in read:
                 continue
-            if known is not None and (known.shape, known.dtype) == (array.shape, array.dtype):
-                known[:] = array  # another array under a name that is there: a new value
+            if array_before is not None and (array_before.shape, array_before.dtype) == (array.shape, array.dtype):
+                array_before[:] = array  # another array under a name that is there: a new value
                 continue
-            made[name] = MadeParameter(name, array, name not in states)
+            new_parameters[name] = MadeParameter(name, array, name not in states)
             there = self.made.get(name)
-            if there is not None and there.shape == made[name].shape:
-                made[name] = there
-        rebuilt = _rebuilt(graph, out, step, {**parameters, **self.made, **made})
+            if there is not None and there.shape == new_parameters[name].shape:
+                new_parameters[name] = there
+        rebuilt = _rebuilt(graph, out, step, {**parameters, **self.made, **new_parameters})
         values.require_fit(rebuilt, step)
         if not step.is_done:  # once, however many graphs there are
             values.write_back()
             step.is_done = True
-        self.made.update(made)
+        self.made.update(new_parameters)
         return rebuilt
 
 
-def _rebuilt(graph: CachedGraph, out: Symbol, step: Step, parameters: Mapping[str, Parameter]) -> CachedGraph:
+def _rebuilt(graph: CachedOp, out: Symbol, step: Step, parameters: Mapping[str, Parameter]) -> CachedOp:
     """Return the graph with another symbol; arguments, parameters and other arrays are found by their names."""
     variables = {node.name: Symbol([Value(node)]) for node in out.order if node.operator is None}
-    inputs = [None if one is None else variables.get(str(one.name), one) for one in graph.inputs]
+    inputs = [None if variable is None else variables.get(str(variable.name), variable) for variable in graph.inputs]
     captured = [
-        (variables[str(one.name)], array)
-        for one, array in graph.captured
-        if str(one.name) in variables and str(one.name) not in parameters
+        (variables[str(variable.name)], array)
+        for variable, array in graph.captured
+        if str(variable.name) in variables and str(variable.name) not in parameters
     ]
-    known = {str(one.name) for one in (*inputs, *(one for one, _ in captured)) if one is not None} | parameters.keys()
+    names = {
+        str(variable.name) for variable in (*inputs, *(variable for variable, _ in captured)) if variable is not None
+    } | parameters.keys()
     for name in variables:
-        if name not in known:
+        if name not in names:
             raise MXNetError(
                 f"{graph.name}: {step.backend!r} made a variable {name!r} that has no value. Let the pass allocate it "
                 "(alloc_arg or alloc_aux in C++, graph.add_argument in Python)."
             )
-    kept = graph.out
-    out = out.as_np_ndarray() if type(kept) is type(kept.as_np_ndarray()) else out.as_nd_ndarray()
-    rebuilt = CachedGraph(graph.name, inputs, out, graph.rebuild, parameters, captured)
+    out_before = graph.out
+    out = out.as_np_ndarray() if type(out_before) is type(out_before.as_np_ndarray()) else out.as_nd_ndarray()
+    rebuilt = CachedOp(graph.name, inputs, out, graph.rebuild, parameters, captured)
     rebuilt.returns_numpy = graph.returns_numpy
     rebuilt.applied = graph.applied + 1
     return rebuilt
 
 
-def _require_different_names(graph: CachedGraph, step: Step) -> None:
+def _require_different_names(graph: CachedOp, step: Step) -> None:
     seen: set[str] = set()
     for node in graph.compiled.variables:
         if node.name in seen:
@@ -224,9 +224,9 @@ def _require_different_names(graph: CachedGraph, step: Step) -> None:
         seen.add(node.name)
 
 
-def _context_of(graph: CachedGraph, given: Given) -> Context:
-    for leaf in given.leaves:
-        if leaf is not None and id(leaf) not in given.symbols:
+def _context_of(graph: CachedOp, call: Given) -> Context:
+    for leaf in call.leaves:
+        if leaf is not None and id(leaf) not in call.symbols:
             context: Context = leaf.context
             return context
     for parameter in graph.parameters:
@@ -238,7 +238,7 @@ def _context_of(graph: CachedGraph, given: Given) -> Context:
 class _Values:
     """What a backend is given: copies of arrays, by name. What it writes to them is taken over when it is through."""
 
-    def __init__(self, graph: CachedGraph, given: Given, context: Context) -> None:
+    def __init__(self, graph: CachedOp, call: Given, context: Context) -> None:
         self.args: dict[str, Any] = {}
         self.aux: dict[str, Any] = {}
         self.shapes: dict[str, Any] = {}
@@ -249,9 +249,9 @@ class _Values:
         for position, (node, source) in enumerate(zip(graph.compiled.variables, graph.sources, strict=True)):
             array = source
             if type(source) is int:
-                array = given.leaves[source]
-                if id(array) in given.symbols:
-                    self._note(node.name, *given.symbols[id(array)])
+                array = call.leaves[source]
+                if id(array) in call.symbols:
+                    self._note(node.name, *call.symbols[id(array)])
                     continue
             elif isinstance(source, Parameter):
                 array = source.data(context)
@@ -266,11 +266,11 @@ class _Values:
         else:
             self.shapes[name], self.dtypes[name] = shape, dtype
 
-    def require_fit(self, graph: CachedGraph, step: Step) -> None:
+    def require_fit(self, graph: CachedOp, step: Step) -> None:
         """Raise the error for a graph whose parameters and arguments do not fit each other."""
         if not self._all_known:
             return
-        shapes = {**self.shapes, **{name: one.shape for name, one in {**self.args, **self.aux}.items()}}
+        shapes = {**self.shapes, **{name: array.shape for name, array in {**self.args, **self.aux}.items()}}
         names = set(graph.out.list_inputs())
         try:
             graph.out.infer_shape_partial(**{name: shape for name, shape in shapes.items() if name in names})
@@ -285,7 +285,7 @@ class _Values:
                 parameter.set_data(copied)
 
 
-def optimized(block: Any, args: Sequence[Any]) -> CachedGraph:
+def optimized(block: Any, args: Sequence[Any]) -> CachedOp:
     """Return the graph of a block for such arguments when it has gone through all steps; it takes the other's place.
 
     Parameters
@@ -294,27 +294,27 @@ def optimized(block: Any, args: Sequence[Any]) -> CachedGraph:
     args : sequence of nested list, tuple or dict of NDArray or Symbol
         What it is called with; variables may stand for arrays.
     """
-    args, symbols = _stand_ins(block, args)
+    args, symbols = _arrays_for_symbols(block, args)
     if symbols:
         _require_traceable(block, symbols)
     with _LOCK:
         try:
             graph, leaves = block._graphs.find(block, args)
-        except Unkeyed as error:
+        except Unhashable as error:
             raise ArgumentError(
                 f"{block.name} cannot be optimized for {block._backend!r}: among its arguments there is {error}. "
                 "Give it to the block when it is made, or call hybridize() without a backend."
             ) from error
         if graph.is_settled:  # by another thread
             return graph
-        steps, given = block._optimizations, Given(leaves, symbols)
+        steps, call = block._optimizations, Given(leaves, symbols)
         try:
-            rewritten = steps.apply(graph, given, block._parameters_by_name())
+            rewritten = steps.apply(graph, call, block._parameters_by_name())
         except DeferredInitializationError:
             if any(shape is None for shape, _ in symbols.values()):
                 raise
             block._initialize_deferred(args)
-            rewritten = steps.apply(graph, given, block._parameters_by_name())
+            rewritten = steps.apply(graph, call, block._parameters_by_name())
         block._prepare(rewritten)
         block._graphs.replace(graph, rewritten)
         if block._cached_graph and block._cached_graph[1] is graph.out:
@@ -343,29 +343,31 @@ def _contexts(block: Any) -> list[Context]:
     return []
 
 
-def _stand_ins(block: Any, args: Any) -> tuple[Any, dict[int, tuple[Any, Any]]]:
+def _arrays_for_symbols(block: Any, args: Any) -> tuple[Any, dict[int, tuple[Any, Any]]]:
     """Return arguments with arrays in the places of symbols, and what is known of these: (shape or None, dtype), by the
     ids of the arrays.
     """
     symbols: list[Symbol] = []
-    template = template_of(args, symbols, Symbol)
+    spec = flatten(args, symbols, Symbol)
     if not symbols:
         return args, {}
     arrays: list[Any] = []
-    template_of(args, arrays, NDArray)
+    flatten(args, arrays, NDArray)
     place = arrays[0].context if arrays else next(iter(_contexts(block)), current_context())
-    known: dict[int, tuple[Any, Any]] = {}
-    made = []
-    for one in symbols:
-        if len(one.values) != 1:
-            raise ArgumentError(f"{block.name}.optimize_for: an argument is {describe(one)}, of several outputs.")
-        shape, dtype = _noted(one, "__shape__"), _noted(one, "__dtype__")
+    facts: dict[int, tuple[Any, Any]] = {}
+    arrays_made = []
+    for argument in symbols:
+        if len(argument.values) != 1:
+            raise ArgumentError(f"{block.name}.optimize_for: an argument is {describe(argument)}, of several outputs.")
+        shape, dtype = _noted(argument, "__shape__"), _noted(argument, "__dtype__")
         complete = isinstance(shape, tuple) and is_complete(shape)
         kind = DTYPES.get(dtype, numpy.dtype("float32"))
-        array = (np if is_np_array() or one.in_numpy else nd).zeros(shape if complete else (1,), dtype=kind, ctx=place)
-        known[id(array)] = (shape if complete else None, array._data.dtype)
-        made.append(array)
-    return filled(template, made), known
+        array = (np if is_np_array() or argument.in_numpy else nd).zeros(
+            shape if complete else (1,), dtype=kind, ctx=place
+        )
+        facts[id(array)] = (shape if complete else None, array._data.dtype)
+        arrays_made.append(array)
+    return unflatten(spec, arrays_made), facts
 
 
 def _noted(variable: Symbol, key: str) -> Any:

@@ -107,11 +107,11 @@ class ParameterArrays:
         return True
 
     def _now(self) -> list[Any]:
-        found = []
+        arrays_now = []
         for parameter, context, _ in self._rows:
             arrays = parameter._data or ()
-            found.append(next((array for array in arrays if context is None or array.context == context), None))
-        return found
+            arrays_now.append(next((array for array in arrays if context is None or array.context == context), None))
+        return arrays_now
 
 
 class ParameterVariables:

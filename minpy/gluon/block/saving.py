@@ -77,11 +77,11 @@ def _take(block: Any, arrays: Mapping[str, Any], options: Options) -> None:
 def _load_by_name(block: Any, arrays: Mapping[str, Any], options: Options) -> None:
     """Take parameters by their names, with or without the block's prefix, from arrays as older files hold them."""
     parameters = dict(block.collect_params().items())
-    given = {name.removeprefix("arg:").removeprefix("aux:"): array for name, array in arrays.items()}
+    by_name = {name.removeprefix("arg:").removeprefix("aux:"): array for name, array in arrays.items()}
     prefix = block.prefix
-    if prefix and not any(name in parameters for name in given):
+    if prefix and not any(name in parameters for name in by_name):
         parameters = {name.removeprefix(prefix): parameter for name, parameter in parameters.items()}
-    filled(parameters, given, options, given)
+    filled(parameters, by_name, options, by_name)
 
 
 def export(block: Any, path: str | os.PathLike[str], epoch: int, remove_amp_cast: bool) -> tuple[str, str]:
@@ -94,8 +94,8 @@ def export(block: Any, path: str | os.PathLike[str], epoch: int, remove_amp_cast
     out = block._cached_graph[1]
     sources = {**block._parameters_by_name(), **block._lasting}
     arrays = {}
-    for kind, found in (("arg", out.list_arguments()), ("aux", out.list_auxiliary_states())):
-        for name in found:
+    for kind, of_kind in (("arg", out.list_arguments()), ("aux", out.list_auxiliary_states())):
+        for name in of_kind:
             if name in sources:
                 source = sources[name]
                 arrays[f"{kind}:{name}"] = source._reduce() if isinstance(source, Parameter) else source
@@ -124,26 +124,26 @@ def _described(block: Any, number: int = 0) -> tuple[dict[str, Any], int]:
     int
         The number that is next.
     """
-    found: dict[str, Any] = {"orig_name": block.name}
+    description: dict[str, Any] = {"orig_name": block.name}
     graph = getattr(block, "_cached_graph", ()) if getattr(block, "_active", False) else ()
     if graph:
         inputs, out = graph
-        found |= {
+        description |= {
             "in_format": block._in_format,
             "out_format": block._out_format,
-            "inputs": [one.tojson(remove_amp_cast=False) for one in inputs],
+            "inputs": [an_input.tojson(remove_amp_cast=False) for an_input in inputs],
             "symbol": out.tojson(remove_amp_cast=False),
         }
-    found["hybridized"] = bool(graph)
+    description["hybridized"] = bool(graph)
     steps = block._optimizations.steps if hasattr(block, "_optimizations") else ()
     if steps:
-        found["optimized_for"] = [step.described() for step in steps]
-    found["children"] = {child.name: place for place, child in block._children.items()}
+        description["optimized_for"] = [step.described() for step in steps]
+    description["children"] = {child.name: place for place, child in block._children.items()}
     number += 1
     for child in block._children.values():
         key = _key(child, number)
-        found[key], number = _described(child, number)
-    return found, number
+        description[key], number = _described(child, number)
+    return description, number
 
 
 def _key(block: Any, number: int) -> str:
@@ -188,18 +188,18 @@ def _hybridize_as(block: Any, described: Mapping[str, Any]) -> None:
     if described.get("hybridized"):
         block.hybridize()
         return
-    for child, one in _inside(block, described):
-        _hybridize_as(child, one)
+    for child, description in _inside(block, described):
+        _hybridize_as(child, description)
 
 
 def _optimize_as(block: Any, described: Mapping[str, Any]) -> None:
     """Let blocks go through the backends that those which were saved have gone through, at their next calls."""
-    steps = [Step.of(one) for one in described.get("optimized_for", ())]
+    steps = [Step.of(description) for description in described.get("optimized_for", ())]
     if steps and hasattr(block, "_optimizations"):
         block.hybridize()
         block._optimizations.steps += steps
-    for child, one in _inside(block, described):
-        _optimize_as(child, one)
+    for child, description in _inside(block, described):
+        _optimize_as(child, description)
 
 
 def _inside(block: Any, described: Mapping[str, Any]) -> list[tuple[Any, Mapping[str, Any]]]:
@@ -208,18 +208,20 @@ def _inside(block: Any, described: Mapping[str, Any]) -> list[tuple[Any, Mapping
 
 
 def _descriptions(described: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return [one for key, one in described.items() if isinstance(one, dict) and key != "children"]
+    return [
+        description for key, description in described.items() if isinstance(description, dict) and key != "children"
+    ]
 
 
 def _require_alike(block: Any, described: Mapping[str, Any], path: str) -> None:
-    there, wanted = [*block._children.values()], _descriptions(described)
-    if len(there) != len(wanted):
+    there, parts = [*block._children.values()], _descriptions(described)
+    if len(there) != len(parts):
         raise MXNetError(
-            f"Block.load: {path!r} describes {described.get('orig_name')!r} with {len(wanted)} block(s) inside, and "
+            f"Block.load: {path!r} describes {described.get('orig_name')!r} with {len(parts)} block(s) inside, and "
             f"{block.name!r} has {len(there)}. Build the block as it was when it was saved."
         )
-    for child, one in zip(there, wanted, strict=True):
-        _require_alike(child, one, path)
+    for child, description in zip(there, parts, strict=True):
+        _require_alike(child, description, path)
 
 
 def _require_backends(block: Any, described: Mapping[str, Any], path: str) -> None:
@@ -230,5 +232,5 @@ def _require_backends(block: Any, described: Mapping[str, Any], path: str) -> No
                 f"and there is no such partitioner or pass.{nearest(backend, [*PARTITIONERS, *PASSES])} Load the "
                 "library that has it, with mx.library.load(path), or register it."
             )
-    for child, one in _inside(block, described):
-        _require_backends(child, one, path)
+    for child, description in _inside(block, described):
+        _require_backends(child, description, path)

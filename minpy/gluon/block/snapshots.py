@@ -119,7 +119,7 @@ def difference(path: str, value: Any, was: Any) -> str:
         if type(value) is was.kind:
             return was.difference(path, value)
         return f"the class of `{path}` was {was.kind.__name__}, is {type(value).__name__}"
-    if any(one is ABSENT or isinstance(one, _CONSTANT) for one in (value, was)):
+    if any(value_or_before is ABSENT or isinstance(value_or_before, _CONSTANT) for value_or_before in (value, was)):
         return f"`{path}` was {reprlib.repr(was)}, is {reprlib.repr(value)}"
     return f"`{path}` is another {type(value).__name__}"
 

@@ -11,8 +11,8 @@ import numpy
 from minpy.backends.switches import keeps_bits
 from minpy.core.array import Array
 from minpy.core.places import warn_at_program
+from minpy.gluon.block.argument_specs import Keywords
 from minpy.gluon.block.library import enter
-from minpy.gluon.block.templates import Keywords
 from minpy.gluon.block.tracing import warn_of_frozen
 from minpy.jit.budget import Budget
 from minpy.jit.capturing import CapturedCall
@@ -53,9 +53,9 @@ class BlockSpecialized(Specialized):
         """Return the specialization of a captured call, with the options that the block was hybridized with."""
         for block, guards in getattr(captured.group, "frozen", ()):
             warn_of_frozen(block, guards)
-        found = _BlockSpecialization(captured, self.name, False)
-        self._block._prepare(found)
-        return found
+        specialization = _BlockSpecialization(captured, self.name, False)
+        self._block._prepare(specialization)
+        return specialization
 
     def answer(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """Return what the block returns for a call of another kind than the last one."""

@@ -23,7 +23,7 @@ def _shown(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(map(_shown, value))}]"
     if isinstance(value, dict):
-        return f"{{{', '.join(f'{key}: {_shown(one)}' for key, one in value.items())}}}"
+        return f"{{{', '.join(f'{key}: {_shown(part)}' for key, part in value.items())}}}"
     return str(tuple(value.shape)) if isinstance(value, NDArray) else str(value)
 
 
@@ -125,10 +125,10 @@ def table_of_blocks(block: Any) -> str | None:
     if len(rows) > _MOST_ROWS:
         return None
     sizes = [_size(parameter) for parameter in block.collect_params().values()]
-    known = [size for size in sizes if size is not None]
-    total = f"Unique parameters: {sum(known)}"
-    if len(known) < len(sizes):
-        total += f", and {len(sizes) - len(known)} arrays whose shapes the first call tells"
+    known_sizes = [size for size in sizes if size is not None]
+    total = f"Unique parameters: {sum(known_sizes)}"
+    if len(known_sizes) < len(sizes):
+        total += f", and {len(sizes) - len(known_sizes)} arrays whose shapes the first call tells"
     return _html(("Block", "Layer", "Param #"), rows, [total])
 
 

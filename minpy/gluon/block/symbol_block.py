@@ -9,7 +9,7 @@ from typing import Any
 from minpy import symbol
 from minpy.context import cpu
 from minpy.core.errors import ArgumentError, describe, nearest
-from minpy.gluon.block.cached_graph import CachedGraph
+from minpy.gluon.block.cached_op import CachedOp
 from minpy.gluon.block.hybrid_block import HybridBlock
 from minpy.gluon.block.misshapen import expected_shapes
 from minpy.gluon.block.nesting import _flatten, _regroup
@@ -68,18 +68,22 @@ class SymbolBlock(HybridBlock):
         if isinstance(outputs, (list, tuple)) and len(outputs) == 1:
             outputs = outputs[0]
         variables = []
-        for one in inputs:
-            if not isinstance(one, Symbol) or len(one.values) != 1 or one.values[0].node.operator is not None:
-                what = repr(one) if isinstance(one, Symbol) else describe(one)
+        for variable in inputs:
+            if (
+                not isinstance(variable, Symbol)
+                or len(variable.values) != 1
+                or variable.values[0].node.operator is not None
+            ):
+                what = repr(variable) if isinstance(variable, Symbol) else describe(variable)
                 raise ArgumentError(
                     f"SymbolBlock: an input is {what}; expected a variable of the graph, as mx.sym.var makes them."
                 )
-            variables.append(one)
-        found, self._out_format = _flatten(outputs, "output")
-        out = found[0] if len(found) == 1 else Group([one for one in found if one is not None])
+            variables.append(variable)
+        leaves, self._out_format = _flatten(outputs, "output")
+        out = leaves[0] if len(leaves) == 1 else Group([variable for variable in leaves if variable is not None])
         variables = _found_in(out, variables)
         self._symbol, self._inputs = out, variables
-        names = {one.name for one in variables}
+        names = {variable.name for variable in variables}
         states = set(out.list_auxiliary_states())
         nodes = [value for value in out.order if value.operator is None and value.name not in names]
         # States come last: it is the order in which MXNet draws initial values, and writes files.
@@ -135,12 +139,12 @@ class SymbolBlock(HybridBlock):
         """
         loaded = symbol.load(symbol_file)
         names = [input_names] if isinstance(input_names, str) else list(input_names)
-        known = loaded.list_inputs()
+        inputs_there = loaded.list_inputs()
         for name in names:
-            if name not in known:
+            if name not in inputs_there:
                 raise ArgumentError(
                     f"SymbolBlock.imports: the graph of {os.fspath(symbol_file)!r} has no input {name!r}."
-                    f"{nearest(name, known) or _inputs_of(loaded)}"
+                    f"{nearest(name, inputs_there) or _inputs_of(loaded)}"
                 )
         arrays = None if param_file is None else read_file(param_file)
         if arrays is not None and not allow_missing:
@@ -152,8 +156,12 @@ class SymbolBlock(HybridBlock):
             where = f"file {os.fspath(param_file or '')!r}"
             places = cpu() if ctx is None else ctx
             parameters = block.collect_params()
-            given = {name.removeprefix("arg:").removeprefix("aux:"): array.shape for name, array in arrays.items()}
-            for name, shape in expected_shapes(loaded, {n: given[n] for n in parameters if n in given}).items():
+            shapes_by_name = {
+                name.removeprefix("arg:").removeprefix("aux:"): array.shape for name, array in arrays.items()
+            }
+            for name, shape in expected_shapes(
+                loaded, {n: shapes_by_name[n] for n in parameters if n in shapes_by_name}
+            ).items():
                 parameters[name].shape = shape  # with which the array does not fit it
             parameters._take(arrays, "", Options(where, places, allow_missing, ignore_extra, True, "saved", owned=True))
         return block
@@ -173,13 +181,13 @@ class SymbolBlock(HybridBlock):
         self._inputs = _found_in(self._symbol, self._inputs)
         self._cached_graph = (self._inputs, self._symbol)
 
-    def _trace(self, leaves: Sequence[Any], form: Any) -> CachedGraph:
+    def _trace(self, leaves: Sequence[Any], form: Any) -> CachedOp:
         if len(leaves) != len(self._inputs):
-            names = ", ".join(str(one.name) for one in self._inputs)
+            names = ", ".join(str(variable.name) for variable in self._inputs)
             raise ArgumentError(f"{self.name} takes {len(self._inputs)} argument(s) ({names}), got {len(leaves)}.")
         out_form = self._out_format
         rebuild = None if out_form == 0 else lambda values: _regroup(values, out_form)[0]
-        return CachedGraph(self.name, self._inputs, self._symbol, rebuild, dict(self._params.items()))
+        return CachedOp(self.name, self._inputs, self._symbol, rebuild, dict(self._params.items()))
 
     def _get_graph(self, *args: Any) -> tuple[Any, ...]:
         return self._cached_graph
@@ -188,8 +196,10 @@ class SymbolBlock(HybridBlock):
         """Return what the graph computes, of arrays or of symbols."""
         if isinstance(x if isinstance(x, (NDArray, Symbol)) else self._first(x, args), NDArray):
             return self._call_cached_op(x, *args)
-        given, _ = _flatten([x, *args], "input")
-        composed = self._symbol(**{str(one.name): value for one, value in zip(self._inputs, given, strict=True)})
+        leaves, _ = _flatten([x, *args], "input")
+        composed = self._symbol(
+            **{str(variable.name): value for variable, value in zip(self._inputs, leaves, strict=True)}
+        )
         return _regroup([Symbol([value]) for value in composed.values], _one_by_one(self._out_format))[0]
 
     def reset_ctx(self, ctx: Any) -> None:
@@ -208,14 +218,14 @@ def _inputs_of(graph: Symbol) -> str:
 def _length_in_common(names: Sequence[str]) -> int:
     """Return how many characters all names begin with."""
     first, last = min(names, default=""), max(names, default="")
-    differing = (at for at, (one, other) in enumerate(zip(first, last, strict=False)) if one != other)
+    differing = (at for at, (letter, last_letter) in enumerate(zip(first, last, strict=False)) if letter != last_letter)
     return next(differing, len(first))
 
 
 def _found_in(out: Symbol, variables: Sequence[Symbol]) -> list[Symbol]:
     """Return the variables of a graph that have these names; those that it has not, as they are."""
     there = {node.name: node for node in out.order if node.operator is None}
-    return [_variable(there[one.name]) if one.name in there else one for one in variables]
+    return [_variable(there[variable.name]) if variable.name in there else variable for variable in variables]
 
 
 def _variable(node: Any) -> Symbol:

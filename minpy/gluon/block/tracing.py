@@ -11,17 +11,17 @@ from typing import Any
 
 from minpy.core.places import warn_at_program
 from minpy.core.state import Scope, questions, state
+from minpy.gluon.block.argument_specs import functions_in
 from minpy.gluon.block.attributes import INTERNAL
-from minpy.gluon.block.cached_graph import CachedGraph
+from minpy.gluon.block.cached_op import CachedOp
 from minpy.gluon.block.draws import Draws
 from minpy.gluon.block.guards import Guards
 from minpy.gluon.block.modes import Modes
-from minpy.gluon.block.templates import functions_in
 
 __all__ = ["traced", "warn_of_frozen"]
 
 
-def traced(block: Any, leaves: Sequence[Any], form: Any) -> tuple[CachedGraph, Guards]:
+def traced(block: Any, leaves: Sequence[Any], form: Any) -> tuple[CachedOp, Guards]:
     """Return the graph of a block, and what it holds for; the block's `Graphs` note what the trace has asked for.
 
     Parameters
@@ -33,7 +33,7 @@ def traced(block: Any, leaves: Sequence[Any], form: Any) -> tuple[CachedGraph, G
         How they are nested.
     """
     blocks: dict[int, Any] = {}
-    block.apply(lambda one: blocks.setdefault(id(one), one))
+    block.apply(lambda child: blocks.setdefault(id(child), child))
     # As things are before the trace: what that changes is seen at the next call.
     if block._graphs.guards is not None and block._graphs.guards.are_full:
         block._clear_cached_op()
@@ -46,7 +46,7 @@ def traced(block: Any, leaves: Sequence[Any], form: Any) -> tuple[CachedGraph, G
     draws = Draws(_functions_of(blocks.values()), blocks.values())
     try:
         with Scope(recording, int(state.training)), Modes(block.name), draws:  # type: ignore[arg-type]
-            graph: CachedGraph = block._trace(leaves, form)
+            graph: CachedOp = block._trace(leaves, form)
         _heed(draws, block)
         if not block._is_written_as_forward:
             warn_of_frozen(block, guards)

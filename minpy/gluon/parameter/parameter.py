@@ -141,7 +141,7 @@ class Parameter:
     def __capture__(self, capture: Any) -> Any:
         if capture.surroundings is None:
             raise capture.shadow.refuse(f"{self.name} is a parameter, and no block of its is there")
-        return capture.surroundings.stand_in(self, self.name)
+        return capture.surroundings.proxy_of(self, self.name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)

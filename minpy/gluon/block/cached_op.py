@@ -17,10 +17,10 @@ from minpy.graph.recording import GraphOperator
 from minpy.graph.state_pool import StateSet
 from minpy.symbol import Symbol
 
-__all__ = ["CachedGraph"]
+__all__ = ["CachedOp"]
 
 
-class CachedGraph:
+class CachedOp:
     """A graph that a block was traced to.
 
     Parameters
@@ -59,12 +59,14 @@ class CachedGraph:
         self.captured = captured
         self.compiled = Compiled(out.values)
         self.operator = GraphOperator(self.compiled, name)
-        known: dict[Any, Any] = {one.values[0].node: array for one, array in captured}
-        known.update((one.values[0].node, index) for index, one in enumerate(inputs) if one is not None)
+        source_of: dict[Any, Any] = {variable.values[0].node: array for variable, array in captured}
+        source_of.update(
+            (variable.values[0].node, index) for index, variable in enumerate(inputs) if variable is not None
+        )
         # For each variable: the position of an argument, a parameter, or an array.
         self.sources: list[Any] = []
         for node in self.compiled.variables:
-            source: Any = known.get(node)
+            source: Any = source_of.get(node)
             if source is None:
                 source = parameters.get(node.name)
             if source is None:
@@ -102,10 +104,10 @@ class CachedGraph:
         if self.returns_numpy and like._keeps_dtype:
             like = like.as_np_ndarray()
         place = None if type(like) in PLAIN_CLASSES else like.context
-        known = self._lasting_arrays.get(place)
-        if known is None or known[0] != CHANGES.count:
-            known = self._lasting_arrays[place] = CHANGES.count, self._arrays_on(like.context)
-        return [leaves[source] if array is None else array for source, array in known[1]], like
+        dated_arrays = self._lasting_arrays.get(place)
+        if dated_arrays is None or dated_arrays[0] != CHANGES.count:
+            dated_arrays = self._lasting_arrays[place] = CHANGES.count, self._arrays_on(like.context)
+        return [leaves[source] if array is None else array for source, array in dated_arrays[1]], like
 
     def _arrays_on(self, context: Any) -> list[tuple[Any, Any]]:
         """Return each source with its array on a context; None for those that are arguments."""
@@ -144,8 +146,8 @@ class CachedGraph:
         """
         arrays, like = self._arrays(leaves)
         count = len(self.compiled.arguments)
-        raws = [array._data if index < count else array._data.copy() for index, array in enumerate(arrays)]
-        program = self.compiled.program(raws, training, inline=False)
+        buffers = [array._data if index < count else array._data.copy() for index, array in enumerate(arrays)]
+        program = self.compiled.program(buffers, training, inline=False)
 
         def look(node: Any, inputs: Sequence[Any], answer: Any) -> None:
             kind = ObservedName(node.kind or node.operator.__name__)
@@ -157,7 +159,7 @@ class CachedGraph:
             for value, output in zip(answers, node.output_names(), strict=False):
                 callback(ObservedName(f"{node.name}_{output}"), kind, like._like(value))
 
-        start(program, raws, look, None if self.compiled.state_pool is None else StateSet())
+        start(program, buffers, look, None if self.compiled.state_pool is None else StateSet())
 
 
 def _input_name(node: Any, position: int) -> str:
