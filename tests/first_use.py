@@ -297,7 +297,7 @@ def described(value: Any) -> dict[str, str]:
     return {
         "class": type(value).__name__ if not isinstance(value, types.ModuleType) else "module",
         "repr": text(lambda: repr(value)),
-        "dir": text(lambda: dir(value)),
+        "dir": text(lambda: [name for name in dir(value) if name != "__slotnames__"]),  # which pickling leaves behind
         "doc": text(lambda: value.__doc__),
         "signature": text(lambda: inspect.signature(value)),
         "pickle": text(lambda: len(pickle.dumps(value))),
