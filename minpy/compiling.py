@@ -20,7 +20,7 @@ from minpy.bridge.boxes import is_box
 from minpy.capture.values import BaseArrayProxy
 from minpy.core.array import Array, raw_of
 from minpy.core.errors import ArgumentError, describe, is_quitting
-from minpy.core.places import warn_at_program
+from minpy.core.source_lines import warn_at_program
 from minpy.core.state import TRACES, tracing
 from minpy.differentiation.trees import leaves_of, map_tree
 from minpy.jit.budget import budget_of

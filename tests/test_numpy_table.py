@@ -741,7 +741,7 @@ LISTED = {
     "capture/ours": "functions of minpy that make arrays, or rearrange arguments",
     "capture/proxy": "methods of a proxy",
     "capture/scalars": "what Python itself computes of numbers",
-    "capture/viewing": "what is a view whatever the strides",
+    "capture/view_or_copy": "what is a view whatever the strides",
     "capture/shadow": "what a function may look up",
     "contrib/amp/lists": "MXNet's operators",
     "custom/purity": "how many arguments a function may have before `out`",

@@ -6,7 +6,7 @@
 | `forwards`, `rules` | the doors for operators: forward functions, gradient rules |
 | `running`, `recorder` | the run itself; what one run shares: its nodes, their lines, a refusal |
 | `proxy`, `nd_proxy`, `scalars` | what stands in the place of NumPy's arrays, of NDArrays, of numbers that change |
-| `values`, `storage`, `viewing`, `fronts` | the data of proxies; stores; what is a view of what; classes of ours |
+| `values`, `storage`, `view_or_copy`, `fronts` | the data of proxies; stores; what is a view of what; classes of ours |
 | `noting`, `steps`, `facts` | calls become steps, which are nodes; the shape and dtype that each gives |
 | `functions`, `creation`, `ufuncs`, `operators` | calls of NumPy's functions, of its ufuncs, of operators |
 | `shadow`, `shadow_globals`, `shadow_code` | users' functions with other globals, closures and defaults |

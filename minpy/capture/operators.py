@@ -17,7 +17,7 @@ from minpy.capture.recorder import Recorder
 from minpy.capture.scalars import pinned
 from minpy.capture.steps import Slot
 from minpy.capture.values import BaseArrayProxy
-from minpy.capture.viewing import viewed
+from minpy.capture.view_or_copy import viewed
 from minpy.core import dispatch
 from minpy.core.outputs import returns_tuple_of_one
 from minpy.ops.inference.partial_shapes import complete

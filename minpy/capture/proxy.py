@@ -21,7 +21,7 @@ from minpy.capture.scalars import ScalarProxy, met, pinned
 from minpy.capture.storage import as_dtype, getitem, replayed, require_writable, setitem, store, store_all
 from minpy.capture.ufuncs import add_at, call_ufunc, is_default, masked
 from minpy.capture.values import BaseArrayProxy, ViewStep, latched
-from minpy.capture.viewing import called_on
+from minpy.capture.view_or_copy import called_on
 from minpy.capture.watching import WATCHED, note_own, watch
 from minpy.core.array import FRONT_ENDS
 from minpy.ops.registry import OPERATORS

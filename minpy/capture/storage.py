@@ -15,7 +15,7 @@ from minpy.capture.noting import as_array, call_function, constant, known_of, op
 from minpy.capture.recorder import Recorder
 from minpy.capture.steps import fill, frozen
 from minpy.capture.values import ARGUMENT, OUTSIDE, BaseArrayProxy, ViewStep
-from minpy.capture.viewing import called_on
+from minpy.capture.view_or_copy import called_on
 from minpy.core.operator import Operator
 from minpy.differentiation.trees import leaves_of
 from minpy.graph.ir import Value

@@ -19,7 +19,7 @@ from typing import Any, Literal
 import numpy
 
 from minpy.core.errors import ArgumentError, ArgumentValueError, describe, nearest
-from minpy.core.places import warn_at_program
+from minpy.core.source_lines import warn_at_program
 
 __all__ = ["Attribute", "ShownSignature", "Signature", "parse_attribute", "read_signature"]
 

@@ -23,7 +23,7 @@ from minpy.core.errors import GradientError, NoGradientError, describe, in_place
 from minpy.core.extensions import extension
 from minpy.core.filling import default_attributes
 from minpy.core.outputs import LearnedOutputs, declared_outputs, require_declared
-from minpy.core.references import reference
+from minpy.core.pickling import reference
 from minpy.core.replacing import Definitions
 from minpy.core.rules import GradientRules, OutputBuffer, Plan, Rule, Unstaged, VjpInto
 

@@ -1,7 +1,8 @@
 """Who refers to a buffer: where nobody else does, it is handed over instead of copied.
 
 Reference counts say so. What `sys.getrefcount` shows for a buffer that only we refer to is measured when the module is
-loaded; where an interpreter counts otherwise, values are copied, and nobody can tell the difference.
+loaded; where an interpreter counts otherwise, values are copied, and nobody can tell the difference. What arrays of
+users' operators borrow is in `minpy.ndarray.borrowing` and `minpy.custom.lending`.
 """
 
 from __future__ import annotations

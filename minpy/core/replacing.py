@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any, NamedTuple
 
-from minpy.core.places import line_of_program, warn_at_program
+from minpy.core.source_lines import line_of_program, warn_at_program
 
 __all__ = ["Definitions", "is_run_again", "place_of"]
 

@@ -19,7 +19,7 @@ from minpy.core.errors import (
     in_place_of,
     operator_error,
 )
-from minpy.core.places import warn_at_program
+from minpy.core.source_lines import warn_at_program
 from minpy.core.state import state
 from minpy.custom.buffers import SOLE, Buffer, Undeclared, memory_of
 from minpy.custom.lending import method_of

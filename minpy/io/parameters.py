@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from minpy.core.errors import ArgumentError, ArgumentValueError, describe, nearest
-from minpy.core.places import warn_at_program
+from minpy.core.source_lines import warn_at_program
 
 __all__ = ["REQUIRED", "parsed"]
 

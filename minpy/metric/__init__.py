@@ -1,7 +1,7 @@
 """`mx.metric`: how good predictions are, summed up over batches.
 
 `base` has what all share; `classification`, `confusion`, `likelihood`, `regression` and `averages` the metrics;
-`collected` several at once, and `create`, which makes them by name.
+`collected` several at once, and `create`, which makes them by name. Those of MXNet 2 are in `minpy.gluon.metric`.
 """
 
 import numpy as numpy  # a name of MXNet's module, which is not listed; programs import these three from here

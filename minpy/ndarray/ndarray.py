@@ -35,13 +35,13 @@ from minpy.core.operator import Operator
 from minpy.core.state import state
 from minpy.core.switches import is_np_shape
 from minpy.namespaces import missing
-from minpy.ndarray import writing
+from minpy.ndarray import recorded_writes
 from minpy.ndarray.borrowing import local
 from minpy.ndarray.conversion import numeric_array, wrapped
 from minpy.ndarray.operands import BASIC, NUMBERS, as_dtype_of, kept_key, key_text, operand, raw_key
 from minpy.ndarray.placement import place, rebuild, require_dense
+from minpy.ndarray.recorded_writes import receive, record_store, require_writable, unrecorded_write, view_of
 from minpy.ndarray.variables import mark_variable
-from minpy.ndarray.writing import receive, record_store, require_writable, unrecorded_write, view_of
 from minpy.ops.inference.reshaping import resolve_shape
 from minpy.ops.numpy.assembling import assembled
 from minpy.ops.tensor import indexing, mathematics
@@ -461,8 +461,8 @@ class NDArray(Members):
         data = numpy.asarray(self._data[key])
         return self._like(data if data.ndim or is_np_shape() else data.reshape(self._scalar_shape))
 
-    slice_assign = writing.slice_assign
-    slice_assign_scalar = writing.slice_assign_scalar
+    slice_assign = recorded_writes.slice_assign
+    slice_assign_scalar = recorded_writes.slice_assign_scalar
 
     def __setitem__(self, key: Any, value: Any) -> None:
         key = raw_key(key)

@@ -1,4 +1,8 @@
-"""The registry of built-in operators: by MXNet's names, and by the NumPy functions that they are."""
+"""The registry of built-in operators: by MXNet's names, and by the NumPy functions that they are.
+
+A new one is defined in the file of its family (`ops/nn`, `ops/tensor`, ...) with the decorator `operator`, and its
+rules beside it; `python tools/make_operator_index.py` then writes where it is into `ops/index.py`.
+"""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ import numpy
 
 from minpy.core.array import raw_of
 from minpy.core.errors import NotTraceableError
-from minpy.core.places import place_in_program
+from minpy.core.source_lines import place_in_program
 from minpy.gluon.parameter.shapes import is_complete
 from minpy.graph.inference import infer_dtypes, infer_shapes, shapes_returned
 from minpy.graph.ir import Node, Value

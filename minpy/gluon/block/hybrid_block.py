@@ -17,7 +17,7 @@ from minpy.core.errors import (
     UnknownShapeError,
     describe,
 )
-from minpy.core.places import warn_at_program
+from minpy.core.source_lines import warn_at_program
 from minpy.core.state import TRACES, state, tracing
 from minpy.core.switches import is_np_array
 from minpy.gluon.block import saving

@@ -8,7 +8,7 @@ from typing import Any
 from minpy import symbol
 from minpy.context import Context
 from minpy.core.errors import ArgumentError, ContextError, NotTraceableError, NoValueError, describe
-from minpy.core.places import place_in_program
+from minpy.core.source_lines import place_in_program
 from minpy.core.state import tracing
 from minpy.gluon.block.cached_op import CachedOp
 from minpy.gluon.block.facts import Facts

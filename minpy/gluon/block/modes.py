@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any, NoReturn
 
 from minpy.core.errors import NotTraceableError
-from minpy.core.places import place_in_program
+from minpy.core.source_lines import place_in_program
 from minpy.core.state import leaving, state, tracing
 
 __all__ = ["AsWritten", "Modes"]

@@ -10,7 +10,7 @@ import numpy
 
 from minpy.backends.switches import keeps_bits
 from minpy.core.array import Array
-from minpy.core.places import warn_at_program
+from minpy.core.source_lines import warn_at_program
 from minpy.gluon.block.argument_specs import Keywords
 from minpy.gluon.block.library import enter
 from minpy.gluon.block.tracing import warn_of_frozen

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from minpy.core.places import warn_at_program
+from minpy.core.source_lines import warn_at_program
 from minpy.core.state import Scope, questions, state
 from minpy.gluon.block.argument_specs import functions_in
 from minpy.gluon.block.attributes import INTERNAL
