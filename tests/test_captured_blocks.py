@@ -333,3 +333,37 @@ def test_a_shape_that_is_new_at_each_call_runs_as_written_soon() -> None:
     for count in range(1, 60):
         net(np.ones((count, 3)))
     assert net._specialized.history.count < 20
+
+
+SET = {
+    "LeakyReLU": (lambda: nn.LeakyReLU(0.1), "_alpha", (0.1, 2.0, 0.5)),
+    "Dense": (lambda: nn.Dense(3, in_units=4, flatten=False), "_flatten", (False, True)),
+    "Activation": (lambda: nn.Activation("relu"), "_act_type", ("relu", "tanh", "sigmoid")),
+    "ELU": (lambda: nn.ELU(1.0), "_alpha", (1.0, 3.0)),
+}
+
+
+@pytest.mark.parametrize(("make", "name", "values"), SET.values(), ids=SET)
+def test_what_is_set_past_setattr_in_layers_is_noticed(make: Any, name: str, values: tuple[Any, ...]) -> None:
+    class Around(gluon.HybridBlock):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = make()
+
+        def forward(self, x: Any) -> Any:
+            return self.layer(x) * 2
+
+    net = Around()
+    net.initialize()
+    x = np.array(numpy.linspace(-2, 2, 8).reshape(2, 1, 4).astype("float32"))
+    expected = {}
+    for value in values:
+        vars(net.layer)[name] = value
+        expected[value] = net(x).asnumpy()
+    net.hybridize()
+    for value in values * 3:
+        vars(net.layer)[name] = value
+        result = net(x).asnumpy()
+        assert result.shape == expected[value].shape
+        numpy.testing.assert_allclose(result, expected[value], rtol=1e-5)
+    assert f"{net.layer.name}.{name}` was" in str(net.explain_retraces())

@@ -21,6 +21,7 @@ __all__ = [
     "is_subclass",
     "member",
     "module_member",
+    "own_constant",
     "own_value",
     "slot_value",
 ]
@@ -68,6 +69,11 @@ def own_value(owner: Any, name: str) -> Any:
         return object.__getattribute__(owner, "__dict__").get(name, ABSENT)
     except AttributeError:  # it has slots only
         return ABSENT
+
+
+def own_constant(owner: Any, name: str) -> Any:
+    """Return what an object itself has under a name, where the value is part of the graph even if it is a number."""
+    return own_value(owner, name)
 
 
 def slot_value(owner: Any, name: str) -> Any:

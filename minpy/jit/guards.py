@@ -12,7 +12,7 @@ import numpy
 from minpy.capture.allowed import OF_PYTHON as _OF_PYTHON
 from minpy.capture.places import SourceLocation
 from minpy.capture.reads import ArrayKind, ArrayRead, Read, attribute, item, keys, length, missing, same_value
-from minpy.capture.sources import ABSENT, class_of, contents, member, module_member, own_value
+from minpy.capture.sources import ABSENT, class_of, contents, member, module_member, own_constant, own_value
 from minpy.core.array import raw_of
 
 __all__ = [
@@ -71,7 +71,8 @@ def expression(read: Read | ArrayRead, names: Names) -> str:
         return f"{key_text} not in {container}"
     if read.source is contents and isinstance(read, Read) and read.expected is not ABSENT:
         return f"{container}.cell_contents"
-    if read.source is module_member or (read.source is own_value and hasattr(read.container, "__dict__")):
+    is_own = read.source in (own_value, own_constant) and hasattr(read.container, "__dict__")
+    if read.source is module_member or is_own:
         return f"{container}.__dict__.get({key_text}, {names.of(ABSENT)})"
     return f"{names.of(read.source)}({container}, {key_text})"
 

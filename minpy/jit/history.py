@@ -10,6 +10,7 @@ import numpy
 
 from minpy.capture.reads import CONSTANT_TYPES, ArrayKind, length, same_value
 from minpy.capture.scalars import is_dynamic
+from minpy.capture.sources import own_constant
 from minpy.core.array import Array
 from minpy.jit.guards import GONE, array_failure, failure, kind_difference, where
 from minpy.jit.pytrees import Nest
@@ -170,7 +171,7 @@ def changed_numbers(
                 value = read.source(read.container, read.key)
             except GONE:
                 return None
-            if type(value) is not type(read.expected) or not is_dynamic(value) or read.source is length:
+            if type(value) is not type(read.expected) or not is_dynamic(value) or read.source in (length, own_constant):
                 return None
             places.add((read.source, id(read.container), read.key))
     if not positions and not places:

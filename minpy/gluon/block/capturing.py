@@ -12,9 +12,9 @@ from typing import Any, NoReturn
 from minpy.capture.foreign import DictProxy, ForeignProxy, ObjectProxy
 from minpy.capture.nd_proxy import NDArrayProxy
 from minpy.capture.proxy import ArrayProxy
-from minpy.capture.reads import attribute, item, keys
+from minpy.capture.reads import CONSTANT_TYPES, attribute, item, keys
 from minpy.capture.shadow import ShadowFunctions
-from minpy.capture.sources import class_of, member
+from minpy.capture.sources import class_of, member, own_constant
 from minpy.context import current_context
 from minpy.core.array import FRONT_ENDS
 from minpy.core.state import state
@@ -183,6 +183,10 @@ class BlockCapture:
             if not cls.__module__.startswith("minpy."):
                 name = "forward" if child._is_written_as_forward else "hybrid_forward"
                 self.shadow.note(member, cls, name, member(cls, name), f"{cls.__name__}.{name}")
+            # Of what is set without `setattr`, in `vars(block)`, no changes are counted.
+            for attribute_name, value in vars(child).items():
+                if isinstance(value, CONSTANT_TYPES) and attribute_name not in INTERNAL | child._not_compared:
+                    self.shadow.note(own_constant, child, attribute_name, value, f"{child.name}.{attribute_name}")
         guards = Guards(unguarded, INTERNAL)
         if guards.frozen:
             self.arrays.frozen.append((block, guards))
