@@ -176,6 +176,19 @@ def test_second_derivatives():
         np.testing.assert_allclose(mx.grad(lambda x: np.sum(mx.grad(compiled)(x)))(X), 6 * X)
 
 
+@pytest.mark.parametrize("make", [mx.np.array, mx.nd.array])
+@pytest.mark.parametrize("copied", [lambda y: y.T, lambda y: y.copy(), lambda y: y.reshape(-1), lambda y: y.flatten()])
+def test_second_derivatives_of_results_that_are_copied(copied, make):
+    for function in (lambda x: copied(x**3), mx.compile(lambda x: copied(x**3))):
+        x = make(X)
+        x.attach_grad()
+        with mx.autograd.record():
+            (slope,) = mx.autograd.grad(function(x).sum(), [x], create_graph=True)
+            squares = (slope * slope).sum()
+        squares.backward()
+        np.testing.assert_allclose(x.grad.asnumpy(), 36 * X**3, rtol=1e-5)
+
+
 @pytest.mark.parametrize("derive", [mx.grad, mx.value_and_grad, mx.grad_and_loss, mx.jacobian, mx.hessian])
 def test_derivatives_may_be_compiled(derive):
     compiled, plain = mx.compile(derive(energy)), derive(energy)

@@ -1,5 +1,7 @@
 """Users' operators inside compiled functions: their gradients are those of their rules, in every mode."""
 
+import warnings
+
 import autograd
 import numpy as np
 import pytest
@@ -192,3 +194,38 @@ def test_values_that_decide_about_the_shape_are_noticed():
     for _ in range(4):
         np.testing.assert_allclose(compiled(X), X[X > 0] * 2)
     np.testing.assert_allclose(compiled(np.abs(X)), np.abs(X)[np.abs(X) > 0] * 2)
+
+
+def test_calls_keep_their_order():
+    def noisy(combine):
+        @mx.customop("numpy")
+        def drawn(x):
+            return combine(x, np.random.rand()) if x.sum() < 1e9 else x
+
+        drawn.def_shape(lambda shape: shape)
+        return drawn
+
+    first, second = noisy(np.add), noisy(np.multiply)
+
+    def function(x):
+        shifted = first(x)
+        scaled = second(x)
+        return scaled - shifted  # a graph would come to `scaled` first
+
+    compiled = mx.compile(function)
+    results = []
+    for called in (function, compiled):
+        np.random.seed(1)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            results.append([called(X) for _ in range(3)])
+    np.testing.assert_allclose(*results)
+    assert "it calls drawn, drawn, operators of a user that cannot be captured, and a graph would call them in" in str(
+        caught[0].message
+    )
+    in_order = mx.compile(lambda x: first(x) - second(x))
+    np.random.seed(1)
+    expected = [first(X) - second(X) for _ in range(3)]
+    np.random.seed(1)
+    np.testing.assert_allclose([in_order(X) for _ in range(3)], expected)
+    assert in_order.reason is None

@@ -70,6 +70,35 @@ class _OfUser(gluon.HybridBlock):
         return F.Custom(F.tanh(x), op_type="doubling_of_unplanned_graphs")
 
 
+class _Heads(gluon.HybridBlock):
+    """Outputs that depend on different parameters: one on none, and one that carries a loss."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        with self.name_scope():
+            self.first, self.second = (self.params.get(name, shape=(3,)) for name in ("first", "second"))
+
+    def hybrid_forward(self, F: Any, x: Any, first: Any, second: Any) -> Any:
+        rows = F.reshape(x, shape=(-1, 3))
+        best = F.argmax(rows, axis=1)
+        logits = F.broadcast_mul(rows, second)
+        metric = F.one_hot(F.cast(best, dtype="int32"), 3)
+        return F.broadcast_mul(rows, first), F.tanh(logits), metric, F.SoftmaxOutput(logits, best)
+
+
+class _Metric(gluon.HybridBlock):
+    """One output, which depends on the parameter by way of integers only."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        with self.name_scope():
+            self.weight = self.params.get("weight", shape=(3,))
+
+    def hybrid_forward(self, F: Any, x: Any, weight: Any) -> Any:
+        scores = F.broadcast_mul(F.reshape(x, shape=(-1, 3)), weight)
+        return F.one_hot(F.cast(F.argmax(scores, axis=1), dtype="int32"), 3)
+
+
 def _sequential(*layers: Any) -> Any:
     net = nn.HybridSequential()
     net.add(*layers)
@@ -156,6 +185,31 @@ def test_second_derivatives(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     pairs = zip(_outcome(without, True, True), _outcome(planned, True, True), strict=True)
     for found, expected in pairs:
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("make", [_Heads, _Metric])
+def test_backward_of_one_output_writes_all_gradients(make: Callable[[], Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    without, planned = (_hybridized(make, plans, monkeypatch) for plans in (False, True))
+    before = _programs(without)
+    x = nd.array(np.concatenate([X, X * 2])[:, :, ::-1])
+    count = 4 if make is _Heads else 1
+    for place in range(2 * count):
+        gradients = []
+        for net in (without, planned):
+            with autograd.record():
+                outputs = net(x)
+            output = outputs[place % count] if count > 1 else outputs
+            output.backward()
+            parameters = net.collect_params().values()
+            gradients.append([parameter.grad().asnumpy() for parameter in parameters])
+            for parameter in parameters:
+                assert parameter.data()._fresh_grad
+                parameter.data()._fresh_grad = False
+            with pytest.raises(mx.MXNetError, match="was freed by an earlier backward"):
+                output.backward()
+        for found, expected in zip(*gradients, strict=True):
+            np.testing.assert_allclose(found, expected, rtol=2e-6, atol=2e-6)
+    assert _programs(without) == before
 
 
 @pytest.mark.parametrize("name", PLANNED)

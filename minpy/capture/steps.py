@@ -32,6 +32,11 @@ __all__ = [
 
 KINDS = ("elementwise", "reduce", "view", "product", "call")
 _VARIADIC = Signature((), {}, {}, variadic="arrays")
+# Functions that take NumPy's arrays only, and the methods that do the same for arrays on the tape.
+_METHODS = (
+    (numpy.array, python_operators.methodcaller("copy")),
+    (numpy.ndarray.flatten, lambda array, *arguments: array.flatten(*arguments)),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +94,11 @@ class Step(Operator):
         targets: Any = None,
     ) -> list[Any]:
         """Return the gradients of the arrays at the positions `requires_grad`, in order, in new arrays."""
-        _, pull = vjp(self.forward, arguments, requires_grad)
+        forward = self.forward
+        for function, method in _METHODS:
+            if self.function is function:
+                forward = _caller(method, self.arguments, self.keywords)
+        _, pull = vjp(forward, arguments, requires_grad)
         return pull(gradient)
 
 

@@ -258,7 +258,7 @@ class GraphOperator(BaseOperator):
         """Return the outputs without making a program; None if only one can tell them, or why there are none."""
         training = bool(state.training)
         if training not in self._unplanned:
-            self._unplanned[training] = unplanned(self.compiled, training)
+            self._unplanned[training] = unplanned(self.compiled, training, self.__name__)
         graph = self._unplanned[training]
         if graph is None:
             return None

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import numpy
 
 from minpy.core import dispatch
-from minpy.core.nodes import attach_outputs
+from minpy.core.base import BaseOperator
+from minpy.core.nodes import attach_outputs, record_node
 from minpy.graph.compiled import Compiled, infer_from_arrays, require_everything
 from minpy.graph.interpreting import read, step_call
 from minpy.graph.ir import CONSTANT, Node, Value
@@ -43,6 +44,44 @@ class _Call(NamedTuple):
     released: list[Node]
 
 
+class _Join(BaseOperator):
+    """The outputs of a graph and its variables as the arguments of one node, as they are where a program has run.
+
+    So backward of one output writes zeros for variables that only others depend on, and reaches layers that carry a
+    loss.
+
+    Parameters
+    ----------
+    name : str
+        What messages call the graph.
+    count : int
+        How many of the arguments are outputs.
+    """
+
+    builtin = True
+    gradient_source = "its graph"
+
+    def __init__(self, name: str, count: int) -> None:
+        self.__name__ = self.__qualname__ = name
+        self._count = count
+
+    def is_zero(self, index: int) -> bool:
+        """Tell whether an argument is a variable: its gradients come from the outputs."""
+        return index >= self._count
+
+    def vjp(
+        self,
+        answer: Any,
+        arguments: Sequence[Any],
+        attributes: dict[str, Any],
+        gradient: Any,
+        requires_grad: Sequence[int],
+    ) -> list[Any]:
+        """Return the gradients of outputs as they are."""
+        upstream = gradient if type(gradient) is tuple else (gradient,)
+        return [upstream[index] for index in requires_grad]
+
+
 class Unplanned:
     """A graph as a list of calls.
 
@@ -51,10 +90,15 @@ class Unplanned:
     compiled : Compiled
     training : bool
         Whether operators behave as in training.
+    name : str
+        What messages call the graph.
     """
 
-    def __init__(self, compiled: Compiled, training: bool) -> None:
+    def __init__(self, compiled: Compiled, training: bool, name: str) -> None:
         self._compiled = compiled
+        self._join = _Join(name, len(compiled.outputs))
+        # By which variables need gradients, and their dtypes: whether outputs differ in what they depend on.
+        self._is_joined: dict[Any, bool] = {}
         last = {value.node: node for node in compiled.order for value in node.inputs}
         output_nodes = {output.node for output in compiled.outputs}
         released: dict[Node, list[Node]] = {}
@@ -118,9 +162,42 @@ class Unplanned:
             for source in released:
                 del env[source]
         outputs = self._compiled.outputs
-        return _apart([read(env, output) for output in outputs], buffers), [
-            _place(places, output) for output in outputs
-        ]
+        answers = _apart([read(env, output) for output in outputs], buffers)
+        return answers, self._standing(answers, places, buffers) if places else [None] * len(outputs)
+
+    def _standing(
+        self, answers: Sequence[numpy.ndarray], places: Mapping[Node, Any], buffers: Sequence[numpy.ndarray]
+    ) -> list[Any]:
+        """Return where the outputs stand on the tape: joined, if backward of one would not come to all that it must."""
+        variables, outputs = self._compiled.variables, self._compiled.outputs
+        nodes = [_place(places, output) for output in outputs]
+        kinds = tuple([(node in places, buffer.dtype) for node, buffer in zip(variables, buffers, strict=True)])
+        is_joined = self._is_joined.get(kinds)
+        if is_joined is None:
+            is_joined = self._is_joined[kinds] = self._needs_join(answers, places)
+        if not is_joined:
+            return nodes
+        parents = [*nodes, *[places.get(node) for node in variables]]
+        node = record_node(self._join, [None] * len(parents), None, {}, parents)
+        if len(answers) == 1:
+            node.shape, node.dtype = answers[0].shape, answers[0].dtype
+            joined: Sequence[Any] = [node]
+        else:
+            joined = attach_outputs(node, answers)
+        return [place if answer.dtype.kind in "fc" else None for place, answer in zip(joined, answers, strict=True)]
+
+    def _needs_join(self, answers: Sequence[numpy.ndarray], places: Mapping[Node, Any]) -> bool:
+        """Tell whether a floating-point output does not depend on all variables that need gradients, and all losses."""
+        to_reach = {node for node in places if node.operator is None or node.operator.starts_gradients}
+        reached: dict[Node, set[Node]] = {}
+        for node in self._compiled.order:
+            above = [reached[value.node] for value in node.inputs if _place(places, value) is not None]
+            reached[node] = set().union(*above, {node} & to_reach) if node in places else set()
+        return any(
+            not (to_reach <= reached[output.node] and _place(places, output) is not None)
+            for output, answer in zip(self._compiled.outputs, answers, strict=True)
+            if answer.dtype.kind in "fc"
+        )
 
     def _followed(
         self, buffers: Sequence[numpy.ndarray], kinds: Any
@@ -147,14 +224,14 @@ class Unplanned:
         return closed
 
 
-def unplanned(compiled: Compiled, training: bool) -> Unplanned | None:
-    """Return a graph as a list of calls; None if it has something that only programs run.
+def unplanned(compiled: Compiled, training: bool, name: str) -> Unplanned | None:
+    """Return a graph, which messages call by a name, as a list of calls; None if only programs run what is in it.
 
     That are users' operators and graphs inside it, which have states of each call, and outputs that nothing computes.
     """
     computes_outputs = not any(output.node.operator in (None, CONSTANT) for output in compiled.outputs)
     is_plain = all(map(_is_plain, compiled.order)) and compiled.state_pool is None
-    return Unplanned(compiled, training) if is_plain and computes_outputs else None
+    return Unplanned(compiled, training, name) if is_plain and computes_outputs else None
 
 
 def _is_plain(node: Node) -> bool:

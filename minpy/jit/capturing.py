@@ -207,7 +207,7 @@ class _Call(Capture):
         for position, value in run.writes:
             writes[position] = len(outputs)
             outputs.append(value)
-        self._require_used(outputs)
+        self._require_order(outputs)
         nodes = [value.node for value in run.inputs]
         return CapturedCall(
             outputs,
@@ -224,12 +224,27 @@ class _Call(Capture):
             self._containers_read(),
         )
 
-    def _require_used(self, outputs: Sequence[Value]) -> None:
-        """Refuse calls of operators that are not captured, and of which nothing is returned: they act, maybe."""
-        unused = [node for node in self.recorder.declared if node not in topological(outputs)]
-        if unused:
-            name = unused[0].operator.__name__
-            raise self.recorder.refuse(f"it calls {name}, an operator of a user that cannot be captured, for nothing")
+    def _require_order(self, outputs: Sequence[Value]) -> None:
+        """Refuse calls of operators that are not captured, if a graph would leave one out, or change their order.
+
+        They act, maybe: they print, or draw random numbers.
+        """
+        declared = self.recorder.declared
+        if not declared:
+            return
+        order = topological(outputs)
+        names = [node.operator.__name__ for node in declared]
+        for node, name in zip(declared, names, strict=True):
+            if node not in order:
+                raise self.recorder.refuse(
+                    f"it calls {name}, an operator of a user that cannot be captured, for nothing"
+                )
+        positions = [order.index(node) for node in declared]
+        if positions != sorted(positions):
+            raise self.recorder.refuse(
+                f"it calls {', '.join(names)}, operators of a user that cannot be captured, and a graph would call "
+                "them in another order"
+            )
 
     def _containers_read(self) -> frozenset[int]:
         values = [value for value, _ in self.shadow.proxies.values()]
