@@ -38,6 +38,7 @@ def test_every_case_has_a_graph() -> None:
     assert GRAPHS.keys() == CASES.keys()
 
 
+@pytest.mark.filterwarnings("ignore:numpy.fix is deprecated")
 @each({name: (name,) for name in CASES}, at_once=30)
 def test_the_exported_graph_is_as_before_and_computes_the_same(name: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
