@@ -76,6 +76,17 @@ def _of_head(world, parameter, draw, seed):
     world.output().backward(_array(seed, (2, 3)))
 
 
+def _of_gradient(world, parameter, draw, seed):
+    if world.net.weight.grad_req != "null":
+        world.output().backward(world.net.weight.grad())
+
+
+def _gradient_of_another_kind(world, parameter, draw, seed):
+    gradient = draw.choice([nd.zeros((2, 4), dtype="float64"), nd.zeros((4, 2)).T])
+    autograd.mark_variables([world.x], [gradient])
+    world.output().backward()
+
+
 def _in_prediction(world, parameter, draw, seed):
     world.output(training=False).backward(train_mode=False)
 
@@ -171,7 +182,8 @@ def _in_thread(world, parameter, draw, seed):
 STEPS = (
     *[_backward, _of_head, _train] * 4,
     *[_in_prediction, _request, _several_heads, _grad, _retain, _write_between, _hold, _hold_between, _drop, _drop],
-    *[_new_gradient, _shared_gradient, _error, _cast_between, _used_elsewhere, _in_thread],
+    *[_of_gradient] * 2,
+    *[_gradient_of_another_kind, _new_gradient, _shared_gradient, _error, _cast_between, _used_elsewhere, _in_thread],
 )
 
 
