@@ -1,4 +1,7 @@
-"""Why a function was captured, each time: what `explain_retraces` prints."""
+"""Why a function was captured, each time: what `explain_retraces` prints.
+
+Why a block that defines `hybrid_forward` was traced is in `minpy.gluon.block.retraces`.
+"""
 
 from __future__ import annotations
 
