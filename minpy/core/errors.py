@@ -436,8 +436,8 @@ def nearest(name: str, candidates: Iterable[str]) -> str:
 def broadcast_error(operator_name: str, names: Sequence[str], values: Sequence[Any], cause: Exception) -> Exception:
     """Return the `ShapeError` for operands that do not broadcast, or `cause` itself where they do.
 
-    The message names the operator, the operands' shapes, and the first axis (counted from the right) that differs. Where
-    shapes are inferred before there are values, `minpy.ops.inference.partial_shapes` words it.
+    The message names the operator, the operands' shapes, and the first axis (counted from the right) that differs.
+    Where shapes are inferred before there are values, `minpy.ops.inference.partial_shapes` words it.
     """
     shapes = [numpy.shape(value) for value in values]
     for axis in range(1, max((len(shape) for shape in shapes), default=0) + 1):
