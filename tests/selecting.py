@@ -48,8 +48,6 @@ PROMISED = (
     "test_guide.py::",
     "test_tutorials.py::",
     "test_docstrings.py::",
-    "test_first_use.py::test_some_public_names_are_at_first_what_they_are_later",
-    "test_first_use.py::test_what_programs_begin_with",
     "test_namespaces.py::",
     "test_namespace_record.py::",
     "test_stubs.py::test_the_stubs_are_current",
