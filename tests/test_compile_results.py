@@ -275,3 +275,11 @@ def test_programs_of_many_arguments_see_which_one_does_not_fit():
             given = [*xs]
             given[place] = change(xs[place])
             np.testing.assert_allclose(compiled(*given), wanted, rtol=1e-12)
+
+
+def test_an_argument_as_an_array_of_another_class_is_returned_as_that():
+    compiled = mx.compile(lambda x: x.as_np_ndarray())
+    words = "it returns an array that it was given, as one of another class"
+    with pytest.warns(CompileWarning, match=words):
+        result = compiled(mx.nd.ones(2))
+    assert type(result) is type(compiled(mx.nd.ones(2))) is mx.np.ndarray

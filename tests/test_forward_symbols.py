@@ -172,10 +172,14 @@ def test_hooks_of_blocks_inside_are_called_with_symbols(tmp_path: Path) -> None:
 
 
 REFUSED: dict[str, tuple[Callable[..., Any], str]] = {
+    "a function that symbols have not": (
+        lambda self, x: np.block([[x, x]]),
+        r"^net: graphs of symbols have no operator for numpy\.block \(\S+symbols\.py:\d+\)\. Write it with functions that",
+    ),
     "a choice": (lambda self, x: x if x.sum() > 0 else -x, r"it chooses by values.*test_forward_symbols\.py:[0-9]+"),
     "a mask": (lambda self, x: x[x > 1], r"the shape of x\[mask\] depends on values"),
     "numbers of mx.nd": (lambda self, x: x + mx.nd.random.uniform(shape=(1,)).as_np_ndarray(), r"mx\.nd\.random"),
-    "a store": (lambda self, x: _part(x * 1), r"no operator for what \S+test_forward_symbols\.py:[0-9]+ does"),
+    "a store": (lambda self, x: _part(x * 1), r"what \S+symbols\.py:[0-9]+ does .*make a new one: np\.where"),
 }
 
 
@@ -195,6 +199,14 @@ def test_what_no_graph_can_hold_is_named_with_its_line(name: str, tmp_path: Path
     with pytest.raises(NotTraceableError, match=words):
         block.export(tmp_path / "net")
     assert not [*tmp_path.iterdir()]
+
+
+def test_a_block_that_returns_no_array_has_no_graph(tmp_path: Path) -> None:
+    block = Holding(lambda self, x: 3.0)
+    block.hybridize()
+    block(mnp.ones((2, 4)))
+    with pytest.raises(mx.MXNetError, match=r"^net: forward returned float 3\.0; expected arrays\.$"):
+        block.export(tmp_path / "net")
 
 
 def test_an_exported_graph_takes_other_lengths(tmp_path: Path) -> None:

@@ -73,14 +73,14 @@ class ArrayProxy(numpy.lib.mixins.NDArrayOperatorsMixin, BaseArrayProxy):
     # -- what asks for values --------------------------------------------------------------------------------------
 
     def _asked(self, what: str) -> Any:
-        known: Any = self.known
-        if known is None:
-            known = self.recorder.elements.get(id(self.storage))
-            for step in self.chain if known is not None else ():
-                known = called_on(step, known)
-        if known is None:
+        elements: Any = self.known
+        if elements is None:
+            elements = self.recorder.elements.get(id(self.storage))
+            for step in self.chain if elements is not None else ():
+                elements = called_on(step, elements)
+        if elements is None:
             raise self.recorder.refuse(what)
-        return known
+        return elements
 
     def __bool__(self) -> bool:
         return bool(self._asked(_CHOICE))
@@ -281,8 +281,8 @@ class ArrayProxy(numpy.lib.mixins.NDArrayOperatorsMixin, BaseArrayProxy):
             return member
         if self.recorder.freezes:
             if name in ("asnumpy", "asscalar"):
-                known = self._asked(f"it asks for the values of an array: {name}()")
-                return known.copy if name == "asnumpy" else known.item
+                elements = self._asked(f"it asks for the values of an array: {name}()")
+                return elements.copy if name == "asnumpy" else elements.item
             if not hasattr(self.front or numpy.ndarray, name):
                 raise AttributeError(name)
         remedy = ": x.reshape(-1) is" if name == "flat" else ""

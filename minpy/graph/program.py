@@ -471,12 +471,12 @@ class Program:
             fact = None if self.facts is None or node.operator not in operators else self.facts.get(node)
             if fact is None:
                 continue
-            given = fact.parts or ((fact.shape, fact.dtype),)
+            observed = [*(fact.parts or ((fact.shape, fact.dtype),))]
             inferred = self.steps.inferred(node)
-            if [*given] != inferred:
+            if observed != inferred:
                 return (
-                    f"{node.operator.__name__} gives {_listed(given)}, and by its rules it gives {_listed(inferred)}: "
-                    f"correct {node.operator.__name__}.def_shape or def_infer_type"
+                    f"{node.operator.__name__} gives {_listed(observed)}, and by its rules it gives "
+                    f"{_listed(inferred)}: correct {node.operator.__name__}.def_shape or def_infer_type"
                 )
         return None
 

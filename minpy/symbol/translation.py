@@ -157,7 +157,12 @@ class Translation:
             function_of_symbols = vars(function_of_symbols).get(part)
         function_of_symbols = vars(_Symbol).get(name) if name in _METHODS else function_of_symbols
         if function_of_symbols is None:
-            raise NotTraceableError(f"{self._recorder.title}: graphs of symbols have no operator for numpy.{name}.")
+            place = self._recorder.places.get(node)
+            raise NotTraceableError(
+                f"{self._recorder.title}: graphs of symbols have no operator for numpy.{name}"
+                f"{'' if place is None else f' ({place})'}. Write it with functions that symbols have "
+                "(dir(mx.sym.np)), or call it outside of the block."
+            )
         if self._means_the_same(node, name, function_of_symbols, arguments, keywords):
             return _values_of(self._called(function_of_symbols, arguments, keywords))
         count = len(node.output_names())

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from check_export import written_as_forward
 
 import minpy as mx
 from minpy import autograd, gluon, nd, npx
@@ -235,36 +236,6 @@ def _paused(x: Any) -> Any:
     return x * factor
 
 
-class Layer(gluon.HybridBlock):
-    """A dense layer written out."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-        self.weight = gluon.Parameter("weight", shape=(4, 3))
-        self.bias = gluon.Parameter("bias", shape=(3,))
-
-    def forward(self, x: Any) -> Any:
-        """Return tanh(x W + b) * 2."""
-        return mnp.tanh(mnp.dot(x, self.weight.data()) + self.bias.data()) * 2
-
-
-class Around(gluon.HybridBlock):
-    """Layers of both generations."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-        with self.name_scope():
-            self.first = Layer()
-            self.second = nn.Dense(4)
-            self.third = nn.BatchNorm()
-
-    def forward(self, x: Any) -> Any:
-        """Return two arrays."""
-        x = self.second(self.first(x))
-        x = npx.relu(self.third(x)) + x.reshape(-1, 4) - x.mean(axis=1, keepdims=True)
-        return mnp.concatenate([x, mnp.exp(-x)], axis=1), mnp.where(x > 0, x, x * 0.5).sum(axis=0)
-
-
 class Symbolic(gluon.HybridBlock):
     """A block of symbols around one of arrays."""
 
@@ -375,9 +346,9 @@ def _image_layers() -> list[Any]:
 
 # By name: (block, shapes of the inputs).
 NETWORKS: dict[str, Callable[[], tuple[Any, ...]]] = {
-    "layer": lambda: (Layer(prefix="net_"), _X),
-    "around": lambda: (Around(prefix="net_"), _X),
-    "symbols around": lambda: (Symbolic(Layer(), prefix="net_"), _X),
+    "layer": lambda: (written_as_forward(mx)["forward"][0], _X),
+    "around": lambda: (written_as_forward(mx)["forward_around"][0], _X),
+    "symbols around": lambda: (Symbolic(type(written_as_forward(mx)["forward"][0])(), prefix="net_"), _X),
     "residual": lambda: (Residual(prefix="net_"), (2, 3, 4, 4)),
     "recurrent": lambda: (Recurrent(prefix="net_"), (2, 4, 3)),
     "unrolled": lambda: (Unrolled(lambda: rnn.LSTMCell(3), prefix="net_"), (2, 4, 3)),

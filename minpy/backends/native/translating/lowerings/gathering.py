@@ -400,11 +400,11 @@ def _sequence_last(
 @gradient_of("SequenceLast")
 def _sequence_last_gradient(operators: Any, vjp_node: Any, *operands: Any) -> Any:
     gradient, _, (data, *rest) = vjp_node.split(operands)
-    given = vjp_node.node.attributes
-    if not given.get("use_sequence_length") or not rest or not isinstance(rest[0], Array):
+    attributes = vjp_node.node.attributes
+    if not attributes.get("use_sequence_length") or not rest or not isinstance(rest[0], Array):
         return NotImplemented
     emitter: Emitter = operators.emitter
-    axis = given.get("axis", 0)
+    axis = attributes.get("axis", 0)
     last = _last_steps(operators, data, rest[0], axis)
     ones = (1,) * (len(data.shape) - 2)
     shape = (1, -1, *ones) if axis == 0 else (-1, 1, *ones)
@@ -441,7 +441,7 @@ def _sequence_reverse(
 @gradient_of("SequenceReverse")
 def _sequence_reverse_gradient(operators: Any, vjp_node: Any, *operands: Any) -> Any:
     gradient, _, (data, *rest) = vjp_node.split(operands)
-    given = vjp_node.node.attributes
-    if not given.get("use_sequence_length") or not rest or not isinstance(rest[0], Array):
+    attributes = vjp_node.node.attributes
+    if not attributes.get("use_sequence_length") or not rest or not isinstance(rest[0], Array):
         return NotImplemented
-    return _reversed(operators, gradient, data, rest[0], given.get("axis", 0))  # it is its own inverse
+    return _reversed(operators, gradient, data, rest[0], attributes.get("axis", 0))  # it is its own inverse

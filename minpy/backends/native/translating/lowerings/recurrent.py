@@ -575,12 +575,13 @@ def _rnn_gradient(operators: Any, vjp_node: Any, *operands: Any) -> Any:
         arguments[index] = operand
     data, parameters, state, cell, lengths = arguments
     call = _Call(operators.emitter, data, parameters, state, cell, lengths, attributes)
-    given = dict(zip(vjp_node.upstream, operands, strict=False))
+    cotangents = dict(zip(vjp_node.upstream, operands, strict=False))
     back = _Back(call, answer[0], answer[-2], answer[-1])
-    found = back.gradients(given.get(0), given.get(1), given.get(2) if call.cell is not None else None)
-    if len(found) == 3 and arguments[3] is not None:  # lengths, in the place of cells
-        found.append(constant(numpy.zeros(arguments[3].shape, arguments[3].dtype)))
-    gradients = [found[index] for index in vjp_node.requires_grad]
+    cell_cotangent = cotangents.get(2) if call.cell is not None else None
+    of_arguments = back.gradients(cotangents.get(0), cotangents.get(1), cell_cotangent)
+    if len(of_arguments) == 3 and arguments[3] is not None:  # lengths, in the place of cells
+        of_arguments.append(constant(numpy.zeros(arguments[3].shape, arguments[3].dtype)))
+    gradients = [of_arguments[index] for index in vjp_node.requires_grad]
     return gradients[0] if len(gradients) == 1 else gradients
 
 
