@@ -21,7 +21,7 @@ from typing import Any, NamedTuple  # noqa: E402
 
 import numpy  # noqa: E402
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "support"))
 
 from native_kernels import Compiled, nest_of  # noqa: E402
 

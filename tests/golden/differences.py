@@ -13,7 +13,7 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 DOCUMENT = HERE.parent.parent / "docs" / "differences.md"
-# The cases that tests/test_golden.py runs; the other files have tests of their own.
+# The cases that tests/package/test_golden.py runs; the other files have tests of their own.
 APART = {"inference", "naming", "native", "native_library", "refusals", "symbol", "visualization"}
 GROUPS = tuple(sorted({path.name.removesuffix("_cases.py") for path in HERE.glob("*_cases.py")} - APART))
 

@@ -1,12 +1,12 @@
-"""Golden cases of Gluon's basic layers, as `tests/gluon_layers/basic.py` declares them."""
+"""Golden cases of Gluon's basic layers, as `tests/support/gluon_layers/basic.py` declares them."""
 
 import importlib
 import sys
 from pathlib import Path
 
-TESTS = str(Path(__file__).resolve().parent.parent)
-if TESTS not in sys.path:
-    sys.path.append(TESTS)
+SUPPORT = str(Path(__file__).resolve().parents[1] / "support")
+if SUPPORT not in sys.path:
+    sys.path.append(SUPPORT)
 
 golden = importlib.import_module("gluon_layers.golden")
 CASES = [

@@ -1,12 +1,12 @@
-"""Golden cases of Gluon's layers of windows, as `tests/gluon_layers/conv.py` declares them."""
+"""Golden cases of Gluon's layers of windows, as `tests/support/gluon_layers/conv.py` declares them."""
 
 import importlib
 import sys
 from pathlib import Path
 
-TESTS = str(Path(__file__).resolve().parent.parent)
-if TESTS not in sys.path:
-    sys.path.append(TESTS)
+SUPPORT = str(Path(__file__).resolve().parents[1] / "support")
+if SUPPORT not in sys.path:
+    sys.path.append(SUPPORT)
 
 # Under `npx.set_np` one setting of each layer is enough: the numbers are the same.
 MORE = (

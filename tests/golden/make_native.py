@@ -1,7 +1,7 @@
 """Writes `native.json`: what MXNet 1.9.1 answers to `native_cases.py`, prints of a library, and says of failures.
 
 Usage, under MXNet 1.9.1: ``python tests/golden/make_native.py operators.so failing.so``, with the libraries that
-``tests/native/building.py`` makes of ``operators.c`` and ``failing.c``.
+``tests/support/native/building.py`` makes of ``operators.c`` and ``failing.c``.
 """
 
 import importlib

@@ -1,7 +1,7 @@
 """Write native_library.json: what MXNet 1.9.1 computes with a library that was built with minpy's header.
 
-    g++ -std=c++11 -shared -fPIC tests/native/surface.cc tests/native/surface_graphs.cc minpy/src/lib_api.cc \\
-        -I minpy/include -o /tmp/libsurface.so
+    g++ -std=c++11 -shared -fPIC tests/support/native/surface.cc tests/support/native/surface_graphs.cc \\
+        minpy/src/lib_api.cc -I minpy/include -o /tmp/libsurface.so
     python tests/golden/make_native_library.py /tmp/libsurface.so      # where mxnet is MXNet 1.9.1
 
 MXNet loads the library as it loads one of its own: that it runs at all is half of what this shows.

@@ -6,9 +6,9 @@ Usage, from the root of the repository: ``PYTHONPATH=. python tests/golden/make_
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path[:0] = [str(Path(__file__).parents[1] / folder) for folder in ("support", "backends/native")]
 
-import test_native_translating_operators
+import test_native_translating_operators  # noqa: E402
 
 if __name__ == "__main__":
     test_native_translating_operators.write()

@@ -1,4 +1,4 @@
-"""Golden cases of operators of native libraries: `operators.c` and `failing.c` of `tests/native` are loaded."""
+"""Golden cases of operators of native libraries: `operators.c` and `failing.c` of `tests/support/native` are loaded."""
 
 from textwrap import dedent
 

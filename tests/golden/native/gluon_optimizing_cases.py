@@ -1,7 +1,7 @@
 """Blocks that are optimized: what is asked of MXNet 1.9.1 and of the library that is compared with it.
 
 Usage, under MXNet 1.9.1: ``python tests/golden/native/gluon_optimizing_cases.py libgluon_optimizing.so`` writes
-``gluon_optimizing.json``. The library is built of ``tests/native/gluon_optimizing.cc``, with MXNet's own header.
+``gluon_optimizing.json``. The library is built of ``tests/support/native/gluon_optimizing.cc``, with MXNet's header.
 """
 
 import json

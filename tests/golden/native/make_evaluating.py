@@ -17,7 +17,7 @@ warnings.simplefilter("ignore")
 import mxnet as mx  # noqa: E402
 
 FOLDER = Path(__file__).resolve().parent
-SOURCES = FOLDER.parent.parent / "native"
+SOURCES = FOLDER.parent.parent / "support" / "native"
 sys.path.insert(0, str(SOURCES.parent))
 
 from native.evaluating_cases import CASES, run  # noqa: E402

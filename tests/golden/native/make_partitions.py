@@ -1,4 +1,4 @@
-"""Writes `partitions.json`: what MXNet 1.9.1 makes of the graphs of `tests/native/partition_cases.py`.
+"""Writes `partitions.json`: what MXNet 1.9.1 makes of the graphs of `tests/support/native/partition_cases.py`.
 
 Usage: ``python tests/golden/native/make_partitions.py`` under MXNet 1.9.1, with a C++ compiler: `chooser.cc` is built
 with the header that comes with it. Of each graph there is a hash of what is compared; of some the whole; of those that
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-NATIVE = HERE.parent.parent / "native"
+NATIVE = HERE.parent.parent / "support" / "native"
 WHOLE = ("chain_nested", "several_readers", "split_taken", "batch_norm_taken", "joined_dedup", "drawn_3")
 
 
