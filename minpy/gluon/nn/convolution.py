@@ -102,20 +102,25 @@ class _Conv(HybridArrayBlock):
         return out if self.act is None else self.act(out)
 
     def __repr__(self) -> str:
-        first, second = (self.weight._shape or (self._channels, 0))[:2]
-        told, plain = self._kwargs, (0,) * len(self._kwargs["kernel"])
-        parts = [f"{second or None} -> {first}", f"kernel_size={told['kernel']}", f"stride={told['stride']}"]
-        if told["pad"] != plain:
-            parts.append(f"padding={told['pad']}")
-        if told["dilate"] != (1,) * len(plain):
-            parts.append(f"dilation={told['dilate']}")
-        if told["num_group"] != 1:
-            parts.append(f"groups={told['num_group']}")
-        if self.bias is None:
-            parts.append("bias=False")
-        if self.act is not None:
-            parts.append(repr(self.act))
-        return f"{type(self).__name__}({', '.join(parts)})"
+        return convolution_repr(self, self.weight._shape or (self._channels, 0), self._kwargs, self.bias)
+
+
+def convolution_repr(layer: Any, weight_shape: tuple[int, ...], settings: dict[str, Any], bias: Any) -> str:
+    """Return the text of a convolution: its channels, and those of its settings that are not the usual ones."""
+    outputs, inputs = weight_shape[:2]
+    axes = len(settings["kernel"])
+    shown = [f"{inputs or None} -> {outputs}", f"kernel_size={settings['kernel']}", f"stride={settings['stride']}"]
+    if settings["pad"] != (0,) * axes:
+        shown.append(f"padding={settings['pad']}")
+    if settings["dilate"] != (1,) * axes:
+        shown.append(f"dilation={settings['dilate']}")
+    if settings["num_group"] != 1:
+        shown.append(f"groups={settings['num_group']}")
+    if bias is None:
+        shown.append("bias=False")
+    if layer.act is not None:
+        shown.append(repr(layer.act))
+    return f"{type(layer).__name__}({', '.join(shown)})"
 
 
 LAYOUT_TO_PARAMS = """

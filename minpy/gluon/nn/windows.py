@@ -9,8 +9,7 @@ from typing import Any, TypeVar
 
 from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentValueError, ShapeError
-from minpy.core.families import with_defaults
-from minpy.gluon.block.constructing import refusing_unknown
+from minpy.gluon.block.constructing import block_with_defaults
 
 __all__ = ["CHANNELS_FIRST", "CHANNELS_LAST", "of_axes", "per_axis", "require_groups", "require_layout"]
 
@@ -42,13 +41,11 @@ def of_axes(count: int, repeated: Iterable[str], **texts: str) -> Callable[[Laye
         if "__init__" not in vars(layer):
             parameters = inspect.signature(layer).parameters
             defaults = {name: parameters[name].default for name in repeated} if count > 1 else {}
-            init = with_defaults(
-                layer,
-                layout=CHANNELS_FIRST[count],
-                conv_layout=CHANNELS_FIRST[count],
-                **{name: (value if isinstance(value, tuple) else (value,)) * count for name, value in defaults.items()},
-            )
-            layer.__init__ = refusing_unknown(init)  # type: ignore[misc]
+            defaults = {
+                name: (value if isinstance(value, tuple) else (value,)) * count for name, value in defaults.items()
+            }
+            first = CHANNELS_FIRST[count]
+            block_with_defaults(layout=first, conv_layout=first, **defaults)(layer)
         for _ in range(2):
             described = layer.__doc__ or ""
             places = {name: text for name, text in texts.items() if f"{{{name}}}" in described}
