@@ -77,6 +77,28 @@ def _mean(F: Any, loss: Any, batch_axis: int) -> Any:
     return _as_np(F.mean(loss, axis=batch_axis, exclude=True))
 
 
+# The parameters that most losses end with.
+WEIGHT_TO_KWARGS = """
+weight : float, optional
+    A factor.
+batch_axis : int
+    The axis of the samples.
+**kwargs
+    `prefix` and `params`; see `Block`.
+"""
+# Those of a call that most have.
+INPUTS = """
+F : module
+    `mx.nd` or `mx.sym`.
+pred : NDArray or Symbol
+    Predictions, of any shape{meaning}.
+label : NDArray or Symbol
+    {label}
+sample_weight : NDArray or Symbol, optional
+    What can be broadcast to `pred`: (batch, 1) for two axes.
+"""
+
+
 class Loss(HybridArrayBlock):
     """The base of losses.
 
