@@ -24,22 +24,7 @@ def _as_np(out: Any) -> Any:
 
 
 def _apply_weighting(F: Any, loss: Any, weight: float | None = None, sample_weight: Any = None) -> Any:
-    """Return a loss times the weights of samples, and times a number.
-
-    Parameters
-    ----------
-    F : module
-        `mx.nd` or `mx.sym`.
-    loss : NDArray or Symbol
-    weight : float, optional
-    sample_weight : NDArray or Symbol, optional
-        It is broadcast: for a loss of shape (64, 10), weights of 64 samples have the shape (64, 1).
-
-    Raises
-    ------
-    ArgumentError
-        If `weight` is no number.
-    """
+    """Return a loss times the weights of samples, and times a number."""
     if sample_weight is not None:
         loss = _as_np(F.broadcast_mul(loss, sample_weight))
     if weight is None:
@@ -53,13 +38,7 @@ def _apply_weighting(F: Any, loss: Any, weight: float | None = None, sample_weig
 
 
 def _reshape_like(F: Any, x: Any, y: Any) -> Any:
-    """Return `x` in the shape of `y`.
-
-    Raises
-    ------
-    ShapeError
-        If it has more or fewer elements.
-    """
+    """Return `x` in the shape of `y`."""
     if isinstance(x, NDArray) and x.shape == y.shape:
         return x
     if isinstance(x, NDArray) and isinstance(y, NDArray) and x.size != y.size:

@@ -16,29 +16,7 @@ __all__ = ["Conv1D", "Conv2D", "Conv3D"]
 
 
 class _Conv(HybridArrayBlock):
-    """What convolutions and transposed convolutions have in common.
-
-    Parameters
-    ----------
-    channels : int
-        The number of outputs' channels.
-    kernel_size : tuple of int
-        Its length is the number of axes.
-    strides, padding, dilation : int or tuple of int
-    groups : int
-    layout : str
-    in_channels : int
-        0: it follows from the first call.
-    activation : str, optional
-    use_bias : bool
-    weight_initializer, bias_initializer : str or Initializer, optional
-    op_name : {'Convolution', 'Deconvolution'}
-        The operator.
-    adj : int or tuple of int, optional
-        Given for 'Deconvolution': how much longer the output is.
-    prefix, params
-        See `Block`.
-    """
+    """What convolutions and transposed convolutions have in common."""
 
     def __init__(
         self,

@@ -14,25 +14,7 @@ __all__ = ["AvgPool1D", "AvgPool2D", "AvgPool3D", "MaxPool1D", "MaxPool2D", "Max
 
 
 class _Pooling(HybridArrayBlock):
-    """What all layers of pooling have in common.
-
-    Parameters
-    ----------
-    pool_size : tuple of int
-        Its length is the number of axes.
-    strides : int or tuple of int, optional
-        `pool_size`, if left out.
-    padding : int or tuple of int
-    ceil_mode : bool
-    global_pool : bool
-        Whether the window is all of the input.
-    pool_type : {'max', 'avg'}
-    layout : str
-    count_include_pad : bool, optional
-        None: the operator's default.
-    prefix, params
-        See `Block`.
-    """
+    """What all layers of pooling have in common."""
 
     def __init__(
         self,

@@ -56,13 +56,7 @@ def of_axes(count: int, repeated: Iterable[str], **texts: str) -> Callable[[Laye
 
 
 def per_axis(layer: str, argument: str, value: Any, count: int, least: int, too_many: bool = False) -> tuple[int, ...]:
-    """Return one number for each of `count` axes; one alone is for all, and with `too_many` the first are taken.
-
-    Raises
-    ------
-    ArgumentError
-        If they are more or fewer, no whole numbers, or below `least`; `layer` is the name of the class.
-    """
+    """Return one number for each of `count` axes; one alone is for all, and with `too_many` the first are taken."""
     several = tuple(value) if isinstance(value, Iterable) and not isinstance(value, str) else (value,) * count
     try:
         numbers = tuple(map(index, several))
@@ -77,13 +71,7 @@ def per_axis(layer: str, argument: str, value: Any, count: int, least: int, too_
 
 
 def require_layout(layer: str, layout: Any, count: int, channels_last: bool) -> None:
-    """See that a layout is one that the layer has.
-
-    Raises
-    ------
-    ArgumentError
-        If it is not; `layer` is the name of the class.
-    """
+    """See that a layout is one that the layer has."""
     first, last = CHANNELS_FIRST[count], CHANNELS_LAST[count]
     if layout == first or (channels_last and layout == last):
         return
@@ -98,13 +86,7 @@ def require_layout(layer: str, layout: Any, count: int, channels_last: bool) -> 
 
 
 def require_groups(layer: str, groups: int, **lengths: int) -> None:
-    """See that groups divide numbers of channels; 0 is one that is not known yet.
-
-    Raises
-    ------
-    ShapeError
-        If they do not; `layer` is the name of the class.
-    """
+    """See that groups divide numbers of channels; 0 is one that is not known yet."""
     for argument, length in lengths.items():
         if length % groups:
             raise ShapeError(f"{layer}: groups is {groups}, which does not divide {argument}={length}.")

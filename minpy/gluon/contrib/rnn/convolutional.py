@@ -34,21 +34,7 @@ def _lengths(who: str, name: str, value: Any, dims: int) -> tuple[int, ...]:
 
 
 class _BaseConvRNNCell(HybridRecurrentCell):
-    """What these cells have in common.
-
-    Parameters
-    ----------
-    input_shape, hidden_channels, i2h_kernel, h2h_kernel, i2h_pad, i2h_dilate, h2h_dilate
-        See `Conv2DLSTMCell`.
-    i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer
-        Initializers of weights and biases.
-    dims : int
-        How many spatial axes.
-    conv_layout, activation
-        See `Conv2DLSTMCell`.
-    prefix, params
-        See `Block`.
-    """
+    """What these cells have in common."""
 
     _gate_names: tuple[str, ...] = ("",)
 
