@@ -18,13 +18,7 @@ Weights = Mapping[str, NDArray]
 
 
 def taken(args: dict[str, NDArray], name: str, method: str) -> NDArray:
-    """Take an array out of a dict of parameters.
-
-    Raises
-    ------
-    ArgumentValueError
-        If it is not there.
-    """
+    """Take an array out of a dict of parameters."""
     if name not in args:
         raise ArgumentValueError(f"{method}: there is no {name!r} among the parameters.{nearest(name, args)}")
     return args.pop(name)

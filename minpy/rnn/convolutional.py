@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from minpy import symbol
+from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentValueError
+from minpy.core.families import with_defaults
 from minpy.rnn.base import BaseRNNCell
 from minpy.rnn.cells import gru_step, lstm_step
 from minpy.rnn.params import RNNParams
@@ -19,25 +21,30 @@ Pair = tuple[int, ...]
 _LEAKY = functools.partial(symbol.LeakyReLU, act_type="leaky", slope=0.2)
 
 _PARAMETERS = """
-    Parameters
-    ----------
-    input_shape : tuple of int
-        The shape of the inputs of a step, with the batch: (batch, channels, height, width).
-    num_hidden : int
-        The number of channels of the output.
-    h2h_kernel, h2h_dilate : tuple of int
-        Of the convolution of the state, with odd lengths; it is padded so that the state keeps its size.
-    i2h_kernel, i2h_stride, i2h_pad, i2h_dilate : tuple of int
-        Of the convolution of the input.
-    i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer : str or Initializer
-    activation : str or callable
-        Such as 'tanh', or a function of a symbol and `name`.
-    prefix : str
-        How the names of nodes and parameters begin.
-    params : RNNParams, optional
-        The parameters of another cell, to share them.
-    conv_layout : str
-        The axes of inputs and outputs.
+Parameters
+----------
+input_shape : tuple of int
+    The shape of the inputs of a step, with the batch: (batch, channels, height, width).
+num_hidden : int
+    The number of channels of the output.
+h2h_kernel, h2h_dilate : tuple of int
+    Of the convolution of the state, with odd lengths; it is padded so that the state keeps its size.
+i2h_kernel, i2h_stride, i2h_pad, i2h_dilate : tuple of int
+    Of the convolution of the input.
+i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer : str or Initializer
+activation : str or callable
+    Such as 'tanh', or a function of a symbol and `name`.
+prefix : str
+    How the names of nodes and parameters begin.
+params : RNNParams, optional
+    The parameters of another cell, to share them.
+conv_layout : str
+    The axes of inputs and outputs.
+
+Raises
+------
+ArgumentValueError
+    For a kernel of the state with an even length.
 """
 
 
@@ -150,22 +157,8 @@ class BaseConvRNNCell(BaseRNNCell):
         return f"{self._prefix}t{self._counter}_"
 
 
-class ConvRNNCell(BaseConvRNNCell):
-    __doc__ = f"""A cell with one gate, of convolutions.
-{_PARAMETERS}
-    Raises
-    ------
-    ArgumentValueError
-        For a kernel of the state with an even length.
-
-    Examples
-    --------
-    >>> import minpy as mx
-    >>> cell = mx.rnn.ConvRNNCell((1, 3, 8, 8), 4)
-    >>> outputs, states = cell.unroll(2, [mx.sym.var('a'), mx.sym.var('b')])
-    >>> mx.sym.Group(outputs).infer_shape(a=(2, 3, 8, 8), b=(2, 3, 8, 8))[1]
-    [(2, 4, 8, 8), (2, 4, 8, 8)]
-    """
+class _ConvCell(BaseConvRNNCell):
+    """What the three cells are but for the default of `prefix`."""
 
     def __init__(
         self,
@@ -182,7 +175,7 @@ class ConvRNNCell(BaseConvRNNCell):
         i2h_bias_initializer: Any = "zeros",
         h2h_bias_initializer: Any = "zeros",
         activation: Any = _LEAKY,
-        prefix: str = "ConvRNN_",
+        prefix: str = "",
         params: RNNParams | None = None,
         conv_layout: str = "NCHW",
     ) -> None:
@@ -191,6 +184,23 @@ class ConvRNNCell(BaseConvRNNCell):
             i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer, activation,
             prefix, params, conv_layout,
         )  # fmt: skip
+
+
+@with_defaults(prefix="ConvRNN_")
+@documented(parameters=_PARAMETERS)
+class ConvRNNCell(_ConvCell):
+    """A cell with one gate, of convolutions.
+
+    {parameters}
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> cell = mx.rnn.ConvRNNCell((1, 3, 8, 8), 4)
+    >>> outputs, states = cell.unroll(2, [mx.sym.var('a'), mx.sym.var('b')])
+    >>> mx.sym.Group(outputs).infer_shape(a=(2, 3, 8, 8), b=(2, 3, 8, 8))[1]
+    [(2, 4, 8, 8), (2, 4, 8, 8)]
+    """
 
     @property
     def _gate_names(self) -> Sequence[str]:
@@ -203,13 +213,12 @@ class ConvRNNCell(BaseConvRNNCell):
         return output, [output]
 
 
-class ConvLSTMCell(BaseConvRNNCell):
-    __doc__ = f"""A cell with a memory, of convolutions (Shi et al., "Convolutional LSTM network", 2015).
-{_PARAMETERS}
-    Raises
-    ------
-    ArgumentValueError
-        For a kernel of the state with an even length.
+@with_defaults(prefix="ConvLSTM_")
+@documented(parameters=_PARAMETERS)
+class ConvLSTMCell(_ConvCell):
+    """A cell with a memory, of convolutions (Shi et al., "Convolutional LSTM network", 2015).
+
+    {parameters}
 
     Examples
     --------
@@ -217,31 +226,6 @@ class ConvLSTMCell(BaseConvRNNCell):
     >>> mx.rnn.ConvLSTMCell((1, 3, 8, 8), 4, i2h_pad=(0, 0)).state_shape
     [(0, 4, 6, 6), (0, 4, 6, 6)]
     """
-
-    def __init__(
-        self,
-        input_shape: Sequence[int],
-        num_hidden: int,
-        h2h_kernel: Pair = (3, 3),
-        h2h_dilate: Pair = (1, 1),
-        i2h_kernel: Pair = (3, 3),
-        i2h_stride: Pair = (1, 1),
-        i2h_pad: Pair = (1, 1),
-        i2h_dilate: Pair = (1, 1),
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
-        activation: Any = _LEAKY,
-        prefix: str = "ConvLSTM_",
-        params: RNNParams | None = None,
-        conv_layout: str = "NCHW",
-    ) -> None:
-        super().__init__(
-            input_shape, num_hidden, h2h_kernel, h2h_dilate, i2h_kernel, i2h_stride, i2h_pad, i2h_dilate,
-            i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer, activation,
-            prefix, params, conv_layout,
-        )  # fmt: skip
 
     @property
     def _gate_names(self) -> Sequence[str]:
@@ -259,45 +243,19 @@ class ConvLSTMCell(BaseConvRNNCell):
         return lstm_step(gates, states[1], self._activated, name)
 
 
-class ConvGRUCell(BaseConvRNNCell):
-    __doc__ = f"""A cell with a gate that forgets and one that resets, of convolutions.
-{_PARAMETERS}
-    Raises
-    ------
-    ArgumentValueError
-        For a kernel of the state with an even length.
+@with_defaults(prefix="ConvGRU_")
+@documented(parameters=_PARAMETERS)
+class ConvGRUCell(_ConvCell):
+    """A cell with a gate that forgets and one that resets, of convolutions.
+
+    {parameters}
 
     Examples
     --------
     >>> import minpy as mx
     >>> mx.rnn.ConvGRUCell((1, 3, 8, 8), 4).state_info
-    [{{'shape': (0, 4, 8, 8), '__layout__': 'NCHW'}}]
+    [{'shape': (0, 4, 8, 8), '__layout__': 'NCHW'}]
     """
-
-    def __init__(
-        self,
-        input_shape: Sequence[int],
-        num_hidden: int,
-        h2h_kernel: Pair = (3, 3),
-        h2h_dilate: Pair = (1, 1),
-        i2h_kernel: Pair = (3, 3),
-        i2h_stride: Pair = (1, 1),
-        i2h_pad: Pair = (1, 1),
-        i2h_dilate: Pair = (1, 1),
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
-        activation: Any = _LEAKY,
-        prefix: str = "ConvGRU_",
-        params: RNNParams | None = None,
-        conv_layout: str = "NCHW",
-    ) -> None:
-        super().__init__(
-            input_shape, num_hidden, h2h_kernel, h2h_dilate, i2h_kernel, i2h_stride, i2h_pad, i2h_dilate,
-            i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer, activation,
-            prefix, params, conv_layout,
-        )  # fmt: skip
 
     @property
     def _gate_names(self) -> Sequence[str]:

@@ -21,25 +21,7 @@ def steps_of(sequence: Symbol, length: int, axis: int) -> list[Symbol]:
 def normalized(
     length: int | None, inputs: Any, layout: str, merge: bool | None, in_layout: str | None = None
 ) -> tuple[Any, int]:
-    """Return a sequence as one symbol, as one a step, or as it is; and the axis of time in a layout.
-
-    Parameters
-    ----------
-    length : int or None
-        How many steps there are.
-    inputs : Symbol or sequence of Symbol
-    layout : str
-        Such as 'NTC': T is time.
-    merge : bool or None
-        Whether to return one symbol; None leaves what it is.
-    in_layout : str, optional
-        The layout of what is given, if it is another.
-
-    Raises
-    ------
-    ArgumentValueError
-        For what is no sequence of that length, or no layout.
-    """
+    """Return a sequence as one symbol, as one a step, or as it is; and the axis of time in a layout."""
     if inputs is None:
         raise ArgumentValueError(
             "unroll(inputs=None): give a symbol for the whole sequence, or a list of one symbol a step: "

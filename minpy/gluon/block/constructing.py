@@ -5,11 +5,14 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 from minpy.core.errors import ArgumentError, nearest
+from minpy.core.families import with_defaults
 
-__all__ = ["refusing_unknown", "unknown_keywords"]
+__all__ = ["block_with_defaults", "refusing_unknown", "unknown_keywords"]
+
+Class = TypeVar("Class", bound=type)
 
 
 def unknown_keywords(cls: type, unknown: Iterable[str]) -> ArgumentError:
@@ -45,3 +48,14 @@ def refusing_unknown(init: Callable[..., None]) -> Callable[..., None]:
         init(self, *args, **kwargs)
 
     return checked
+
+
+def block_with_defaults(**defaults: Any) -> Callable[[Class], Class]:
+    """Return a decorator: a block gets a copy of the constructor that it inherits, with other defaults."""
+
+    def complete(block: Class) -> Class:
+        with_defaults(**defaults)(block)
+        block.__init__ = refusing_unknown(block.__init__)  # type: ignore[misc]
+        return block
+
+    return complete

@@ -24,22 +24,7 @@ def _as_np(out: Any) -> Any:
 
 
 def _apply_weighting(F: Any, loss: Any, weight: float | None = None, sample_weight: Any = None) -> Any:
-    """Return a loss times the weights of samples, and times a number.
-
-    Parameters
-    ----------
-    F : module
-        `mx.nd` or `mx.sym`.
-    loss : NDArray or Symbol
-    weight : float, optional
-    sample_weight : NDArray or Symbol, optional
-        It is broadcast: for a loss of shape (64, 10), weights of 64 samples have the shape (64, 1).
-
-    Raises
-    ------
-    ArgumentError
-        If `weight` is no number.
-    """
+    """Return a loss times the weights of samples, and times a number."""
     if sample_weight is not None:
         loss = _as_np(F.broadcast_mul(loss, sample_weight))
     if weight is None:
@@ -53,13 +38,7 @@ def _apply_weighting(F: Any, loss: Any, weight: float | None = None, sample_weig
 
 
 def _reshape_like(F: Any, x: Any, y: Any) -> Any:
-    """Return `x` in the shape of `y`.
-
-    Raises
-    ------
-    ShapeError
-        If it has more or fewer elements.
-    """
+    """Return `x` in the shape of `y`."""
     if isinstance(x, NDArray) and x.shape == y.shape:
         return x
     if isinstance(x, NDArray) and isinstance(y, NDArray) and x.size != y.size:
@@ -75,6 +54,28 @@ def _mean(F: Any, loss: Any, batch_axis: int) -> Any:
     if isinstance(loss, NDArray) and loss.ndim == 2 and batch_axis in (0, 1) and loss.shape[1 - batch_axis] == 1:
         return _as_np(F.reshape(loss, shape=(-1,)))  # of one element each
     return _as_np(F.mean(loss, axis=batch_axis, exclude=True))
+
+
+# The parameters that most losses end with.
+WEIGHT_TO_KWARGS = """
+weight : float, optional
+    A factor.
+batch_axis : int
+    The axis of the samples.
+**kwargs
+    `prefix` and `params`; see `Block`.
+"""
+# Those of a call that most have.
+INPUTS = """
+F : module
+    `mx.nd` or `mx.sym`.
+pred : NDArray or Symbol
+    Predictions, of any shape{meaning}.
+label : NDArray or Symbol
+    {label}
+sample_weight : NDArray or Symbol, optional
+    What can be broadcast to `pred`: (batch, 1) for two axes.
+"""
 
 
 class Loss(HybridArrayBlock):

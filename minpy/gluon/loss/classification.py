@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
+from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentValueError, ShapeError
-from minpy.gluon.loss.base import Loss, _apply_weighting, _as_np, _mean, _reshape_like
+from minpy.gluon.loss.base import INPUTS, WEIGHT_TO_KWARGS, Loss, _apply_weighting, _as_np, _mean, _reshape_like
 from minpy.ndarray import NDArray
 from minpy.ops.nn.class_log_probability import class_log_probability
 from minpy.ops.nn.weighted_labels import labels_that_count
@@ -30,6 +31,7 @@ def _softplus(F: Any, x: Any) -> Any:
     return _as_np(F.Activation(x, act_type="softrelu"))
 
 
+@documented(ending=WEIGHT_TO_KWARGS)
 class SigmoidBinaryCrossEntropyLoss(Loss):
     """The cross-entropy of yes and no: `-label log(p) - (1 - label) log(1 - p)` for p = sigmoid(pred).
 
@@ -39,12 +41,7 @@ class SigmoidBinaryCrossEntropyLoss(Loss):
     ----------
     from_sigmoid : bool
         Whether `pred` is p itself.
-    weight : float, optional
-        A factor.
-    batch_axis : int
-        The axis of the samples.
-    **kwargs
-        `prefix` and `params`; see `Block`.
+    {ending}
 
     Examples
     --------
@@ -60,19 +57,13 @@ class SigmoidBinaryCrossEntropyLoss(Loss):
         super().__init__(weight, batch_axis, **kwargs)
         self._from_sigmoid = from_sigmoid
 
+    @documented(inputs=INPUTS.format(meaning="", label="As many numbers from 0 to 1."))
     def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None, pos_weight: Any = None) -> Any:
         """Return the loss of each sample, of shape (batch,).
 
         Parameters
         ----------
-        F : module
-            `mx.nd` or `mx.sym`.
-        pred : NDArray or Symbol
-            Predictions, of any shape.
-        label : NDArray or Symbol
-            As many numbers from 0 to 1.
-        sample_weight : NDArray or Symbol, optional
-            What can be broadcast to `pred`: (batch, 1) for two axes.
+        {inputs}
         pos_weight : NDArray or Symbol, optional
             Factors of the first term, that of the positive label, which are broadcast to `pred`: (classes,), say.
         """
@@ -100,6 +91,7 @@ class SigmoidBinaryCrossEntropyLoss(Loss):
 SigmoidBCELoss = SigmoidBinaryCrossEntropyLoss
 
 
+@documented(ending=WEIGHT_TO_KWARGS)
 class SoftmaxCrossEntropyLoss(Loss):
     """The cross-entropy of classes: `-log p[label]` for p = softmax(pred).
 
@@ -112,12 +104,7 @@ class SoftmaxCrossEntropyLoss(Loss):
         the loss is `-sum(label log p)`.
     from_logits : bool
         Whether `pred` is log p itself: the output of `log_softmax`.
-    weight : float, optional
-        A factor.
-    batch_axis : int
-        The axis of the samples.
-    **kwargs
-        `prefix` and `params`; see `Block`.
+    {ending}
 
     Examples
     --------
@@ -197,6 +184,7 @@ class SoftmaxCrossEntropyLoss(Loss):
 SoftmaxCELoss = SoftmaxCrossEntropyLoss
 
 
+@documented(ending=WEIGHT_TO_KWARGS)
 class KLDivLoss(Loss):
     """The Kullback-Leibler divergence of true probabilities from predicted ones: `sum(label (log(label) - log p))`.
 
@@ -206,12 +194,7 @@ class KLDivLoss(Loss):
         Whether `pred` is log p itself: the output of `log_softmax`; else p = softmax(pred).
     axis : int
         The axis of that softmax.
-    weight : float, optional
-        A factor.
-    batch_axis : int
-        The axis of the samples.
-    **kwargs
-        `prefix` and `params`; see `Block`.
+    {ending}
 
     Examples
     --------
@@ -233,19 +216,13 @@ class KLDivLoss(Loss):
         self._from_logits = from_logits
         self._axis = axis
 
+    @documented(inputs=INPUTS.format(meaning="", label="True probabilities, in that shape."))
     def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
         """Return the loss of each sample, of shape (batch,).
 
         Parameters
         ----------
-        F : module
-            `mx.nd` or `mx.sym`.
-        pred : NDArray or Symbol
-            Predictions, of any shape.
-        label : NDArray or Symbol
-            True probabilities, in that shape.
-        sample_weight : NDArray or Symbol, optional
-            What can be broadcast to `pred`: (batch, 1) for two axes.
+        {inputs}
         """
         if not self._from_logits:
             pred = F.log_softmax(pred, axis=self._axis)
@@ -254,25 +231,10 @@ class KLDivLoss(Loss):
         return _as_np(F.sum(loss, axis=self._batch_axis, exclude=True))
 
 
-class HingeLoss(Loss):
-    """What a margin is missed by: `max(0, margin - pred label)` for labels -1 and 1.
+class _MarginLoss(Loss):
+    """What `HingeLoss` and `SquaredHingeLoss` are."""
 
-    Parameters
-    ----------
-    margin : float
-    weight : float, optional
-        A factor.
-    batch_axis : int
-        The axis of the samples.
-    **kwargs
-        `prefix` and `params`; see `Block`.
-
-    Examples
-    --------
-    >>> import minpy as mx
-    >>> mx.gluon.loss.HingeLoss()(mx.nd.array([[0.5], [2]]), mx.nd.array([[-1], [1]])).asnumpy().tolist()
-    [1.5, 0.0]
-    """
+    _squared: ClassVar[bool] = False
 
     def __init__(self, margin: float = 1, weight: float | None = None, batch_axis: int = 0, **kwargs: Any) -> None:
         super().__init__(weight, batch_axis, **kwargs)
@@ -281,21 +243,36 @@ class HingeLoss(Loss):
     def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
         """Return the loss of each sample, of shape (batch,); for the inputs see `LogisticLoss.hybrid_forward`."""
         loss = F.relu(self._margin - F.broadcast_mul(pred, _reshape_like(F, label, pred)))
+        if self._squared:
+            loss = F.square(loss)
         return _mean(F, _apply_weighting(F, loss, self._weight, sample_weight), self._batch_axis)
 
 
-class SquaredHingeLoss(Loss):
+@documented(ending=WEIGHT_TO_KWARGS)
+class HingeLoss(_MarginLoss):
+    """What a margin is missed by: `max(0, margin - pred label)` for labels -1 and 1.
+
+    Parameters
+    ----------
+    margin : float
+    {ending}
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> mx.gluon.loss.HingeLoss()(mx.nd.array([[0.5], [2]]), mx.nd.array([[-1], [1]])).asnumpy().tolist()
+    [1.5, 0.0]
+    """
+
+
+@documented(ending=WEIGHT_TO_KWARGS)
+class SquaredHingeLoss(_MarginLoss):
     """The square of what a margin is missed by: `max(0, margin - pred label)²` for labels -1 and 1.
 
     Parameters
     ----------
     margin : float
-    weight : float, optional
-        A factor.
-    batch_axis : int
-        The axis of the samples.
-    **kwargs
-        `prefix` and `params`; see `Block`.
+    {ending}
 
     Examples
     --------
@@ -304,14 +281,7 @@ class SquaredHingeLoss(Loss):
     [2.25, 0.0]
     """
 
-    def __init__(self, margin: float = 1, weight: float | None = None, batch_axis: int = 0, **kwargs: Any) -> None:
-        super().__init__(weight, batch_axis, **kwargs)
-        self._margin = margin
-
-    def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
-        """Return the loss of each sample, of shape (batch,); for the inputs see `LogisticLoss.hybrid_forward`."""
-        loss = F.square(F.relu(self._margin - F.broadcast_mul(pred, _reshape_like(F, label, pred))))
-        return _mean(F, _apply_weighting(F, loss, self._weight, sample_weight), self._batch_axis)
+    _squared = True
 
 
 class LogisticLoss(Loss):
@@ -352,19 +322,13 @@ class LogisticLoss(Loss):
             )
         self._label_format = label_format
 
+    @documented(inputs=INPUTS.format(meaning=": positive for the label 1", label="As many labels."))
     def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
         """Return the loss of each sample, of shape (batch,).
 
         Parameters
         ----------
-        F : module
-            `mx.nd` or `mx.sym`.
-        pred : NDArray or Symbol
-            Predictions, of any shape: positive for the label 1.
-        label : NDArray or Symbol
-            As many labels.
-        sample_weight : NDArray or Symbol, optional
-            What can be broadcast to `pred`: (batch, 1) for two axes.
+        {inputs}
         """
         label = _reshape_like(F, label, pred)
         if self._label_format == "signed":

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from minpy.gluon.loss.base import Loss, _apply_weighting, _as_np, _mean, _reshape_like
+from minpy.core.docstrings import documented
+from minpy.gluon.loss.base import INPUTS, WEIGHT_TO_KWARGS, Loss, _apply_weighting, _as_np, _mean, _reshape_like
 
 __all__ = ["HuberLoss", "L1Loss", "L2Loss", "PoissonNLLLoss"]
 
@@ -33,36 +34,26 @@ class L2Loss(Loss):
     def __init__(self, weight: float = 1.0, batch_axis: int = 0, **kwargs: Any) -> None:
         super().__init__(weight, batch_axis, **kwargs)
 
+    @documented(inputs=INPUTS.format(meaning="", label="As many numbers."))
     def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
         """Return the loss of each sample, of shape (batch,).
 
         Parameters
         ----------
-        F : module
-            `mx.nd` or `mx.sym`.
-        pred : NDArray or Symbol
-            Predictions, of any shape.
-        label : NDArray or Symbol
-            As many numbers.
-        sample_weight : NDArray or Symbol, optional
-            What can be broadcast to `pred`: (batch, 1) for two axes.
+        {inputs}
         """
         loss = F.square(F.broadcast_sub(_reshape_like(F, label, pred), pred))
         weight = None if self._weight is None else self._weight / 2
         return _mean(F, _apply_weighting(F, loss, weight, sample_weight), self._batch_axis)
 
 
+@documented(ending=WEIGHT_TO_KWARGS)
 class L1Loss(Loss):
     """The mean of the absolute differences: `|label - pred|`.
 
     Parameters
     ----------
-    weight : float, optional
-        A factor.
-    batch_axis : int
-        The axis of the samples.
-    **kwargs
-        `prefix` and `params`; see `Block`.
+    {ending}
 
     Examples
     --------
@@ -81,6 +72,7 @@ class L1Loss(Loss):
         return _mean(F, _apply_weighting(F, loss, self._weight, sample_weight), self._batch_axis)
 
 
+@documented(ending=WEIGHT_TO_KWARGS)
 class HuberLoss(Loss):
     """Squares of small differences d, and the size of large ones: `d² / (2 rho)` up to `rho`, then `|d| - rho / 2`.
 
@@ -91,12 +83,7 @@ class HuberLoss(Loss):
     ----------
     rho : float
         Where the parabola ends.
-    weight : float, optional
-        A factor.
-    batch_axis : int
-        The axis of the samples.
-    **kwargs
-        `prefix` and `params`; see `Block`.
+    {ending}
 
     Examples
     --------

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from minpy.gluon.loss.base import Loss, _apply_weighting, _as_np, _reshape_like
+from minpy.core.docstrings import documented
+from minpy.gluon.loss.base import WEIGHT_TO_KWARGS, Loss, _apply_weighting, _as_np, _reshape_like
 from minpy.gluon.loss.classification import KLDivLoss
 
 __all__ = ["CosineEmbeddingLoss", "SDMLLoss", "TripletLoss"]
@@ -13,6 +14,7 @@ __all__ = ["CosineEmbeddingLoss", "SDMLLoss", "TripletLoss"]
 _EPSILON = 1e-12
 
 
+@documented(ending=WEIGHT_TO_KWARGS)
 class TripletLoss(Loss):
     """What a vector is nearer to a negative example than to a positive one by: `max(0, |p - x|² - |n - x|² + margin)`.
 
@@ -22,12 +24,7 @@ class TripletLoss(Loss):
     ----------
     margin : float
         By how much the squared distances should differ.
-    weight : float, optional
-        A factor.
-    batch_axis : int
-        The axis of the samples.
-    **kwargs
-        `prefix` and `params`; see `Block`.
+    {ending}
 
     Examples
     --------

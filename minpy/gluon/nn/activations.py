@@ -71,6 +71,10 @@ class Activation(HybridArrayBlock):
         return f"{type(self).__name__}({self._act_type})"
 
 
+def _leaky_relu(F: Any) -> Any:
+    return F.npx.leaky_relu if is_np_array() else F.LeakyReLU
+
+
 class LeakyReLU(HybridArrayBlock):
     """x if it is positive, else alpha x.
 
@@ -103,8 +107,7 @@ class LeakyReLU(HybridArrayBlock):
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         """Return the function of each element."""
-        leaky_relu = F.npx.leaky_relu if is_np_array() else F.LeakyReLU
-        return leaky_relu(x, act_type="leaky", slope=self._alpha, name="fwd")
+        return _leaky_relu(F)(x, act_type="leaky", slope=self._alpha, name="fwd")
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._alpha})"
@@ -146,8 +149,7 @@ class PReLU(HybridArrayBlock):
 
     def hybrid_forward(self, F: Any, x: Any, alpha: Any) -> Any:
         """Return the function of each element."""
-        leaky_relu = F.npx.leaky_relu if is_np_array() else F.LeakyReLU
-        return leaky_relu(x, gamma=alpha, act_type="prelu", name="fwd")
+        return _leaky_relu(F)(x, gamma=alpha, act_type="prelu", name="fwd")
 
 
 class ELU(HybridArrayBlock):
@@ -180,8 +182,7 @@ class ELU(HybridArrayBlock):
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         """Return the function of each element."""
-        leaky_relu = F.npx.leaky_relu if is_np_array() else F.LeakyReLU
-        return leaky_relu(x, act_type="elu", slope=self._alpha)
+        return _leaky_relu(F)(x, act_type="elu", slope=self._alpha)
 
 
 class SELU(HybridArrayBlock):
@@ -206,8 +207,7 @@ class SELU(HybridArrayBlock):
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         """Return the function of each element."""
-        leaky_relu = F.npx.leaky_relu if is_np_array() else F.LeakyReLU
-        return leaky_relu(x, act_type="selu", name="fwd")
+        return _leaky_relu(F)(x, act_type="selu", name="fwd")
 
 
 class GELU(HybridArrayBlock):
@@ -232,8 +232,7 @@ class GELU(HybridArrayBlock):
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         """Return the function of each element."""
-        leaky_relu = F.npx.leaky_relu if is_np_array() else F.LeakyReLU
-        return leaky_relu(x, act_type="gelu", name="fwd")
+        return _leaky_relu(F)(x, act_type="gelu", name="fwd")
 
 
 class Swish(HybridArrayBlock):

@@ -11,26 +11,14 @@ __all__ = ["count", "fraction", "integer", "number"]
 
 
 def integer(layer: str, name: str, value: Any) -> int:
-    """Return an integer.
-
-    Raises
-    ------
-    ArgumentError
-        For anything else.
-    """
+    """Return an integer."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise ArgumentError(f"{layer}: {name} is {describe(value)}; expected an integer.")
     return int(value)
 
 
 def count(layer: str, name: str, value: Any, least: int = 1) -> int:
-    """Return how many there are of something.
-
-    Raises
-    ------
-    ArgumentError
-        For what is no integer, or is below `least`.
-    """
+    """Return how many there are of something."""
     whole = integer(layer, name, value)
     if whole < least:
         unknown = " (0: it follows from the first call)" if least == 0 else ""
@@ -39,26 +27,14 @@ def count(layer: str, name: str, value: Any, least: int = 1) -> int:
 
 
 def number(layer: str, name: str, value: Any, what: str = "number") -> Any:
-    """Return a number.
-
-    Raises
-    ------
-    ArgumentError
-        For anything else.
-    """
+    """Return a number."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise ArgumentError(f"{layer}: {name} is {describe(value)}; expected a {what}.")
     return value
 
 
 def fraction(layer: str, name: str, value: Any) -> Any:
-    """Return a number from 0 to 1.
-
-    Raises
-    ------
-    ArgumentError
-        For anything else.
-    """
+    """Return a number from 0 to 1."""
     if not 0 <= number(layer, name, value, "number from 0 to 1") <= 1:
         raise ArgumentValueError(f"{layer}: {name} is {value}; expected a number from 0 to 1.")
     return value

@@ -12,18 +12,36 @@ from minpy.gluon.block.answering import ArrayBlock, HybridArrayBlock
 __all__ = ["HybridSequential", "Sequential"]
 
 
-def _part(container: Any, key: Any) -> Any:
-    """Return a block by its place; for a slice a container of the same kind, which shares them."""
-    found = list(container._children.values())[key]
-    if not isinstance(found, list):
-        return found
-    made = type(container)(prefix=container._prefix)
-    with made.name_scope():
-        made.add(*found)
-    return made
+class _BlocksInARow(Block):
+    """What both containers are beside blocks: a sequence, each of which is called with what the one before returns."""
+
+    _is_sequence = True
+
+    def _call_all(self, x: Any, args: tuple[Any, ...]) -> Any:
+        for block in self._children.values():
+            x = block(x, *args)
+            args = ()
+            if isinstance(x, (tuple, list)):
+                x, args = x[0], x[1:]
+        return (x, *args) if args else x
+
+    def __getitem__(self, key: int | slice) -> Any:
+        selected = list(self._children.values())[key]
+        if not isinstance(selected, list):
+            return selected
+        container: Any = type(self)(prefix=self._prefix)
+        with container.name_scope():
+            container.add(*selected)
+        return container
+
+    def __len__(self) -> int:
+        return len(self._children)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._children.values())
 
 
-class Sequential(ArrayBlock):
+class Sequential(_BlocksInARow, ArrayBlock):
     """Blocks called one after the other, each with what the one before returns.
 
     Parameters
@@ -42,11 +60,6 @@ class Sequential(ArrayBlock):
     (3, 2)
     """
 
-    _is_sequence = True
-
-    def __init__(self, prefix: str | None = None, params: Any = None) -> None:
-        super().__init__(prefix=prefix, params=params)
-
     def add(self, *blocks: Block) -> None:
         """Add blocks at the end."""
         for block in blocks:
@@ -54,21 +67,7 @@ class Sequential(ArrayBlock):
 
     def forward(self, x: Any, *args: Any) -> Any:
         """Return what the last block returns; further arguments go to the first."""
-        for block in self._children.values():
-            x = block(x, *args)
-            args = ()
-            if isinstance(x, (tuple, list)):
-                x, args = x[0], x[1:]
-        return (x, *args) if args else x
-
-    def __getitem__(self, key: int | slice) -> Any:
-        return _part(self, key)
-
-    def __len__(self) -> int:
-        return len(self._children)
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._children.values())
+        return self._call_all(x, args)
 
     def hybridize(self, active: bool = True, **kwargs: Any) -> None:
         """Hybridize the blocks inside; if all can be, a HybridSequential of them is faster, as a warning says."""
@@ -81,7 +80,7 @@ class Sequential(ArrayBlock):
         super().hybridize(active, **kwargs)
 
 
-class HybridSequential(HybridArrayBlock):
+class HybridSequential(_BlocksInARow, HybridArrayBlock):
     """Blocks called one after the other, which can become one graph together.
 
     Parameters
@@ -101,11 +100,6 @@ class HybridSequential(HybridArrayBlock):
     (3, 2)
     """
 
-    _is_sequence = True
-
-    def __init__(self, prefix: str | None = None, params: Any = None) -> None:
-        super().__init__(prefix=prefix, params=params)
-
     def add(self, *blocks: HybridBlock) -> None:
         """Add blocks at the end."""
         for block in blocks:
@@ -113,18 +107,4 @@ class HybridSequential(HybridArrayBlock):
 
     def hybrid_forward(self, F: Any, x: Any, *args: Any) -> Any:
         """Return what the last block returns; further arguments go to the first."""
-        for block in self._children.values():
-            x = block(x, *args)
-            args = ()
-            if isinstance(x, (tuple, list)):
-                x, args = x[0], x[1:]
-        return (x, *args) if args else x
-
-    def __getitem__(self, key: int | slice) -> Any:
-        return _part(self, key)
-
-    def __len__(self) -> int:
-        return len(self._children)
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._children.values())
+        return self._call_all(x, args)

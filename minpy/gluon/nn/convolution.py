@@ -2,42 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+from typing import Any, ClassVar
 
 from minpy.core.switches import is_np_array
 from minpy.gluon.block.answering import HybridArrayBlock
 from minpy.gluon.nn.activations import Activation
 from minpy.gluon.nn.arguments import count as count_of
-from minpy.gluon.nn.windows import per_axis, require_groups, require_layout
+from minpy.gluon.nn.windows import of_axes, per_axis, require_groups, require_layout
 from minpy.ops.nn.data_axes import axes_of_layout
 
 __all__ = ["Conv1D", "Conv2D", "Conv3D"]
 
 
 class _Conv(HybridArrayBlock):
-    """What convolutions and transposed convolutions have in common.
-
-    Parameters
-    ----------
-    channels : int
-        The number of outputs' channels.
-    kernel_size : tuple of int
-        Its length is the number of axes.
-    strides, padding, dilation : int or tuple of int
-    groups : int
-    layout : str
-    in_channels : int
-        0: it follows from the first call.
-    activation : str, optional
-    use_bias : bool
-    weight_initializer, bias_initializer : str or Initializer, optional
-    op_name : {'Convolution', 'Deconvolution'}
-        The operator.
-    adj : int or tuple of int, optional
-        Given for 'Deconvolution': how much longer the output is.
-    prefix, params
-        See `Block`.
-    """
+    """What convolutions and transposed convolutions have in common."""
 
     def __init__(
         self,
@@ -101,70 +80,79 @@ class _Conv(HybridArrayBlock):
         return out if self.act is None else self.act(out)
 
     def __repr__(self) -> str:
-        first, second = (self.weight._shape or (self._channels, 0))[:2]
-        told, plain = self._kwargs, (0,) * len(self._kwargs["kernel"])
-        parts = [f"{second or None} -> {first}", f"kernel_size={told['kernel']}", f"stride={told['stride']}"]
-        if told["pad"] != plain:
-            parts.append(f"padding={told['pad']}")
-        if told["dilate"] != (1,) * len(plain):
-            parts.append(f"dilation={told['dilate']}")
-        if told["num_group"] != 1:
-            parts.append(f"groups={told['num_group']}")
-        if self.bias is None:
-            parts.append("bias=False")
-        if self.act is not None:
-            parts.append(repr(self.act))
-        return f"{type(self).__name__}({', '.join(parts)})"
+        return convolution_repr(self, self.weight._shape or (self._channels, 0), self._kwargs, self.bias)
 
 
-class Conv1D(_Conv):
-    """A convolution of signals or sequences: outputs are weighted sums over windows of the input.
+def convolution_repr(layer: Any, weight_shape: tuple[int, ...], settings: dict[str, Any], bias: Any) -> str:
+    """Return the text of a convolution: its channels, and those of its settings that are not the usual ones."""
+    outputs, inputs = weight_shape[:2]
+    axes = len(settings["kernel"])
+    shown = [f"{inputs or None} -> {outputs}", f"kernel_size={settings['kernel']}", f"stride={settings['stride']}"]
+    if settings["pad"] != (0,) * axes:
+        shown.append(f"padding={settings['pad']}")
+    if settings["dilate"] != (1,) * axes:
+        shown.append(f"dilation={settings['dilate']}")
+    if settings["num_group"] != 1:
+        shown.append(f"groups={settings['num_group']}")
+    if bias is None:
+        shown.append("bias=False")
+    if layer.act is not None:
+        shown.append(repr(layer.act))
+    return f"{type(layer).__name__}({', '.join(shown)})"
 
-    Along an axis of length n the output has floor((n + 2 padding - dilation (kernel_size - 1) - 1) / strides) + 1
-    positions.
 
-    Parameters
-    ----------
-    channels : int
-        The number of the output's channels.
-    kernel_size : int or tuple of int
-        The lengths of the window.
-    strides : int or tuple of int
-        How far the window moves from one output to the next.
-    padding : int or tuple of int
-        How many zeros are put at both ends of each axis.
-    dilation : int or tuple of int
-        The distance of the window's elements.
-    groups : int
-        Channels are split into so many groups, which are convolved one by one; `in_channels`: each channel alone.
-    layout : {'NCW'}
-    activation : str, optional
-        What `Activation` takes; None: the outputs are as they are.
-    use_bias : bool
-    weight_initializer, bias_initializer : str or Initializer, optional
-    in_channels : int
-        The number of the input's channels; 0: it follows from the first call.
-    prefix, params
-        See `Block`.
+LAYOUT_TO_PARAMS = """
+layout : {'{first}'}
+activation : str, optional
+    What `Activation` takes; None: the outputs are as they are.
+use_bias : bool
+weight_initializer, bias_initializer : str or Initializer, optional
+in_channels : int
+    The number of the input's channels; 0: it follows from the first call.
+prefix, params
+    See `Block`.
 
-    Raises
-    ------
-    ArgumentError, ShapeError
-        For another layout, more or fewer numbers than axes, or groups that do not divide the channels.
+Raises
+------
+ArgumentError, ShapeError
+    For another layout, more or fewer numbers than axes, or groups that do not divide the channels.
+"""
 
-    Notes
-    -----
-    Takes an array of shape (batch, in_channels, width), and returns one of shape
-    (batch, channels, width). The weight has shape (channels, in_channels / groups, *kernel_size).
+_convolution = functools.partial(
+    of_axes,
+    repeated=("strides", "padding", "dilation"),
+    parameters=f"""
+Along an axis of length n the output has floor((n + 2 padding - dilation (kernel_size - 1) - 1) / strides) + 1
+positions.
 
-    Examples
-    --------
-    >>> import minpy as mx
-    >>> layer = mx.gluon.nn.Conv1D(1, kernel_size=3, in_channels=1)
-    >>> layer.initialize(mx.init.One())
-    >>> layer(mx.nd.array([[[1, 2, 3, 4]]])).asnumpy().tolist()
-    [[[6.0, 9.0]]]
-    """
+Parameters
+----------
+channels : int
+    The number of the output's channels.
+kernel_size : int or tuple of int
+    The lengths of the window.
+strides : int or tuple of int
+    How far the window moves from one output to the next.
+padding : int or tuple of int
+    How many zeros are put at both ends of each axis.
+dilation : int or tuple of int
+    The distance of the window's elements.
+groups : int
+    Channels are split into so many groups, which are convolved one by one; `in_channels`: each channel alone.
+{LAYOUT_TO_PARAMS.strip()}
+
+Notes
+-----
+Takes an array of shape (batch, in_channels, {{axes}}), and returns one of shape
+(batch, channels, {{axes}}). The weight has shape (channels, in_channels / groups, *kernel_size).
+""",
+)
+
+
+class _Convolution(_Conv):
+    """What `Conv1D`, `Conv2D` and `Conv3D` are but for their defaults, which `_convolution` fills in."""
+
+    _axes: ClassVar[int]
 
     def __init__(
         self,
@@ -184,7 +172,7 @@ class Conv1D(_Conv):
     ) -> None:
         super().__init__(
             channels,
-            per_axis(type(self).__name__, "kernel_size", kernel_size, 1, 1),
+            per_axis(type(self).__name__, "kernel_size", kernel_size, self._axes, 1),
             strides,
             padding,
             dilation,
@@ -199,45 +187,27 @@ class Conv1D(_Conv):
         )
 
 
-class Conv2D(_Conv):
+@_convolution(1)
+class Conv1D(_Convolution):
+    """A convolution of signals or sequences: outputs are weighted sums over windows of the input.
+
+    {parameters}
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> layer = mx.gluon.nn.Conv1D(1, kernel_size=3, in_channels=1)
+    >>> layer.initialize(mx.init.One())
+    >>> layer(mx.nd.array([[[1, 2, 3, 4]]])).asnumpy().tolist()
+    [[[6.0, 9.0]]]
+    """
+
+
+@_convolution(2)
+class Conv2D(_Convolution):
     """A convolution of images: outputs are weighted sums over windows of the input.
 
-    Along an axis of length n the output has floor((n + 2 padding - dilation (kernel_size - 1) - 1) / strides) + 1
-    positions.
-
-    Parameters
-    ----------
-    channels : int
-        The number of the output's channels.
-    kernel_size : int or tuple of int
-        The lengths of the window.
-    strides : int or tuple of int
-        How far the window moves from one output to the next.
-    padding : int or tuple of int
-        How many zeros are put at both ends of each axis.
-    dilation : int or tuple of int
-        The distance of the window's elements.
-    groups : int
-        Channels are split into so many groups, which are convolved one by one; `in_channels`: each channel alone.
-    layout : {'NCHW'}
-    activation : str, optional
-        What `Activation` takes; None: the outputs are as they are.
-    use_bias : bool
-    weight_initializer, bias_initializer : str or Initializer, optional
-    in_channels : int
-        The number of the input's channels; 0: it follows from the first call.
-    prefix, params
-        See `Block`.
-
-    Raises
-    ------
-    ArgumentError, ShapeError
-        For another layout, more or fewer numbers than axes, or groups that do not divide the channels.
-
-    Notes
-    -----
-    Takes an array of shape (batch, in_channels, height, width), and returns one of shape
-    (batch, channels, height, width). The weight has shape (channels, in_channels / groups, *kernel_size).
+    {parameters}
 
     Examples
     --------
@@ -250,78 +220,12 @@ class Conv2D(_Conv):
     Conv2D(3 -> 8, kernel_size=(3, 3), stride=(2, 2), padding=(1, 1), Activation(relu))
     """
 
-    def __init__(
-        self,
-        channels: int,
-        kernel_size: Any,
-        strides: Any = (1, 1),
-        padding: Any = (0, 0),
-        dilation: Any = (1, 1),
-        groups: int = 1,
-        layout: str = "NCHW",
-        activation: str | None = None,
-        use_bias: bool = True,
-        weight_initializer: Any = None,
-        bias_initializer: Any = "zeros",
-        in_channels: int = 0,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(
-            channels,
-            per_axis(type(self).__name__, "kernel_size", kernel_size, 2, 1),
-            strides,
-            padding,
-            dilation,
-            groups,
-            layout,
-            in_channels,
-            activation,
-            use_bias,
-            weight_initializer,
-            bias_initializer,
-            **kwargs,
-        )
 
-
-class Conv3D(_Conv):
+@_convolution(3)
+class Conv3D(_Convolution):
     """A convolution of volumes or videos: outputs are weighted sums over windows of the input.
 
-    Along an axis of length n the output has floor((n + 2 padding - dilation (kernel_size - 1) - 1) / strides) + 1
-    positions.
-
-    Parameters
-    ----------
-    channels : int
-        The number of the output's channels.
-    kernel_size : int or tuple of int
-        The lengths of the window.
-    strides : int or tuple of int
-        How far the window moves from one output to the next.
-    padding : int or tuple of int
-        How many zeros are put at both ends of each axis.
-    dilation : int or tuple of int
-        The distance of the window's elements.
-    groups : int
-        Channels are split into so many groups, which are convolved one by one; `in_channels`: each channel alone.
-    layout : {'NCDHW'}
-    activation : str, optional
-        What `Activation` takes; None: the outputs are as they are.
-    use_bias : bool
-    weight_initializer, bias_initializer : str or Initializer, optional
-    in_channels : int
-        The number of the input's channels; 0: it follows from the first call.
-    prefix, params
-        See `Block`.
-
-    Raises
-    ------
-    ArgumentError, ShapeError
-        For another layout, more or fewer numbers than axes, or groups that do not divide the channels.
-
-    Notes
-    -----
-    Takes an array of shape (batch, in_channels, depth, height, width), and returns one of shape
-    (batch, channels, depth, height, width). The weight has shape (channels, in_channels / groups, *kernel_size).
+    {parameters}
 
     Examples
     --------
@@ -331,35 +235,3 @@ class Conv3D(_Conv):
     >>> layer(mx.nd.ones((2, 3, 4, 16, 16))).shape
     (2, 8, 4, 16, 16)
     """
-
-    def __init__(
-        self,
-        channels: int,
-        kernel_size: Any,
-        strides: Any = (1, 1, 1),
-        padding: Any = (0, 0, 0),
-        dilation: Any = (1, 1, 1),
-        groups: int = 1,
-        layout: str = "NCDHW",
-        activation: str | None = None,
-        use_bias: bool = True,
-        weight_initializer: Any = None,
-        bias_initializer: Any = "zeros",
-        in_channels: int = 0,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(
-            channels,
-            per_axis(type(self).__name__, "kernel_size", kernel_size, 3, 1),
-            strides,
-            padding,
-            dilation,
-            groups,
-            layout,
-            in_channels,
-            activation,
-            use_bias,
-            weight_initializer,
-            bias_initializer,
-            **kwargs,
-        )

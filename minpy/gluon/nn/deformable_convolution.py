@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentError, describe
 from minpy.core.switches import is_np_array
 from minpy.gluon.block.answering import HybridArrayBlock
+from minpy.gluon.block.constructing import block_with_defaults
 from minpy.gluon.nn.activations import Activation
 from minpy.gluon.nn.arguments import count as count_of
+from minpy.gluon.nn.convolution import convolution_repr
 from minpy.gluon.nn.windows import per_axis, require_groups, require_layout
 from minpy.ops.nn.data_axes import axes_of_layout
 
@@ -90,19 +93,14 @@ class _DeformableConv(HybridArrayBlock):
         return parts
 
     def _make(self, name: str, shape: tuple[int, ...], init: Any, bias_init: Any, use_bias: bool) -> None:
-        weight = self.params.get(f"{name}_weight", shape=shape, init=init, allow_deferred_init=True)
-        setattr(self, f"{name}_weight", weight)
-        bias = (
-            self.params.get(f"{name}_bias", shape=shape[:1], init=bias_init, allow_deferred_init=True)
-            if use_bias
-            else None
-        )
-        setattr(self, f"{name}_bias", bias)
+        options = {"shape": shape, "init": init, "allow_deferred_init": True}
+        setattr(self, f"{name}_weight", self.params.get(f"{name}_weight", **options))
+        options |= {"shape": shape[:1], "init": bias_init}
+        setattr(self, f"{name}_bias", self.params.get(f"{name}_bias", **options) if use_bias else None)
 
     def _offsets(self, F: Any, x: Any, weight: Any, bias: Any) -> Any:
-        if is_np_array():
-            return F.npx.convolution(x, weight, bias, cudnn_off=True, **self._kwargs_offset)
-        return F.Convolution(x, weight, bias, cudnn_off=True, **self._kwargs_offset)
+        convolution = F.npx.convolution if is_np_array() else F.Convolution
+        return convolution(x, weight, bias, cudnn_off=True, **self._kwargs_offset)
 
     def _finish(self, out: Any) -> Any:
         if is_np_array():
@@ -110,56 +108,62 @@ class _DeformableConv(HybridArrayBlock):
         return out if self.act is None else self.act(out)
 
 
+_PARAMETERS = """
+Parameters
+----------
+channels : int
+    The number of the output's channels.
+kernel_size : int or tuple of int
+    The height and width of the window.
+strides : int or tuple of int
+    How far the window moves from one output to the next.
+padding : int or tuple of int
+    How many zeros are put at both ends of each axis.
+dilation : int or tuple of int
+    The distance of the window's elements, before they are moved.
+groups : int
+    Channels are split into so many groups, which are convolved one by one, by both convolutions.
+num_deformable_group : int
+    The input's channels are split into so many groups, each with offsets of its own.
+layout : {{'NCHW'}}
+use_bias : bool
+in_channels : int
+    The number of the input's channels; 0: it follows from the first call.
+activation : str, optional
+    What `Activation` takes; None: the outputs are as they are.
+weight_initializer, bias_initializer : str or Initializer, optional
+offset_weight_initializer, offset_bias_initializer : str or Initializer, optional
+    By default all offsets are 0 at first.
+offset_use_bias : bool
+    Whether the convolution of the offsets has a bias.
+op_name : str
+    Taken, and not needed.
+adj
+    Not taken: only transposed convolutions have one.
+prefix, params
+    See `Block`.
+
+Raises
+------
+ArgumentError, ShapeError
+    For another layout, more or fewer numbers than axes, or groups that do not divide the channels.
+
+Notes
+-----
+Takes an array of shape (batch, in_channels, height, width), and returns one of shape
+(batch, channels, height, width). The weights have shapes (channels, in_channels / groups, *kernel_size) and
+({numbers} kernel_size[0] kernel_size[1] num_deformable_group, in_channels / groups, *kernel_size).
+"""
+
+
+@documented(parameters=_PARAMETERS.format(numbers=2))
 class DeformableConvolution(_DeformableConv):
     """A convolution of images whose window takes each element from a place of its own.
 
     A second convolution computes for each output and each element of the window how far the element is moved: two
     numbers, rows and columns. See Dai et al., Deformable Convolutional Networks (2017), equation 2.
 
-    Parameters
-    ----------
-    channels : int
-        The number of the output's channels.
-    kernel_size : int or tuple of int
-        The height and width of the window.
-    strides : int or tuple of int
-        How far the window moves from one output to the next.
-    padding : int or tuple of int
-        How many zeros are put at both ends of each axis.
-    dilation : int or tuple of int
-        The distance of the window's elements, before they are moved.
-    groups : int
-        Channels are split into so many groups, which are convolved one by one, by both convolutions.
-    num_deformable_group : int
-        The input's channels are split into so many groups, each with offsets of its own.
-    layout : {'NCHW'}
-    use_bias : bool
-    in_channels : int
-        The number of the input's channels; 0: it follows from the first call.
-    activation : str, optional
-        What `Activation` takes; None: the outputs are as they are.
-    weight_initializer, bias_initializer : str or Initializer, optional
-    offset_weight_initializer, offset_bias_initializer : str or Initializer, optional
-        By default all offsets are 0 at first.
-    offset_use_bias : bool
-        Whether the convolution of the offsets has a bias.
-    op_name : str
-        Taken, and not needed.
-    adj
-        Not taken: only transposed convolutions have one.
-    prefix, params
-        See `Block`.
-
-    Raises
-    ------
-    ArgumentError, ShapeError
-        For another layout, more or fewer numbers than axes, or groups that do not divide the channels.
-
-    Notes
-    -----
-    Takes an array of shape (batch, in_channels, height, width), and returns one of shape
-    (batch, channels, height, width). The weights have shapes (channels, in_channels / groups, *kernel_size) and
-    (2 kernel_size[0] kernel_size[1] num_deformable_group, in_channels / groups, *kernel_size).
+    {parameters}
 
     Examples
     --------
@@ -192,22 +196,12 @@ class DeformableConvolution(_DeformableConv):
         return self._finish(out)
 
     def __repr__(self) -> str:
-        first, second = self.deformable_conv_weight._shape[:2]
-        told = self._kwargs_deformable_conv
-        parts = [f"{second or None} -> {first}", f"kernel_size={told['kernel']}", f"stride={told['stride']}"]
-        if told["pad"] != (0, 0):
-            parts.append(f"padding={told['pad']}")
-        if told["dilate"] != (1, 1):
-            parts.append(f"dilation={told['dilate']}")
-        if told["num_group"] != 1:
-            parts.append(f"groups={told['num_group']}")
-        if self.deformable_conv_bias is None:
-            parts.append("bias=False")
-        if self.act is not None:
-            parts.append(repr(self.act))
-        return f"{type(self).__name__}({', '.join(parts)})"
+        weight, bias = self.deformable_conv_weight, self.deformable_conv_bias
+        return convolution_repr(self, weight._shape, self._kwargs_deformable_conv, bias)
 
 
+@block_with_defaults(op_name="ModulatedDeformableConvolution")
+@documented(parameters=_PARAMETERS.format(numbers=3))
 class ModulatedDeformableConvolution(_DeformableConv):
     """A convolution of images whose window takes each element from a place of its own, and times a factor of its own.
 
@@ -215,50 +209,7 @@ class ModulatedDeformableConvolution(_DeformableConv):
     columns the element is moved, and its factor, which is 2 sigmoid(number). See Zhu et al., Deformable ConvNets v2:
     More Deformable, Better Results (2018), equation 1; their factor is half of it.
 
-    Parameters
-    ----------
-    channels : int
-        The number of the output's channels.
-    kernel_size : int or tuple of int
-        The height and width of the window.
-    strides : int or tuple of int
-        How far the window moves from one output to the next.
-    padding : int or tuple of int
-        How many zeros are put at both ends of each axis.
-    dilation : int or tuple of int
-        The distance of the window's elements, before they are moved.
-    groups : int
-        Channels are split into so many groups, which are convolved one by one, by both convolutions.
-    num_deformable_group : int
-        The input's channels are split into so many groups, each with offsets of its own.
-    layout : {'NCHW'}
-    use_bias : bool
-    in_channels : int
-        The number of the input's channels; 0: it follows from the first call.
-    activation : str, optional
-        What `Activation` takes; None: the outputs are as they are.
-    weight_initializer, bias_initializer : str or Initializer, optional
-    offset_weight_initializer, offset_bias_initializer : str or Initializer, optional
-        By default all offsets are 0 at first.
-    offset_use_bias : bool
-        Whether the convolution of the offsets has a bias.
-    op_name : str
-        Taken, and not needed.
-    adj
-        Not taken: only transposed convolutions have one.
-    prefix, params
-        See `Block`.
-
-    Raises
-    ------
-    ArgumentError, ShapeError
-        For another layout, more or fewer numbers than axes, or groups that do not divide the channels.
-
-    Notes
-    -----
-    Takes an array of shape (batch, in_channels, height, width), and returns one of shape
-    (batch, channels, height, width). The weights have shapes (channels, in_channels / groups, *kernel_size) and
-    (3 kernel_size[0] kernel_size[1] num_deformable_group, in_channels / groups, *kernel_size).
+    {parameters}
 
     Examples
     --------
@@ -271,52 +222,10 @@ class ModulatedDeformableConvolution(_DeformableConv):
 
     _numbers = 3
 
-    def __init__(
-        self,
-        channels: int,
-        kernel_size: Any = (1, 1),
-        strides: Any = (1, 1),
-        padding: Any = (0, 0),
-        dilation: Any = (1, 1),
-        groups: int = 1,
-        num_deformable_group: int = 1,
-        layout: str = "NCHW",
-        use_bias: bool = True,
-        in_channels: int = 0,
-        activation: str | None = None,
-        weight_initializer: Any = None,
-        bias_initializer: Any = "zeros",
-        offset_weight_initializer: Any = "zeros",
-        offset_bias_initializer: Any = "zeros",
-        offset_use_bias: bool = True,
-        op_name: str = "ModulatedDeformableConvolution",
-        adj: Any = None,
-        prefix: str | None = None,
-        params: Any = None,
-    ) -> None:
-        super().__init__(
-            channels,
-            kernel_size,
-            strides,
-            padding,
-            dilation,
-            groups,
-            num_deformable_group,
-            layout,
-            use_bias,
-            in_channels,
-            activation,
-            weight_initializer,
-            bias_initializer,
-            offset_weight_initializer,
-            offset_bias_initializer,
-            offset_use_bias,
-            op_name,
-            adj,
-            prefix,
-            params,
-        )
-        self.offset_split_index = self._kwargs_offset["num_filter"] // 3 * 2
+    @property
+    def offset_split_index(self) -> int:
+        """Where the factors begin in what the second convolution computes."""
+        return int(self._kwargs_offset["num_filter"] // 3 * 2)
 
     def _alias(self) -> str:
         return "modulated_deformable_conv"

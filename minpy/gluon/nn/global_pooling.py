@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+from typing import Any, ClassVar
 
 from minpy.gluon.nn.pooling import _Pooling
+from minpy.gluon.nn.windows import of_axes
 
 __all__ = [
     "GlobalAvgPool1D",
@@ -15,25 +17,42 @@ __all__ = [
     "GlobalMaxPool3D",
 ]
 
+_PARAMETERS = """
+Parameters
+----------
+layout : {'{first}', '{last}'}
+prefix, params
+    See `Block`.
 
-class GlobalMaxPool1D(_Pooling):
+Raises
+------
+ArgumentError
+    For another layout.
+
+Notes
+-----
+Takes an array of shape (batch, channels, {axes}), or with the channels last, and returns
+one of shape (batch, channels, {ones}).
+"""
+
+_whole = functools.partial(of_axes, repeated=(), parameters=_PARAMETERS)
+
+
+class _GlobalPooling(_Pooling):
+    """What all six are but for the default of `layout`, which `of_axes` fills in."""
+
+    _axes: ClassVar[int]
+    _pool_type: ClassVar[str]
+
+    def __init__(self, layout: str = "NCW", **kwargs: Any) -> None:
+        super().__init__((1,) * self._axes, None, 0, True, True, self._pool_type, layout, **kwargs)
+
+
+@_whole(1)
+class GlobalMaxPool1D(_GlobalPooling):
     """The maximum of each channel of signals or sequences.
 
-    Parameters
-    ----------
-    layout : {'NCW', 'NWC'}
-    prefix, params
-        See `Block`.
-
-    Raises
-    ------
-    ArgumentError
-        For another layout.
-
-    Notes
-    -----
-    Takes an array of shape (batch, channels, width), or with the channels last, and returns
-    one of shape (batch, channels, 1).
+    {parameters}
 
     Examples
     --------
@@ -42,28 +61,14 @@ class GlobalMaxPool1D(_Pooling):
     (2, 8, 1)
     """
 
-    def __init__(self, layout: str = "NCW", **kwargs: Any) -> None:
-        super().__init__((1,), None, 0, True, True, "max", layout, **kwargs)
+    _pool_type = "max"
 
 
-class GlobalMaxPool2D(_Pooling):
+@_whole(2)
+class GlobalMaxPool2D(_GlobalPooling):
     """The maximum of each channel of images.
 
-    Parameters
-    ----------
-    layout : {'NCHW', 'NHWC'}
-    prefix, params
-        See `Block`.
-
-    Raises
-    ------
-    ArgumentError
-        For another layout.
-
-    Notes
-    -----
-    Takes an array of shape (batch, channels, height, width), or with the channels last, and returns
-    one of shape (batch, channels, 1, 1).
+    {parameters}
 
     Examples
     --------
@@ -72,28 +77,14 @@ class GlobalMaxPool2D(_Pooling):
     (2, 8, 1, 1)
     """
 
-    def __init__(self, layout: str = "NCHW", **kwargs: Any) -> None:
-        super().__init__((1, 1), None, 0, True, True, "max", layout, **kwargs)
+    _pool_type = "max"
 
 
-class GlobalMaxPool3D(_Pooling):
+@_whole(3)
+class GlobalMaxPool3D(_GlobalPooling):
     """The maximum of each channel of volumes or videos.
 
-    Parameters
-    ----------
-    layout : {'NCDHW', 'NDHWC'}
-    prefix, params
-        See `Block`.
-
-    Raises
-    ------
-    ArgumentError
-        For another layout.
-
-    Notes
-    -----
-    Takes an array of shape (batch, channels, depth, height, width), or with the channels last, and returns
-    one of shape (batch, channels, 1, 1, 1).
+    {parameters}
 
     Examples
     --------
@@ -102,28 +93,14 @@ class GlobalMaxPool3D(_Pooling):
     (2, 8, 1, 1, 1)
     """
 
-    def __init__(self, layout: str = "NCDHW", **kwargs: Any) -> None:
-        super().__init__((1, 1, 1), None, 0, True, True, "max", layout, **kwargs)
+    _pool_type = "max"
 
 
-class GlobalAvgPool1D(_Pooling):
+@_whole(1)
+class GlobalAvgPool1D(_GlobalPooling):
     """The mean of each channel of signals or sequences.
 
-    Parameters
-    ----------
-    layout : {'NCW', 'NWC'}
-    prefix, params
-        See `Block`.
-
-    Raises
-    ------
-    ArgumentError
-        For another layout.
-
-    Notes
-    -----
-    Takes an array of shape (batch, channels, width), or with the channels last, and returns
-    one of shape (batch, channels, 1).
+    {parameters}
 
     Examples
     --------
@@ -132,28 +109,14 @@ class GlobalAvgPool1D(_Pooling):
     (2, 8, 1)
     """
 
-    def __init__(self, layout: str = "NCW", **kwargs: Any) -> None:
-        super().__init__((1,), None, 0, True, True, "avg", layout, **kwargs)
+    _pool_type = "avg"
 
 
-class GlobalAvgPool2D(_Pooling):
+@_whole(2)
+class GlobalAvgPool2D(_GlobalPooling):
     """The mean of each channel of images.
 
-    Parameters
-    ----------
-    layout : {'NCHW', 'NHWC'}
-    prefix, params
-        See `Block`.
-
-    Raises
-    ------
-    ArgumentError
-        For another layout.
-
-    Notes
-    -----
-    Takes an array of shape (batch, channels, height, width), or with the channels last, and returns
-    one of shape (batch, channels, 1, 1).
+    {parameters}
 
     Examples
     --------
@@ -162,28 +125,14 @@ class GlobalAvgPool2D(_Pooling):
     (2, 8, 1, 1)
     """
 
-    def __init__(self, layout: str = "NCHW", **kwargs: Any) -> None:
-        super().__init__((1, 1), None, 0, True, True, "avg", layout, **kwargs)
+    _pool_type = "avg"
 
 
-class GlobalAvgPool3D(_Pooling):
+@_whole(3)
+class GlobalAvgPool3D(_GlobalPooling):
     """The mean of each channel of volumes or videos.
 
-    Parameters
-    ----------
-    layout : {'NCDHW', 'NDHWC'}
-    prefix, params
-        See `Block`.
-
-    Raises
-    ------
-    ArgumentError
-        For another layout.
-
-    Notes
-    -----
-    Takes an array of shape (batch, channels, depth, height, width), or with the channels last, and returns
-    one of shape (batch, channels, 1, 1, 1).
+    {parameters}
 
     Examples
     --------
@@ -192,5 +141,4 @@ class GlobalAvgPool3D(_Pooling):
     (2, 8, 1, 1, 1)
     """
 
-    def __init__(self, layout: str = "NCDHW", **kwargs: Any) -> None:
-        super().__init__((1, 1, 1), None, 0, True, True, "avg", layout, **kwargs)
+    _pool_type = "avg"

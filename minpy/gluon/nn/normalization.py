@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy
 
 from minpy.core.switches import is_np_array
-from minpy.gluon.block import HybridBlock
 from minpy.gluon.block.answering import HybridArrayBlock
 from minpy.gluon.nn.arguments import count, fraction, integer, number
 
 __all__ = ["BatchNorm", "BatchNormReLU", "GroupNorm", "InstanceNorm", "LayerNorm", "SyncBatchNorm"]
-
-
-def _scale_and_shift(
-    layer: HybridBlock, length: int, center: bool, scale: bool, gamma_initializer: Any, beta_initializer: Any
-) -> None:
-    """Make gamma and beta; one that is not wanted is there, and does not learn."""
-    for name, wanted, init in (("gamma", scale, gamma_initializer), ("beta", center, beta_initializer)):
-        request = "write" if wanted else "null"
-        shape = (length,)
-        setattr(layer, name, layer.params.get(name, grad_req=request, shape=shape, init=init, allow_deferred_init=True))
 
 
 class _BatchNorm(HybridArrayBlock):
@@ -92,7 +81,44 @@ class _BatchNorm(HybridArrayBlock):
         return f"{type(self).__name__}({options}, in_channels={self.gamma._shape[0] or None})"
 
 
-class BatchNorm(_BatchNorm):
+class _ChannelNorm(_BatchNorm):
+    """What `BatchNorm` and `BatchNormReLU` are."""
+
+    _fuses_relu: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        axis: int = 1,
+        momentum: float = 0.9,
+        epsilon: float = 1e-5,
+        center: bool = True,
+        scale: bool = True,
+        use_global_stats: bool = False,
+        beta_initializer: Any = "zeros",
+        gamma_initializer: Any = "ones",
+        running_mean_initializer: Any = "zeros",
+        running_variance_initializer: Any = "ones",
+        in_channels: int = 0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            axis,
+            momentum,
+            epsilon,
+            center,
+            scale,
+            use_global_stats,
+            self._fuses_relu,
+            beta_initializer,
+            gamma_initializer,
+            running_mean_initializer,
+            running_variance_initializer,
+            in_channels,
+            **kwargs,
+        )
+
+
+class BatchNorm(_ChannelNorm):
     """Normalize each channel by mean and variance of the batch, then scale and shift it.
 
     In prediction by running averages of both, which training keeps.
@@ -135,39 +161,8 @@ class BatchNorm(_BatchNorm):
     [0.2, 0.6]
     """
 
-    def __init__(
-        self,
-        axis: int = 1,
-        momentum: float = 0.9,
-        epsilon: float = 1e-5,
-        center: bool = True,
-        scale: bool = True,
-        use_global_stats: bool = False,
-        beta_initializer: Any = "zeros",
-        gamma_initializer: Any = "ones",
-        running_mean_initializer: Any = "zeros",
-        running_variance_initializer: Any = "ones",
-        in_channels: int = 0,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(
-            axis,
-            momentum,
-            epsilon,
-            center,
-            scale,
-            use_global_stats,
-            False,
-            beta_initializer,
-            gamma_initializer,
-            running_mean_initializer,
-            running_variance_initializer,
-            in_channels,
-            **kwargs,
-        )
 
-
-class BatchNormReLU(_BatchNorm):
+class BatchNormReLU(_ChannelNorm):
     """`BatchNorm`, with 0 in the place of negative results.
 
     Parameters
@@ -193,36 +188,7 @@ class BatchNormReLU(_BatchNorm):
     [[0.0, 0.0], [1.0, 1.0]]
     """
 
-    def __init__(
-        self,
-        axis: int = 1,
-        momentum: float = 0.9,
-        epsilon: float = 1e-5,
-        center: bool = True,
-        scale: bool = True,
-        use_global_stats: bool = False,
-        beta_initializer: Any = "zeros",
-        gamma_initializer: Any = "ones",
-        running_mean_initializer: Any = "zeros",
-        running_variance_initializer: Any = "ones",
-        in_channels: int = 0,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(
-            axis,
-            momentum,
-            epsilon,
-            center,
-            scale,
-            use_global_stats,
-            True,
-            beta_initializer,
-            gamma_initializer,
-            running_mean_initializer,
-            running_variance_initializer,
-            in_channels,
-            **kwargs,
-        )
+    _fuses_relu = True
 
 
 class SyncBatchNorm(BatchNorm):
@@ -296,7 +262,39 @@ class SyncBatchNorm(BatchNorm):
         return F.contrib.SyncBatchNorm(x, gamma, beta, running_mean, running_var, name="fwd", **self._kwargs)
 
 
-class InstanceNorm(HybridArrayBlock):
+class _OwnStatisticsNorm(HybridArrayBlock):
+    """A normalization of each sample by its own statistics."""
+
+    gamma: Any
+    beta: Any
+
+    def _set_up(
+        self,
+        epsilon: float,
+        center: bool,
+        scale: bool,
+        beta_initializer: Any,
+        gamma_initializer: Any,
+        length: int,
+        **setting: int,
+    ) -> None:
+        """Keep the settings, and make gamma and beta; one that is not wanted is there, and does not learn."""
+        self._kwargs = {"eps": epsilon, **setting, "center": center, "scale": scale}
+        self._epsilon = number(type(self).__name__, "epsilon", epsilon)
+        self._center, self._scale = center, scale
+        for name, wanted, init in (("gamma", scale, gamma_initializer), ("beta", center, beta_initializer)):
+            request = "write" if wanted else "null"
+            parameter = self.params.get(name, grad_req=request, shape=(length,), init=init, allow_deferred_init=True)
+            setattr(self, name, parameter)
+
+    def __repr__(self) -> str:
+        options = [f"{name}={value!r}" for name, value in self._kwargs.items()]
+        if "axis" in self._kwargs:
+            options.append(f"in_channels={self.gamma._shape[0]}")
+        return f"{type(self).__name__}({', '.join(options)})"
+
+
+class InstanceNorm(_OwnStatisticsNorm):
     """Normalize each channel of each sample by its own mean and variance, then scale and shift it.
 
     Ulyanov et al. 2016, "Instance Normalization: The Missing Ingredient for Fast Stylization"
@@ -330,9 +328,6 @@ class InstanceNorm(HybridArrayBlock):
     [[[-1.0, 1.0], [-1.0, 1.0]]]
     """
 
-    gamma: Any
-    beta: Any
-
     def __init__(
         self,
         axis: int = 1,
@@ -345,11 +340,9 @@ class InstanceNorm(HybridArrayBlock):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self._kwargs = {"eps": epsilon, "axis": axis, "center": center, "scale": scale}
         self._axis = integer("InstanceNorm", "axis", axis)
-        self._epsilon = number("InstanceNorm", "epsilon", epsilon)
         channels = count("InstanceNorm", "in_channels", in_channels, least=0)
-        _scale_and_shift(self, channels, center, scale, gamma_initializer, beta_initializer)
+        self._set_up(epsilon, center, scale, beta_initializer, gamma_initializer, channels, axis=axis)
 
     def hybrid_forward(self, F: Any, x: Any, gamma: Any, beta: Any) -> Any:
         """Return x, normalized."""
@@ -361,12 +354,8 @@ class InstanceNorm(HybridArrayBlock):
             return norm(x, gamma, beta, name="fwd", eps=self._epsilon)
         return swap(norm(swap(x, 1, self._axis), gamma, beta, name="fwd", eps=self._epsilon), 1, self._axis)
 
-    def __repr__(self) -> str:
-        options = ", ".join(f"{name}={value!r}" for name, value in self._kwargs.items())
-        return f"{type(self).__name__}({options}, in_channels={self.gamma._shape[0]})"
 
-
-class LayerNorm(HybridArrayBlock):
+class LayerNorm(_OwnStatisticsNorm):
     """Normalize along one axis, each place by its own mean and variance, then scale and shift.
 
     Ba, Kiros & Hinton 2016, "Layer Normalization" (https://arxiv.org/abs/1607.06450).
@@ -399,9 +388,6 @@ class LayerNorm(HybridArrayBlock):
     [[-1.0, 1.0], [-1.0, 1.0]]
     """
 
-    gamma: Any
-    beta: Any
-
     def __init__(
         self,
         axis: int = -1,
@@ -415,24 +401,17 @@ class LayerNorm(HybridArrayBlock):
         params: Any = None,
     ) -> None:
         super().__init__(prefix=prefix, params=params)
-        self._kwargs = {"eps": epsilon, "axis": axis, "center": center, "scale": scale}
         self._axis = integer("LayerNorm", "axis", axis)
-        self._epsilon = number("LayerNorm", "epsilon", epsilon)
-        self._center, self._scale = center, scale
         channels = count("LayerNorm", "in_channels", in_channels, least=0)
-        _scale_and_shift(self, channels, center, scale, gamma_initializer, beta_initializer)
+        self._set_up(epsilon, center, scale, beta_initializer, gamma_initializer, channels, axis=axis)
 
     def hybrid_forward(self, F: Any, data: Any, gamma: Any, beta: Any) -> Any:
         """Return the data, normalized."""
         norm = F.npx.layer_norm if is_np_array() else F.LayerNorm
         return norm(data, gamma, beta, axis=self._axis, eps=self._epsilon)
 
-    def __repr__(self) -> str:
-        options = ", ".join(f"{name}={value!r}" for name, value in self._kwargs.items())
-        return f"{type(self).__name__}({options}, in_channels={self.gamma._shape[0]})"
 
-
-class GroupNorm(HybridArrayBlock):
+class GroupNorm(_OwnStatisticsNorm):
     """Normalize each group of channels of each sample by its mean and variance, then scale and shift the group.
 
     Wu & He 2018, "Group Normalization" (https://arxiv.org/abs/1803.08494); scale and shift are one number a group, as
@@ -464,9 +443,6 @@ class GroupNorm(HybridArrayBlock):
     [-1.0, 1.0, -1.0, 1.0]
     """
 
-    gamma: Any
-    beta: Any
-
     def __init__(
         self,
         num_groups: int = 1,
@@ -479,17 +455,10 @@ class GroupNorm(HybridArrayBlock):
         params: Any = None,
     ) -> None:
         super().__init__(prefix=prefix, params=params)
-        self._kwargs = {"eps": epsilon, "num_groups": num_groups, "center": center, "scale": scale}
         self._num_groups = count("GroupNorm", "num_groups", num_groups)
-        self._epsilon = number("GroupNorm", "epsilon", epsilon)
-        self._center, self._scale = center, scale
-        _scale_and_shift(self, num_groups, center, scale, gamma_initializer, beta_initializer)
+        self._set_up(epsilon, center, scale, beta_initializer, gamma_initializer, num_groups, num_groups=num_groups)
 
     def hybrid_forward(self, F: Any, data: Any, gamma: Any, beta: Any) -> Any:
         """Return the data, normalized."""
         norm = F.npx.group_norm if is_np_array() else F.GroupNorm
         return norm(data, gamma, beta, num_groups=self._num_groups, eps=self._epsilon)
-
-    def __repr__(self) -> str:
-        options = ", ".join(f"{name}={value!r}" for name, value in self._kwargs.items())
-        return f"{type(self).__name__}({options})"

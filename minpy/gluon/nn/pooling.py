@@ -2,36 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+from typing import Any, ClassVar
 
 from minpy.core.switches import is_np_array
 from minpy.gluon.block.answering import HybridArrayBlock
-from minpy.gluon.nn.windows import per_axis, require_layout
+from minpy.gluon.nn.windows import of_axes, per_axis, require_layout
 from minpy.ops.nn.data_axes import axes_of_layout
 
 __all__ = ["AvgPool1D", "AvgPool2D", "AvgPool3D", "MaxPool1D", "MaxPool2D", "MaxPool3D"]
 
 
 class _Pooling(HybridArrayBlock):
-    """What all layers of pooling have in common.
-
-    Parameters
-    ----------
-    pool_size : tuple of int
-        Its length is the number of axes.
-    strides : int or tuple of int, optional
-        `pool_size`, if left out.
-    padding : int or tuple of int
-    ceil_mode : bool
-    global_pool : bool
-        Whether the window is all of the input.
-    pool_type : {'max', 'avg'}
-    layout : str
-    count_include_pad : bool, optional
-        None: the operator's default.
-    prefix, params
-        See `Block`.
-    """
+    """What all layers of pooling have in common."""
 
     def __init__(
         self,
@@ -78,39 +61,47 @@ class _Pooling(HybridArrayBlock):
         )
 
 
-class MaxPool1D(_Pooling):
-    """The maxima of windows of signals or sequences.
+_PARAMETERS = """
+Parameters
+----------
+pool_size : int or tuple of int
+    The lengths of the window.
+strides : int or tuple of int, optional
+    How far the window moves from one output to the next; `pool_size`, if left out.
+padding : int or tuple of int
+    How many elements are put at both ends of each axis, which {counted}.
+layout : {{'{{first}}', '{{last}}'}}
+ceil_mode : bool
+    Whether lengths of the output are rounded up, so that a part of a window counts as one.{further}
+prefix, params
+    See `Block`.
 
-    Parameters
-    ----------
-    pool_size : int or tuple of int
-        The lengths of the window.
-    strides : int or tuple of int, optional
-        How far the window moves from one output to the next; `pool_size`, if left out.
-    padding : int or tuple of int
-        How many elements are put at both ends of each axis, which count for none.
-    layout : {'NCW', 'NWC'}
-    ceil_mode : bool
-        Whether lengths of the output are rounded up, so that a part of a window counts as one.
-    prefix, params
-        See `Block`.
+Raises
+------
+ArgumentError
+    For another layout, or more or fewer numbers than axes.
 
-    Raises
-    ------
-    ArgumentError
-        For another layout, or more or fewer numbers than axes.
+Notes
+-----
+Takes an array of shape (batch, channels, {{axes}}), or with the channels last, and returns
+one of the same kind.
+"""
+_COUNT_INCLUDE_PAD = """
+count_include_pad : bool
+    Whether the padding counts as elements of a window, which are 0."""
 
-    Notes
-    -----
-    Takes an array of shape (batch, channels, width), or with the channels last, and returns
-    one of the same kind.
+_maxima = functools.partial(
+    of_axes, repeated=["pool_size"], parameters=_PARAMETERS.format(counted="count for none", further="")
+)
+_means = functools.partial(
+    of_axes, repeated=["pool_size"], parameters=_PARAMETERS.format(counted="are 0", further=_COUNT_INCLUDE_PAD)
+)
 
-    Examples
-    --------
-    >>> import minpy as mx
-    >>> mx.gluon.nn.MaxPool1D()(mx.nd.array([[[1, 5, 2, 3]]])).asnumpy().tolist()
-    [[[5.0, 3.0]]]
-    """
+
+class _MaxPool(_Pooling):
+    """What `MaxPool1D` and `MaxPool2D` are but for their defaults, which `_maxima` fills in."""
+
+    _axes: ClassVar[int]
 
     def __init__(
         self,
@@ -121,36 +112,48 @@ class MaxPool1D(_Pooling):
         ceil_mode: bool = False,
         **kwargs: Any,
     ) -> None:
-        window = per_axis(type(self).__name__, "pool_size", pool_size, 1, 1)
+        window = per_axis(type(self).__name__, "pool_size", pool_size, self._axes, 1)
         super().__init__(window, strides, padding, ceil_mode, False, "max", layout, **kwargs)
 
 
-class MaxPool2D(_Pooling):
+class _AvgPool(_Pooling):
+    """What `AvgPool2D` and `AvgPool3D` are but for their defaults, which `_means` fills in."""
+
+    _axes: ClassVar[int]
+
+    def __init__(
+        self,
+        pool_size: Any = 2,
+        strides: Any = None,
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        layout: str = "NCW",
+        count_include_pad: bool = True,
+        **kwargs: Any,
+    ) -> None:
+        window = per_axis(type(self).__name__, "pool_size", pool_size, self._axes, 1)
+        super().__init__(window, strides, padding, ceil_mode, False, "avg", layout, count_include_pad, **kwargs)
+
+
+@_maxima(1)
+class MaxPool1D(_MaxPool):
+    """The maxima of windows of signals or sequences.
+
+    {parameters}
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> mx.gluon.nn.MaxPool1D()(mx.nd.array([[[1, 5, 2, 3]]])).asnumpy().tolist()
+    [[[5.0, 3.0]]]
+    """
+
+
+@_maxima(2)
+class MaxPool2D(_MaxPool):
     """The maxima of windows of images.
 
-    Parameters
-    ----------
-    pool_size : int or tuple of int
-        The lengths of the window.
-    strides : int or tuple of int, optional
-        How far the window moves from one output to the next; `pool_size`, if left out.
-    padding : int or tuple of int
-        How many elements are put at both ends of each axis, which count for none.
-    layout : {'NCHW', 'NHWC'}
-    ceil_mode : bool
-        Whether lengths of the output are rounded up, so that a part of a window counts as one.
-    prefix, params
-        See `Block`.
-
-    Raises
-    ------
-    ArgumentError
-        For another layout, or more or fewer numbers than axes.
-
-    Notes
-    -----
-    Takes an array of shape (batch, channels, height, width), or with the channels last, and returns
-    one of the same kind.
+    {parameters}
 
     Examples
     --------
@@ -159,45 +162,12 @@ class MaxPool2D(_Pooling):
     (4, 8, 16, 16)
     """
 
-    def __init__(
-        self,
-        pool_size: Any = (2, 2),
-        strides: Any = None,
-        padding: Any = 0,
-        layout: str = "NCHW",
-        ceil_mode: bool = False,
-        **kwargs: Any,
-    ) -> None:
-        window = per_axis(type(self).__name__, "pool_size", pool_size, 2, 1)
-        super().__init__(window, strides, padding, ceil_mode, False, "max", layout, **kwargs)
 
-
-class MaxPool3D(_Pooling):
+@_maxima(3)
+class MaxPool3D(_MaxPool):
     """The maxima of windows of volumes or videos.
 
-    Parameters
-    ----------
-    pool_size : int or tuple of int
-        The lengths of the window.
-    strides : int or tuple of int, optional
-        How far the window moves from one output to the next; `pool_size`, if left out.
-    padding : int or tuple of int
-        How many elements are put at both ends of each axis, which count for none.
-    ceil_mode : bool
-        Whether lengths of the output are rounded up, so that a part of a window counts as one.
-    layout : {'NCDHW', 'NDHWC'}
-    prefix, params
-        See `Block`.
-
-    Raises
-    ------
-    ArgumentError
-        For another layout, or more or fewer numbers than axes.
-
-    Notes
-    -----
-    Takes an array of shape (batch, channels, depth, height, width), or with the channels last, and returns
-    one of the same kind.
+    {parameters}
 
     Examples
     --------
@@ -215,38 +185,14 @@ class MaxPool3D(_Pooling):
         layout: str = "NCDHW",
         **kwargs: Any,
     ) -> None:
-        window = per_axis(type(self).__name__, "pool_size", pool_size, 3, 1)
-        super().__init__(window, strides, padding, ceil_mode, False, "max", layout, **kwargs)
+        super().__init__(pool_size, strides, padding, layout, ceil_mode, **kwargs)
 
 
-class AvgPool1D(_Pooling):
+@_means(1)
+class AvgPool1D(_AvgPool):
     """The means of windows of signals or sequences.
 
-    Parameters
-    ----------
-    pool_size : int or tuple of int
-        The lengths of the window.
-    strides : int or tuple of int, optional
-        How far the window moves from one output to the next; `pool_size`, if left out.
-    padding : int or tuple of int
-        How many elements are put at both ends of each axis, which are 0.
-    layout : {'NCW', 'NWC'}
-    ceil_mode : bool
-        Whether lengths of the output are rounded up, so that a part of a window counts as one.
-    count_include_pad : bool
-        Whether the padding counts as elements of a window, which are 0.
-    prefix, params
-        See `Block`.
-
-    Raises
-    ------
-    ArgumentError
-        For another layout, or more or fewer numbers than axes.
-
-    Notes
-    -----
-    Takes an array of shape (batch, channels, width), or with the channels last, and returns
-    one of the same kind.
+    {parameters}
 
     Examples
     --------
@@ -268,38 +214,14 @@ class AvgPool1D(_Pooling):
         count_include_pad: bool = True,
         **kwargs: Any,
     ) -> None:
-        window = per_axis(type(self).__name__, "pool_size", pool_size, 1, 1)
-        super().__init__(window, strides, padding, ceil_mode, False, "avg", layout, count_include_pad, **kwargs)
+        super().__init__(pool_size, strides, padding, ceil_mode, layout, count_include_pad, **kwargs)
 
 
-class AvgPool2D(_Pooling):
+@_means(2)
+class AvgPool2D(_AvgPool):
     """The means of windows of images.
 
-    Parameters
-    ----------
-    pool_size : int or tuple of int
-        The lengths of the window.
-    strides : int or tuple of int, optional
-        How far the window moves from one output to the next; `pool_size`, if left out.
-    padding : int or tuple of int
-        How many elements are put at both ends of each axis, which are 0.
-    ceil_mode : bool
-        Whether lengths of the output are rounded up, so that a part of a window counts as one.
-    layout : {'NCHW', 'NHWC'}
-    count_include_pad : bool
-        Whether the padding counts as elements of a window, which are 0.
-    prefix, params
-        See `Block`.
-
-    Raises
-    ------
-    ArgumentError
-        For another layout, or more or fewer numbers than axes.
-
-    Notes
-    -----
-    Takes an array of shape (batch, channels, height, width), or with the channels last, and returns
-    one of the same kind.
+    {parameters}
 
     Examples
     --------
@@ -311,48 +233,12 @@ class AvgPool2D(_Pooling):
     [[[[1.0]]]]
     """
 
-    def __init__(
-        self,
-        pool_size: Any = (2, 2),
-        strides: Any = None,
-        padding: Any = 0,
-        ceil_mode: bool = False,
-        layout: str = "NCHW",
-        count_include_pad: bool = True,
-        **kwargs: Any,
-    ) -> None:
-        window = per_axis(type(self).__name__, "pool_size", pool_size, 2, 1)
-        super().__init__(window, strides, padding, ceil_mode, False, "avg", layout, count_include_pad, **kwargs)
 
-
-class AvgPool3D(_Pooling):
+@_means(3)
+class AvgPool3D(_AvgPool):
     """The means of windows of volumes or videos.
 
-    Parameters
-    ----------
-    pool_size : int or tuple of int
-        The lengths of the window.
-    strides : int or tuple of int, optional
-        How far the window moves from one output to the next; `pool_size`, if left out.
-    padding : int or tuple of int
-        How many elements are put at both ends of each axis, which are 0.
-    ceil_mode : bool
-        Whether lengths of the output are rounded up, so that a part of a window counts as one.
-    layout : {'NCDHW', 'NDHWC'}
-    count_include_pad : bool
-        Whether the padding counts as elements of a window, which are 0.
-    prefix, params
-        See `Block`.
-
-    Raises
-    ------
-    ArgumentError
-        For another layout, or more or fewer numbers than axes.
-
-    Notes
-    -----
-    Takes an array of shape (batch, channels, depth, height, width), or with the channels last, and returns
-    one of the same kind.
+    {parameters}
 
     Examples
     --------
@@ -360,16 +246,3 @@ class AvgPool3D(_Pooling):
     >>> mx.gluon.nn.AvgPool3D()(mx.nd.ones((2, 8, 4, 16, 16))).shape
     (2, 8, 2, 8, 8)
     """
-
-    def __init__(
-        self,
-        pool_size: Any = (2, 2, 2),
-        strides: Any = None,
-        padding: Any = 0,
-        ceil_mode: bool = False,
-        layout: str = "NCDHW",
-        count_include_pad: bool = True,
-        **kwargs: Any,
-    ) -> None:
-        window = per_axis(type(self).__name__, "pool_size", pool_size, 3, 1)
-        super().__init__(window, strides, padding, ceil_mode, False, "avg", layout, count_include_pad, **kwargs)

@@ -1,48 +1,77 @@
-"""What the layers of windows, convolutions and pooling, are given: numbers for each axis, and a layout."""
+"""Layers of windows, convolutions and pooling: families of classes by the number of axes, and their arguments."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import inspect
+from collections.abc import Callable, Iterable
 from operator import index
-from typing import Any
+from typing import Any, TypeVar
 
+from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentValueError, ShapeError
+from minpy.gluon.block.constructing import block_with_defaults
 
-__all__ = ["CHANNELS_FIRST", "CHANNELS_LAST", "per_axis", "require_groups", "require_layout"]
+__all__ = ["CHANNELS_FIRST", "CHANNELS_LAST", "of_axes", "per_axis", "require_groups", "require_layout"]
+
+Layer = TypeVar("Layer", bound=type)
 
 CHANNELS_FIRST = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
 CHANNELS_LAST = {1: "NWC", 2: "NHWC", 3: "NDHWC"}
 
 
-def per_axis(layer: str, argument: str, given: Any, count: int, least: int, too_many: bool = False) -> tuple[int, ...]:
-    """Return one number for each of `count` axes; one alone is for all, and with `too_many` the first are taken.
+_AXES = {1: "width", 2: "height, width", 3: "depth, height, width"}
 
-    Raises
-    ------
-    ArgumentError
-        If they are more or fewer, no whole numbers, or below `least`; `layer` is the name of the class.
+
+def of_axes(count: int, repeated: Iterable[str], **texts: str) -> Callable[[Layer], Layer]:
+    """Return a decorator for the class of a family whose data have so many axes beside batch and channels.
+
+    The class gets the `__init__` that it inherits with the defaults for so many axes: those of `repeated` once for each
+    axis, and a layout. The texts fill its docstring, and so do {axes}, {ones}, {first} and {last}: what the
+    axes are called, their lengths if all are 1, and the two layouts. Texts may have places, too.
     """
-    numbers = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (given,) * count
+    texts |= {
+        "axes": _AXES[count],
+        "ones": ", ".join("1" * count),
+        "first": CHANNELS_FIRST[count],
+        "last": CHANNELS_LAST[count],
+    }
+
+    def complete(layer: Layer) -> Layer:
+        layer._axes = count  # type: ignore[attr-defined]
+        if "__init__" not in vars(layer):
+            parameters = inspect.signature(layer).parameters
+            defaults = {name: parameters[name].default for name in repeated} if count > 1 else {}
+            defaults = {
+                name: (value if isinstance(value, tuple) else (value,)) * count for name, value in defaults.items()
+            }
+            first = CHANNELS_FIRST[count]
+            block_with_defaults(layout=first, conv_layout=first, **defaults)(layer)
+        for _ in range(2):
+            described = layer.__doc__ or ""
+            places = {name: text for name, text in texts.items() if f"{{{name}}}" in described}
+            documented(**places)(layer)
+        return layer
+
+    return complete
+
+
+def per_axis(layer: str, argument: str, value: Any, count: int, least: int, too_many: bool = False) -> tuple[int, ...]:
+    """Return one number for each of `count` axes; one alone is for all, and with `too_many` the first are taken."""
+    several = tuple(value) if isinstance(value, Iterable) and not isinstance(value, str) else (value,) * count
     try:
-        found = tuple(map(index, numbers))
+        numbers = tuple(map(index, several))
     except TypeError:
-        found = ()
+        numbers = ()
     if too_many:
-        found = found[:count]
-    if len(found) != count or min(found) < least:
-        several = "one whole number" if count == 1 else f"a whole number or {count} of them"
-        raise ArgumentValueError(f"{layer}: {argument} is {given!r}; expected {several}, >= {least}.")
-    return found
+        numbers = numbers[:count]
+    if len(numbers) != count or min(numbers) < least:
+        expected = "one whole number" if count == 1 else f"a whole number or {count} of them"
+        raise ArgumentValueError(f"{layer}: {argument} is {value!r}; expected {expected}, >= {least}.")
+    return numbers
 
 
 def require_layout(layer: str, layout: Any, count: int, channels_last: bool) -> None:
-    """See that a layout is one that the layer has.
-
-    Raises
-    ------
-    ArgumentError
-        If it is not; `layer` is the name of the class.
-    """
+    """See that a layout is one that the layer has."""
     first, last = CHANNELS_FIRST[count], CHANNELS_LAST[count]
     if layout == first or (channels_last and layout == last):
         return
@@ -57,13 +86,7 @@ def require_layout(layer: str, layout: Any, count: int, channels_last: bool) -> 
 
 
 def require_groups(layer: str, groups: int, **lengths: int) -> None:
-    """See that groups divide numbers of channels; 0 is one that is not known yet.
-
-    Raises
-    ------
-    ShapeError
-        If they do not; `layer` is the name of the class.
-    """
+    """See that groups divide numbers of channels; 0 is one that is not known yet."""
     for argument, length in lengths.items():
         if length % groups:
             raise ShapeError(f"{layer}: groups is {groups}, which does not divide {argument}={length}.")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from minpy.core.errors import MXNetError
-from minpy.gluon.rnn.recurrent_cell import HybridRecurrentCell, StateInfo, first_states, states_info, states_of
+from minpy.gluon.rnn.recurrent_cell import CombinedCell, HybridRecurrentCell, first_states
 from minpy.gluon.rnn.sequences import (
     as_asked,
     functions_of,
@@ -22,7 +22,7 @@ from minpy.gluon.rnn.sequences import (
 __all__ = ["BidirectionalCell"]
 
 
-class BidirectionalCell(HybridRecurrentCell):
+class BidirectionalCell(CombinedCell, HybridRecurrentCell):
     """Two cells, one of which goes through the sequence backwards; the outputs of both are concatenated.
 
     It needs the whole sequence, and so has no single step: call `unroll`. Schuster and Paliwal, "Bidirectional
@@ -60,17 +60,6 @@ class BidirectionalCell(HybridRecurrentCell):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(forward={self._children['l_cell']!r}, backward={self._children['r_cell']!r})"
-
-    def state_info(self, batch_size: int = 0) -> list[StateInfo]:
-        """Return what the states of both cells are; see `RecurrentCell.state_info`."""
-        return states_info(self._children.values(), batch_size)
-
-    def begin_state(self, batch_size: int = 0, *args: Any, **kwargs: Any) -> list[Any]:
-        """Return states to begin a sequence with, of both cells; see `RecurrentCell.begin_state`."""
-        self._require_unmodified("begin_state")
-        if args:
-            kwargs["func"] = args[0]
-        return states_of(self._children.values(), {"batch_size": batch_size, **kwargs})
 
     def unroll(
         self,

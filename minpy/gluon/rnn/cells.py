@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from minpy.gluon.nn.arguments import count
 from minpy.gluon.rnn.recurrent_cell import HybridRecurrentCell, StateInfo
@@ -11,48 +11,36 @@ __all__ = ["GRUCell", "GatedCell", "LSTMCell", "RNNCell"]
 
 
 class GatedCell(HybridRecurrentCell):
-    """What cells have in common that connect inputs and one state with gates.
+    """What cells have in common that connect inputs and one state with `_gates` gates; for parameters see `GRUCell`."""
 
-    Parameters
-    ----------
-    hidden_size : int
-    gates : int
-        How many.
-    i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer
-        Initializers of the weights and biases from input to hidden, and from hidden to hidden.
-    input_size : int
-        0: it follows from the first call.
-    prefix, params
-        See `Block`.
-    """
+    _gates: ClassVar[int] = 1
 
     def __init__(
         self,
         hidden_size: int,
-        gates: int,
-        i2h_weight_initializer: Any,
-        h2h_weight_initializer: Any,
-        i2h_bias_initializer: Any,
-        h2h_bias_initializer: Any,
-        input_size: int,
-        prefix: str | None,
-        params: Any,
+        i2h_weight_initializer: Any = None,
+        h2h_weight_initializer: Any = None,
+        i2h_bias_initializer: Any = "zeros",
+        h2h_bias_initializer: Any = "zeros",
+        input_size: int = 0,
+        prefix: str | None = None,
+        params: Any = None,
     ) -> None:
         super().__init__(prefix=prefix, params=params)
         self._hidden_size = count(type(self).__name__, "hidden_size", hidden_size)
         self._input_size = count(type(self).__name__, "input_size", input_size, least=0)
-        rows = gates * hidden_size
-        parts = (
+        rows = self._gates * hidden_size
+        parameters = (
             ("i2h_weight", (rows, input_size), i2h_weight_initializer),
-            ("h2h_weight", (rows, self._answer_size()), h2h_weight_initializer),
+            ("h2h_weight", (rows, self._output_size()), h2h_weight_initializer),
             *self._further_weights(),
             ("i2h_bias", (rows,), i2h_bias_initializer),
             ("h2h_bias", (rows,), h2h_bias_initializer),
         )
-        for name, shape, init in parts:
+        for name, shape, init in parameters:
             setattr(self, name, self.params.get(name, shape=shape, init=init, allow_deferred_init=True))
 
-    def _answer_size(self) -> int:
+    def _output_size(self) -> int:
         return self._hidden_size
 
     def _further_weights(self) -> tuple[tuple[str, tuple[int, ...], Any], ...]:
@@ -115,7 +103,6 @@ class RNNCell(GatedCell):
     ) -> None:
         super().__init__(
             hidden_size,
-            1,
             i2h_weight_initializer,
             h2h_weight_initializer,
             i2h_bias_initializer,
@@ -174,6 +161,8 @@ class LSTMCell(GatedCell):
     ((2, 4), (2, 4))
     """
 
+    _gates = 4
+
     def __init__(
         self,
         hidden_size: int,
@@ -189,7 +178,6 @@ class LSTMCell(GatedCell):
     ) -> None:
         super().__init__(
             hidden_size,
-            4,
             i2h_weight_initializer,
             h2h_weight_initializer,
             i2h_bias_initializer,
@@ -261,28 +249,7 @@ class GRUCell(GatedCell):
     (2, 5, 4)
     """
 
-    def __init__(
-        self,
-        hidden_size: int,
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
-        input_size: int = 0,
-        prefix: str | None = None,
-        params: Any = None,
-    ) -> None:
-        super().__init__(
-            hidden_size,
-            3,
-            i2h_weight_initializer,
-            h2h_weight_initializer,
-            i2h_bias_initializer,
-            h2h_bias_initializer,
-            input_size,
-            prefix,
-            params,
-        )
+    _gates = 3
 
     def _alias(self) -> str:
         return "gru"

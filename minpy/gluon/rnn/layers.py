@@ -27,23 +27,7 @@ _PARAMETER = re.compile(r"([lr])(\d+)_((?:i2h|h2h|h2r)_(?:weight|bias))\Z")
 
 
 class _RNNLayer(HybridBlock):
-    """What recurrent layers have in common.
-
-    Parameters
-    ----------
-    hidden_size, num_layers, layout, dropout, bidirectional, input_size
-        See `LSTM`.
-    i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer
-        Initializers of the weights and biases from input to hidden, and from hidden to hidden.
-    mode : {'rnn_relu', 'rnn_tanh', 'lstm', 'gru'}
-    projection_size, h2r_weight_initializer, lstm_state_clip_min, lstm_state_clip_max, lstm_state_clip_nan
-        See `LSTM`.
-    dtype : str or numpy.dtype
-    use_sequence_length : bool
-        Whether calls give the length of each sequence.
-    prefix, params
-        See `Block`.
-    """
+    """What recurrent layers have in common."""
 
     def __init__(
         self,
@@ -314,13 +298,7 @@ class _RNNLayer(HybridBlock):
     # -- cells -----------------------------------------------------------------------------------------------------
 
     def _unfuse(self) -> HybridSequentialRNNCell:
-        """Return the cells that the layer consists of, one above the other, with the layer's parameters.
-
-        Raises
-        ------
-        MXNetError
-            For a projection, or bounds of the states, which these cells do not have.
-        """
+        """Return the cells that the layer consists of, one above the other, with the layer's parameters."""
         if self._projection_size or self._clip[0] is not None:
             what = "a projection" if self._projection_size else "bounds of its states"
             raise MXNetError(f"{self.name}._unfuse: the layer has {what}, which LSTMCell has not.")

@@ -18,15 +18,7 @@ __all__ = ["DropoutCell", "ModifierCell", "ResidualCell", "ZoneoutCell", "requir
 
 
 def require_rate(who: str, **rates: Any) -> None:
-    """Raise the error for what is no probability.
-
-    Raises
-    ------
-    ArgumentError
-        If it is no number.
-    ArgumentValueError
-        If it is not between 0 and 1.
-    """
+    """Raise the error for what is no probability."""
     for name, rate in rates.items():
         if not isinstance(rate, (int, float, numpy.number)):
             raise ArgumentError(f"{who}: {name} is {describe(rate)}; expected a number, a probability.")

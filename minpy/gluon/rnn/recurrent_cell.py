@@ -17,7 +17,7 @@ from minpy.gluon.rnn.remembering import Stepper, recalling_cells
 from minpy.gluon.rnn.sequences import as_asked, in_mode, masked, require_lengths, steps_of, the_last_valid
 from minpy.ndarray import NDArray
 
-__all__ = ["HybridRecurrentCell", "RecurrentCell"]
+__all__ = ["CombinedCell", "HybridRecurrentCell", "RecurrentCell"]
 
 StateInfo = dict[str, Any]
 
@@ -324,6 +324,23 @@ class HybridRecurrentCell(RecurrentCell, HybridBlock):
         )
 
 
+class CombinedCell(RecurrentCell):
+    """A cell made of others, whose states are theirs."""
+
+    def state_info(self, batch_size: int = 0) -> list[StateInfo]:
+        """Return what the states of all cells are; see `RecurrentCell.state_info`."""
+        return [info for cell in self._children.values() for info in cell.state_info(batch_size)]
+
+    def begin_state(self, batch_size: int = 0, *args: Any, **kwargs: Any) -> list[Any]:
+        """Return states to begin a sequence with, of all cells; see `RecurrentCell.begin_state`."""
+        self._require_unmodified("begin_state")
+        if args:
+            kwargs["func"] = args[0]
+        return [
+            state for cell in self._children.values() for state in cell.begin_state(batch_size=batch_size, **kwargs)
+        ]
+
+
 def made_state(func: Callable[..., Any], name: str, info: StateInfo, options: StateInfo) -> Any:
     """Return one of the first states, made by a function of `mx.nd`, `mx.sym` or `mx.np`."""
     info = {**info, **options}
@@ -349,16 +366,6 @@ def first_states(cell: Any, functions: Any, begin_state: Any, steps: Sequence[An
         context: Context = first.context
         return cell.begin_state(batch_size=batch_size, func=nd.zeros, ctx=context, dtype=first.dtype)
     return cell.begin_state(batch_size=batch_size, func=functions.zeros)
-
-
-def states_info(cells: Iterable[Any], batch_size: int) -> list[StateInfo]:
-    """Return what the states of several cells are."""
-    return [info for cell in cells for info in cell.state_info(batch_size)]
-
-
-def states_of(cells: Iterable[Any], options: StateInfo) -> list[Any]:
-    """Return states to begin with, of several cells."""
-    return [state for cell in cells for state in cell.begin_state(**options)]
 
 
 def taken_apart(cells: Iterable[Any], states: Sequence[Any]) -> Iterable[tuple[Any, Sequence[Any]]]:

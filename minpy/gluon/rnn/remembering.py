@@ -22,14 +22,7 @@ def recalled(value: Any, like: Any) -> Any:
 
 
 class Stepper(HybridBlock):
-    """A hybridized cell, with what the cells inside remember as further inputs and outputs.
-
-    Parameters
-    ----------
-    cell : HybridRecurrentCell
-    cells : list
-        Those that remember something.
-    """
+    """A hybridized cell, with what the cells inside remember as further inputs and outputs."""
 
     def __init__(self, cell: Any, cells: list[Any]) -> None:
         super().__init__(prefix="")

@@ -26,13 +26,7 @@ __all__ = [
 
 
 def time_axis(layout: str, who: str) -> int:
-    """Return the place of the time axis in a layout.
-
-    Raises
-    ------
-    ArgumentValueError
-        If the layout has no batch or time axis.
-    """
+    """Return the place of the time axis in a layout."""
     if not isinstance(layout, str) or "T" not in layout or "N" not in layout:
         raise ArgumentValueError(
             f"{who}: layout is {layout!r}; expected one with T (time) and N (batch), such as 'NTC' or 'TNC'."
@@ -51,26 +45,7 @@ def is_merged(inputs: Any) -> bool:
 
 
 def steps_of(length: int, inputs: Any, layout: str, who: str) -> tuple[list[Any], Any, int]:
-    """Return the steps of a sequence in a list, the functions for them, and how many sequences the batch has.
-
-    Parameters
-    ----------
-    length : int
-        How many steps there must be.
-    inputs : NDArray, Symbol, or sequence of them
-        One array with a time axis, or one for each step.
-    layout : str
-        The axes of the array.
-    who : str
-        What messages call the cell.
-
-    Raises
-    ------
-    ShapeError
-        If there are more or fewer steps.
-    ArgumentError
-        If the inputs are of another kind.
-    """
+    """Return the steps of a sequence in a list, the functions for them, and how many sequences the batch has."""
     axis = time_axis(layout, who)
     if isinstance(inputs, Symbol):
         if len(inputs.values) > 1:
@@ -106,15 +81,7 @@ def steps_of(length: int, inputs: Any, layout: str, who: str) -> tuple[list[Any]
 
 
 def require_lengths(valid_length: Any, length: int, batch_size: int, who: str) -> None:
-    """See that `valid_length` is a number of steps for each sequence, as far as that is known.
-
-    Raises
-    ------
-    ShapeError
-        If there are more or fewer numbers than sequences.
-    ArgumentError
-        If it is no array or symbol, or a number is below 0 or above `length`.
-    """
+    """See that `valid_length` is a number of steps for each sequence, as far as that is known."""
     if valid_length is None or isinstance(valid_length, Symbol):
         return
     if not isinstance(valid_length, NDArray):
@@ -158,16 +125,7 @@ def masked(outputs: Any, valid_length: Any, layout: str, who: str) -> Any:
 
 
 def the_last_valid(first: Sequence[Any], later: Sequence[Sequence[Any]], valid_length: Any) -> list[Any]:
-    """Return the states at the end of each sequence, of those after every step; of an empty one, the first.
-
-    Parameters
-    ----------
-    first : sequence of NDArray or Symbol
-    later : sequence of sequences of NDArray or Symbol
-        The states after each step.
-    valid_length : NDArray or Symbol
-        How many steps each sequence has, of shape (batch,).
-    """
+    """Return the states at the end of each sequence, of those after every step; of an empty one, the first."""
     functions = functions_of(valid_length)
     return [
         functions.SequenceLast(

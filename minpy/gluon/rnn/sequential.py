@@ -9,12 +9,10 @@ from minpy.core.errors import ArgumentError, MXNetError, describe
 from minpy.gluon.printing import indent
 from minpy.gluon.rnn.bidirectional import BidirectionalCell
 from minpy.gluon.rnn.recurrent_cell import (
+    CombinedCell,
     HybridRecurrentCell,
     RecurrentCell,
-    StateInfo,
     first_states,
-    states_info,
-    states_of,
     taken_apart,
 )
 from minpy.gluon.rnn.sequences import steps_of
@@ -24,7 +22,7 @@ __all__ = ["HybridSequentialRNNCell", "SequentialRNNCell"]
 _PROTOCOL = ("state_info", "begin_state", "unroll", "reset")
 
 
-class _Stacked(RecurrentCell):
+class _Stacked(CombinedCell):
     """What both kinds have in common."""
 
     def add(self, cell: RecurrentCell) -> None:
@@ -45,17 +43,6 @@ class _Stacked(RecurrentCell):
                 "sequences, such as LSTM, use Sequential or HybridSequential."
             )
         self.register_child(cell)
-
-    def state_info(self, batch_size: int = 0) -> list[StateInfo]:
-        """Return what the states of all cells are; see `RecurrentCell.state_info`."""
-        return states_info(self._children.values(), batch_size)
-
-    def begin_state(self, batch_size: int = 0, *args: Any, **kwargs: Any) -> list[Any]:
-        """Return states to begin a sequence with, of all cells; see `RecurrentCell.begin_state`."""
-        self._require_unmodified("begin_state")
-        if args:
-            kwargs["func"] = args[0]
-        return states_of(self._children.values(), {"batch_size": batch_size, **kwargs})
 
     def _stepped(self, inputs: Any, states: Sequence[Any]) -> tuple[Any, list[Any]]:
         self._require_steps()
@@ -133,9 +120,6 @@ class SequentialRNNCell(_Stacked):
     ((2, 5, 3), [(2, 4), (2, 4), (2, 3)])
     """
 
-    def __init__(self, prefix: str | None = None, params: Any = None) -> None:
-        super().__init__(prefix=prefix, params=params)
-
     def forward(self, inputs: Any, states: Sequence[Any]) -> tuple[Any, list[Any]]:
         """Do one step in all cells."""
         return self._stepped(inputs, states)
@@ -163,9 +147,6 @@ class HybridSequentialRNNCell(_Stacked, HybridRecurrentCell):
     >>> output.shape
     (2, 3)
     """
-
-    def __init__(self, prefix: str | None = None, params: Any = None) -> None:
-        super().__init__(prefix=prefix, params=params)
 
     def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> Any:
         """Do one step in all cells."""

@@ -11,13 +11,7 @@ __all__ = ["function_named"]
 
 
 def function_named(module: Any, name: str, what: str) -> Callable[..., Any]:
-    """Return a public function of a module.
-
-    Raises
-    ------
-    ArgumentError
-        If it has none of that name; `what` says what the name was given as.
-    """
+    """Return a public function of a module."""
     known = module.__all__
     if name not in known:
         raise ArgumentError(f"{what} {name!r} is not known; there are {', '.join(known)}.{nearest(name, known)}")

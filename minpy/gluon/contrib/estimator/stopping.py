@@ -57,13 +57,7 @@ class StoppingHandler(TrainBegin, BatchEnd, EpochEnd):
 
 
 def monitored(handler: str, monitor: Any) -> EvalMetric:
-    """Return the metric that a handler watches.
-
-    Raises
-    ------
-    ArgumentValueError
-        If it is none.
-    """
+    """Return the metric that a handler watches."""
     if not isinstance(monitor, EvalMetric):
         raise ArgumentValueError(
             f"{handler}: monitor must be a metric of the estimator, got {describe(monitor)}. Take one of "

@@ -15,13 +15,7 @@ __dir__ = listing(__all__)
 
 
 def _check_metrics(metrics: Any) -> list[EvalMetric]:
-    """Return metrics as a list: those of composite metrics one by one.
-
-    Raises
-    ------
-    ArgumentValueError
-        For what is no metric.
-    """
+    """Return metrics as a list: those of composite metrics one by one."""
     if isinstance(metrics, CompositeEvalMetric):
         return [one for metric in metrics.metrics for one in _check_metrics(metric)]
     if isinstance(metrics, EvalMetric):

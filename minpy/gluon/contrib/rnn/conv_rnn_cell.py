@@ -11,7 +11,7 @@ from minpy.gluon.contrib.rnn.convolutional import (
     Conv3DLSTMCell,
     Conv3DRNNCell,
 )
-from minpy.gluon.contrib.rnn.convolving import _BaseConvRNNCell as _BaseConvRNNCell
+from minpy.gluon.contrib.rnn.convolutional import _BaseConvRNNCell as _BaseConvRNNCell
 from minpy.gluon.rnn.recurrent_cell import HybridRecurrentCell
 from minpy.namespaces import listing, missing
 

@@ -43,6 +43,8 @@ class LSTMPCell(GatedCell):
     LSTMPCell(3 -> 16 -> 2)
     """
 
+    _gates = 4
+
     def __init__(
         self,
         hidden_size: int,
@@ -62,7 +64,6 @@ class LSTMPCell(GatedCell):
         self._h2r_weight_initializer = h2r_weight_initializer
         super().__init__(
             hidden_size,
-            4,
             i2h_weight_initializer,
             h2h_weight_initializer,
             i2h_bias_initializer,
@@ -75,7 +76,7 @@ class LSTMPCell(GatedCell):
     def _alias(self) -> str:
         return "lstmp"
 
-    def _answer_size(self) -> int:
+    def _output_size(self) -> int:
         return self._projection_size
 
     def _further_weights(self) -> tuple[tuple[str, tuple[int, ...], Any], ...]:

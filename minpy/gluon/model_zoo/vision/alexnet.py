@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from minpy.core.docstrings import documented
 from minpy.gluon import nn
-from minpy.gluon.block import HybridBlock
-from minpy.gluon.model_zoo.vision.weights import CPU, ROOT, prepared
+from minpy.gluon.model_zoo.vision.classifier import CPU, PRETRAINED, ROOT, Classifier, prepared
 from minpy.namespaces import listing, missing
 
 __all__ = ["AlexNet", "alexnet"]
 
 
-class AlexNet(HybridBlock):
+class AlexNet(Classifier):
     """AlexNet, in the form of Krizhevsky, "One weird trick for parallelizing convolutional neural networks" (2014).
 
     Parameters
@@ -50,21 +50,14 @@ class AlexNet(HybridBlock):
                     self.features.add(nn.Dropout(0.5))
             self.output = nn.Dense(classes)
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
-        return self.output(self.features(x))
 
-
+@documented(pretrained=PRETRAINED)
 def alexnet(pretrained: bool = False, ctx: Any = CPU, root: str = ROOT, **kwargs: Any) -> AlexNet:
     """Return AlexNet, for images of shape (3, 224, 224).
 
     Parameters
     ----------
-    pretrained : bool
-        Whether its weights are read from a file in `root`.
-    ctx : Context
-        Where they are put.
-    root : str
-        The folder of the file.
+    {pretrained}
     **kwargs
         What `AlexNet` takes.
 

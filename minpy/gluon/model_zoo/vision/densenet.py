@@ -4,13 +4,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from minpy.core.docstrings import documented
 from minpy.core.errors import KeyMissingError
 from minpy.gluon import nn
-from minpy.gluon.block import HybridBlock
 from minpy.gluon.contrib.nn import HybridConcurrent, Identity
-from minpy.gluon.model_zoo.vision.weights import CPU, ROOT, prepared
+from minpy.gluon.model_zoo.vision.classifier import CPU, PRETRAINED, ROOT, Classifier, prepared, variant
 from minpy.namespaces import listing, missing
 
 __all__ = ["DenseNet", "densenet121", "densenet161", "densenet169", "densenet201", "get_densenet"]
@@ -44,7 +45,7 @@ def _transition(channels: int) -> nn.HybridSequential:
     return layers
 
 
-class DenseNet(HybridBlock):
+class DenseNet(Classifier):
     """A network of Huang et al., "Densely connected convolutional networks" (2016).
 
     Parameters
@@ -98,9 +99,6 @@ class DenseNet(HybridBlock):
             self.features.add(nn.BatchNorm(), nn.Activation("relu"), nn.AvgPool2D(pool_size=7), nn.Flatten())
             self.output = nn.Dense(classes)
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
-        return self.output(self.features(x))
-
 
 # Channels before the first block, those that a layer adds, and layers of the blocks (table 1 of the paper).
 densenet_spec = {
@@ -111,6 +109,7 @@ densenet_spec = {
 }
 
 
+@documented(pretrained=PRETRAINED)
 def get_densenet(
     num_layers: int,
     pretrained: bool = False,
@@ -124,12 +123,7 @@ def get_densenet(
     ----------
     num_layers : {121, 161, 169, 201}
         How many layers it has.
-    pretrained : bool
-        Whether its weights are read from a file in `root`.
-    ctx : Context
-        Where they are put.
-    root : str
-        The folder of the file.
+    {pretrained}
     **kwargs
         What `DenseNet` takes: `bn_size`, `dropout`, `classes`, `prefix`.
 
@@ -150,49 +144,22 @@ def get_densenet(
     return prepared(DenseNet(*densenet_spec[num_layers], **kwargs), f"densenet{num_layers}", pretrained, ctx, root)
 
 
-def densenet121(**kwargs: Any) -> DenseNet:
-    """Return DenseNet-121: `get_densenet(121)`, which says what it takes.
-
-    Examples
-    --------
-    >>> densenet121(classes=10).output
-    Dense(None -> 10, linear)
-    """
-    return get_densenet(121, **kwargs)
-
-
-def densenet161(**kwargs: Any) -> DenseNet:
-    """Return DenseNet-161: `get_densenet(161)`, which says what it takes.
-
-    Examples
-    --------
-    >>> densenet161(classes=10).output
-    Dense(None -> 10, linear)
-    """
-    return get_densenet(161, **kwargs)
+def _variant(num_layers: int) -> Callable[..., DenseNet]:
+    return variant(
+        f"densenet{num_layers}",
+        DenseNet,
+        f"DenseNet-{num_layers}",
+        f"get_densenet({num_layers})",
+        ".output\nDense(None -> 10, linear)",
+        get_densenet,
+        num_layers,
+    )
 
 
-def densenet169(**kwargs: Any) -> DenseNet:
-    """Return DenseNet-169: `get_densenet(169)`, which says what it takes.
-
-    Examples
-    --------
-    >>> densenet169(classes=10).output
-    Dense(None -> 10, linear)
-    """
-    return get_densenet(169, **kwargs)
-
-
-def densenet201(**kwargs: Any) -> DenseNet:
-    """Return DenseNet-201: `get_densenet(201)`, which says what it takes.
-
-    Examples
-    --------
-    >>> densenet201(classes=10).output
-    Dense(None -> 10, linear)
-    """
-    return get_densenet(201, **kwargs)
-
+densenet121 = _variant(121)
+densenet161 = _variant(161)
+densenet169 = _variant(169)
+densenet201 = _variant(201)
 
 __dir__ = listing(__all__)
 __getattr__ = missing("minpy.gluon.model_zoo.vision.densenet", "name", __all__)

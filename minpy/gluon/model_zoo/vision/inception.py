@@ -7,10 +7,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from minpy.core.docstrings import documented
 from minpy.gluon import nn
-from minpy.gluon.block import HybridBlock
 from minpy.gluon.contrib.nn import HybridConcurrent
-from minpy.gluon.model_zoo.vision.weights import CPU, ROOT, prepared
+from minpy.gluon.model_zoo.vision.classifier import CPU, PRETRAINED, ROOT, Classifier, prepared
 from minpy.namespaces import listing, missing
 
 __all__ = ["Inception3", "inception_v3"]
@@ -136,7 +136,7 @@ def make_aux(classes: int) -> nn.HybridSequential:
     return layers
 
 
-class Inception3(HybridBlock):
+class Inception3(Classifier):
     """The network of Szegedy et al., "Rethinking the Inception architecture for computer vision" (2015).
 
     Parameters
@@ -164,21 +164,14 @@ class Inception3(HybridBlock):
             add(_wide("E1"), _wide("E2"), nn.AvgPool2D(pool_size=8), nn.Dropout(0.5))
             self.output = nn.Dense(classes)
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
-        return self.output(self.features(x))
 
-
+@documented(pretrained=PRETRAINED)
 def inception_v3(pretrained: bool = False, ctx: Any = CPU, root: str = ROOT, **kwargs: Any) -> Inception3:
     """Return Inception v3, for images of shape (3, 299, 299).
 
     Parameters
     ----------
-    pretrained : bool
-        Whether its weights are read from a file in `root`.
-    ctx : Context
-        Where they are put.
-    root : str
-        The folder of the file.
+    {pretrained}
     **kwargs
         What `Inception3` takes: `classes`, `prefix`.
 

@@ -4,11 +4,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from minpy.core.docstrings import documented
 from minpy.gluon import nn
 from minpy.gluon.block import HybridBlock
-from minpy.gluon.model_zoo.vision.weights import CPU, ROOT, prepared
+from minpy.gluon.model_zoo.vision.classifier import CPU, PRETRAINED, ROOT, Classifier, Network, prepared, variant
 from minpy.namespaces import listing, missing
 
 __all__ = [
@@ -32,6 +34,26 @@ _V1 = [
 ]  # fmt: skip
 # Expansion, channels, number and first stride of bottlenecks (table 2 of the second paper).
 _V2 = [(1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1)]
+
+
+_NETWORK = """
+Parameters
+----------
+multiplier : float
+    By which the numbers of channels are multiplied.
+classes : int
+    How many scores there are for each image.
+**kwargs
+    `prefix` and `params`, as of any block.
+
+Examples
+--------
+>>> from minpy import nd
+>>> net = {name}(0.25, classes=10)
+>>> net.initialize()
+>>> net(nd.zeros((1, 3, 32, 32))).shape
+(1, 10)
+"""
 
 
 class RELU6(HybridBlock):
@@ -112,25 +134,11 @@ class LinearBottleneck(HybridBlock):
         return F.elemwise_add(out, x) if self.use_shortcut else out
 
 
-class MobileNet(HybridBlock):
+@documented(parameters=_NETWORK.format(name="MobileNet"))
+class MobileNet(Classifier):
     """A network of Howard et al., "MobileNets" (2017).
 
-    Parameters
-    ----------
-    multiplier : float
-        By which the numbers of channels are multiplied.
-    classes : int
-        How many scores there are for each image.
-    **kwargs
-        `prefix` and `params`, as of any block.
-
-    Examples
-    --------
-    >>> from minpy import nd
-    >>> net = MobileNet(0.25, classes=10)
-    >>> net.initialize()
-    >>> net(nd.zeros((1, 3, 32, 32))).shape
-    (1, 10)
+    {parameters}
     """
 
     def __init__(self, multiplier: float = 1.0, classes: int = 1000, **kwargs: Any) -> None:
@@ -147,29 +155,12 @@ class MobileNet(HybridBlock):
                 self.features.add(nn.GlobalAvgPool2D(), nn.Flatten())
             self.output = nn.Dense(classes)
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
-        return self.output(self.features(x))
 
-
-class MobileNetV2(HybridBlock):
+@documented(parameters=_NETWORK.format(name="MobileNetV2"))
+class MobileNetV2(Classifier):
     """A network of Sandler et al., "MobileNetV2: inverted residuals and linear bottlenecks" (2018).
 
-    Parameters
-    ----------
-    multiplier : float
-        By which the numbers of channels are multiplied.
-    classes : int
-        How many scores there are for each image.
-    **kwargs
-        `prefix` and `params`, as of any block.
-
-    Examples
-    --------
-    >>> from minpy import nd
-    >>> net = MobileNetV2(0.25, classes=10)
-    >>> net.initialize()
-    >>> net(nd.zeros((1, 3, 32, 32))).shape
-    (1, 10)
+    {parameters}
     """
 
     def __init__(self, multiplier: float = 1.0, classes: int = 1000, **kwargs: Any) -> None:
@@ -190,9 +181,6 @@ class MobileNetV2(HybridBlock):
             with self.output.name_scope():
                 self.output.add(nn.Conv2D(classes, 1, use_bias=False, prefix="pred_"), nn.Flatten())
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
-        return self.output(self.features(x))
-
 
 def _file_name(prefix: str, multiplier: float) -> str:
     """Return the name of the weights: 'mobilenet0.25', 'mobilenet0.5'."""
@@ -200,6 +188,7 @@ def _file_name(prefix: str, multiplier: float) -> str:
     return prefix + (text[:-1] if text in ("1.00", "0.50") else text)
 
 
+@documented(pretrained=PRETRAINED)
 def get_mobilenet(
     multiplier: float,
     pretrained: bool = False,
@@ -213,12 +202,7 @@ def get_mobilenet(
     ----------
     multiplier : float
         By which the numbers of channels are multiplied: 0.25, 0.5, 0.75, 1, or another.
-    pretrained : bool
-        Whether its weights are read from a file in `root`.
-    ctx : Context
-        Where they are put.
-    root : str
-        The folder of the file.
+    {pretrained}
     **kwargs
         What `MobileNet` takes: `classes`, `prefix`.
 
@@ -230,6 +214,7 @@ def get_mobilenet(
     return prepared(MobileNet(multiplier, **kwargs), _file_name("mobilenet", multiplier), pretrained, ctx, root)
 
 
+@documented(pretrained=PRETRAINED)
 def get_mobilenet_v2(
     multiplier: float,
     pretrained: bool = False,
@@ -243,12 +228,7 @@ def get_mobilenet_v2(
     ----------
     multiplier : float
         By which the numbers of channels are multiplied: 0.25, 0.5, 0.75, 1, or another.
-    pretrained : bool
-        Whether its weights are read from a file in `root`.
-    ctx : Context
-        Where they are put.
-    root : str
-        The folder of the file.
+    {pretrained}
     **kwargs
         What `MobileNetV2` takes: `classes`, `prefix`.
 
@@ -260,93 +240,28 @@ def get_mobilenet_v2(
     return prepared(MobileNetV2(multiplier, **kwargs), _file_name("mobilenetv2_", multiplier), pretrained, ctx, root)
 
 
-def mobilenet1_0(**kwargs: Any) -> MobileNet:
-    """Return MobileNet with 1.0 times the channels: `get_mobilenet(1.0)`, which says what it takes.
-
-    Examples
-    --------
-    >>> mobilenet1_0(classes=10).output
-    Dense(None -> 10, linear)
-    """
-    return get_mobilenet(1.0, **kwargs)
-
-
-def mobilenet0_75(**kwargs: Any) -> MobileNet:
-    """Return MobileNet with 0.75 times the channels: `get_mobilenet(0.75)`, which says what it takes.
-
-    Examples
-    --------
-    >>> mobilenet0_75(classes=10).output
-    Dense(None -> 10, linear)
-    """
-    return get_mobilenet(0.75, **kwargs)
+def _variant(network: type[Network], multiplier: float) -> Callable[..., Network]:
+    is_first = network is MobileNet
+    make = get_mobilenet if is_first else get_mobilenet_v2
+    return variant(
+        f"{make.__name__.removeprefix('get_')}{'' if is_first else '_'}{multiplier}".replace(".", "_"),
+        network,
+        f"{network.__name__} with {multiplier} times the channels",
+        f"{make.__name__}({multiplier})",
+        ".output\nDense(None -> 10, linear)" if is_first else ".output[1]\nFlatten",
+        make,
+        multiplier,
+    )
 
 
-def mobilenet0_5(**kwargs: Any) -> MobileNet:
-    """Return MobileNet with 0.5 times the channels: `get_mobilenet(0.5)`, which says what it takes.
-
-    Examples
-    --------
-    >>> mobilenet0_5(classes=10).output
-    Dense(None -> 10, linear)
-    """
-    return get_mobilenet(0.5, **kwargs)
-
-
-def mobilenet0_25(**kwargs: Any) -> MobileNet:
-    """Return MobileNet with 0.25 times the channels: `get_mobilenet(0.25)`, which says what it takes.
-
-    Examples
-    --------
-    >>> mobilenet0_25(classes=10).output
-    Dense(None -> 10, linear)
-    """
-    return get_mobilenet(0.25, **kwargs)
-
-
-def mobilenet_v2_1_0(**kwargs: Any) -> MobileNetV2:
-    """Return MobileNetV2 with 1.0 times the channels: `get_mobilenet_v2(1.0)`, which says what it takes.
-
-    Examples
-    --------
-    >>> mobilenet_v2_1_0(classes=10).output[1]
-    Flatten
-    """
-    return get_mobilenet_v2(1.0, **kwargs)
-
-
-def mobilenet_v2_0_75(**kwargs: Any) -> MobileNetV2:
-    """Return MobileNetV2 with 0.75 times the channels: `get_mobilenet_v2(0.75)`, which says what it takes.
-
-    Examples
-    --------
-    >>> mobilenet_v2_0_75(classes=10).output[1]
-    Flatten
-    """
-    return get_mobilenet_v2(0.75, **kwargs)
-
-
-def mobilenet_v2_0_5(**kwargs: Any) -> MobileNetV2:
-    """Return MobileNetV2 with 0.5 times the channels: `get_mobilenet_v2(0.5)`, which says what it takes.
-
-    Examples
-    --------
-    >>> mobilenet_v2_0_5(classes=10).output[1]
-    Flatten
-    """
-    return get_mobilenet_v2(0.5, **kwargs)
-
-
-def mobilenet_v2_0_25(**kwargs: Any) -> MobileNetV2:
-    """Return MobileNetV2 with 0.25 times the channels: `get_mobilenet_v2(0.25)`, which says what it takes.
-
-    Examples
-    --------
-    >>> mobilenet_v2_0_25(classes=10).output[1]
-    Flatten
-    """
-    return get_mobilenet_v2(0.25, **kwargs)
-
+mobilenet1_0 = _variant(MobileNet, 1.0)
+mobilenet0_75 = _variant(MobileNet, 0.75)
+mobilenet0_5 = _variant(MobileNet, 0.5)
+mobilenet0_25 = _variant(MobileNet, 0.25)
+mobilenet_v2_1_0 = _variant(MobileNetV2, 1.0)
+mobilenet_v2_0_75 = _variant(MobileNetV2, 0.75)
+mobilenet_v2_0_5 = _variant(MobileNetV2, 0.5)
+mobilenet_v2_0_25 = _variant(MobileNetV2, 0.25)
 
 __dir__ = listing(__all__)
 __getattr__ = missing("minpy.gluon.model_zoo.vision.mobilenet", "name", __all__)

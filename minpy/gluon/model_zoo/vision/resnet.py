@@ -4,12 +4,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentValueError, CheckError
 from minpy.gluon import nn
 from minpy.gluon.block import HybridBlock
-from minpy.gluon.model_zoo.vision.weights import CPU, ROOT, prepared
+from minpy.gluon.model_zoo.vision.classifier import CPU, PRETRAINED, ROOT, Classifier, Network, prepared, variant
 from minpy.namespaces import listing, missing
 
 __all__ = [
@@ -41,10 +43,36 @@ def _conv1x1(channels: int, stride: int, in_channels: int = 0) -> nn.Conv2D:
     return nn.Conv2D(channels, 1, stride, use_bias=False, in_channels=in_channels)
 
 
+_BLOCK = """
+Parameters
+----------
+channels : int
+    How many channels there are behind it{inside}.
+stride : int
+    Of the {strided} convolution.
+downsample : bool
+    Whether the shortcut is a projection to the new shape.
+in_channels : int
+    How many channels there are before it; 0 if that follows from the data.
+**kwargs
+    `prefix` and `params`, as of any block.
+
+Examples
+--------
+>>> from minpy import nd
+>>> block = {name}(8, 2, downsample=True, in_channels=4)
+>>> block.initialize()
+>>> block(nd.zeros((1, 4, 6, 6))).shape
+(1, 8, 3, 3)
+"""
+
+
 class _BlockV1(HybridBlock):
     """What layers compute of x, and x itself, or projected to their shape, added; then rectified."""
 
-    def __init__(self, channels: int, stride: int, downsample: bool, in_channels: int, **kwargs: Any) -> None:
+    def __init__(
+        self, channels: int, stride: int, downsample: bool = False, in_channels: int = 0, **kwargs: Any
+    ) -> None:
         super().__init__(**kwargs)
         self.body = nn.HybridSequential(prefix="")
         self._fill(channels, stride, in_channels)
@@ -66,72 +94,26 @@ class _BlockV1(HybridBlock):
         return residual + computed
 
 
+@documented(parameters=_BLOCK.format(name="BasicBlockV1", strided="first", inside=""))
 class BasicBlockV1(_BlockV1):
     """Two convolutions with a shortcut: figure 5, left, of "Deep residual learning for image recognition" (2015).
 
-    Parameters
-    ----------
-    channels : int
-        How many channels there are behind it.
-    stride : int
-        Of the first convolution.
-    downsample : bool
-        Whether the shortcut is a projection to the new shape.
-    in_channels : int
-        How many channels there are before it; 0 if that follows from the data.
-    **kwargs
-        `prefix` and `params`, as of any block.
-
-    Examples
-    --------
-    >>> from minpy import nd
-    >>> block = BasicBlockV1(8, 2, downsample=True, in_channels=4)
-    >>> block.initialize()
-    >>> block(nd.zeros((1, 4, 6, 6))).shape
-    (1, 8, 3, 3)
+    {parameters}
     """
-
-    def __init__(
-        self, channels: int, stride: int, downsample: bool = False, in_channels: int = 0, **kwargs: Any
-    ) -> None:
-        super().__init__(channels, stride, downsample, in_channels, **kwargs)
 
     def _fill(self, channels: int, stride: int, in_channels: int) -> None:
         self.body.add(_conv3x3(channels, stride, in_channels), nn.BatchNorm(), nn.Activation("relu"))
         self.body.add(_conv3x3(channels, 1, channels), nn.BatchNorm())
 
 
+@documented(parameters=_BLOCK.format(name="BottleneckV1", strided="first", inside="; a fourth of them inside"))
 class BottleneckV1(_BlockV1):
     """Three convolutions with a shortcut: figure 5, right, of "Deep residual learning for image recognition" (2015).
 
     The first and the last convolution have biases, as in MXNet, though they are normalized.
 
-    Parameters
-    ----------
-    channels : int
-        How many channels there are behind it; a fourth of them inside.
-    stride : int
-        Of the first convolution.
-    downsample : bool
-        Whether the shortcut is a projection to the new shape.
-    in_channels : int
-        How many channels there are before it; 0 if that follows from the data.
-    **kwargs
-        `prefix` and `params`, as of any block.
-
-    Examples
-    --------
-    >>> from minpy import nd
-    >>> block = BottleneckV1(8, 2, downsample=True, in_channels=4)
-    >>> block.initialize()
-    >>> block(nd.zeros((1, 4, 6, 6))).shape
-    (1, 8, 3, 3)
+    {parameters}
     """
-
-    def __init__(
-        self, channels: int, stride: int, downsample: bool = False, in_channels: int = 0, **kwargs: Any
-    ) -> None:
-        super().__init__(channels, stride, downsample, in_channels, **kwargs)
 
     def _fill(self, channels: int, stride: int, in_channels: int) -> None:
         inside = channels // 4
@@ -143,29 +125,11 @@ class BottleneckV1(_BlockV1):
         return computed + residual  # so that graphs list their nodes as MXNet's do
 
 
+@documented(parameters=_BLOCK.format(name="BasicBlockV2", strided="first", inside=""))
 class BasicBlockV2(HybridBlock):
     """Two convolutions, normalized and rectified before: "Identity mappings in deep residual networks" (2016).
 
-    Parameters
-    ----------
-    channels : int
-        How many channels there are behind it.
-    stride : int
-        Of the first convolution.
-    downsample : bool
-        Whether the shortcut is a projection to the new shape.
-    in_channels : int
-        How many channels there are before it; 0 if that follows from the data.
-    **kwargs
-        `prefix` and `params`, as of any block.
-
-    Examples
-    --------
-    >>> from minpy import nd
-    >>> block = BasicBlockV2(8, 2, downsample=True, in_channels=4)
-    >>> block.initialize()
-    >>> block(nd.zeros((1, 4, 6, 6))).shape
-    (1, 8, 3, 3)
+    {parameters}
     """
 
     def __init__(
@@ -188,29 +152,11 @@ class BasicBlockV2(HybridBlock):
         return x + residual
 
 
+@documented(parameters=_BLOCK.format(name="BottleneckV2", strided="second", inside="; a fourth of them inside"))
 class BottleneckV2(HybridBlock):
     """Three convolutions, normalized and rectified before: "Identity mappings in deep residual networks" (2016).
 
-    Parameters
-    ----------
-    channels : int
-        How many channels there are behind it; a fourth of them inside.
-    stride : int
-        Of the second convolution.
-    downsample : bool
-        Whether the shortcut is a projection to the new shape.
-    in_channels : int
-        How many channels there are before it; 0 if that follows from the data.
-    **kwargs
-        `prefix` and `params`, as of any block.
-
-    Examples
-    --------
-    >>> from minpy import nd
-    >>> block = BottleneckV2(8, 2, downsample=True, in_channels=4)
-    >>> block.initialize()
-    >>> block(nd.zeros((1, 4, 6, 6))).shape
-    (1, 8, 3, 3)
+    {parameters}
     """
 
     def __init__(
@@ -237,14 +183,6 @@ class BottleneckV2(HybridBlock):
         return x + residual
 
 
-def _require_stages(name: str, layers: list[int], channels: list[int]) -> None:
-    if len(layers) != len(channels) - 1:
-        raise ArgumentValueError(
-            f"{name}: layers has {len(layers)} numbers and channels {len(channels)}; expected one more, those "
-            "before the first stage."
-        )
-
-
 def _stage(block: Any, layers: int, channels: int, stride: int, number: int, in_channels: int) -> nn.HybridSequential:
     """Return a stage: blocks of as many channels, the first of which may make the image smaller."""
     stage = nn.HybridSequential(prefix=f"stage{number}_")
@@ -255,46 +193,39 @@ def _stage(block: Any, layers: int, channels: int, stride: int, number: int, in_
     return stage
 
 
-def _add_beginning(features: nn.HybridSequential, channels: int, thumbnail: bool) -> None:
-    """Add the layers before the first stage."""
-    if thumbnail:
-        features.add(_conv3x3(channels, 1, 0))
-        return
-    features.add(nn.Conv2D(channels, 7, 2, 3, use_bias=False), nn.BatchNorm(), nn.Activation("relu"))
-    features.add(nn.MaxPool2D(3, 2, 1))
+_NETWORK = """
+Parameters
+----------
+block : type
+    What it consists of: `BasicBlockV{version}` or `BottleneckV{version}`.
+layers : list of int
+    How many blocks there are in each stage.
+channels : list of int
+    How many channels there are before the first stage, and in each stage.
+classes : int
+    How many scores there are for each image.
+thumbnail : bool
+    Whether it begins with a small convolution, for small images, in place of one of 7 × 7 pixels and a pooling.
+**kwargs
+    `prefix` and `params`, as of any block.
+
+Raises
+------
+ArgumentValueError
+    If the lists do not fit.
+
+Examples
+--------
+>>> from minpy import nd
+>>> net = ResNetV{version}(BasicBlockV{version}, [1, 1], [8, 8, 16], classes=10, thumbnail=True)
+>>> net.initialize()
+>>> net(nd.zeros((1, 3, 32, 32))).shape
+(1, 10)
+"""
 
 
-class ResNetV1(HybridBlock):
-    """A network of He et al., "Deep residual learning for image recognition" (2015).
-
-    Parameters
-    ----------
-    block : type
-        What it consists of: `BasicBlockV1` or `BottleneckV1`.
-    layers : list of int
-        How many blocks there are in each stage.
-    channels : list of int
-        How many channels there are before the first stage, and in each stage.
-    classes : int
-        How many scores there are for each image.
-    thumbnail : bool
-        Whether it begins with a small convolution, for small images, in place of one of 7 × 7 pixels and a pooling.
-    **kwargs
-        `prefix` and `params`, as of any block.
-
-    Raises
-    ------
-    ArgumentValueError
-        If the lists do not fit.
-
-    Examples
-    --------
-    >>> from minpy import nd
-    >>> net = ResNetV1(BasicBlockV1, [1, 1], [8, 8, 16], classes=10, thumbnail=True)
-    >>> net.initialize()
-    >>> net(nd.zeros((1, 3, 32, 32))).shape
-    (1, 10)
-    """
+class _ResNet(Classifier):
+    """Stages of residual blocks; the versions differ in the layers before and after them."""
 
     def __init__(
         self,
@@ -306,77 +237,52 @@ class ResNetV1(HybridBlock):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        _require_stages("ResNetV1", layers, channels)
+        if len(layers) != len(channels) - 1:
+            raise ArgumentValueError(
+                f"{type(self).__name__}: layers has {len(layers)} numbers and channels {len(channels)}; expected one "
+                "more, those before the first stage."
+            )
         with self.name_scope():
             self.features = nn.HybridSequential(prefix="")
-            _add_beginning(self.features, channels[0], thumbnail)
+            self._add_first(channels[0], thumbnail)
             for number, count in enumerate(layers):
                 stride = 2 if number else 1
                 self.features.add(_stage(block, count, channels[number + 1], stride, number + 1, channels[number]))
-            self.features.add(nn.GlobalAvgPool2D())
+            self._add_last()
             self.output = nn.Dense(classes, in_units=channels[-1])
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
-        return self.output(self.features(x))
+    def _add_first(self, channels: int, thumbnail: bool) -> None:
+        if thumbnail:
+            self.features.add(_conv3x3(channels, 1, 0))
+            return
+        self.features.add(nn.Conv2D(channels, 7, 2, 3, use_bias=False), nn.BatchNorm(), nn.Activation("relu"))
+        self.features.add(nn.MaxPool2D(3, 2, 1))
+
+    def _add_last(self) -> None:
+        self.features.add(nn.GlobalAvgPool2D())
 
 
-class ResNetV2(HybridBlock):
-    """A network of He et al., "Identity mappings in deep residual networks" (2016).
+@documented(parameters=_NETWORK.format(version=1))
+class ResNetV1(_ResNet):
+    """A network of He et al., "Deep residual learning for image recognition" (2015).
 
-    Parameters
-    ----------
-    block : type
-        What it consists of: `BasicBlockV2` or `BottleneckV2`.
-    layers : list of int
-        How many blocks there are in each stage.
-    channels : list of int
-        How many channels there are before the first stage, and in each stage.
-    classes : int
-        How many scores there are for each image.
-    thumbnail : bool
-        Whether it begins with a small convolution, for small images, in place of one of 7 × 7 pixels and a pooling.
-    **kwargs
-        `prefix` and `params`, as of any block.
-
-    Raises
-    ------
-    ArgumentValueError
-        If the lists do not fit.
-
-    Examples
-    --------
-    >>> from minpy import nd
-    >>> net = ResNetV2(BasicBlockV2, [1, 1], [8, 8, 16], classes=10, thumbnail=True)
-    >>> net.initialize()
-    >>> net(nd.zeros((1, 3, 32, 32))).shape
-    (1, 10)
+    {parameters}
     """
 
-    def __init__(
-        self,
-        block: Any,
-        layers: list[int],
-        channels: list[int],
-        classes: int = 1000,
-        thumbnail: bool = False,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(**kwargs)
-        _require_stages("ResNetV2", layers, channels)
-        with self.name_scope():
-            self.features = nn.HybridSequential(prefix="")
-            self.features.add(nn.BatchNorm(scale=False, center=False))
-            _add_beginning(self.features, channels[0], thumbnail)
-            in_channels = channels[0]
-            for number, count in enumerate(layers):
-                stride = 2 if number else 1
-                self.features.add(_stage(block, count, channels[number + 1], stride, number + 1, in_channels))
-                in_channels = channels[number + 1]
-            self.features.add(nn.BatchNorm(), nn.Activation("relu"), nn.GlobalAvgPool2D(), nn.Flatten())
-            self.output = nn.Dense(classes, in_units=in_channels)
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
-        return self.output(self.features(x))
+@documented(parameters=_NETWORK.format(version=2))
+class ResNetV2(_ResNet):
+    """A network of He et al., "Identity mappings in deep residual networks" (2016).
+
+    {parameters}
+    """
+
+    def _add_first(self, channels: int, thumbnail: bool) -> None:
+        self.features.add(nn.BatchNorm(scale=False, center=False))
+        super()._add_first(channels, thumbnail)
+
+    def _add_last(self) -> None:
+        self.features.add(nn.BatchNorm(), nn.Activation("relu"), nn.GlobalAvgPool2D(), nn.Flatten())
 
 
 # The block, and the numbers of layers and channels of the stages (table 1 of the first paper).
@@ -394,6 +300,7 @@ resnet_block_versions: list[dict[str, Any]] = [
 ]
 
 
+@documented(pretrained=PRETRAINED)
 def get_resnet(
     version: int,
     num_layers: int,
@@ -410,12 +317,7 @@ def get_resnet(
         That of 2015, or of 2016.
     num_layers : {18, 34, 50, 101, 152}
         How many layers it has.
-    pretrained : bool
-        Whether its weights are read from a file in `root`.
-    ctx : Context
-        Where they are put.
-    root : str
-        The folder of the file.
+    {pretrained}
     **kwargs
         What `ResNetV1` and `ResNetV2` take: `classes`, `thumbnail`, `prefix`.
 
@@ -445,125 +347,30 @@ def get_resnet(
     return prepared(net, f"resnet{num_layers}_v{version}", pretrained, ctx, root)
 
 
-def resnet18_v1(**kwargs: Any) -> ResNetV1:
-    """Return the residual network of 18 layers, version 1: `get_resnet(1, 18)`, which says what it takes.
-
-    Examples
-    --------
-    >>> resnet18_v1(classes=10).output
-    Dense(512 -> 10, linear)
-    """
-    net: ResNetV1 = get_resnet(1, 18, **kwargs)
-    return net
-
-
-def resnet34_v1(**kwargs: Any) -> ResNetV1:
-    """Return the residual network of 34 layers, version 1: `get_resnet(1, 34)`, which says what it takes.
-
-    Examples
-    --------
-    >>> resnet34_v1(classes=10).output
-    Dense(512 -> 10, linear)
-    """
-    net: ResNetV1 = get_resnet(1, 34, **kwargs)
-    return net
+def _variant(network: type[Network], num_layers: int) -> Callable[..., Network]:
+    version = 2 if network is ResNetV2 else 1
+    return variant(
+        f"resnet{num_layers}_v{version}",
+        network,
+        f"the residual network of {num_layers} layers, version {version}",
+        f"get_resnet({version}, {num_layers})",
+        f".output\nDense({resnet_spec[num_layers][2][-1]} -> 10, linear)",
+        get_resnet,
+        version,
+        num_layers,
+    )
 
 
-def resnet50_v1(**kwargs: Any) -> ResNetV1:
-    """Return the residual network of 50 layers, version 1: `get_resnet(1, 50)`, which says what it takes.
-
-    Examples
-    --------
-    >>> resnet50_v1(classes=10).output
-    Dense(2048 -> 10, linear)
-    """
-    net: ResNetV1 = get_resnet(1, 50, **kwargs)
-    return net
-
-
-def resnet101_v1(**kwargs: Any) -> ResNetV1:
-    """Return the residual network of 101 layers, version 1: `get_resnet(1, 101)`, which says what it takes.
-
-    Examples
-    --------
-    >>> resnet101_v1(classes=10).output
-    Dense(2048 -> 10, linear)
-    """
-    net: ResNetV1 = get_resnet(1, 101, **kwargs)
-    return net
-
-
-def resnet152_v1(**kwargs: Any) -> ResNetV1:
-    """Return the residual network of 152 layers, version 1: `get_resnet(1, 152)`, which says what it takes.
-
-    Examples
-    --------
-    >>> resnet152_v1(classes=10).output
-    Dense(2048 -> 10, linear)
-    """
-    net: ResNetV1 = get_resnet(1, 152, **kwargs)
-    return net
-
-
-def resnet18_v2(**kwargs: Any) -> ResNetV2:
-    """Return the residual network of 18 layers, version 2: `get_resnet(2, 18)`, which says what it takes.
-
-    Examples
-    --------
-    >>> resnet18_v2(classes=10).output
-    Dense(512 -> 10, linear)
-    """
-    net: ResNetV2 = get_resnet(2, 18, **kwargs)
-    return net
-
-
-def resnet34_v2(**kwargs: Any) -> ResNetV2:
-    """Return the residual network of 34 layers, version 2: `get_resnet(2, 34)`, which says what it takes.
-
-    Examples
-    --------
-    >>> resnet34_v2(classes=10).output
-    Dense(512 -> 10, linear)
-    """
-    net: ResNetV2 = get_resnet(2, 34, **kwargs)
-    return net
-
-
-def resnet50_v2(**kwargs: Any) -> ResNetV2:
-    """Return the residual network of 50 layers, version 2: `get_resnet(2, 50)`, which says what it takes.
-
-    Examples
-    --------
-    >>> resnet50_v2(classes=10).output
-    Dense(2048 -> 10, linear)
-    """
-    net: ResNetV2 = get_resnet(2, 50, **kwargs)
-    return net
-
-
-def resnet101_v2(**kwargs: Any) -> ResNetV2:
-    """Return the residual network of 101 layers, version 2: `get_resnet(2, 101)`, which says what it takes.
-
-    Examples
-    --------
-    >>> resnet101_v2(classes=10).output
-    Dense(2048 -> 10, linear)
-    """
-    net: ResNetV2 = get_resnet(2, 101, **kwargs)
-    return net
-
-
-def resnet152_v2(**kwargs: Any) -> ResNetV2:
-    """Return the residual network of 152 layers, version 2: `get_resnet(2, 152)`, which says what it takes.
-
-    Examples
-    --------
-    >>> resnet152_v2(classes=10).output
-    Dense(2048 -> 10, linear)
-    """
-    net: ResNetV2 = get_resnet(2, 152, **kwargs)
-    return net
-
+resnet18_v1 = _variant(ResNetV1, 18)
+resnet34_v1 = _variant(ResNetV1, 34)
+resnet50_v1 = _variant(ResNetV1, 50)
+resnet101_v1 = _variant(ResNetV1, 101)
+resnet152_v1 = _variant(ResNetV1, 152)
+resnet18_v2 = _variant(ResNetV2, 18)
+resnet34_v2 = _variant(ResNetV2, 34)
+resnet50_v2 = _variant(ResNetV2, 50)
+resnet101_v2 = _variant(ResNetV2, 101)
+resnet152_v2 = _variant(ResNetV2, 152)
 
 __dir__ = listing(__all__)
 __getattr__ = missing("minpy.gluon.model_zoo.vision.resnet", "name", __all__)

@@ -4,13 +4,14 @@ parameters and < 0.5 MB model size" (2016).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from minpy.core.docstrings import documented
 from minpy.core.errors import CheckError
 from minpy.gluon import nn
-from minpy.gluon.block import HybridBlock
 from minpy.gluon.contrib.nn import HybridConcurrent
-from minpy.gluon.model_zoo.vision.weights import CPU, ROOT, prepared
+from minpy.gluon.model_zoo.vision.classifier import CPU, PRETRAINED, ROOT, Classifier, prepared, variant
 from minpy.namespaces import listing, missing
 
 __all__ = ["SqueezeNet", "get_squeezenet", "squeezenet1_0", "squeezenet1_1"]
@@ -39,7 +40,7 @@ _VERSIONS: dict[str, tuple[int, int, list[int | None]]] = {
 }
 
 
-class SqueezeNet(HybridBlock):
+class SqueezeNet(Classifier):
     """A network of Iandola et al., "SqueezeNet: AlexNet-level accuracy with 50x fewer parameters" (2016).
 
     Parameters
@@ -80,10 +81,8 @@ class SqueezeNet(HybridBlock):
             self.output = nn.HybridSequential(prefix="")
             self.output.add(nn.Conv2D(classes, 1), nn.Activation("relu"), nn.AvgPool2D(13), nn.Flatten())
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
-        return self.output(self.features(x))
 
-
+@documented(pretrained=PRETRAINED)
 def get_squeezenet(
     version: str,
     pretrained: bool = False,
@@ -97,12 +96,7 @@ def get_squeezenet(
     ----------
     version : {'1.0', '1.1'}
         Which.
-    pretrained : bool
-        Whether its weights are read from a file in `root`.
-    ctx : Context
-        Where they are put.
-    root : str
-        The folder of the file.
+    {pretrained}
     **kwargs
         What `SqueezeNet` takes: `classes`, `prefix`.
 
@@ -114,27 +108,20 @@ def get_squeezenet(
     return prepared(SqueezeNet(version, **kwargs), f"squeezenet{version}", pretrained, ctx, root)
 
 
-def squeezenet1_0(**kwargs: Any) -> SqueezeNet:
-    """Return SqueezeNet 1.0: `get_squeezenet('1.0')`, which says what it takes.
+def _variant(version: str, first: str) -> Callable[..., SqueezeNet]:
+    return variant(
+        f"squeezenet{version}".replace(".", "_"),
+        SqueezeNet,
+        f"SqueezeNet {version}",
+        f"get_squeezenet('{version}')",
+        f".features[0]\n{first}",
+        get_squeezenet,
+        version,
+    )
 
-    Examples
-    --------
-    >>> squeezenet1_0(classes=10).features[0]
-    Conv2D(None -> 96, kernel_size=(7, 7), stride=(2, 2))
-    """
-    return get_squeezenet("1.0", **kwargs)
 
-
-def squeezenet1_1(**kwargs: Any) -> SqueezeNet:
-    """Return SqueezeNet 1.1: `get_squeezenet('1.1')`, which says what it takes.
-
-    Examples
-    --------
-    >>> squeezenet1_1(classes=10).features[0]
-    Conv2D(None -> 64, kernel_size=(3, 3), stride=(2, 2))
-    """
-    return get_squeezenet("1.1", **kwargs)
-
+squeezenet1_0 = _variant("1.0", "Conv2D(None -> 96, kernel_size=(7, 7), stride=(2, 2))")
+squeezenet1_1 = _variant("1.1", "Conv2D(None -> 64, kernel_size=(3, 3), stride=(2, 2))")
 
 __dir__ = listing(__all__)
 __getattr__ = missing("minpy.gluon.model_zoo.vision.squeezenet", "name", __all__)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
+from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentValueError, KeyMissingError
 from minpy.gluon import nn
-from minpy.gluon.block import HybridBlock
-from minpy.gluon.model_zoo.vision.weights import CPU, ROOT, prepared
+from minpy.gluon.model_zoo.vision.classifier import CPU, PRETRAINED, ROOT, Classifier, prepared, variant
 from minpy.initializer import Xavier
 from minpy.namespaces import listing, missing
 
@@ -23,7 +25,7 @@ vgg_spec = {
 }
 
 
-class VGG(HybridBlock):
+class VGG(Classifier):
     """A network of Simonyan and Zisserman, "Very deep convolutional networks for large-scale image recognition" (2014).
 
     Parameters
@@ -74,10 +76,8 @@ class VGG(HybridBlock):
                 self.features.add(nn.Dropout(rate=0.5))
             self.output = nn.Dense(classes, weight_initializer="normal")
 
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
-        return self.output(self.features(x))
 
-
+@documented(pretrained=PRETRAINED)
 def get_vgg(
     num_layers: int,
     pretrained: bool = False,
@@ -91,12 +91,7 @@ def get_vgg(
     ----------
     num_layers : {11, 13, 16, 19}
         How many layers it has.
-    pretrained : bool
-        Whether its weights are read from a file in `root`.
-    ctx : Context
-        Where they are put.
-    root : str
-        The folder of the file.
+    {pretrained}
     **kwargs
         What `VGG` takes: `classes`, `batch_norm`, `prefix`.
 
@@ -119,93 +114,26 @@ def get_vgg(
     return prepared(net, f"vgg{num_layers}{suffix}", pretrained, ctx, root)
 
 
-def vgg11(**kwargs: Any) -> VGG:
-    """Return VGG-11: `get_vgg(11)`, which says what it takes.
-
-    Examples
-    --------
-    >>> vgg11(classes=10).output
-    Dense(None -> 10, linear)
-    """
-    return get_vgg(11, **kwargs)
-
-
-def vgg13(**kwargs: Any) -> VGG:
-    """Return VGG-13: `get_vgg(13)`, which says what it takes.
-
-    Examples
-    --------
-    >>> vgg13(classes=10).output
-    Dense(None -> 10, linear)
-    """
-    return get_vgg(13, **kwargs)
+def _variant(num_layers: int, batch_norm: bool = False) -> Callable[..., VGG]:
+    return variant(
+        f"vgg{num_layers}{'_bn' if batch_norm else ''}",
+        VGG,
+        f"VGG-{num_layers}{' with batch normalization' if batch_norm else ''}",
+        f"get_vgg({num_layers}{', batch_norm=True' if batch_norm else ''})",
+        ".output\nDense(None -> 10, linear)",
+        functools.partial(get_vgg, batch_norm=True) if batch_norm else get_vgg,
+        num_layers,
+    )
 
 
-def vgg16(**kwargs: Any) -> VGG:
-    """Return VGG-16: `get_vgg(16)`, which says what it takes.
-
-    Examples
-    --------
-    >>> vgg16(classes=10).output
-    Dense(None -> 10, linear)
-    """
-    return get_vgg(16, **kwargs)
-
-
-def vgg19(**kwargs: Any) -> VGG:
-    """Return VGG-19: `get_vgg(19)`, which says what it takes.
-
-    Examples
-    --------
-    >>> vgg19(classes=10).output
-    Dense(None -> 10, linear)
-    """
-    return get_vgg(19, **kwargs)
-
-
-def vgg11_bn(**kwargs: Any) -> VGG:
-    """Return VGG-11 with batch normalization: `get_vgg(11, batch_norm=True)`, which says what it takes.
-
-    Examples
-    --------
-    >>> vgg11_bn(classes=10).output
-    Dense(None -> 10, linear)
-    """
-    return get_vgg(11, batch_norm=True, **kwargs)
-
-
-def vgg13_bn(**kwargs: Any) -> VGG:
-    """Return VGG-13 with batch normalization: `get_vgg(13, batch_norm=True)`, which says what it takes.
-
-    Examples
-    --------
-    >>> vgg13_bn(classes=10).output
-    Dense(None -> 10, linear)
-    """
-    return get_vgg(13, batch_norm=True, **kwargs)
-
-
-def vgg16_bn(**kwargs: Any) -> VGG:
-    """Return VGG-16 with batch normalization: `get_vgg(16, batch_norm=True)`, which says what it takes.
-
-    Examples
-    --------
-    >>> vgg16_bn(classes=10).output
-    Dense(None -> 10, linear)
-    """
-    return get_vgg(16, batch_norm=True, **kwargs)
-
-
-def vgg19_bn(**kwargs: Any) -> VGG:
-    """Return VGG-19 with batch normalization: `get_vgg(19, batch_norm=True)`, which says what it takes.
-
-    Examples
-    --------
-    >>> vgg19_bn(classes=10).output
-    Dense(None -> 10, linear)
-    """
-    return get_vgg(19, batch_norm=True, **kwargs)
-
+vgg11 = _variant(11)
+vgg13 = _variant(13)
+vgg16 = _variant(16)
+vgg19 = _variant(19)
+vgg11_bn = _variant(11, batch_norm=True)
+vgg13_bn = _variant(13, batch_norm=True)
+vgg16_bn = _variant(16, batch_norm=True)
+vgg19_bn = _variant(19, batch_norm=True)
 
 __dir__ = listing(__all__)
 __getattr__ = missing("minpy.gluon.model_zoo.vision.vgg", "name", __all__)
