@@ -20,8 +20,7 @@ from minpy.late import LateTable
 from minpy.ops.index import DEFINED_IN, IMPLEMENTED_IN, OF_NUMPY
 from minpy.ops.inference.partial_shapes import broadcasting, same_shape
 from minpy.ops.inference.rules import computed
-from minpy.ops.number_forms import NUMBER_FORMS, WithNumberForms
-from minpy.ops.ufunc import UnaryUfunc
+from minpy.ops.ufunc import NUMBER_FORMS, UnaryUfunc, WithNumberForms
 
 __all__ = [
     "FUNCTIONS",
