@@ -32,7 +32,7 @@ def _matrix(array: Any, inner_first: bool) -> Any:
     return np.reshape(array, (math.prod(shape[:-1]), shape[-1]))
 
 
-@operator(name="dot")
+@operator(name="dot", kernel={"_product": matrix_product})
 def dot(
     lhs: np.ndarray,
     rhs: np.ndarray,
@@ -40,6 +40,7 @@ def dot(
     transpose_a: bool = False,
     transpose_b: bool = False,
     forward_stype: Literal["csr", "default", "row_sparse"] | None = None,
+    _product: Callable[..., Any] = products.dot,
 ) -> np.ndarray:
     """Return the product of two matrices, or the sum over the last axis of one array and the first of another.
 
@@ -70,21 +71,6 @@ def dot(
     >>> nd.dot(nd.array([[1, 2]]), nd.array([[3, 4]]), transpose_b=True).asnumpy()
     array([[11.]], dtype=float32)
     """
-    return _dot_by(
-        lhs, rhs, transpose_a=transpose_a, transpose_b=transpose_b, forward_stype=forward_stype, product=products.dot
-    )
-
-
-@dot.def_kernel
-def _dot_by(
-    lhs: Any,
-    rhs: Any,
-    *,
-    transpose_a: bool,
-    transpose_b: bool,
-    forward_stype: str | None,
-    product: Callable[..., Any] = matrix_product,
-) -> Any:
     if not lhs.ndim or not rhs.ndim:
         raise ShapeError(
             f"dot: lhs {lhs.shape} and rhs {rhs.shape} need at least one axis each; multiply numbers with *."
@@ -97,7 +83,7 @@ def _dot_by(
             f"(transpose_a={transpose_a}, transpose_b={transpose_b})."
         )
     outer = (lhs.shape[1:] if transpose_a else lhs.shape[:-1]) + (rhs.shape[:-1] if transpose_b else rhs.shape[1:])
-    result = product(_matrix(lhs, transpose_a), _matrix(rhs, not transpose_b).T)
+    result = _product(_matrix(lhs, transpose_a), _matrix(rhs, not transpose_b).T)
     return result.reshape(outer or (1,))
 
 

@@ -68,7 +68,7 @@ def solve_triangular(factor: np.ndarray, right: np.ndarray, lower: bool) -> np.n
     return result
 
 
-@operator(name="_linalg_trsm", aliases=("linalg_trsm",))
+@operator(name="_linalg_trsm", aliases=("linalg_trsm",), kernel={"_solve": solve_triangular})
 def trsm(
     A: np.ndarray,
     B: np.ndarray,
@@ -77,6 +77,7 @@ def trsm(
     rightside: bool = False,
     lower: bool = True,
     alpha: float = 1.0,
+    _solve: Callable[..., Any] = _solve_whole,
 ) -> np.ndarray:
     """Solve op(A) X = alpha · B, or X op(A) = alpha · B, for triangular matrices A.
 
@@ -115,20 +116,6 @@ def trsm(
     array([[1., 1.],
            [1., 1.]], dtype=float32)
     """
-    return _trsm_by(A, B, transpose=transpose, rightside=rightside, lower=lower, alpha=alpha, solve=_solve_whole)
-
-
-@trsm.def_kernel
-def _trsm_by(
-    A: Any,
-    B: Any,
-    *,
-    transpose: bool,
-    rightside: bool,
-    lower: bool,
-    alpha: float,
-    solve: Callable[..., Any] = solve_triangular,
-) -> Any:
     require_factorable("linalg.trsm", "A", A)
     require_factorable("linalg.trsm", "B", B)
     require_triangular_fit("linalg.trsm", A, B, rightside)
@@ -137,7 +124,7 @@ def _trsm_by(
     factor, right = triangle(A, lower), transposed(B) if rightside else B
     factor, lower = (transposed(factor), not lower) if turn else (factor, lower)
     try:
-        found = solve(factor, right, lower)
+        found = _solve(factor, right, lower)
     except np.linalg.LinAlgError:
         solved_each("linalg.trsm", "A", np.linalg.inv, factor, "is singular: it has a zero on its diagonal.")
         raise

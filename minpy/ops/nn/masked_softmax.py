@@ -19,7 +19,7 @@ from minpy.ops.registry import operator
 __all__ = ["masked_log_softmax", "masked_softmax"]
 
 
-@operator(name="_npx_masked_softmax")
+@operator(name="_npx_masked_softmax", kernel={"_masked": raw_masked_softmax})
 def masked_softmax(
     data: np.ndarray,
     mask: np.ndarray,
@@ -27,6 +27,7 @@ def masked_softmax(
     axis: int = -1,
     temperature: float | None = 1.0,
     normalize: bool = True,
+    _masked: Callable[..., Any] = masked_softmax_along,
 ) -> np.ndarray:
     """Return exp(data / temperature) where a mask is set, scaled so that it sums to 1 along an axis; 0 elsewhere.
 
@@ -61,23 +62,8 @@ def masked_softmax(
     >>> nd._internal._npx_masked_softmax(data, mask).asnumpy()
     array([[0.5, 0.5, 0. ]], dtype=float32)
     """
-    return _masked_softmax_by(
-        data, mask, axis=axis, temperature=temperature, normalize=normalize, masked=masked_softmax_along
-    )
-
-
-@masked_softmax.def_kernel
-def _masked_softmax_by(
-    data: Any,
-    mask: Any,
-    *,
-    axis: int,
-    temperature: float | None,
-    normalize: bool,
-    masked: Callable[..., Any] = raw_masked_softmax,
-) -> Any:
     logits, chosen, axis = _prepared("masked_softmax", data, mask, axis, temperature)
-    return masked(logits, chosen, axis).astype(data.dtype, copy=False)
+    return _masked(logits, chosen, axis).astype(data.dtype, copy=False)
 
 
 def _prepared(name: str, data: Any, mask: Any, axis: int, temperature: float | None) -> tuple[Any, Any, int]:

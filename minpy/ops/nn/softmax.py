@@ -78,7 +78,11 @@ def raw_masked_softmax(logits: np.ndarray, mask: np.ndarray, axis: int) -> np.nd
     return result
 
 
-@operator(name="softmax", optional_inputs={"length": lambda attributes: bool(attributes.get("use_length", False))})
+@operator(
+    name="softmax",
+    optional_inputs={"length": lambda attributes: bool(attributes.get("use_length", False))},
+    kernel={"_normalized": raw_softmax, "_masked": raw_masked_softmax},
+)
 def softmax(
     data: np.ndarray,
     length: np.ndarray | None = None,
@@ -87,6 +91,8 @@ def softmax(
     temperature: float | None = None,
     dtype: str | None = None,
     use_length: bool = False,
+    _normalized: Callable[..., Any] = softmax_along,
+    _masked: Callable[..., Any] = masked_softmax_along,
 ) -> np.ndarray:
     """Return exp(data / temperature), scaled so that it sums to 1 along an axis.
 
@@ -124,39 +130,15 @@ def softmax(
     array([[0.5, 0.5],
            [1. , 0. ]], dtype=float32)
     """
-    return _softmax_by(
-        data,
-        length,
-        axis=axis,
-        temperature=temperature,
-        dtype=dtype,
-        use_length=use_length,
-        normalized=softmax_along,
-        masked=masked_softmax_along,
-    )
-
-
-@softmax.def_kernel
-def _softmax_by(
-    data: Any,
-    length: Any,
-    *,
-    axis: int,
-    temperature: float | None,
-    dtype: Any,
-    use_length: bool,
-    normalized: Callable[..., Any] = raw_softmax,
-    masked: Callable[..., Any] = raw_masked_softmax,
-) -> Any:
     axis = one_axis("softmax", axis, data.ndim)
     logits, dtype = _prepared("softmax", data, temperature, dtype)
     if use_length:
-        return masked(logits, _length_mask(data, length, axis), axis).astype(dtype, copy=False)
+        return _masked(logits, _length_mask(data, length, axis), axis).astype(dtype, copy=False)
     if length is not None:
         raise ArgumentError(
             "softmax: length is given, but use_length is False; pass use_length=True (axis is a keyword)."
         )
-    return normalized(logits, axis).astype(dtype, copy=False)
+    return _normalized(logits, axis).astype(dtype, copy=False)
 
 
 def _length_mask(data: np.ndarray, length: np.ndarray | None, axis: int) -> np.ndarray:
@@ -194,7 +176,7 @@ def _softmax_shapes(inputs: Any, outputs: Any, *, axis: int) -> Any:
     return [data, *length], outputs
 
 
-@operator(name="log_softmax")
+@operator(name="log_softmax", kernel={"_normalized": _raw_log_softmax})
 def log_softmax(
     data: np.ndarray,
     *,
@@ -202,6 +184,7 @@ def log_softmax(
     temperature: float | None = None,
     dtype: str | None = None,
     use_length: bool = False,
+    _normalized: Callable[..., Any] = _log_softmax_along,
 ) -> np.ndarray:
     """Return the logarithm of `softmax`, without its loss of precision.
 
@@ -235,26 +218,11 @@ def log_softmax(
     >>> nd.log_softmax(nd.array([1000, 0])).asnumpy()
     array([    0., -1000.], dtype=float32)
     """
-    return _log_softmax_by(
-        data, axis=axis, temperature=temperature, dtype=dtype, use_length=use_length, normalized=_log_softmax_along
-    )
-
-
-@log_softmax.def_kernel
-def _log_softmax_by(
-    data: Any,
-    *,
-    axis: int,
-    temperature: float | None,
-    dtype: Any,
-    use_length: bool,
-    normalized: Callable[..., Any] = _raw_log_softmax,
-) -> Any:
     if use_length:
         raise ArgumentError("log_softmax: use_length=True is not supported; take the logarithm of softmax.")
     axis = one_axis("log_softmax", axis, data.ndim)
     logits, dtype = _prepared("log_softmax", data, temperature, dtype)
-    return normalized(logits, axis).astype(dtype, copy=False)
+    return _normalized(logits, axis).astype(dtype, copy=False)
 
 
 @log_softmax.def_grad()
@@ -266,7 +234,7 @@ def _log_softmax_gradient(ans: Any, data: Any, *, axis: int, temperature: float 
     return gradient
 
 
-@operator(name="softmin")
+@operator(name="softmin", kernel={"_normalized": raw_softmax})
 def softmin(
     data: np.ndarray,
     *,
@@ -274,6 +242,7 @@ def softmin(
     temperature: float | None = None,
     dtype: str | None = None,
     use_length: bool = False,
+    _normalized: Callable[..., Any] = softmax_along,
 ) -> np.ndarray:
     """Return `softmax` of -data.
 
@@ -307,26 +276,11 @@ def softmin(
     >>> nd.softmin(nd.array([0, 0, 1000])).asnumpy()
     array([0.5, 0.5, 0. ], dtype=float32)
     """
-    return _softmin_by(
-        data, axis=axis, temperature=temperature, dtype=dtype, use_length=use_length, normalized=softmax_along
-    )
-
-
-@softmin.def_kernel
-def _softmin_by(
-    data: Any,
-    *,
-    axis: int,
-    temperature: float | None,
-    dtype: Any,
-    use_length: bool,
-    normalized: Callable[..., Any] = raw_softmax,
-) -> Any:
     if use_length:
         raise ArgumentError("softmin: use_length=True is not supported; use softmax of the negative data.")
     axis = one_axis("softmin", axis, data.ndim)
     logits, dtype = _prepared("softmin", data, temperature, dtype)
-    return normalized(-logits, axis).astype(dtype, copy=False)
+    return _normalized(-logits, axis).astype(dtype, copy=False)
 
 
 @softmin.def_grad()
@@ -339,8 +293,13 @@ def _softmin_gradient(ans: Any, data: Any, *, axis: int, temperature: float | No
     return gradient
 
 
-@operator(name="SoftmaxActivation")
-def softmax_activation(data: np.ndarray, *, mode: Literal["instance", "channel"] = "instance") -> np.ndarray:
+@operator(name="SoftmaxActivation", kernel={"_normalized": raw_softmax})
+def softmax_activation(
+    data: np.ndarray,
+    *,
+    mode: Literal["instance", "channel"] = "instance",
+    _normalized: Callable[..., Any] = softmax_along,
+) -> np.ndarray:
     """Return the softmax over the last axis, or over the channels at each position.
 
     Parameters
@@ -367,16 +326,11 @@ def softmax_activation(data: np.ndarray, *, mode: Literal["instance", "channel"]
     array([[[0.5, 0.5],
             [0.5, 0.5]]], dtype=float32)
     """
-    return _softmax_activation_by(data, mode=mode, normalized=softmax_along)
-
-
-@softmax_activation.def_kernel
-def _softmax_activation_by(data: Any, *, mode: str, normalized: Callable[..., Any] = raw_softmax) -> Any:
     if mode not in ("instance", "channel"):
         raise ArgumentError(f"SoftmaxActivation: unknown mode {mode!r}; expected 'instance' or 'channel'.")
     logits, dtype = _prepared("SoftmaxActivation", data, None, None)
     axis = one_axis("SoftmaxActivation", 1 if mode == "channel" else -1, data.ndim)
-    return normalized(logits, axis).astype(dtype, copy=False)
+    return _normalized(logits, axis).astype(dtype, copy=False)
 
 
 @softmax_activation.def_grad()

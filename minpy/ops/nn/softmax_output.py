@@ -56,7 +56,7 @@ def check_normalization(name: str, normalization: str) -> None:
         raise ArgumentError(f"{name}: unknown normalization {normalization!r}; expected 'null', 'batch' or 'valid'.")
 
 
-@operator(name="SoftmaxOutput", aliases=("Softmax",))
+@operator(name="SoftmaxOutput", aliases=("Softmax",), kernel={"_normalized": raw_softmax})
 def softmax_output(
     data: np.ndarray,
     label: np.ndarray,
@@ -69,6 +69,7 @@ def softmax_output(
     normalization: Literal["null", "batch", "valid"] = "null",
     out_grad: bool = False,
     smooth_alpha: float = 0.0,
+    _normalized: Callable[..., Any] = softmax_along,
 ) -> np.ndarray:
     """Return the softmax of the data, with the gradient of the cross-entropy of the labels.
 
@@ -119,36 +120,6 @@ def softmax_output(
     >>> x.grad.asnumpy()
     array([[ 0.25,  0.25,  0.25, -0.75]], dtype=float32)
     """
-    return _softmax_output_by(
-        data,
-        label,
-        grad_scale=grad_scale,
-        ignore_label=ignore_label,
-        multi_output=multi_output,
-        use_ignore=use_ignore,
-        preserve_shape=preserve_shape,
-        normalization=normalization,
-        out_grad=out_grad,
-        smooth_alpha=smooth_alpha,
-        normalized=softmax_along,
-    )
-
-
-@softmax_output.def_kernel
-def _softmax_output_by(
-    data: Any,
-    label: Any,
-    *,
-    grad_scale: float,
-    ignore_label: float,
-    multi_output: bool,
-    use_ignore: bool,
-    preserve_shape: bool,
-    normalization: str,
-    out_grad: bool,
-    smooth_alpha: float,
-    normalized: Callable[..., Any] = raw_softmax,
-) -> Any:
     check_normalization("SoftmaxOutput", normalization)
     require_floats("SoftmaxOutput", data)
     axis = 1 if multi_output else data.ndim - 1
@@ -167,7 +138,7 @@ def _softmax_output_by(
             f"SoftmaxOutput: label has shape {label.shape}; expected {expected} for class numbers, or {data.shape} for "
             "probabilities."
         )
-    return normalized(data, axis)
+    return _normalized(data, axis)
 
 
 softmax_output.def_grad_zero(1)
