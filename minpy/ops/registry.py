@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from types import FunctionType
 from typing import Any
 
 import numpy
@@ -18,6 +19,7 @@ from minpy.core.filling import with_keyword_defaults
 from minpy.core.operator import Operator
 from minpy.importing import import_module
 from minpy.late import LateTable
+from minpy.ops.documenting import with_shared_texts
 from minpy.ops.index import DEFINED_IN, IMPLEMENTED_IN, OF_NUMPY
 from minpy.ops.inference.partial_shapes import broadcasting, same_shape
 from minpy.ops.inference.rules import computed
@@ -120,6 +122,8 @@ def operator(
     """
 
     def define(function: Callable[..., Any]) -> Any:
+        if isinstance(function, FunctionType):
+            with_shared_texts(function)
         signature = None
         functions: list[Any] = list(implements) if isinstance(implements, (tuple, list)) else [implements]
         arity = function.nin if isinstance(function, numpy.ufunc) else None

@@ -61,9 +61,7 @@ def sync_batch_norm(
 ) -> Any:
     """Return what `BatchNorm` does, for code that trains on several devices at once; here the batch is on one.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Floating point, of shape (batch, channels, ...).
     gamma, beta : NDArray
         Scale and shift of each channel, of shape (channels,).
@@ -89,16 +87,12 @@ def sync_batch_norm(
     NDArray, or three of them
         Of the data's shape; mean and variance of shape (channels,).
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If a vector does not have as many elements as there are channels.
     DTypeError
         If `data` holds integers.
 
-    Examples
-    --------
-    >>> from minpy import autograd, nd
+    {recorded_examples}
     >>> x, one, zero = nd.array([[1], [3]]), nd.ones((1,)), nd.zeros((1,))
     >>> with autograd.train_mode():
     ...     y = nd.contrib.SyncBatchNorm(x, one, zero, zero.copy(), one.copy(), eps=0, key='bn')
@@ -134,9 +128,7 @@ def batch_norm_v1(
 ) -> Any:
     """Return what `BatchNorm` does along axis 1: the form of it that old files hold.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Floating point, of shape (batch, channels, ...).
     gamma, beta : NDArray
         Scale and shift of each channel, of shape (channels,).
@@ -160,16 +152,12 @@ def batch_norm_v1(
     NDArray, or three of them
         Of the data's shape; mean and variance of shape (channels,).
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If a vector does not have as many elements as there are channels.
     DTypeError
         If `data` holds integers.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> x, one, two = nd.array([[1], [3]]), nd.ones((1,)), nd.array([2])
     >>> nd.BatchNorm_v1(x, one, one, two, one, eps=0).asnumpy().ravel()
     array([0., 2.], dtype=float32)
@@ -234,9 +222,7 @@ def batch_norm_with_relu(
 ) -> Any:
     """Return what `BatchNorm` does, with 0 in the place of negative numbers.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Floating point.
     gamma, beta : NDArray
         Scale and shift of each channel, of shape (channels,).
@@ -264,16 +250,12 @@ def batch_norm_with_relu(
     NDArray, or three of them
         Of the data's shape; mean and inverse deviation of shape (channels,).
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If a vector does not have the length of the axis, or there is no such axis.
     DTypeError
         If `data` holds integers.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> x, one, two = nd.array([[1], [3]]), nd.ones((1,)), nd.array([2])
     >>> nd.contrib.BatchNormWithReLU(x, one, 0 * one, two, one, eps=0).asnumpy().ravel()
     array([0., 1.], dtype=float32)

@@ -49,9 +49,7 @@ def box_nms(
     The box with the highest score stays, and those that overlap it too much go; then the best of those that are left,
     and so on.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Of shape (..., n, k), floating point: n boxes in rows of k numbers, among which are the score and four
         coordinates, side by side. Axes in front are a batch.
     overlap_thresh : float
@@ -71,23 +69,17 @@ def box_nms(
     in_format, out_format : {'corner', 'center'}
         Whether coordinates are (x1, y1, x2, y2) or (x, y, width, height), in the data and in the result.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of the data's shape. The gradient of a row goes to the row that it was.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the data have one axis only.
     ArgumentError
         If a position does not lie in a row, the score lies among the coordinates, or for another format.
     DTypeError
         If the data hold integers.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> boxes = nd.array([[0, 0.5, 0, 0, 2, 2], [1, 0.4, 0, 0, 2, 1.8], [0, 0.7, 5, 5, 6, 6]])
     >>> nd.contrib.box_nms(boxes).asnumpy()
     array([[ 0. ,  0.7,  5. ,  5. ,  6. ,  6. ],

@@ -49,23 +49,17 @@ def box_iou(lhs: np.ndarray, rhs: np.ndarray, *, format: Literal["corner", "cent
     format : {'corner', 'center'}
         Whether boxes are (x1, y1, x2, y2) or (x, y, width, height).
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape lhs.shape[:-1] + rhs.shape[:-1]; 0 for boxes that are empty.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the last axis has another length than 4.
     ArgumentError
         For another format.
     DTypeError
         If the boxes are integers.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.contrib.box_iou(nd.array([[0, 0, 2, 2], [1, 1, 3, 3]]), nd.array([[0, 0, 2, 1]])).asnumpy()
     array([[0.5],
            [0. ]], dtype=float32)
@@ -145,10 +139,7 @@ def box_encode(
     two NDArrays
         Of shape (batch, n, 4): the targets, and 1 where there is one, 0 elsewhere. Gradients are zero, as in MXNet.
 
-    Raises
-    ------
-    ShapeError
-        If the shapes do not fit.
+    {raises_unless_shapes_fit}
     OutOfRangeError
         If a match is no position.
     DTypeError
@@ -160,9 +151,7 @@ def box_encode(
     (x' - x) / w, (y' - y) / h, log(w' / w) and log(h' / h) (Ren, He, Girshick and Sun, "Faster R-CNN", 2015,
     equation 2).
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> targets, masks = nd.contrib.box_encode(
     ...     nd.array([[1]]), nd.array([[0]]), nd.array([[[0, 0, 2, 2]]]), nd.array([[[0, 0, 4, 2]]]),
     ...     nd.zeros((4,)), nd.ones((4,)))
@@ -242,9 +231,7 @@ def box_decode(
 ) -> np.ndarray:
     """Return the boxes that anchors become when they are moved and scaled as was predicted.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Of shape (batch, n, 4), floating point: the targets of `box_encode`, as predicted.
     anchors : NDArray
         Of shape (1, n, 4).
@@ -255,23 +242,16 @@ def box_decode(
     format : {'center', 'corner'}
         Whether anchors are (x, y, width, height) or (x1, y1, x2, y2).
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of the data's shape: x1, y1, x2, y2. Gradients are zero, as in MXNet.
 
-    Raises
-    ------
-    ShapeError
-        If the shapes do not fit.
+    {raises_unless_shapes_fit}
     ArgumentError
         For another format.
     DTypeError
         If the data are integers.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.contrib.box_decode(nd.array([[[0.5, 0, 0, 0]]]), nd.array([[[1, 1, 2, 2]]])).asnumpy()
     array([[[1., 0., 3., 2.]]], dtype=float32)
     """

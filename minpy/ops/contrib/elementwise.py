@@ -18,21 +18,15 @@ __all__ = ["allclose", "div_sqrt_dim", "quadratic"]
 def quadratic(data: np.ndarray, *, a: float = 0.0, b: float = 0.0, c: float = 0.0) -> np.ndarray:
     """Return a · data² + b · data + c.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Of any shape and dtype. The result of an integer array is truncated to its dtype.
     a, b, c : float
         The coefficients.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of the shape and dtype of `data`.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.contrib.quadratic(nd.array([1, 2, 3]), a=1, b=2, c=3).asnumpy()
     array([ 6., 11., 18.], dtype=float32)
     """
@@ -51,28 +45,20 @@ quadratic.elementwise = True
 def div_sqrt_dim(data: np.ndarray) -> np.ndarray:
     """Return the data divided by the square root of the length of its last axis.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         With one axis or more. Of an integer array, the root and the result are truncated to its dtype.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of the shape and dtype of `data`.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If `data` has no axis.
 
     Notes
     -----
     The scaling of attention in Vaswani et al., "Attention is all you need" (2017), section 3.2.1.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.contrib.div_sqrt_dim(nd.array([[2, 4, 6, 8]])).asnumpy()
     array([[1., 2., 3., 4.]], dtype=float32)
     """
@@ -110,19 +96,13 @@ def allclose(
     equal_nan : bool
         Whether NaN is equal to NaN.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape () and dtype uint8. It has no gradient.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the shapes differ.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.contrib.allclose(nd.array([1, 2]), nd.array([1, 2.1]), atol=0.2).asnumpy()
     array(1, dtype=uint8)
     """

@@ -18,28 +18,20 @@ __all__ = ["fft", "ifft"]
 def fft(data: np.ndarray, *, compute_size: int = 128) -> np.ndarray:
     """Return the discrete Fourier transform along the last axis, as pairs of real and imaginary parts.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Floating point, with one axis or more: (..., n).
     compute_size : int
         Accepted and not used: how much MXNet computes at a time.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (..., 2 n) and the dtype of `data`: real part 0, imaginary part 0, real part 1, and so on.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If `data` has no axis.
     DTypeError
         If it does not hold floating-point numbers.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.contrib.fft(nd.array([[1, 2, 3, 4]])).asnumpy()
     array([[10.,  0., -2.,  2., -2.,  0., -2., -2.]], dtype=float32)
     """
@@ -54,28 +46,20 @@ def fft(data: np.ndarray, *, compute_size: int = 128) -> np.ndarray:
 def ifft(data: np.ndarray, *, compute_size: int = 128) -> np.ndarray:
     """Return n times the real part of the inverse Fourier transform of n complex numbers along the last axis.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Floating point, (..., 2 n): pairs of real and imaginary parts, as `fft` returns them.
     compute_size : int
         Accepted and not used: how much MXNet computes at a time.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (..., n) and the dtype of `data`. Like MXNet's it is not divided by n: `ifft(fft(x)) / n` is x.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the last axis has an odd length, or `data` has no axis.
     DTypeError
         If it does not hold floating-point numbers.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.contrib.ifft(nd.array([[10, 0, -2, 2, -2, 0, -2, -2]])).asnumpy() / 4
     array([[1., 2., 3., 4.]], dtype=float32)
     """

@@ -31,9 +31,7 @@ def arange_like(
 ) -> np.ndarray:
     """Return evenly spaced numbers, as many as an array has elements, or as one of its axes is long.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Of which shape and dtype are read, no values.
     start : float
         The first number.
@@ -46,21 +44,15 @@ def arange_like(
     axis : int, optional
         Which axis to number; all elements if left out.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of the dtype of `data`, and of its shape; with `axis` of shape (its length,). It has no gradient.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If there is no such axis.
     ArgumentValueError
         If `repeat` is less than 1.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.contrib.arange_like(nd.zeros((2, 3)), start=1, repeat=2).asnumpy()
     array([[1., 1., 2.],
            [2., 3., 3.]], dtype=float32)
@@ -91,26 +83,18 @@ arange_like.def_infer_type(same_dtype)
 def index_array(data: np.ndarray, *, axes: tuple[int, ...] | None = None) -> np.ndarray:
     """Return the indices of each element of an array.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         With one axis or more, of which the shape is read, no values.
     axes : tuple of int, optional
         Along which axes the indices are returned, in this order; all of them if left out.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (*data.shape, the number of axes) and dtype int64. It has no gradient.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If there is no such axis.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.contrib.index_array(nd.zeros((2, 2)), axes=(1, 0)).asnumpy()
     array([[[0, 0],
             [1, 0]],
@@ -162,21 +146,14 @@ def index_copy(old_tensor: np.ndarray, index_vector: np.ndarray, new_tensor: np.
     new_tensor : NDArray
         Of shape (rows, *old_tensor.shape[1:]).
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of the shape and dtype of `old_tensor`. Rows that are not in it have no gradient.
 
-    Raises
-    ------
-    ShapeError
-        If the shapes do not fit.
+    {raises_unless_shapes_fit}
     OutOfRangeError
         If `old_tensor` has no such row.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> old, new = nd.zeros((3, 2)), nd.array([[1, 2], [3, 4]])
     >>> nd.contrib.index_copy(old, nd.array([2, 0]), new).asnumpy()
     array([[3., 4.],
@@ -260,31 +237,23 @@ index_copy.def_infer_type(dtype_of(0, 2))
 def boolean_mask(data: np.ndarray, index: np.ndarray, *, axis: int = 0) -> np.ndarray:
     """Return the rows of an array that a mask chooses.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         With one axis or more.
     index : NDArray
         The mask, of shape (the length of the axis,): rows are taken where it is not 0.
     axis : int
         Along which rows are numbered.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of the dtype of `data`. Its shape hangs on the values of the mask; where shapes must be known beforehand, as in
         bound symbols, `where` does instead.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the mask is not as long as the axis, or there is no such axis.
     DTypeError
         If `data` holds no numbers.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.contrib.boolean_mask(nd.array([[1, 2], [3, 4], [5, 6]]), nd.array([0, 1, 1])).asnumpy()
     array([[3., 4.],
            [5., 6.]], dtype=float32)

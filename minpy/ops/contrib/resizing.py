@@ -79,30 +79,22 @@ def adaptive_avg_pooling(data: np.ndarray, *, output_size: tuple[int, ...] = ())
 
     Window i of n along an axis of length x has the points from floor(i * x / n) to ceil((i + 1) * x / n) - 1.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Of shape (batch, channels, height, width).
     output_size : int or tuple of int
         The number of windows along both axes, or (height, width); 1 if left out, which is a global mean.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (batch, channels, *output_size).
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If data is no image.
     ArgumentError
         If `output_size` is neither one nor two numbers, or below 1.
     DTypeError
         For integers.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> x = nd.arange(6).reshape((1, 1, 2, 3))
     >>> nd.contrib.AdaptiveAvgPooling2D(x, output_size=(1, 2)).asnumpy()
     array([[[[2., 3.]]]], dtype=float32)
@@ -224,9 +216,7 @@ def bilinear_resize(
 ) -> np.ndarray:
     """Return an image with another height and width, interpolated linearly along both axes.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Of shape (batch, channels, height, width).
     like : NDArray, optional
         An image that has the new height and width, for the mode 'like'. Its gradient is zero.
@@ -240,22 +230,16 @@ def bilinear_resize(
     align_corners : bool
         Whether the first and the last points of both images coincide, or the edges of these points.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If data (or `like`) is no image.
     ArgumentError
         For unknown modes, missing scales or inputs, and lengths below 1.
     DTypeError
         For integers.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.contrib.BilinearResize2D(nd.array([[[[1, 3]]]]), height=1, width=5).asnumpy()
     array([[[[1. , 1.5, 2. , 2.5, 3. ]]]], dtype=float32)
     >>> nd.contrib.BilinearResize2D(nd.array([[[[1, 3]]]]), height=1, width=4, align_corners=False).asnumpy()

@@ -178,9 +178,7 @@ def roi_align(
     A sample is interpolated between the four points round it. Up to one point outside of the feature map it counts as
     if it lay on its edge, further away as zero.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Feature maps, of shape (batch, channels, height, width).
     rois : NDArray
         Of shape (boxes, 5): the number of an image, and x1, y1, x2, y2. A box in an image below 0 is no box: zeros.
@@ -196,23 +194,16 @@ def roi_align(
     aligned : bool
         Whether points are the middles of pixels. If not, boxes are moved by half a pixel, and have at least one point.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (boxes, channels, *pooled_size); position-sensitive, channels divided by the number of places.
 
-    Raises
-    ------
-    ShapeError
-        If the shapes do not fit.
+    {raises_unless_shapes_fit}
     OutOfRangeError
         If a box is in an image that is not there.
     ArgumentError
         If a box ends before it begins, and is `aligned`.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> x = nd.arange(16).reshape((1, 1, 4, 4))
     >>> box = nd.array([[0, 0, 0, 2, 2]])
     >>> nd.contrib.ROIAlign(x, box, pooled_size=(2, 2), spatial_scale=1, sample_ratio=2).asnumpy()
@@ -354,9 +345,7 @@ def rotated_roi_align(
 ) -> np.ndarray:
     """Return turned boxes of feature maps, each as a grid of means of samples, as `ROIAlign` does.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Feature maps, of shape (batch, channels, height, width).
     rois : NDArray
         Of shape (boxes, 6): the number of an image, x and y of the middle, width, height, and by how many degrees the
@@ -368,21 +357,14 @@ def rotated_roi_align(
     sampling_ratio : int
         Samples along each axis of each bin of the grid; by default, or if not above 0, as many as a bin has points.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (boxes, channels, *pooled_size).
 
-    Raises
-    ------
-    ShapeError
-        If the shapes do not fit.
+    {raises_unless_shapes_fit}
     OutOfRangeError
         If a box is in an image that is not there.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> x = nd.arange(16).reshape((1, 1, 4, 4))
     >>> box = nd.array([[0, 1.5, 1.5, 2, 2, 90]])
     >>> nd.contrib.RROIAlign(x, box, pooled_size=(2, 2), spatial_scale=1, sampling_ratio=1).asnumpy()

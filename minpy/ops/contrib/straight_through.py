@@ -19,19 +19,13 @@ __all__ = ["gradientmultiplier", "round_ste", "sign_ste"]
 def round_ste(data: np.ndarray) -> np.ndarray:
     """Return the nearest whole numbers, halves rounded away from zero, with the gradient of the identity.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Of any shape and dtype.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of the shape and dtype of `data`. The upstream gradient is passed on as it is.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.contrib.round_ste(nd.array([-1.5, 0.4, 2.5])).asnumpy()
     array([-2.,  0.,  3.], dtype=float32)
     """
@@ -43,19 +37,13 @@ def round_ste(data: np.ndarray) -> np.ndarray:
 def sign_ste(data: np.ndarray) -> np.ndarray:
     """Return the signs, -1, 0 or 1, with the gradient of the identity.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Of any shape and dtype.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of the shape and dtype of `data`. The upstream gradient is passed on as it is.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.contrib.sign_ste(nd.array([-2, 0, 3])).asnumpy()
     array([-1.,  0.,  1.], dtype=float32)
     """
@@ -70,18 +58,14 @@ sign_ste.def_grad(lambda ans, data: lambda g: g)
 def gradientmultiplier(data: np.ndarray, *, scalar: float = 1.0, is_int: bool = True) -> np.ndarray:
     """Return the data; its gradient is multiplied by a number. A negative one reverses it.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Of any shape and dtype.
     scalar : float
         The factor.
     is_int : bool
         Accepted and not used: MXNet notes here whether the factor was written as a whole number.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         A copy.
 
     Notes
@@ -89,9 +73,7 @@ def gradientmultiplier(data: np.ndarray, *, scalar: float = 1.0, is_int: bool = 
     With a negative factor this is the gradient reversal layer of Ganin and Lempitsky, "Unsupervised domain adaptation
     by backpropagation" (2015).
 
-    Examples
-    --------
-    >>> from minpy import autograd, nd
+    {recorded_examples}
     >>> x = nd.array([3])
     >>> x.attach_grad()
     >>> with autograd.record():

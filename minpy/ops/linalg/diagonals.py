@@ -26,21 +26,15 @@ def sumlogdiag(A: np.ndarray) -> np.ndarray:
     A : NDArray
         Square matrices, (..., n, n), floating point, with positive diagonals.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of the leading shape; (1,) for a single matrix.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the matrices are not square.
     DTypeError
         If `A` does not hold floating-point numbers.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.linalg.sumlogdiag(nd.array([[1, 1], [1, 7]])).asnumpy().round(4)
     array([1.9459], dtype=float32)
     """
@@ -132,19 +126,13 @@ def extractdiag(A: np.ndarray, *, offset: int = 0) -> np.ndarray:
     offset : int
         Which diagonal: 0 is the main one, positive ones lie above it and negative ones below.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (..., n - |offset|).
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the matrices are not square, or have no such diagonal.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.linalg.extractdiag(nd.array([[1, 2], [3, 4]])).asnumpy()
     array([1., 4.], dtype=float32)
     """
@@ -170,19 +158,13 @@ def makediag(A: np.ndarray, *, offset: int = 0) -> np.ndarray:
     offset : int
         Which diagonal: 0 is the main one, positive ones lie above it and negative ones below.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (..., m, m) with m = n + |offset|.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If `A` has no axis.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.linalg.makediag(nd.array([1, 2])).asnumpy()
     array([[1., 0.],
            [0., 2.]], dtype=float32)
@@ -212,19 +194,13 @@ def extracttrian(A: np.ndarray, *, offset: int = 0, lower: bool = True) -> np.nd
     lower : bool
         Which triangle, if `offset` is 0.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (..., k (k + 1) / 2) with k = n - |offset|: lower triangles row by row, upper ones column by column.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the matrices are not square, or have no such diagonal.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.linalg.extracttrian(nd.array([[1, 2], [3, 4]])).asnumpy()
     array([1., 3., 4.], dtype=float32)
     """
@@ -263,19 +239,13 @@ def maketrian(A: np.ndarray, *, offset: int = 0, lower: bool = True) -> np.ndarr
     lower : bool
         Which triangle, if `offset` is 0.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (..., n, n) with n = k + |offset|.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If no triangle has so many elements.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.linalg.maketrian(nd.array([1, 2, 3])).asnumpy()
     array([[1., 0.],
            [2., 3.]], dtype=float32)

@@ -55,19 +55,13 @@ def dot(
     forward_stype : str, optional
         Accepted and not used: arrays are dense.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Its axes are those of `lhs` and then of `rhs` that are not summed over; of shape (1,) if there are none.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the summed axes differ in length.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.dot(nd.array([[1, 2]]), nd.array([[3, 4]]), transpose_b=True).asnumpy()
     array([[11.]], dtype=float32)
     """
@@ -154,19 +148,12 @@ def batch_dot(
     forward_stype : str, optional
         Accepted and not used: arrays are dense.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (..., n, m).
 
-    Raises
-    ------
-    ShapeError
-        If the shapes do not fit.
+    {raises_unless_shapes_fit}
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.batch_dot(nd.array([[[1, 2]], [[3, 4]]]), nd.array([[[1], [1]], [[2], [2]]])).asnumpy()
     array([[[ 3.]],
     <BLANKLINE>

@@ -47,14 +47,10 @@ def potrf(A: np.ndarray, *, lower: bool = True) -> np.ndarray:
     lower : bool
         If false, Lᵀ is returned.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Lower triangular matrices with positive diagonals, of the shape of `A`; with `lower=False` upper triangular.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the matrices are not square.
     DTypeError
         If `A` does not hold float32 or float64 numbers.
@@ -66,9 +62,7 @@ def potrf(A: np.ndarray, *, lower: bool = True) -> np.ndarray:
     With upstream gradient G and P the lower triangle of LᵀG with its diagonal halved, the gradient is the symmetric
     part of L⁻ᵀ P L⁻¹ (Murray, "Differentiation of the Cholesky decomposition", 2016).
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.linalg.potrf(nd.array([[4, 1], [1, 4.25]])).asnumpy()
     array([[2. , 0. ],
            [0.5, 2. ]], dtype=float32)
@@ -111,14 +105,10 @@ def potri(A: np.ndarray, *, lower: bool = True) -> np.ndarray:
     lower : bool
         If false, `A` holds Lᵀ: upper triangular matrices, of which nothing is read below the diagonal.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Symmetric matrices, of the shape of `A`.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the matrices are not square.
     DTypeError
         If `A` does not hold float32 or float64 numbers.
@@ -129,9 +119,7 @@ def potri(A: np.ndarray, *, lower: bool = True) -> np.ndarray:
     -----
     To solve equations use `trsm` twice: it is faster, and loses fewer digits.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.linalg.potri(nd.array([[2, 0], [0.5, 2]])).asnumpy()
     array([[ 0.265625, -0.0625  ],
            [-0.0625  ,  0.25    ]], dtype=float32)
@@ -179,9 +167,7 @@ def gelqf(A: np.ndarray) -> Any:
     L : NDArray
         Of shape (..., n, n). The signs of its diagonal are LAPACK's.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the matrices have more rows than columns.
     DTypeError
         If `A` does not hold float32 or float64 numbers.
@@ -190,9 +176,7 @@ def gelqf(A: np.ndarray) -> Any:
     -----
     The gradient is that of Seeger et al., "Auto-differentiating linear algebra" (2017).
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> q, l = nd.linalg.gelqf(nd.array([[3, 4]]))
     >>> q.asnumpy().round(4), l.asnumpy().round(4)
     (array([[-0.6, -0.8]], dtype=float32), array([[-5.]], dtype=float32))
@@ -238,9 +222,7 @@ def syevd(A: np.ndarray) -> Any:
     values : NDArray
         Of shape (..., n), in ascending order.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the matrices are not square.
     DTypeError
         If `A` does not hold float32 or float64 numbers.
@@ -252,9 +234,7 @@ def syevd(A: np.ndarray) -> Any:
     The gradient is that of Seeger et al., "Auto-differentiating linear algebra" (2017). It exists where the eigenvalues
     differ; of equal ones, what the gradient of U would divide by zero is left out.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> u, values = nd.linalg.syevd(nd.array([[2, 0], [0, 1]]))
     >>> u.asnumpy(), values.asnumpy()
     (array([[0., 1.],

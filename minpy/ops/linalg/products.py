@@ -96,21 +96,15 @@ def gemm(
     axis : int
         The axis of the rows, in all arrays; that of the columns is the last one.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of the shape of `C`.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the shapes do not fit, or there is no such axis.
     DTypeError
         If an array does not hold floating-point numbers.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> one = nd.ones((2, 2))
     >>> nd.linalg.gemm(one, one, one, transpose_b=True, alpha=2, beta=10).asnumpy()
     array([[14., 14.],
@@ -147,21 +141,15 @@ def gemm2(
     axis : int
         The axis of the rows, in both arrays; that of the columns is the last one.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (..., n, m).
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the shapes do not fit, or there is no such axis.
     DTypeError
         If an array does not hold floating-point numbers.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> one = nd.ones((2, 2))
     >>> nd.linalg.gemm2(one, one, alpha=2).asnumpy()
     array([[4., 4.],
@@ -285,21 +273,14 @@ def trmm(
         Whether `A` is lower triangular, not upper.
     alpha : float
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of the shape of `B`.
 
-    Raises
-    ------
-    ShapeError
-        If the shapes do not fit.
+    {raises_unless_shapes_fit}
     DTypeError
         If an array does not hold floating-point numbers.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.linalg.trmm(nd.array([[1, 0], [1, 1]]), nd.ones((2, 3)), alpha=2).asnumpy()
     array([[2., 2., 2.],
            [4., 4., 4.]], dtype=float32)
@@ -370,21 +351,15 @@ def syrk(A: np.ndarray, *, transpose: bool = False, alpha: float = 1.0) -> np.nd
         Whether the product is Aᵀ A.
     alpha : float
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (..., n, n); with `transpose` (..., m, m).
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If `A` has less than two axes.
     DTypeError
         If it does not hold floating-point numbers.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.linalg.syrk(nd.array([[1, 2, 3], [4, 5, 6]])).asnumpy()
     array([[14., 32.],
            [32., 77.]], dtype=float32)
@@ -428,14 +403,10 @@ def khatri_rao(*args: np.ndarray) -> np.ndarray:
     *args : NDArray
         Matrices, each of shape (n, columns) with an n of its own.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (the product of all n, columns).
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If there is no matrix, one is not a matrix, or the numbers of columns differ.
 
     Notes
@@ -443,9 +414,7 @@ def khatri_rao(*args: np.ndarray) -> np.ndarray:
     Khatri and Rao, "Solutions to some functional equations and their applications to characterization of probability
     distributions", 1968.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.khatri_rao(nd.array([[1, -1], [2, -3]]), nd.array([[1, 4], [2, 5]])).asnumpy()
     array([[  1.,  -4.],
            [  2.,  -5.],

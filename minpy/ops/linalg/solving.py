@@ -95,23 +95,16 @@ def trsm(
         Whether `A` is lower triangular, not upper.
     alpha : float
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         X, of the shape of `B`.
 
-    Raises
-    ------
-    ShapeError
-        If the shapes do not fit.
+    {raises_unless_shapes_fit}
     DTypeError
         If an array does not hold float32 or float64 numbers.
     ArgumentValueError
         If a matrix has a zero on its diagonal.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.linalg.trsm(nd.array([[1, 0], [1, 1]]), nd.array([[2, 2], [4, 4]]), alpha=0.5).asnumpy()
     array([[1., 1.],
            [1., 1.]], dtype=float32)
@@ -163,23 +156,17 @@ def inverse(A: np.ndarray) -> np.ndarray:
     A : NDArray
         Square matrices, (..., n, n), of float32 or float64.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of the shape of `A`.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the matrices are not square.
     DTypeError
         If `A` does not hold float32 or float64 numbers.
     ArgumentValueError
         If a matrix is singular: which one.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.linalg.inverse(nd.array([[1, 4], [2, 3]])).asnumpy().round(4)
     array([[-0.6,  0.8],
            [ 0.4, -0.2]], dtype=float32)
@@ -209,14 +196,10 @@ def det(A: np.ndarray) -> np.ndarray:
     A : NDArray
         Square matrices, (..., n, n), of float32 or float64.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of the leading shape; (1,) for a single matrix. The gradient of a singular matrix is zero, as in MXNet.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the matrices are not square.
     DTypeError
         If `A` does not hold float32 or float64 numbers.
@@ -225,9 +208,7 @@ def det(A: np.ndarray) -> np.ndarray:
     -----
     With y = det(A) the gradient is y · A⁻ᵀ (Jacobi's formula).
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.linalg.det(nd.array([[1, 4], [2, 3]])).asnumpy().round(4)
     array([-5.], dtype=float32)
     """
@@ -269,16 +250,12 @@ def slogdet(A: np.ndarray) -> Any:
     logabsdet : NDArray
         Of the same shape; -inf for a singular matrix, whose gradient is zero, as in MXNet.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the matrices are not square.
     DTypeError
         If `A` does not hold float32 or float64 numbers.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> sign, logarithm = nd.linalg.slogdet(nd.array([[1, 4], [2, 3]]))
     >>> sign.asnumpy(), logarithm.asnumpy().round(4)
     (array([-1.], dtype=float32), array([1.6094], dtype=float32))

@@ -37,17 +37,12 @@ _CHOICES: dict[str, Operator] = {
 def activation(data: np.ndarray, *, act_type: Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"]) -> np.ndarray:
     """Return an activation function of each element.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Floating point, of any shape.
     act_type : {'relu', 'sigmoid', 'tanh', 'softrelu', 'softsign'}
         max(x, 0), 1 / (1 + exp(-x)), tanh(x), log(1 + exp(x)), or x / (1 + abs(x)).
 
-    Returns
-    -------
-    NDArray
-        Of the data's shape.
+    {returns_like_data}
 
     Raises
     ------
@@ -56,9 +51,7 @@ def activation(data: np.ndarray, *, act_type: Literal["relu", "sigmoid", "softre
     DTypeError
         For integers, except with 'relu'.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.Activation(nd.array([-1, 0, 2]), act_type='relu').asnumpy()
     array([0., 0., 2.], dtype=float32)
     """
@@ -150,9 +143,7 @@ def leaky_relu(
 ) -> np.ndarray:
     """Return an activation that lets a part of negative elements through.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Floating point, of any shape; axis 1 holds the channels.
     gamma : NDArray, optional
         The slopes of 'prelu': one for each channel, or one for all; of shape data.shape[:2], one for each channel of
@@ -167,10 +158,7 @@ def leaky_relu(
     training : bool, optional
         Whether this is training; by default what `autograd.is_training()` says.
 
-    Returns
-    -------
-    NDArray
-        Of the data's shape.
+    {returns_like_data}
 
     Raises
     ------
@@ -179,9 +167,7 @@ def leaky_relu(
     ShapeError
         If `gamma` does not fit the channels.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.LeakyReLU(nd.array([-1, 0, 2]), act_type='leaky', slope=0.1).asnumpy()
     array([-0.1,  0. ,  2. ], dtype=float32)
     """

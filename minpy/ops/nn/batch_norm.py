@@ -77,9 +77,7 @@ def batch_norm(
     In training, the mean and variance are those of the data, over all axes but the channels'; the moving statistics
     are moved towards them in place. Otherwise, and with `use_global_stats`, they are the moving statistics.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Floating point.
     gamma, beta : NDArray
         Scale and shift of each channel, of shape (channels,).
@@ -108,9 +106,7 @@ def batch_norm(
     NDArray, or three of them
         Of the data's shape; mean and inverse deviation of shape (channels,).
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If a vector does not have the length of the axis, or there is no such axis.
     DTypeError
         If `data` holds integers.
@@ -120,9 +116,7 @@ def batch_norm(
     With n normalized, h = gamma · g and means over a channel, the data's gradient in training is (h - mean(h) - n ·
     mean(h · n)) / deviation (Ioffe and Szegedy, "Batch normalization", 2015).
 
-    Examples
-    --------
-    >>> from minpy import autograd, nd
+    {recorded_examples}
     >>> x, one, zero = nd.array([[1], [3]]), nd.ones((1,)), nd.zeros((1,))
     >>> mean, variance = nd.zeros((1,)), nd.ones((1,))
     >>> with autograd.train_mode():

@@ -14,18 +14,12 @@ __all__ = ["block_grad"]
 def block_grad(data: np.ndarray) -> np.ndarray:
     """Return the data, and let no gradient through.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         A copy.
 
-    Examples
-    --------
-    >>> from minpy import autograd, nd
+    {recorded_examples}
     >>> x = nd.array([3])
     >>> x.attach_grad()
     >>> with autograd.record():

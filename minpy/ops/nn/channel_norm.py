@@ -76,30 +76,21 @@ def _require_vectors(name: str, data: Any, gamma: Any, beta: Any, length: int, m
 def instance_norm(data: np.ndarray, gamma: np.ndarray, beta: np.ndarray, *, eps: float = 1e-3) -> np.ndarray:
     """Return the data shifted and scaled to mean 0 and variance 1 in each channel of each example.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Floating point, of shape (batch, channels, ...), with three axes or more.
     gamma, beta : NDArray
         What each channel is multiplied by, and what is added to it then, of shape (channels,).
     eps : float
         Added to the variance.
 
-    Returns
-    -------
-    NDArray
-        Of the data's shape.
+    {returns_like_data}
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If gamma or beta do not fit, or the data has fewer axes.
     DTypeError
         If `data` holds integers.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> x = nd.array([[[1, 3], [10, 30]]])
     >>> nd.InstanceNorm(x, nd.array([1, 2]), nd.array([0, 5]), eps=0).asnumpy()
     array([[[-1.,  1.],
@@ -130,9 +121,7 @@ def group_norm(
 ) -> Any:
     """Return the data shifted and scaled to mean 0 and variance 1 in groups of channels of each example.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Floating point, of shape (batch, channels, ...), with three axes or more.
     gamma, beta : NDArray
         What each group is multiplied by, and what is added to it then, of shape (num_groups,).
@@ -148,9 +137,7 @@ def group_norm(
     NDArray, or three of them
         Of the data's shape; mean and deviation of shape (batch, num_groups).
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If gamma or beta do not fit, the channels cannot be split, or the data has fewer axes.
     DTypeError
         If `data` holds integers.
@@ -159,9 +146,7 @@ def group_norm(
     -----
     Wu and He, "Group normalization", 2018; but with a scale and a shift for each group, not for each channel.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> x = nd.array([[[1], [3], [10], [30]]])
     >>> nd.GroupNorm(x, nd.array([1, 2]), nd.array([0, 5]), num_groups=2, eps=0).asnumpy().ravel()
     array([-1.,  1.,  3.,  7.], dtype=float32)
@@ -229,9 +214,7 @@ def l2_normalization(
 ) -> np.ndarray:
     """Return the data divided by its Euclidean length, sqrt(sum(data ** 2) + eps).
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Floating point, of shape (batch, channels, ...).
     eps : float
         Keeps lengths from being 0.
@@ -239,10 +222,7 @@ def l2_normalization(
         What has a length: everything that belongs to one example; the channels at one position; the positions of one
         channel.
 
-    Returns
-    -------
-    NDArray
-        Of the data's shape.
+    {returns_like_data}
 
     Raises
     ------
@@ -253,9 +233,7 @@ def l2_normalization(
     DTypeError
         If `data` holds integers.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.L2Normalization(nd.array([[3, 4], [0, 2]])).asnumpy()
     array([[0.6, 0.8],
            [0. , 1. ]], dtype=float32)
@@ -304,18 +282,13 @@ def lrn(data: np.ndarray, *, alpha: float = 1e-4, beta: float = 0.75, knorm: flo
     It is data / (knorm + alpha / nsize * s) ** beta, with s the sum of squares of the `nsize` channels around each
     (Krizhevsky, Sutskever and Hinton, "ImageNet classification", 2012, section 3.3; there without the division by n).
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Floating point, of shape (batch, channels, ...), with three axes or more.
     alpha, beta, knorm : float
     nsize : int
         How many channels: an odd number. An even one takes the squares of one channel less.
 
-    Returns
-    -------
-    NDArray
-        Of the data's shape.
+    {returns_like_data}
 
     Raises
     ------
@@ -326,9 +299,7 @@ def lrn(data: np.ndarray, *, alpha: float = 1e-4, beta: float = 0.75, knorm: flo
     DTypeError
         If `data` holds integers.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> x = nd.array([[[1], [2], [3]]])
     >>> nd.LRN(x, nsize=3, alpha=3, beta=1, knorm=1).asnumpy().ravel().round(4)
     array([0.1667, 0.1333, 0.2143], dtype=float32)

@@ -135,9 +135,7 @@ def convolution(
 ) -> np.ndarray:
     """Return the cross-correlation of data with filters, in one to three dimensions, plus a bias.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Of shape (batch, channels, width), (batch, channels, height, width) or (batch, channels, depth, height, width).
     weight : NDArray
         Of shape (num_filter, channels / num_group, *kernel).
@@ -162,22 +160,16 @@ def convolution(
     workspace, cudnn_tune, cudnn_off
         Accepted and not used.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (batch, num_filter, ...), with (x + 2 * pad - dilate * (kernel - 1) - 1) // stride + 1 positions along
         an axis of length x.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the arrays or attributes do not fit each other.
     ArgumentError
         If the bias is missing, or given with `no_bias`; for another layout.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> x, w = nd.array([[[1, 2, 4, 8]]]), nd.array([[[1, -1]]])
     >>> nd.Convolution(x, w, kernel=(2,), num_filter=1, no_bias=True).asnumpy()
     array([[[-1., -2., -4.]]], dtype=float32)
@@ -326,9 +318,7 @@ def deconvolution(
 ) -> np.ndarray:
     """Return the transposed convolution: what the gradient of `Convolution` does to its upstream gradient.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Of shape (batch, channels, ...), with one to three axes after the channels.
     weight : NDArray
         Of shape (channels, num_filter / num_group, *kernel).
@@ -351,22 +341,16 @@ def deconvolution(
     workspace, cudnn_tune, cudnn_off
         Accepted and not used.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (batch, num_filter, ...), with (x - 1) * stride + dilate * (kernel - 1) + 1 - 2 * pad + adj positions
         along an axis of length x.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the arrays or attributes do not fit each other.
     ArgumentError
         If the bias is missing, or given with `no_bias`; for another layout.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> x, w = nd.array([[[1, 2]]]), nd.array([[[1, 10, 100]]])
     >>> nd.Deconvolution(x, w, kernel=(3,), stride=(2,), num_filter=1).asnumpy()
     array([[[  1.,  10., 102.,  20., 200.]]], dtype=float32)

@@ -233,22 +233,16 @@ def correlation(
     is_multiply : bool
         Whether patches are compared by their products, or by the absolute values of their differences.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (batch, displacements, positions down, positions across): means over the points and channels of
         patches. With r = max_displacement // stride2 there are (2 * r + 1) ** 2 displacements, row by row.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the maps differ in shape, or are too small.
     ArgumentError
         For an even `kernel_size`, and numbers that are too small.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> x = nd.array([[[[1, 2, 3]]]])
     >>> nd.Correlation(x, x, pad_size=1)[0, 3:6, 0].asnumpy()
     array([[0., 2., 6.],

@@ -61,20 +61,14 @@ def crop(
     center_crop : bool
         Whether the window is in the middle; `offset` is then not used.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the window is no part of the image.
     ArgumentError
         For more than two images.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> x = nd.arange(9).reshape((1, 1, 3, 3))
     >>> nd.Crop(x, offset=(1, 1), h_w=(2, 2)).asnumpy()
     array([[[[4., 5.],

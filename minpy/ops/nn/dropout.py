@@ -27,9 +27,7 @@ def dropout(
 ) -> Any:
     """Return the data with elements set to 0 at random, and the others scaled so that the mean stays.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Floating point, of any shape.
     p : float
         The probability that an element becomes 0, in [0, 1].
@@ -42,19 +40,14 @@ def dropout(
     training : bool, optional
         Whether this is training; by default what `autograd.is_training()` says.
 
-    Returns
-    -------
-    NDArray
-        Of the data's shape.
+    {returns_like_data}
 
     Raises
     ------
     ArgumentError
         If p is no probability, or for another mode.
 
-    Examples
-    --------
-    >>> from minpy import autograd, nd
+    {recorded_examples}
     >>> nd.Dropout(nd.ones((3,)), p=0.5).asnumpy()
     array([1., 1., 1.], dtype=float32)
     >>> with autograd.train_mode():

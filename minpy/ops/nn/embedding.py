@@ -27,9 +27,7 @@ def embedding(
 ) -> np.ndarray:
     """Return the rows of `weight` that `data` numbers.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Row numbers, of any shape and dtype; fractions are cut off, numbers out of range are clipped.
     weight : NDArray
         Of shape (input_dim, output_dim).
@@ -38,19 +36,13 @@ def embedding(
     dtype, sparse_grad
         Accepted and not used: the result has the weight's dtype, and gradients are dense.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape data.shape + (output_dim,).
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If `weight` does not have the shape (input_dim, output_dim).
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.Embedding(nd.array([2, 0]), nd.array([[1, 2], [3, 4], [5, 6]]), input_dim=3, output_dim=2).asnumpy()
     array([[5., 6.],
            [1., 2.]], dtype=float32)

@@ -52,9 +52,7 @@ def fully_connected(
 ) -> np.ndarray:
     """Return data · weightᵀ + bias.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Of shape (batch, ...).
     weight : NDArray
         Of shape (num_hidden, input width).
@@ -67,21 +65,15 @@ def fully_connected(
     flatten : bool
         Whether all axes but the first make up the input; otherwise the last alone does, and the others stay.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (batch, num_hidden), or data.shape[:-1] + (num_hidden,) without `flatten`.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If weight or bias do not fit the data or `num_hidden`.
     ArgumentError
         If the bias is missing, or given with `no_bias`.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> x, w, b = nd.array([[1, 2]]), nd.array([[3, 4], [5, 6], [0, 1]]), nd.array([0, 0, 10])
     >>> nd.FullyConnected(x, w, b, num_hidden=3).asnumpy()
     array([[11., 17., 12.]], dtype=float32)

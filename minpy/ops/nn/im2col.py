@@ -71,9 +71,7 @@ def im2col(
 ) -> np.ndarray:
     """Return the blocks of an image that a convolution's kernel sees, one after the other, as columns.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Floating point, of shape (batch, channels, ...), with one to three axes after the channels.
     kernel : tuple of int
         Lengths of a block.
@@ -84,21 +82,15 @@ def im2col(
     pad : tuple of int
         How many zeros are added at both ends of each axis; none if left out.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (batch, channels * elements of the kernel, number of blocks).
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the kernel does not fit the data.
     DTypeError
         If `data` holds integers.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.im2col(nd.array([[[[1, 2, 3], [4, 5, 6]]]]), kernel=(2, 2)).asnumpy()
     array([[[1., 2.],
             [2., 3.],
@@ -124,30 +116,22 @@ def col2im(
 ) -> np.ndarray:
     """Return columns added up to an image, each where `im2col` with the same arguments takes it from.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Floating point, of shape (batch, channels * elements of the kernel, number of blocks).
     output_size : tuple of int
         Lengths of the image: one to three.
     kernel, stride, dilate, pad : tuple of int
         As for `im2col`.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (batch, channels, *output_size).
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the columns do not fit the image.
     DTypeError
         If `data` holds integers.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.col2im(nd.array([[[1, 2], [3, 4]]]), output_size=(3,), kernel=(2,)).asnumpy()
     array([[[1., 5., 4.]]], dtype=float32)
     """

@@ -41,9 +41,7 @@ def layer_norm(
 ) -> Any:
     """Return the data shifted and scaled to mean 0 and variance 1 along an axis, times gamma, plus beta.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Floating point.
     gamma, beta : NDArray
         Of shape (data.shape[axis],).
@@ -58,9 +56,7 @@ def layer_norm(
     NDArray, or three of them
         Of the data's shape; mean and deviation with the axis of length 1.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If gamma or beta do not fit, or there is no such axis.
     DTypeError
         If `data` holds integers.
@@ -70,9 +66,7 @@ def layer_norm(
     With y = (x - mean) / deviation and h = gamma · g, the data's gradient is (h - mean(h) - y · mean(h · y)) /
     deviation (Ba, Kiros and Hinton, "Layer normalization", 2016).
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.LayerNorm(nd.array([[1, 2, 6]]), nd.ones((3,)), nd.zeros((3,))).asnumpy().round(3)
     array([[-0.926, -0.463,  1.389]], dtype=float32)
     """

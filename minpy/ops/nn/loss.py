@@ -31,30 +31,21 @@ def checked_labels(data: np.ndarray, label: np.ndarray) -> np.ndarray:
 def softmax_cross_entropy(data: np.ndarray, label: np.ndarray) -> np.ndarray:
     """Return the sum over the batch of -log(softmax(data)[label]).
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Of shape (batch, classes), floating point.
     label : NDArray
         Of shape (batch,): class numbers, of any dtype.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (1,).
 
-    Raises
-    ------
-    ShapeError
-        If the shapes do not fit.
+    {raises_unless_shapes_fit}
     OutOfRangeError
         If a label is no class.
     DTypeError
         If `data` is not floating point.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.softmax_cross_entropy(nd.zeros((2, 4)), nd.array([0, 3])).asnumpy().round(4)
     array([2.7726], dtype=float32)
     """

@@ -31,9 +31,7 @@ def masked_softmax(
 ) -> np.ndarray:
     """Return exp(data / temperature) where a mask is set, scaled so that it sums to 1 along an axis; 0 elsewhere.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Floating point.
     mask : NDArray
         Of a shape that broadcasts to the data's: elements count where it is not 0.
@@ -43,21 +41,15 @@ def masked_softmax(
     normalize : bool
         Accepted and not used: the maximum is always subtracted first, so that nothing overflows.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of the data's shape and dtype. Where the mask leaves nothing along the axis, all elements are 0.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the mask does not broadcast to the data, or there is no such axis.
     DTypeError
         If `data` holds integers.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> data, mask = nd.array([[0, 0, 9]]), nd.array([[1, 1, 0]])
     >>> nd._internal._npx_masked_softmax(data, mask).asnumpy()
     array([[0.5, 0.5, 0. ]], dtype=float32)
@@ -105,9 +97,7 @@ def masked_log_softmax(
 ) -> np.ndarray:
     """Return the logarithm of `masked_softmax`, without its loss of precision; -inf where the mask is 0.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Floating point.
     mask : NDArray
         Of a shape that broadcasts to the data's: elements count where it is not 0.
@@ -117,21 +107,15 @@ def masked_log_softmax(
     normalize : bool
         Accepted and not used: the maximum is always subtracted first, so that nothing overflows.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of the data's shape and dtype. The gradient is 0 where the mask is.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the mask does not broadcast to the data, or there is no such axis.
     DTypeError
         If `data` holds integers.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> data, mask = nd.array([[0, 0, 9]]), nd.array([[1, 1, 0]])
     >>> nd._internal._npx_masked_log_softmax(data, mask).asnumpy().round(4)
     array([[-0.6931, -0.6931,    -inf]], dtype=float32)

@@ -52,28 +52,19 @@ def _regression_gradient(error: Any) -> Any:
 def linear_regression_output(data: np.ndarray, label: np.ndarray, *, grad_scale: float = 1.0) -> np.ndarray:
     """Return the data, with the gradient of half the squared error.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Predictions, of shape (batch, ...).
     label : NDArray
         Of the data's shape.
     grad_scale : float
         Factor of the gradient, which is divided by the number of elements of one instance.
 
-    Returns
-    -------
-    NDArray
-        Of the data's shape.
+    {returns_like_data}
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the shapes differ.
 
-    Examples
-    --------
-    >>> from minpy import autograd, nd
+    {recorded_examples}
     >>> x = nd.array([3, 4])
     >>> x.attach_grad()
     >>> with autograd.record():
@@ -94,28 +85,19 @@ def _sigmoid(data: Any) -> Any:
 def logistic_regression_output(data: np.ndarray, label: np.ndarray, *, grad_scale: float = 1.0) -> np.ndarray:
     """Return the sigmoid of the data, with the gradient of the logistic loss.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Logits, of shape (batch, ...).
     label : NDArray
         Probabilities in [0, 1], of the data's shape.
     grad_scale : float
         Factor of the gradient, which is divided by the number of elements of one instance.
 
-    Returns
-    -------
-    NDArray
-        Of the data's shape.
+    {returns_like_data}
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the shapes differ.
 
-    Examples
-    --------
-    >>> from minpy import autograd, nd
+    {recorded_examples}
     >>> x = nd.array([0])
     >>> x.attach_grad()
     >>> with autograd.record():
@@ -133,28 +115,19 @@ def logistic_regression_output(data: np.ndarray, label: np.ndarray, *, grad_scal
 def mae_regression_output(data: np.ndarray, label: np.ndarray, *, grad_scale: float = 1.0) -> np.ndarray:
     """Return the data, with the gradient of the absolute error.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Predictions, of shape (batch, ...).
     label : NDArray
         Of the data's shape.
     grad_scale : float
         Factor of the gradient, which is divided by the number of elements of one instance.
 
-    Returns
-    -------
-    NDArray
-        Of the data's shape.
+    {returns_like_data}
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the shapes differ.
 
-    Examples
-    --------
-    >>> from minpy import autograd, nd
+    {recorded_examples}
     >>> x = nd.array([3, 4])
     >>> x.attach_grad()
     >>> with autograd.record():
@@ -185,9 +158,7 @@ def make_loss(
 ) -> np.ndarray:
     """Return the data as a loss: its gradient is a constant, whatever comes from above.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Of shape (batch, ...).
     grad_scale : float
         The gradient.
@@ -196,9 +167,7 @@ def make_loss(
     normalization : {'null', 'batch', 'valid'}
         Divide the gradient by 1, by the batch size, or by the number of elements that count.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         A copy of the data.
 
     Raises
@@ -206,9 +175,7 @@ def make_loss(
     ArgumentError
         For another normalization.
 
-    Examples
-    --------
-    >>> from minpy import autograd, nd
+    {recorded_examples}
     >>> x = nd.array([3, 4])
     >>> x.attach_grad()
     >>> with autograd.record():
@@ -236,18 +203,12 @@ def _make_loss_gradient(ans: Any, data: Any, *, grad_scale: float, valid_thresh:
 def make_loss_of_ones(data: np.ndarray) -> np.ndarray:
     """Return the data as a loss: its gradient is 1, whatever comes from above.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         A copy of the data.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.make_loss(nd.array([3])).asnumpy()
     array([3.], dtype=float32)
     """
@@ -271,9 +232,7 @@ def svm_output(
 ) -> np.ndarray:
     """Return the data, with the gradient of a support vector machine's loss, one class against the rest.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Scores, of shape (batch, classes).
     label : NDArray
         Class numbers, of shape (batch,).
@@ -284,19 +243,12 @@ def svm_output(
     use_linear : bool
         Whether the loss is the excess itself instead of its square.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         A copy of the data.
 
-    Raises
-    ------
-    ShapeError
-        If the shapes do not fit.
+    {raises_unless_shapes_fit}
 
-    Examples
-    --------
-    >>> from minpy import autograd, nd
+    {recorded_examples}
     >>> x = nd.array([[1, -2, 3]])
     >>> x.attach_grad()
     >>> with autograd.record():

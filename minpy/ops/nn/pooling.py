@@ -292,9 +292,7 @@ def pooling(
 ) -> np.ndarray:
     """Return the maximum, mean, sum or p-norm of windows, in one to three dimensions.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Of shape (batch, channels, width), (batch, channels, height, width) or (batch, channels, depth, height, width).
     kernel : tuple of int
         Lengths of a window.
@@ -317,24 +315,18 @@ def pooling(
     cudnn_off : bool
         Accepted and not used.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (batch, channels, ...), with (x + 2 * pad - kernel) / stride + 1 windows along an axis of length x,
         rounded down for 'valid' and up for 'full'.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the window does not fit the data.
     ArgumentError
         For unknown names, without a kernel, or without a `p_value` for 'lp'.
     DTypeError
         For other pool types than 'max' on integers.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> x = nd.arange(1, 10).reshape((1, 1, 3, 3))
     >>> nd.Pooling(x, kernel=(2, 2)).asnumpy()
     array([[[[5., 6.],

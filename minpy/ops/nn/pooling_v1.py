@@ -32,9 +32,7 @@ def pooling_v1(
     last window reaches beyond the padding; the zeros of the padding count where maxima are taken, so that none beside
     them is negative; and equal maxima of a window all get its gradient.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Floating point, of shape (batch, channels, height, width) or (batch, channels, depth, height, width).
     kernel : tuple of int
         Lengths of a window.
@@ -46,23 +44,17 @@ def pooling_v1(
     stride, pad : tuple of int
         As for `Pooling`.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (batch, channels, ...).
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the window does not fit the data, or the data has other axes.
     ArgumentError
         For unknown names, or without a kernel.
     DTypeError
         If `data` holds integers.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> x = nd.ones((1, 1, 3, 3))
     >>> nd.Pooling_v1(x, kernel=(2, 2), pool_type='avg', stride=(2, 2), pooling_convention='full').asnumpy()
     array([[[[1.  , 0.5 ],

@@ -147,9 +147,7 @@ place_flat.def_grad_zero(1)
 def roi_pooling(data: np.ndarray, rois: np.ndarray, *, pooled_size: tuple[int, ...], spatial_scale: float) -> Any:
     """Return boxes of feature maps, each as a grid of maxima.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Feature maps, of shape (batch, channels, height, width).
     rois : NDArray
         Of shape (boxes, 5): the number of an image, and x1, y1, x2, y2. Both corners are part of the box. Their
@@ -159,21 +157,14 @@ def roi_pooling(data: np.ndarray, rois: np.ndarray, *, pooled_size: tuple[int, .
     spatial_scale : float
         What a box's coordinates are multiplied with to be points of the feature map, to which they are rounded.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (boxes, channels, *pooled_size). Bins without a point in the feature map are zero.
 
-    Raises
-    ------
-    ShapeError
-        If the shapes do not fit.
+    {raises_unless_shapes_fit}
     OutOfRangeError
         If a box is in an image that is not there.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> x = nd.arange(16).reshape((1, 1, 4, 4))
     >>> nd.ROIPooling(x, nd.array([[0, 0, 0, 2, 2]]), pooled_size=(2, 2), spatial_scale=1).asnumpy()
     array([[[[ 5.,  6.],

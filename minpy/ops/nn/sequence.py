@@ -60,9 +60,7 @@ def sequence_mask(
 ) -> np.ndarray:
     """Return the data with a value in the steps after each sequence's end.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Of shape (time, batch, ...), or (batch, time, ...) with axis=1.
     sequence_length : NDArray, optional
         Of shape (batch,); left out if all sequences are full.
@@ -72,21 +70,13 @@ def sequence_mask(
     axis : {0, 1}
         The axis of time.
 
-    Returns
-    -------
-    NDArray
-        Of the data's shape.
+    {returns_like_data}
 
-    Raises
-    ------
-    ShapeError
-        If the shapes do not fit.
+    {raises_unless_shapes_fit}
     ArgumentError
         If a length is out of range.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> x = nd.array([[1, 2], [3, 4]])
     >>> nd.SequenceMask(x, nd.array([1, 2]), use_sequence_length=True, value=-1).asnumpy()
     array([[ 1.,  2.],
@@ -139,9 +129,7 @@ def sequence_last(
 ) -> np.ndarray:
     """Return the last step of each sequence; of an empty one, the first step.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Of shape (time, batch, ...), or (batch, time, ...) with axis=1.
     sequence_length : NDArray, optional
         Of shape (batch,); left out if all sequences are full.
@@ -150,21 +138,14 @@ def sequence_last(
     axis : {0, 1}
         The axis of time.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (batch, ...).
 
-    Raises
-    ------
-    ShapeError
-        If the shapes do not fit.
+    {raises_unless_shapes_fit}
     ArgumentError
         If a length is out of range.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.SequenceLast(nd.array([[1, 2], [3, 4]]), nd.array([1, 2]), use_sequence_length=True).asnumpy()
     array([1., 4.], dtype=float32)
     """
@@ -195,9 +176,7 @@ def sequence_reverse(
 ) -> np.ndarray:
     """Return the data with the steps of each sequence in reverse order; what follows its end stays.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Of shape (time, batch, ...).
     sequence_length : NDArray, optional
         Of shape (batch,); left out if all sequences are full.
@@ -206,21 +185,13 @@ def sequence_reverse(
     axis : {0}
         The axis of time.
 
-    Returns
-    -------
-    NDArray
-        Of the data's shape.
+    {returns_like_data}
 
-    Raises
-    ------
-    ShapeError
-        If the shapes do not fit.
+    {raises_unless_shapes_fit}
     ArgumentError
         If a length is out of range, or for another axis.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.SequenceReverse(nd.array([[1, 2], [3, 4]]), nd.array([1, 2]), use_sequence_length=True).asnumpy()
     array([[1., 4.],
            [3., 2.]], dtype=float32)

@@ -96,9 +96,7 @@ def softmax(
 ) -> np.ndarray:
     """Return exp(data / temperature), scaled so that it sums to 1 along an axis.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Floating point.
     length : NDArray, optional
         Of an integer dtype and the shape of `data` without the axis: how many elements count, with `use_length`.
@@ -111,10 +109,7 @@ def softmax(
     use_length : bool
         Whether `length` is given.
 
-    Returns
-    -------
-    NDArray
-        Of the data's shape.
+    {returns_like_data}
 
     Raises
     ------
@@ -123,9 +118,7 @@ def softmax(
     ShapeError
         If there is no such axis, or `length` does not fit.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.softmax(nd.array([[0, 0], [1000, 0]])).asnumpy()
     array([[0.5, 0.5],
            [1. , 0. ]], dtype=float32)
@@ -188,9 +181,7 @@ def log_softmax(
 ) -> np.ndarray:
     """Return the logarithm of `softmax`, without its loss of precision.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Floating point.
     axis : int
     temperature : float, optional
@@ -200,10 +191,7 @@ def log_softmax(
     use_length : bool
         Must be False: there is no length here.
 
-    Returns
-    -------
-    NDArray
-        Of the data's shape.
+    {returns_like_data}
 
     Raises
     ------
@@ -212,9 +200,7 @@ def log_softmax(
     ShapeError
         If there is no such axis.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.log_softmax(nd.array([1000, 0])).asnumpy()
     array([    0., -1000.], dtype=float32)
     """
@@ -246,9 +232,7 @@ def softmin(
 ) -> np.ndarray:
     """Return `softmax` of -data.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Floating point.
     axis : int
     temperature : float, optional
@@ -258,10 +242,7 @@ def softmin(
     use_length : bool
         Must be False: there is no length here.
 
-    Returns
-    -------
-    NDArray
-        Of the data's shape.
+    {returns_like_data}
 
     Raises
     ------
@@ -270,9 +251,7 @@ def softmin(
     ShapeError
         If there is no such axis.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.softmin(nd.array([0, 0, 1000])).asnumpy()
     array([0.5, 0.5, 0. ], dtype=float32)
     """
@@ -302,26 +281,19 @@ def softmax_activation(
 ) -> np.ndarray:
     """Return the softmax over the last axis, or over the channels at each position.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Of shape (batch, ...).
     mode : {'instance', 'channel'}
         Whether the last axis is normalised, or axis 1. Of data of shape (batch, number) they are the same one.
 
-    Returns
-    -------
-    NDArray
-        Of the data's shape.
+    {returns_like_data}
 
     Raises
     ------
     ArgumentError
         For another mode.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.SoftmaxActivation(nd.zeros((1, 2, 2))).asnumpy()
     array([[[0.5, 0.5],
             [0.5, 0.5]]], dtype=float32)

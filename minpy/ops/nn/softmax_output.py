@@ -73,9 +73,7 @@ def softmax_output(
 ) -> np.ndarray:
     """Return the softmax of the data, with the gradient of the cross-entropy of the labels.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Of shape (batch, classes); (batch, classes, ...) with `multi_output`; (..., classes) with `preserve_shape`.
     label : NDArray
         Class numbers, of the data's shape without the classes; or probabilities, of the data's shape. A label that
@@ -97,21 +95,14 @@ def softmax_output(
     smooth_alpha : float
         How much of a label's probability is spread over the other classes.
 
-    Returns
-    -------
-    NDArray
-        Of the data's shape.
+    {returns_like_data}
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the label does not fit.
     ArgumentError
         For another normalization.
 
-    Examples
-    --------
-    >>> from minpy import autograd, nd
+    {recorded_examples}
     >>> x = nd.zeros((1, 4))
     >>> x.attach_grad()
     >>> with autograd.record():

@@ -92,20 +92,14 @@ def upsampling(
     num_filter, num_args, workspace
         Accepted and not used.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the images or weights do not fit.
     ArgumentError
         For unknown names, or a scale below 1.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.UpSampling(nd.array([[[[1, 2]]]]), scale=2, sample_type='nearest').asnumpy()
     array([[[[1., 1., 2., 2.],
              [1., 1., 2., 2.]]]], dtype=float32)

@@ -21,18 +21,12 @@ __all__ = ["multinomial", "shuffle"]
 def shuffle(data: np.ndarray) -> Any:
     """Return the data with its elements along the first axis in random order.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         With one axis or more.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> sorted(nd.shuffle(nd.array([3, 1, 2])).asnumpy().tolist())
     [1.0, 2.0, 3.0]
     """
@@ -51,9 +45,7 @@ def multinomial(
 ) -> Any:
     """Return category numbers drawn with given probabilities.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Probabilities, which sum to 1 along the last axis; with one axis, or a batch of them.
     shape : int or tuple of int
         How many to draw for each; one if left out.
@@ -72,9 +64,7 @@ def multinomial(
     ArgumentError
         If a probability is negative, or all are 0.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.sample_multinomial(nd.array([[0, 1], [1, 0]]), shape=2).asnumpy()
     array([[1, 1],
            [0, 0]], dtype=int32)

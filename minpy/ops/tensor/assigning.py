@@ -37,19 +37,12 @@ def slice_assign(
     begin, end, step : tuple of int or None
         As for `slice`.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of the shape and dtype of `lhs`; with `out=lhs`, `lhs` is changed.
 
-    Raises
-    ------
-    ShapeError
-        If the shapes do not fit.
+    {raises_unless_shapes_fit}
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd._internal._slice_assign(nd.array([1, 2, 3]), nd.array([7, 8]), begin=(1,), end=(3,)).asnumpy()
     array([1., 7., 8.], dtype=float32)
     """
@@ -93,26 +86,18 @@ def slice_assign_scalar(
 ) -> np.ndarray:
     """Return a copy of an array in which all elements between `begin` and `end` are a number.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
     scalar : float
     begin, end, step : tuple of int or None
         As for `slice`.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of the shape and dtype of `data`; with `out=data`, `data` is changed.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If there are more entries than axes, or not equally many.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd._internal._slice_assign_scalar(nd.array([1, 2, 3]), scalar=7, begin=(1,), end=(3,)).asnumpy()
     array([1., 7., 7.], dtype=float32)
     """
@@ -140,21 +125,14 @@ def scatter_set_nd(lhs: np.ndarray, rhs: np.ndarray, indices: np.ndarray, *, sha
     shape : tuple of int
         The shape of `lhs`.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of the shape and dtype of `lhs`; with `out=lhs`, `lhs` is changed.
 
-    Raises
-    ------
-    ShapeError
-        If the shapes do not fit.
+    {raises_unless_shapes_fit}
     OutOfRangeError
         If a position is out of range.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> x, positions = nd.array([1, 2, 3]), nd.array([[2, 0]])
     >>> nd._internal._scatter_set_nd(x, nd.array([7, 8]), positions, shape=(3,)).asnumpy()
     array([8., 2., 7.], dtype=float32)
@@ -218,19 +196,12 @@ def fill_element_0index(lhs: np.ndarray, mhs: np.ndarray, rhs: np.ndarray) -> np
     rhs : NDArray
         Their columns, of shape (rows,); a row whose column is out of range stays as it is.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of the shape and dtype of `lhs`.
 
-    Raises
-    ------
-    ShapeError
-        If the shapes do not fit.
+    {raises_unless_shapes_fit}
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.fill_element_0index(nd.zeros((2, 3)), nd.array([7, 8]), nd.array([2, 0])).asnumpy()
     array([[0., 0., 7.],
            [8., 0., 0.]], dtype=float32)

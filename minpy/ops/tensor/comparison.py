@@ -117,19 +117,12 @@ def where(condition: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     x, y : NDArray
         Of equal shape, or numbers.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of the shape and dtype of x and y.
 
-    Raises
-    ------
-    ShapeError
-        If the shapes do not fit.
+    {raises_unless_shapes_fit}
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> x, y = nd.array([[1, 2], [3, 4]]), nd.array([[5, 6], [7, 8]])
     >>> nd.where(nd.array([[1, 0], [0, 1]]), x, y).asnumpy()
     array([[1., 6.],

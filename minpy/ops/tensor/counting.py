@@ -30,9 +30,7 @@ def histogram(
     A bin has its lower edge, and not its upper one; the last has both. What lies outside all bins is not counted. The
     gradient is zero.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Of any shape.
     bins : NDArray
         The edges, in ascending order, of shape (number of bins + 1,); left out with `bin_cnt`.
@@ -51,9 +49,7 @@ def histogram(
     ArgumentError
         Unless there are either edges, which ascend, or a number of bins and their range.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> counts, edges = nd._internal._histogram(nd.array([0, 1, 1, 4, 7]), bin_cnt=2, range=(0, 4))
     >>> counts.asnumpy(), edges.asnumpy()
     (array([3, 1]), array([0., 2., 4.], dtype=float32))
@@ -107,14 +103,10 @@ def onehot_encode(lhs: np.ndarray, rhs: np.ndarray) -> np.ndarray:
     rhs : NDArray
         Of shape (N, number of columns); its values are not used.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of the shape and dtype of `rhs`.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd._internal._onehot_encode(nd.array([2, 0]), nd.zeros((2, 3))).asnumpy()
     array([[0., 0., 1.],
            [1., 0., 0.]], dtype=float32)

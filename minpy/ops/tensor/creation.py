@@ -113,9 +113,7 @@ def zeros(*, shape: tuple[int, ...] = (), ctx: str = "", dtype: str = "float32")
     DTypeError
         If there is no such dtype.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd._zeros(shape=(2,), dtype='int32')
     array([0, 0], dtype=int32)
     """
@@ -142,9 +140,7 @@ def ones(*, shape: tuple[int, ...] = (), ctx: str = "", dtype: str = "float32") 
     DTypeError
         If there is no such dtype.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd._ones(shape=(2,))
     array([1., 1.], dtype=float32)
     """
@@ -173,9 +169,7 @@ def full(*, shape: tuple[int, ...] = (), ctx: str = "", dtype: str = "float32", 
     DTypeError
         If there is no such dtype.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd._full(shape=(2,), value=2.5)
     array([2.5, 2.5], dtype=float32)
     """
@@ -204,9 +198,7 @@ def zeros_without_dtype(*, shape: tuple[int, ...] | None = None, ctx: str = "", 
     DTypeError
         If there is no such dtype.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd._zeros_without_dtype(shape=(2,), dtype=4)
     array([0, 0], dtype=int32)
     """
@@ -288,9 +280,7 @@ def arange(
     DTypeError
         If there is no such dtype.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd._arange(start=1, stop=6, step=2, repeat=2)
     array([1., 1., 3., 3., 5., 5.], dtype=float32)
     """
@@ -328,9 +318,7 @@ def linspace(
     DTypeError
         If there is no such dtype.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd._linspace(start=0, stop=1, num=3)
     array([0. , 0.5, 1. ], dtype=float32)
     """
@@ -360,9 +348,7 @@ def eye(*, N: int, M: int = 0, k: int = 0, ctx: str = "", dtype: str = "float32"
     DTypeError
         If there is no such dtype.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd._eye(N=2, M=3, k=1)
     array([[0., 1., 0.],
            [0., 0., 1.]], dtype=float32)

@@ -124,19 +124,13 @@ def add_n(*args: np.ndarray) -> np.ndarray:
     *args : NDArray
         At least one.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of their shape and dtype.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the shapes differ, or there is no array.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> x = nd.array([1, 2])
     >>> nd.add_n(x, x, x).asnumpy()
     array([3., 6.], dtype=float32)
@@ -167,18 +161,12 @@ def identity_with_attr_like_rhs(lhs: np.ndarray, rhs: np.ndarray) -> np.ndarray:
     lhs, rhs : NDArray
         Of the same shape; the gradient of `rhs` is zero.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the shapes differ.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd._identity_with_attr_like_rhs(nd.array([1, 2]), nd.zeros((2,))).asnumpy()
     array([1., 2.], dtype=float32)
     """

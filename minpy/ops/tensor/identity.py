@@ -16,17 +16,11 @@ __all__ = ["cast", "cast_storage", "identity", "ones_like", "shape_array", "size
 def identity(data: np.ndarray) -> np.ndarray:
     """Return a copy.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.identity(nd.array([1, 2])).asnumpy()
     array([1., 2.], dtype=float32)
     """
@@ -40,24 +34,18 @@ identity.def_grad(lambda ans, data: lambda g: g)
 def cast_storage(data: np.ndarray, *, stype: str) -> np.ndarray:
     """Return a copy in a storage type, of which there is one: 'default', dense.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
     stype : str
         'default'.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
 
     Raises
     ------
     ArgumentError
         For 'csr' and 'row_sparse', and what is no storage type.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.cast_storage(nd.array([1, 0]), 'default').asnumpy()
     array([1., 0.], dtype=float32)
     """
@@ -74,19 +62,12 @@ cast_storage.def_grad(lambda ans, data: lambda g: g)
 def cast(data: np.ndarray, *, dtype: str) -> np.ndarray:
     """Return the data with its elements converted; the gradient is converted back.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
     dtype : str or dtype
 
-    Returns
-    -------
-    NDArray
-        Of the data's shape.
+    {returns_like_data}
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.cast(nd.array([1.7, -1.7]), dtype='int32').asnumpy()
     array([ 1, -1], dtype=int32)
     """
@@ -100,19 +81,13 @@ cast.def_grad(lambda ans, data: lambda g: g)
 def zeros_like(data: np.ndarray, *, dtype: str | None = None) -> np.ndarray:
     """Return zeros of the data's shape and dtype.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
     dtype : str or dtype, optional
         Not used: as in MXNet, the result has the data's dtype also where programs give another. `cast` converts it.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.zeros_like(nd.array([1, 2])).asnumpy()
     array([0., 0.], dtype=float32)
     """
@@ -124,19 +99,13 @@ def zeros_like(data: np.ndarray, *, dtype: str | None = None) -> np.ndarray:
 def ones_like(data: np.ndarray, *, dtype: str | None = None) -> np.ndarray:
     """Return ones of the data's shape and dtype.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
     dtype : str or dtype, optional
         Not used: as in MXNet, the result has the data's dtype also where programs give another. `cast` converts it.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.ones_like(nd.array([1, 2])).asnumpy()
     array([1., 1.], dtype=float32)
     """
@@ -148,18 +117,12 @@ def ones_like(data: np.ndarray, *, dtype: str | None = None) -> np.ndarray:
 def shape_array(data: np.ndarray) -> np.ndarray:
     """Return the shape as an array.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (number of axes,) and dtype int64.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.shape_array(nd.zeros((2, 3))).asnumpy()
     array([2, 3])
     """
@@ -170,18 +133,12 @@ def shape_array(data: np.ndarray) -> np.ndarray:
 def size_array(data: np.ndarray) -> np.ndarray:
     """Return the number of elements as an array.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (1,) and dtype int64.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.size_array(nd.zeros((2, 3))).asnumpy()
     array([6])
     """

@@ -196,23 +196,17 @@ def take(
     mode : {'clip', 'wrap', 'raise'}
         What becomes of numbers out of range: the nearest in range, the remainder, or an error.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         The shape of `a` with the axis replaced by the shape of `indices`.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If there is no such axis.
     ArgumentError
         For another mode.
     OutOfRangeError
         For an index out of range with 'raise'.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.take(nd.array([[1, 2], [3, 4], [5, 6]]), nd.array([2, 0])).asnumpy()
     array([[5., 6.],
            [1., 2.]], dtype=float32)
@@ -291,9 +285,7 @@ def pick(
 ) -> np.ndarray:
     """Return one element from each row along an axis: the one that `index` numbers.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
     index : NDArray
         Of the data's shape without the axis, or with the axis of length 1; of any dtype. For data of one axis (1,).
     axis : int
@@ -303,21 +295,15 @@ def pick(
         What becomes of numbers out of range: the nearest in range, the remainder, or an error. (Files of graphs say
         'clip' for 'raise', which MXNet does not have.)
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of the data's shape without the axis; of shape (1,) if it has no other.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the shapes do not fit, or there is no such axis.
     OutOfRangeError
         For a number out of range, also a negative one, with 'raise'.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.pick(nd.array([[1, 2], [3, 4]]), nd.array([0, 1])).asnumpy()
     array([1., 4.], dtype=float32)
     """
@@ -372,19 +358,12 @@ def batch_take(a: np.ndarray, indices: np.ndarray) -> np.ndarray:
     indices : NDArray
         Of shape (batch,); numbers out of range are clipped.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (batch,).
 
-    Raises
-    ------
-    ShapeError
-        If the shapes do not fit.
+    {raises_unless_shapes_fit}
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.batch_take(nd.array([[1, 2], [3, 4]]), nd.array([0, 1], dtype='int32')).asnumpy()
     array([1., 4.], dtype=float32)
     """
@@ -419,14 +398,10 @@ def one_hot(
     dtype : str
         Of the result.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape indices.shape + (depth,).
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.one_hot(nd.array([1, 0]), depth=3).asnumpy()
     array([[0., 1., 0.],
            [1., 0., 0.]], dtype=float32)
@@ -490,28 +465,20 @@ def coordinates(name: str, indices: np.ndarray, shape: tuple[int, ...]) -> tuple
 def gather_nd(data: np.ndarray, indices: np.ndarray) -> np.ndarray:
     """Return the elements, or slices, of an array at given coordinates.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
     indices : NDArray
         Of shape (m, ...): row i holds the positions along axis i, for the first m axes; negative ones count from the
         end.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape indices.shape[1:] + data.shape[m:].
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If there are more rows than axes.
     OutOfRangeError
         If a position is out of range.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.gather_nd(nd.array([[1, 2], [3, 4]]), nd.array([[0, 1], [1, 0]])).asnumpy()
     array([2., 3.], dtype=float32)
     """
@@ -539,29 +506,20 @@ def _gather_nd_shape(data: Any, indices: Any, **_: Any) -> Any:
 def scatter_nd(data: np.ndarray, indices: np.ndarray, *, shape: tuple[int, ...]) -> np.ndarray:
     """Return zeros with values put at given coordinates; where some coincide, one of them stays.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         The values, of shape indices.shape[1:] + shape[m:].
     indices : NDArray
         Of shape (m, ...): row i holds the positions along axis i, for the first m axes.
     shape : tuple of int
         Of the result.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
 
-    Raises
-    ------
-    ShapeError
-        If the shapes do not fit.
+    {raises_unless_shapes_fit}
     OutOfRangeError
         If a position is out of range.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.scatter_nd(nd.array([5, 6]), nd.array([[0, 1], [1, 0]]), shape=(2, 2)).asnumpy()
     array([[0., 5.],
            [6., 0.]], dtype=float32)

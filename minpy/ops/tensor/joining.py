@@ -39,18 +39,12 @@ def concat(*data: np.ndarray, dim: int = 1, num_args: int | None = None) -> np.n
     num_args : int, optional
         Accepted and not used: the number of arrays.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the shapes differ elsewhere, or there is no such axis.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.concat(nd.array([[1], [2]]), nd.array([[3, 4], [5, 6]]), dim=1).asnumpy()
     array([[1., 3., 4.],
            [2., 5., 6.]], dtype=float32)
@@ -120,18 +114,12 @@ def stack(*data: np.ndarray, axis: int = 0, num_args: int | None = None) -> np.n
     num_args : int, optional
         Accepted and not used: the number of arrays.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the shapes differ, or the result has no such axis.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.stack(nd.array([1, 2]), nd.array([3, 4])).asnumpy()
     array([[1., 2.],
            [3., 4.]], dtype=float32)

@@ -238,16 +238,12 @@ def _softsign_gradient(ans: Any, data: Any) -> Callable[[Any], Any]:
 def hard_sigmoid(data: np.ndarray, *, alpha: float = 0.2, beta: float = 0.5) -> np.ndarray:
     """Return alpha * data + beta, limited to [0, 1].
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Of any shape and floating dtype.
     alpha, beta : float
         Slope, and value at 0.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of the shape and dtype of `data`. The gradient at both kinks is 0.
 
     Raises
@@ -255,9 +251,7 @@ def hard_sigmoid(data: np.ndarray, *, alpha: float = 0.2, beta: float = 0.5) -> 
     DTypeError
         If `data` holds integers.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.hard_sigmoid(nd.array([-3, 0, 1, 3])).asnumpy()
     array([0. , 0.5, 0.7, 1. ], dtype=float32)
     """
@@ -277,21 +271,15 @@ def smooth_l1(data: np.ndarray, *, scalar: float = 1.0) -> np.ndarray:
     With s = `scalar`, it is (s * x) ** 2 / 2 where abs(x) < 1 / s ** 2, and abs(x) - 1 / (2 * s ** 2) elsewhere
     (Girshick, Fast R-CNN, 2015, equation 3, with s = 1).
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Of any shape and floating dtype.
     scalar : float
         Where the parts meet: at 1 / scalar ** 2.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of the shape and dtype of `data`.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.smooth_l1(nd.array([-2, 0, 0.5, 2])).asnumpy()
     array([1.5  , 0.   , 0.125, 1.5  ], dtype=float32)
     """

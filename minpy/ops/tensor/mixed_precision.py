@@ -31,20 +31,13 @@ _CAST = (np.dtype(np.float16), np.dtype(np.float32))
 def amp_cast(data: np.ndarray, *, dtype: str) -> np.ndarray:
     """Return float16 or float32 numbers in another dtype, and other data as they are; the gradient is converted back.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
     dtype : str or dtype
         'float16' or 'float32'.
 
-    Returns
-    -------
-    NDArray
-        Of the data's shape.
+    {returns_like_data}
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.amp_cast(nd.ones(2), dtype='float16').dtype.__name__
     'float16'
     >>> nd.amp_cast(nd.ones(2, dtype='int32'), dtype='float16').dtype.__name__
@@ -92,9 +85,7 @@ def amp_multicast(*data: np.ndarray, num_outputs: int, cast_narrow: bool = False
     ArgumentError
         If there are more or fewer arrays.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> one, other = nd.amp_multicast(nd.ones(2, dtype='float16'), nd.ones(3), num_outputs=2)
     >>> one.dtype.__name__, other.dtype.__name__
     ('float32', 'float32')
@@ -242,9 +233,7 @@ def multi_sum_sq(*data: np.ndarray, num_arrays: int) -> np.ndarray:
     num_arrays : int
         Their number.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (num_arrays,), in float32.
 
     Raises
@@ -254,9 +243,7 @@ def multi_sum_sq(*data: np.ndarray, num_arrays: int) -> np.ndarray:
     DTypeError
         If dtypes differ, or are of integers.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.multi_sum_sq(nd.array([3, 4]), nd.array([[1], [2]]), num_arrays=2).asnumpy()
     array([25.,  5.], dtype=float32)
     """

@@ -49,27 +49,18 @@ def _laid_out(name: str, data: Any, axis: int | None) -> tuple[np.ndarray, int]:
 def sort(data: np.ndarray, *, axis: int | None = -1, is_ascend: bool = True) -> np.ndarray:
     """Return the elements in order.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
     axis : int, optional
         Along which; None sorts all elements, flattened.
     is_ascend : bool
         Whether the smallest comes first.
 
-    Returns
-    -------
-    NDArray
-        Of the data's shape.
+    {returns_like_data}
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If there is no such axis.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.sort(nd.array([3, 1, 2]), is_ascend=False).asnumpy()
     array([3., 2., 1.], dtype=float32)
     """
@@ -95,9 +86,7 @@ def _sort_gradient(ans: Any, data: Any, *, axis: int | None, is_ascend: bool) ->
 def argsort(data: np.ndarray, *, axis: int | None = -1, is_ascend: bool = True, dtype: str = "float32") -> np.ndarray:
     """Return the positions of the elements in order; equal elements stay in the order in which they come.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
     axis : int, optional
         Along which; None orders all elements, flattened.
     is_ascend : bool
@@ -105,19 +94,12 @@ def argsort(data: np.ndarray, *, axis: int | None = -1, is_ascend: bool = True, 
     dtype : str
         Of the result.
 
-    Returns
-    -------
-    NDArray
-        Of the data's shape.
+    {returns_like_data}
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If there is no such axis.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.argsort(nd.array([3, 1, 2])).asnumpy()
     array([1., 2., 0.], dtype=float32)
     """
@@ -140,9 +122,7 @@ def topk(
 ) -> Any:
     """Return the k largest elements in order, their positions, or both.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
     axis : int, optional
         Along which; None takes all elements, flattened.
     k : int
@@ -159,16 +139,12 @@ def topk(
     NDArray, or two of them
         With length k along the axis; a mask has the data's shape.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If there is no such axis.
     ArgumentError
         If k is larger than the axis, or for another `ret_typ`.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.topk(nd.array([3, 1, 2]), k=2).asnumpy()
     array([0., 2.], dtype=float32)
     >>> nd.topk(nd.array([3, 1, 2]), k=2, ret_typ='mask').asnumpy()
@@ -224,19 +200,13 @@ def cumsum(a: np.ndarray, *, axis: int | None = None, dtype: str | None = None) 
     dtype : str, optional
         Of the sums; that of `a` if left out, int64 for booleans, of which the true ones are counted.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of the shape of `a`; with one axis if `axis` is None.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If there is no such axis.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.cumsum(nd.array([1, 2, 3])).asnumpy()
     array([1., 3., 6.], dtype=float32)
     """

@@ -370,24 +370,16 @@ def argmin(data: np.ndarray, *, axis: int | None = None, keepdims: bool = False)
 def argmax_channel(data: np.ndarray) -> np.ndarray:
     """Return `argmax` along axis 1, where a batch has its channels.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Of two axes or more.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of the dtype of `data` (int64 for booleans), without axis 1. Its gradient is zero.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If there is no axis 1.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.argmax_channel(nd.array([[1, 2, 2], [3, 0, 3]])).asnumpy()
     array([1., 0.], dtype=float32)
     """
@@ -404,9 +396,7 @@ for _operator in (argmax, argmin, argmax_channel):
 def moments(data: np.ndarray, *, axes: int | tuple[int, ...], keepdims: bool = False) -> tuple[np.ndarray, np.ndarray]:
     """Return mean and variance over axes.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
     axes : int or tuple of int
         The axes to reduce; for global moments all of them.
     keepdims : bool
@@ -417,14 +407,10 @@ def moments(data: np.ndarray, *, axes: int | tuple[int, ...], keepdims: bool = F
     mean, variance : NDArray
         Of the dtype of `data`. The variance is the mean square of the differences from the mean.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If an axis does not exist, or is given twice.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> mean, variance = nd.moments(nd.array([[1, 3], [2, 6]]), axes=1)
     >>> mean.asnumpy(), variance.asnumpy()
     (array([2., 4.], dtype=float32), array([1., 4.], dtype=float32))
@@ -456,9 +442,7 @@ def norm(
 ) -> np.ndarray:
     """Return the norm over axes: the root of the sum of squares, or the sum of absolute values.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
     ord : int
         2 for the root of the sum of squares (over two axes Frobenius' norm), 1 for the sum of absolute values.
     axis : int or tuple of int, optional
@@ -468,9 +452,7 @@ def norm(
     keepdims : bool
         Whether the reduced axes stay, with length 1.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (1,) if all axes are reduced and not kept. The gradient of a norm of zeros is zero.
 
     Raises
@@ -480,9 +462,7 @@ def norm(
     ShapeError
         If an axis does not exist, or is given twice.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.norm(nd.array([[3, 4], [6, 8]]), axis=1).asnumpy()
     array([ 5., 10.], dtype=float32)
     >>> nd.norm(nd.array([[3, -4]]), ord=1).asnumpy()

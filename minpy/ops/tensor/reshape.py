@@ -38,9 +38,7 @@ def reshape(
 ) -> np.ndarray:
     """Return the data in another shape.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
     shape : tuple of int
         Lengths, and codes: 0 copies an axis, -1 is inferred, -2 copies all remaining axes, -3 merges two into one,
         -4 splits one into the two lengths that follow.
@@ -51,20 +49,14 @@ def reshape(
     keep_highest : bool
         With `target_shape`: the first axis stays as it is.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the number of elements would change, or a code does not fit.
     ArgumentError
         If neither `shape` nor `target_shape` is given.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.reshape(nd.zeros((2, 3, 4)), shape=(0, -1)).shape
     (2, 12)
     """
@@ -106,18 +98,12 @@ def reshape_like(
     rhs_begin, rhs_end : int, optional
         The axes of `rhs` to put there; all if left out.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the number of elements would change.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.reshape_like(nd.zeros((6,)), nd.zeros((2, 3))).shape
     (2, 3)
     >>> nd.reshape_like(nd.zeros((6, 7)), nd.zeros((2, 3, 4)), lhs_begin=0, lhs_end=1, rhs_begin=0, rhs_end=2).shape
@@ -163,24 +149,16 @@ reshape_like.def_infer_type(dtype_of(0))
 def flatten(data: np.ndarray) -> np.ndarray:
     """Return the data as a matrix: the first axis stays, the others become one.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         With one axis or more.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         With two axes.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the data has no axis.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.flatten(nd.zeros((2, 3, 4))).shape
     (2, 12)
     """
@@ -208,24 +186,16 @@ def _flatten_shapes(inputs: Any, outputs: Any) -> Any:
 def expand_dims(data: np.ndarray, *, axis: int) -> np.ndarray:
     """Return the data with a new axis of length 1.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
     axis : int
         Where the new axis stands in the result.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the result has no such axis.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.expand_dims(nd.zeros((2, 3)), axis=1).shape
     (2, 1, 3)
     """
@@ -254,25 +224,17 @@ def _expand_dims_shapes(inputs: Any, outputs: Any, *, axis: int) -> Any:
 def squeeze(data: np.ndarray, *, axis: int | tuple[int, ...] | None = None) -> np.ndarray:
     """Return the data without axes of length 1.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
     axis : int or tuple of int, optional
         The axes to remove; all of length 1 if left out.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         With one axis at least.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If an axis does not have length 1.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.squeeze(nd.zeros((1, 2, 1)), axis=0).shape
     (2, 1)
     """

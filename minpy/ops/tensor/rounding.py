@@ -83,22 +83,16 @@ rint = operator(
 def clip(data: np.ndarray, *, a_min: float, a_max: float) -> np.ndarray:
     """Return the elements limited to [a_min, a_max].
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Of any shape and dtype.
     a_min, a_max : float
         The limits; for integer arrays truncated to whole numbers.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of the shape and dtype of `data`; float32 for booleans. The gradient is 1 within the limits (both included), 0
         elsewhere.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.clip(nd.array([-1, 0.5, 3]), 0, 1).asnumpy()
     array([0. , 0.5, 1. ], dtype=float32)
     """

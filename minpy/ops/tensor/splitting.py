@@ -38,9 +38,7 @@ def split(
 ) -> Any:
     """Return an array cut into parts of equal length along an axis.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
     num_outputs : int
         How many parts.
     axis : int
@@ -52,14 +50,10 @@ def split(
     tuple of NDArray
         One NDArray if `num_outputs` is 1.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the axis cannot be divided, or removed, or does not exist.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> [part.asnumpy().tolist() for part in nd.split(nd.array([[1, 2, 3, 4]]), num_outputs=2)]
     [[[1.0, 2.0]], [[3.0, 4.0]]]
     """
@@ -126,9 +120,7 @@ def split_v2(
 ) -> Any:
     """Return an array cut at given positions, or into parts of equal length, along an axis.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
     indices_or_sections : int or tuple of int
         How many parts, or where each part but the first begins.
     axis : int
@@ -140,14 +132,10 @@ def split_v2(
     tuple of NDArray
         One NDArray if there is one part.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the axis cannot be divided, or removed, or does not exist.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> [part.asnumpy().tolist() for part in nd.split_v2(nd.array([1, 2, 3, 4]), (1, 2))]
     [[1.0], [2.0], [3.0, 4.0]]
     """
@@ -228,9 +216,7 @@ def split_at(
 ) -> Any:
     """Return an array cut at given positions, or into parts of equal length, along an axis.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
     indices : tuple of int
         Where the parts begin: a first 0, and the position of each part but the first.
     axis : int
@@ -244,16 +230,12 @@ def split_at(
     tuple of NDArray
         One NDArray if there is one part.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the axis cannot be divided, or removed, or does not exist.
     ArgumentError
         If neither `indices` nor `sections` is given.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> [part.asnumpy().tolist() for part in nd._split_v2(nd.array([1, 2, 3, 4]), indices=(0, 1, 2), axis=0)]
     [[1.0], [2.0], [3.0, 4.0]]
     """

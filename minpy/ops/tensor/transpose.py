@@ -19,24 +19,16 @@ __all__ = ["permuted", "swapaxes", "transpose"]
 def transpose(data: np.ndarray, *, axes: tuple[int, ...] = ()) -> np.ndarray:
     """Return the data with its axes permuted.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
     axes : tuple of int
         The axes in their new order; reversed if left out.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If `axes` is no permutation of the data's.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.transpose(nd.zeros((2, 3, 4)), axes=(1, 0, 2)).shape
     (3, 2, 4)
     """
@@ -79,23 +71,15 @@ def _transpose_shapes(inputs: Any, outputs: Any, *, axes: Any) -> Any:
 def swapaxes(data: np.ndarray, *, dim1: int = 0, dim2: int = 0) -> np.ndarray:
     """Return the data with two axes exchanged.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
     dim1, dim2 : int
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If there is no such axis.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.swapaxes(nd.zeros((2, 3, 4)), 0, 2).shape
     (4, 3, 2)
     """
