@@ -15,6 +15,10 @@ _SHARED = {
         Parameters
         ----------
         data : NDArray""",
+    "matrix_parameter": """
+        Parameters
+        ----------
+        A : NDArray""",
     "returns_array": """
         Returns
         -------
@@ -33,6 +37,13 @@ _SHARED = {
         ------
         ShapeError
             If the shapes do not fit.""",
+    "raises_argument_error": """
+        Raises
+        ------
+        ArgumentError""",
+    "or_integers": """
+        DTypeError
+            If `data` holds integers.""",
     "examples": """
         Examples
         --------

@@ -89,8 +89,7 @@ def sync_batch_norm(
 
     {raises_shape_error}
         If a vector does not have as many elements as there are channels.
-    DTypeError
-        If `data` holds integers.
+    {or_integers}
 
     {recorded_examples}
     >>> x, one, zero = nd.array([[1], [3]]), nd.ones((1,)), nd.zeros((1,))
@@ -154,8 +153,7 @@ def batch_norm_v1(
 
     {raises_shape_error}
         If a vector does not have as many elements as there are channels.
-    DTypeError
-        If `data` holds integers.
+    {or_integers}
 
     {examples}
     >>> x, one, two = nd.array([[1], [3]]), nd.ones((1,)), nd.array([2])
@@ -252,8 +250,7 @@ def batch_norm_with_relu(
 
     {raises_shape_error}
         If a vector does not have the length of the axis, or there is no such axis.
-    DTypeError
-        If `data` holds integers.
+    {or_integers}
 
     {examples}
     >>> x, one, two = nd.array([[1], [3]]), nd.ones((1,)), nd.array([2])

@@ -21,9 +21,7 @@ __all__ = ["extractdiag", "extracttrian", "makediag", "maketrian", "sumlogdiag"]
 def sumlogdiag(A: np.ndarray) -> np.ndarray:
     """Return the sum of the logarithms of the diagonal of each of many matrices.
 
-    Parameters
-    ----------
-    A : NDArray
+    {matrix_parameter}
         Square matrices, (..., n, n), floating point, with positive diagonals.
 
     {returns_array}
@@ -119,9 +117,7 @@ _put_at.def_grad(lambda ans, data, *, rows, columns, size: lambda g: _taken(g, r
 def extractdiag(A: np.ndarray, *, offset: int = 0) -> np.ndarray:
     """Return a diagonal of each of many square matrices.
 
-    Parameters
-    ----------
-    A : NDArray
+    {matrix_parameter}
         Square matrices, (..., n, n), of any dtype.
     offset : int
         Which diagonal: 0 is the main one, positive ones lie above it and negative ones below.
@@ -151,9 +147,7 @@ def _extractdiag_gradient(ans: Any, A: Any, *, offset: int) -> Any:
 def makediag(A: np.ndarray, *, offset: int = 0) -> np.ndarray:
     """Return square matrices with the given diagonals, and zeros elsewhere.
 
-    Parameters
-    ----------
-    A : NDArray
+    {matrix_parameter}
         Diagonals, (..., n), of any dtype.
     offset : int
         Which diagonal: 0 is the main one, positive ones lie above it and negative ones below.
@@ -185,9 +179,7 @@ def _makediag_gradient(ans: Any, A: Any, *, offset: int) -> Any:
 def extracttrian(A: np.ndarray, *, offset: int = 0, lower: bool = True) -> np.ndarray:
     """Return a triangle of each of many square matrices, along one axis.
 
-    Parameters
-    ----------
-    A : NDArray
+    {matrix_parameter}
         Square matrices, (..., n, n), of any dtype.
     offset : int
         The diagonal with which the triangle begins. A positive one means the upper triangle, a negative one the lower.
@@ -230,9 +222,7 @@ def _triangle_size(length: int) -> int:
 def maketrian(A: np.ndarray, *, offset: int = 0, lower: bool = True) -> np.ndarray:
     """Return square matrices with the given triangles, and zeros elsewhere: the inverse of `extracttrian`.
 
-    Parameters
-    ----------
-    A : NDArray
+    {matrix_parameter}
         Triangles, (..., k (k + 1) / 2), of any dtype: lower ones row by row, upper ones column by column.
     offset : int
         The diagonal with which the triangle begins. A positive one means the upper triangle, a negative one the lower.

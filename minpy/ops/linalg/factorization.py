@@ -39,9 +39,7 @@ def _symmetric(array: Any) -> Any:
 def potrf(A: np.ndarray, *, lower: bool = True) -> np.ndarray:
     """Return the Cholesky factor of each of many symmetric, positive definite matrices: L with L Lᵀ = A.
 
-    Parameters
-    ----------
-    A : NDArray
+    {matrix_parameter}
         Symmetric matrices, (..., n, n), of float32 or float64. Only their lower triangles are read; with `lower=False`
         only their upper ones.
     lower : bool
@@ -98,9 +96,7 @@ def _raw_potrf_gradient(ans: Any, A: Any, *, lower: bool) -> Any:
 def potri(A: np.ndarray, *, lower: bool = True) -> np.ndarray:
     """Return (L Lᵀ)⁻¹ for Cholesky factors L: the inverse of the matrix that was factorized.
 
-    Parameters
-    ----------
-    A : NDArray
+    {matrix_parameter}
         Lower triangular matrices, (..., n, n), of float32 or float64. What stands above the diagonal is not read.
     lower : bool
         If false, `A` holds Lᵀ: upper triangular matrices, of which nothing is read below the diagonal.
@@ -155,9 +151,7 @@ def _potri_gradient(ans: Any, A: Any, *, lower: bool) -> Any:
 def gelqf(A: np.ndarray) -> Any:
     """Return the LQ factorization of each of many matrices: Q with orthonormal rows and lower triangular L, L Q = A.
 
-    Parameters
-    ----------
-    A : NDArray
+    {matrix_parameter}
         Matrices of full rank, (..., n, m) with n <= m, of float32 or float64.
 
     Returns
@@ -209,9 +203,7 @@ def _gelqf_gradient(ans: Any, A: Any) -> Any:
 def syevd(A: np.ndarray) -> Any:
     """Return the eigenvectors and eigenvalues of each of many symmetric matrices: U A = diag(values) U.
 
-    Parameters
-    ----------
-    A : NDArray
+    {matrix_parameter}
         Symmetric matrices, (..., n, n), of float32 or float64. Only their lower triangles are read.
 
     Returns

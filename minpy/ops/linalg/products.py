@@ -259,9 +259,7 @@ def trmm(
 ) -> np.ndarray:
     """Return alpha · op(A) B, or alpha · B op(A), for triangular matrices A.
 
-    Parameters
-    ----------
-    A : NDArray
+    {matrix_parameter}
         Triangular matrices, (..., n, n), floating point. What stands in the other triangle is not read.
     B : NDArray
         Of shape (..., n, m); with `rightside` (..., m, n). The leading axes are those of `A`.
@@ -343,9 +341,7 @@ trmm.def_infer_shape(triangular_shapes)
 def syrk(A: np.ndarray, *, transpose: bool = False, alpha: float = 1.0) -> np.ndarray:
     """Return alpha · A Aᵀ, or alpha · Aᵀ A, for each of many matrices.
 
-    Parameters
-    ----------
-    A : NDArray
+    {matrix_parameter}
         Matrices, (..., n, m), floating point.
     transpose : bool
         Whether the product is Aᵀ A.

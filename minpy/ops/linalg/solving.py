@@ -81,9 +81,7 @@ def trsm(
 ) -> np.ndarray:
     """Solve op(A) X = alpha · B, or X op(A) = alpha · B, for triangular matrices A.
 
-    Parameters
-    ----------
-    A : NDArray
+    {matrix_parameter}
         Triangular matrices, (..., n, n), of float32 or float64. What stands in the other triangle is not read.
     B : NDArray
         Of shape (..., n, m); with `rightside` (..., m, n). The leading axes are those of `A`.
@@ -151,9 +149,7 @@ trsm.def_infer_type(same_dtype)
 def inverse(A: np.ndarray) -> np.ndarray:
     """Return the inverse of each of many matrices.
 
-    Parameters
-    ----------
-    A : NDArray
+    {matrix_parameter}
         Square matrices, (..., n, n), of float32 or float64.
 
     {returns_array}
@@ -191,9 +187,7 @@ inverse.def_infer_type(same_dtype)
 def det(A: np.ndarray) -> np.ndarray:
     """Return the determinant of each of many matrices.
 
-    Parameters
-    ----------
-    A : NDArray
+    {matrix_parameter}
         Square matrices, (..., n, n), of float32 or float64.
 
     {returns_array}
@@ -238,9 +232,7 @@ def _det_gradient(ans: Any, A: Any) -> Any:
 def slogdet(A: np.ndarray) -> Any:
     """Return the sign of the determinant of each of many matrices, and the logarithm of its absolute value.
 
-    Parameters
-    ----------
-    A : NDArray
+    {matrix_parameter}
         Square matrices, (..., n, n), of float32 or float64.
 
     Returns

@@ -44,9 +44,7 @@ def activation(data: np.ndarray, *, act_type: Literal["relu", "sigmoid", "softre
 
     {returns_like_data}
 
-    Raises
-    ------
-    ArgumentError
+    {raises_argument_error}
         For another `act_type`.
     DTypeError
         For integers, except with 'relu'.
@@ -160,9 +158,7 @@ def leaky_relu(
 
     {returns_like_data}
 
-    Raises
-    ------
-    ArgumentError
+    {raises_argument_error}
         For another `act_type`, or if 'prelu' has no `gamma`.
     ShapeError
         If `gamma` does not fit the channels.

@@ -108,8 +108,7 @@ def batch_norm(
 
     {raises_shape_error}
         If a vector does not have the length of the axis, or there is no such axis.
-    DTypeError
-        If `data` holds integers.
+    {or_integers}
 
     Notes
     -----

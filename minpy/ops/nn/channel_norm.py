@@ -87,8 +87,7 @@ def instance_norm(data: np.ndarray, gamma: np.ndarray, beta: np.ndarray, *, eps:
 
     {raises_shape_error}
         If gamma or beta do not fit, or the data has fewer axes.
-    DTypeError
-        If `data` holds integers.
+    {or_integers}
 
     {examples}
     >>> x = nd.array([[[1, 3], [10, 30]]])
@@ -139,8 +138,7 @@ def group_norm(
 
     {raises_shape_error}
         If gamma or beta do not fit, the channels cannot be split, or the data has fewer axes.
-    DTypeError
-        If `data` holds integers.
+    {or_integers}
 
     Notes
     -----
@@ -224,14 +222,11 @@ def l2_normalization(
 
     {returns_like_data}
 
-    Raises
-    ------
-    ArgumentError
+    {raises_argument_error}
         For another mode.
     ShapeError
         If the data has less than three axes, in the modes 'channel' and 'spatial'.
-    DTypeError
-        If `data` holds integers.
+    {or_integers}
 
     {examples}
     >>> nd.L2Normalization(nd.array([[3, 4], [0, 2]])).asnumpy()
@@ -290,14 +285,11 @@ def lrn(data: np.ndarray, *, alpha: float = 1e-4, beta: float = 0.75, knorm: flo
 
     {returns_like_data}
 
-    Raises
-    ------
-    ArgumentError
+    {raises_argument_error}
         If `nsize` is not positive.
     ShapeError
         If the data has fewer axes.
-    DTypeError
-        If `data` holds integers.
+    {or_integers}
 
     {examples}
     >>> x = nd.array([[[1], [2], [3]]])

@@ -67,8 +67,7 @@ def ctc_loss(
         If the shapes do not fit, or there are more labels than steps.
     ArgumentError
         If a label or a length is out of range, or for another `blank_label`.
-    DTypeError
-        If `data` holds integers.
+    {or_integers}
 
     Notes
     -----

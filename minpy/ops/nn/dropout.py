@@ -42,9 +42,7 @@ def dropout(
 
     {returns_like_data}
 
-    Raises
-    ------
-    ArgumentError
+    {raises_argument_error}
         If p is no probability, or for another mode.
 
     {recorded_examples}

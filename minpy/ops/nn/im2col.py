@@ -87,8 +87,7 @@ def im2col(
 
     {raises_shape_error}
         If the kernel does not fit the data.
-    DTypeError
-        If `data` holds integers.
+    {or_integers}
 
     {examples}
     >>> nd.im2col(nd.array([[[[1, 2, 3], [4, 5, 6]]]]), kernel=(2, 2)).asnumpy()
@@ -128,8 +127,7 @@ def col2im(
 
     {raises_shape_error}
         If the columns do not fit the image.
-    DTypeError
-        If `data` holds integers.
+    {or_integers}
 
     {examples}
     >>> nd.col2im(nd.array([[[1, 2], [3, 4]]]), output_size=(3,), kernel=(2,)).asnumpy()

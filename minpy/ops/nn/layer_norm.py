@@ -58,8 +58,7 @@ def layer_norm(
 
     {raises_shape_error}
         If gamma or beta do not fit, or there is no such axis.
-    DTypeError
-        If `data` holds integers.
+    {or_integers}
 
     Notes
     -----

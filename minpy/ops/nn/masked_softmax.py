@@ -46,8 +46,7 @@ def masked_softmax(
 
     {raises_shape_error}
         If the mask does not broadcast to the data, or there is no such axis.
-    DTypeError
-        If `data` holds integers.
+    {or_integers}
 
     {examples}
     >>> data, mask = nd.array([[0, 0, 9]]), nd.array([[1, 1, 0]])
@@ -112,8 +111,7 @@ def masked_log_softmax(
 
     {raises_shape_error}
         If the mask does not broadcast to the data, or there is no such axis.
-    DTypeError
-        If `data` holds integers.
+    {or_integers}
 
     {examples}
     >>> data, mask = nd.array([[0, 0, 9]]), nd.array([[1, 1, 0]])

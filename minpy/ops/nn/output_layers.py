@@ -170,9 +170,7 @@ def make_loss(
     {returns_array}
         A copy of the data.
 
-    Raises
-    ------
-    ArgumentError
+    {raises_argument_error}
         For another normalization.
 
     {recorded_examples}

@@ -51,8 +51,7 @@ def pooling_v1(
         If the window does not fit the data, or the data has other axes.
     ArgumentError
         For unknown names, or without a kernel.
-    DTypeError
-        If `data` holds integers.
+    {or_integers}
 
     {examples}
     >>> x = nd.ones((1, 1, 3, 3))

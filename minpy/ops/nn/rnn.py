@@ -109,8 +109,7 @@ def rnn(
     {raises_unless_shapes_fit}
     ArgumentError
         For another mode, a projection or bounds that do not belong to it, a length out of range, or a missing input.
-    DTypeError
-        If `data` holds integers.
+    {or_integers}
 
     Notes
     -----

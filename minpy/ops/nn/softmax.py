@@ -195,8 +195,7 @@ def log_softmax(
 
     Raises
     ------
-    DTypeError
-        If `data` holds integers.
+    {or_integers}
     ShapeError
         If there is no such axis.
 
@@ -246,8 +245,7 @@ def softmin(
 
     Raises
     ------
-    DTypeError
-        If `data` holds integers.
+    {or_integers}
     ShapeError
         If there is no such axis.
 
@@ -288,9 +286,7 @@ def softmax_activation(
 
     {returns_like_data}
 
-    Raises
-    ------
-    ArgumentError
+    {raises_argument_error}
         For another mode.
 
     {examples}

@@ -49,8 +49,7 @@ def identity_attach_kl_sparse_reg(
 
     {raises_shape_error}
         If there is not one mean for each unit.
-    DTypeError
-        If `data` holds integers.
+    {or_integers}
 
     {recorded_examples}
     >>> x, mean = nd.array([[0.1], [0.9]]), nd.array([0.5])

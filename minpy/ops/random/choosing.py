@@ -59,9 +59,7 @@ def multinomial(
     NDArray, or two of them
         Of shape data.shape[:-1] + shape; (1,) if that has no axis.
 
-    Raises
-    ------
-    ArgumentError
+    {raises_argument_error}
         If a probability is negative, or all are 0.
 
     {examples}

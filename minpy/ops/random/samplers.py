@@ -224,9 +224,7 @@ def randint(
     -------
     numpy.ndarray
 
-    Raises
-    ------
-    ArgumentError
+    {raises_argument_error}
         If `low` is not below `high`.
 
     Examples

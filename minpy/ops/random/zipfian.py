@@ -35,9 +35,7 @@ def unique_zipfian(*, range_max: int, shape: tuple[int, ...] | None = None) -> A
     trials : numpy.ndarray
         Of shape (rows,) and dtype int64: how often was drawn, classes that had been there already included.
 
-    Raises
-    ------
-    ArgumentError
+    {raises_argument_error}
         If `shape` does not have two lengths.
     ArgumentValueError
         If there are not so many classes.

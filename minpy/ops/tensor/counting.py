@@ -44,9 +44,7 @@ def histogram(
     list of NDArray
         The numbers, of shape (number of bins,) and dtype int64, and the edges, in the dtype of the data.
 
-    Raises
-    ------
-    ArgumentError
+    {raises_argument_error}
         Unless there are either edges, which ascend, or a number of bins and their range.
 
     {examples}

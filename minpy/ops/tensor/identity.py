@@ -40,9 +40,7 @@ def cast_storage(data: np.ndarray, *, stype: str) -> np.ndarray:
 
     {returns_array}
 
-    Raises
-    ------
-    ArgumentError
+    {raises_argument_error}
         For 'csr' and 'row_sparse', and what is no storage type.
 
     {examples}

@@ -248,8 +248,7 @@ def hard_sigmoid(data: np.ndarray, *, alpha: float = 0.2, beta: float = 0.5) -> 
 
     Raises
     ------
-    DTypeError
-        If `data` holds integers.
+    {or_integers}
 
     {examples}
     >>> nd.hard_sigmoid(nd.array([-3, 0, 1, 3])).asnumpy()

@@ -80,9 +80,7 @@ def amp_multicast(*data: np.ndarray, num_outputs: int, cast_narrow: bool = False
     list of NDArray
         Of the shapes of the inputs.
 
-    Raises
-    ------
-    ArgumentError
+    {raises_argument_error}
         If there are more or fewer arrays.
 
     {examples}
@@ -236,9 +234,7 @@ def multi_sum_sq(*data: np.ndarray, num_arrays: int) -> np.ndarray:
     {returns_array}
         Of shape (num_arrays,), in float32.
 
-    Raises
-    ------
-    ArgumentError
+    {raises_argument_error}
         If there are more or fewer arrays.
     DTypeError
         If dtypes differ, or are of integers.

@@ -455,9 +455,7 @@ def norm(
     {returns_array}
         Of shape (1,) if all axes are reduced and not kept. The gradient of a norm of zeros is zero.
 
-    Raises
-    ------
-    ArgumentError
+    {raises_argument_error}
         If `ord` is neither 1 nor 2.
     ShapeError
         If an axis does not exist, or is given twice.
