@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import FunctionType
-from typing import Any
+from typing import Any, Literal
 
 import numpy
 
@@ -89,6 +89,11 @@ def operator(
     synonyms: Mapping[str, str] | None = None,
     bare: bool = False,
     kernel: Mapping[str, Callable[..., Any]] | None = None,
+    shapes: Callable[..., Any] | None = None,
+    dtypes: Callable[..., Any] | None = None,
+    zero: Sequence[int] | Literal["all"] = (),
+    shape_only: Sequence[int] = (),
+    **facts: Any,
 ) -> Any:
     """Define a built-in operator, as a decorator or from a NumPy ufunc: `tanh = operator(np.tanh)`.
 
@@ -117,6 +122,14 @@ def operator(
     kernel : mapping of str to callable, optional
         Steps that are faster on raw arrays, by the keyword parameters (`_product`, say) whose defaults are the steps of
         the definition. These parameters are no attributes.
+    shapes, dtypes : callable, optional
+        For `def_infer_shape` and `def_infer_type`, where the rule is one that several operators have.
+    zero : sequence of int, or 'all'
+        The inputs whose gradient is zero: see `def_grad_zero`.
+    shape_only : sequence of int
+        The inputs whose values no rule reads: see `keep_shape_only`.
+    **facts
+        Other attributes of the operator: `category`, `elementwise`, `may_alias`, `saved_outputs`, ...
     optional_inputs, outputs, random
         What graphs ask: see `minpy.core.base.BaseOperator`.
     """
@@ -178,6 +191,15 @@ def operator(
             made.unpickled_by = (find_operator, (made.__name__,))
             for known in (made.__name__, *aliases):
                 OPERATORS[known] = made
+        for name_of_fact, fact in facts.items():
+            setattr(made, name_of_fact, fact)
+        if shapes is not None:
+            made.def_infer_shape(shapes)
+        if dtypes is not None:
+            made.def_infer_type(dtypes)
+        for position in (None,) if zero == "all" else zero:
+            made.def_grad_zero(position)
+        made.keep_shape_only(*shape_only)
         made.numpy_functions = functions
         for implemented in functions:
             FUNCTIONS[implemented] = made

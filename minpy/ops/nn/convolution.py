@@ -258,6 +258,10 @@ def _axes(name: str, kernel: Any, stride: Any, dilate: Any, pad: Any) -> list[tu
     return list(zip(*values, strict=True))
 
 
+# The attributes of a deconvolution that say what it computes.
+_TRANSPOSED = ("kernel", "stride", "dilate", "pad", "adj", "target_shape", "num_group")
+
+
 def transposed_window(
     data: Any, kernel: Any, stride: Any, dilate: Any, pad: Any, adj: Any, target_shape: Any, num_group: int
 ) -> dict[str, Any]:
@@ -366,41 +370,15 @@ def deconvolution(
 
 
 @deconvolution.def_grad(argnum=0)
-def _deconvolution_data_gradient(
-    ans: Any,
-    data: Any,
-    weight: Any,
-    bias: Any,
-    *,
-    kernel: Any,
-    stride: Any,
-    dilate: Any,
-    pad: Any,
-    adj: Any,
-    target_shape: Any,
-    num_group: int,
-) -> Any:
-    window = transposed_window(data, kernel, stride, dilate, pad, adj, target_shape, num_group)
+def _deconvolution_data_gradient(ans: Any, data: Any, weight: Any, bias: Any, **attributes: Any) -> Any:
+    window = transposed_window(data, **{name: attributes[name] for name in _TRANSPOSED})
     del window["lengths"]
     return lambda g: convolve(g, weight, **window)
 
 
 @deconvolution.def_grad(argnum=1)
-def _deconvolution_weight_gradient(
-    ans: Any,
-    data: Any,
-    weight: Any,
-    bias: Any,
-    *,
-    kernel: Any,
-    stride: Any,
-    dilate: Any,
-    pad: Any,
-    adj: Any,
-    target_shape: Any,
-    num_group: int,
-) -> Any:
-    window = transposed_window(data, kernel, stride, dilate, pad, adj, target_shape, num_group)
+def _deconvolution_weight_gradient(ans: Any, data: Any, weight: Any, bias: Any, **attributes: Any) -> Any:
+    window = transposed_window(data, **{name: attributes[name] for name in _TRANSPOSED})
     return transposed_weight_gradient(ans, data, weight, **window)
 
 

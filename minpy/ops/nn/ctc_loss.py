@@ -246,38 +246,16 @@ def _total(last: Any, paths: _Paths) -> Any:
 
 
 @ctc_loss.def_grad()
-def _ctc_gradient(
-    ans: Any,
-    data: Any,
-    label: Any,
-    data_lengths: Any,
-    label_lengths: Any,
-    *,
-    use_data_lengths: bool,
-    use_label_lengths: bool,
-    blank_label: str,
-) -> Any:
-    paths = _paths(data, label, data_lengths, label_lengths, use_data_lengths, use_label_lengths, blank_label)
-    return lambda g: _gradient(data, paths, g, lambda part, visits: part - _spread(visits, paths.key, part.shape))
-
-
-def _spread(visits: Any, key: tuple[Any, ...], shape: tuple[int, ...]) -> Any:
-    return unindex(visits, key=key, shape=shape)
+def _ctc_gradient(ans: Any, data: Any, label: Any, data_lengths: Any, label_lengths: Any, **attributes: Any) -> Any:
+    paths = _paths(data, label, data_lengths, label_lengths, **attributes)
+    return lambda g: _gradient(
+        data, paths, g, lambda part, visits: part - unindex(visits, key=paths.key, shape=part.shape)
+    )
 
 
 @ctc_loss.def_grad_kernel()
-def _raw_ctc_gradient(
-    ans: Any,
-    data: Any,
-    label: Any,
-    data_lengths: Any,
-    label_lengths: Any,
-    *,
-    use_data_lengths: bool,
-    use_label_lengths: bool,
-    blank_label: str,
-) -> Any:
-    paths = _paths(data, label, data_lengths, label_lengths, use_data_lengths, use_label_lengths, blank_label)
+def _raw_ctc_gradient(ans: Any, data: Any, label: Any, data_lengths: Any, label_lengths: Any, **attributes: Any) -> Any:
+    paths = _paths(data, label, data_lengths, label_lengths, **attributes)
 
     def less(part: Any, visits: Any) -> Any:
         flat = np.ravel_multi_index(np.broadcast_arrays(*paths.key), part.shape)

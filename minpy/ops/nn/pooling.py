@@ -211,8 +211,12 @@ def first_numbers(given: Any, count: int) -> Any:
     return tuple(given)[:count] if isinstance(given, (tuple, list)) else given
 
 
+# The attributes of pooling that say which windows there are.
+_WINDOW = ("kernel", "global_pool", "pooling_convention", "stride", "pad")
+
+
 def windows(
-    shape: Ints, kernel: Any, global_pool: bool, convention: str, stride: Any, pad: Any
+    shape: Ints, kernel: Any, global_pool: bool, pooling_convention: str, stride: Any, pad: Any
 ) -> tuple[Ints, Ints, Ints, Ints]:
     """Return (kernel, stride, padding in front, number of windows) along each axis of (batch, channels, ...)."""
     lengths, count = shape[2:], len(shape) - 2
@@ -224,7 +228,7 @@ def windows(
     # Of too many numbers MXNet reads the first, of stride and pad, and so do its users' networks for one axis.
     stride = per_axis("Pooling", "stride", first_numbers(stride, count), count, 1, 1)
     pad = per_axis("Pooling", "pad", first_numbers(pad, count), count, 0, 0)
-    if convention == "same":
+    if pooling_convention == "same":
         if any(pad):
             raise ArgumentError(f"Pooling: pad is {pad}; pooling_convention='same' finds the padding itself.")
         counts = tuple(-(-x // s) for x, s in zip(lengths, stride, strict=True))
@@ -236,7 +240,7 @@ def windows(
             "its pad, and at most the length of the padded axis."
         )
     surplus = [x + 2 * p - k for x, p, k in zip(lengths, pad, kernel, strict=True)]
-    if convention == "full":
+    if pooling_convention == "full":
         return kernel, stride, pad, tuple(-(-number // s) + 1 for number, s in zip(surplus, stride, strict=True))
     return kernel, stride, pad, tuple(number // s + 1 for number, s in zip(surplus, stride, strict=True))
 
@@ -363,24 +367,11 @@ def pooling(
 
 
 @pooling.def_grad()
-def _pooling_gradient(
-    ans: Any,
-    data: Any,
-    *,
-    kernel: Any,
-    pool_type: str,
-    global_pool: bool,
-    pooling_convention: str,
-    stride: Any,
-    pad: Any,
-    p_value: int | None,
-    count_include_pad: bool | None,
-    layout: str | None,
-) -> Any:
-    channels_last, values = _channels_second(data, layout)
+def _pooling_gradient(ans: Any, data: Any, *, pool_type: str, p_value: int | None, **attributes: Any) -> Any:
+    channels_last, values = _channels_second(data, attributes["layout"])
     answer = np.moveaxis(ans, -1, 1) if channels_last else ans
     shape = np.shape(values)
-    kernel, stride, pad, counts = windows(shape, kernel, global_pool, pooling_convention, stride, pad)
+    kernel, stride, pad, counts = windows(shape, **{name: attributes[name] for name in _WINDOW})
     lengths = shape[2:]
     window: dict[str, Any] = {"kernel": kernel, "stride": stride, "pad": pad}
 
@@ -394,7 +385,7 @@ def _pooling_gradient(
             part = window_spread(slope, lengths=lengths, **window) * values**power
         else:
             if pool_type == "avg":
-                include = count_include_pad is not False
+                include = attributes["count_include_pad"] is not False
                 g = g / window_sizes(lengths, kernel, stride, pad, counts, include, np.dtype(g.dtype))
             part = window_spread(g, lengths=lengths, **window)
         return np.moveaxis(part, 1, -1) if channels_last else part

@@ -116,19 +116,9 @@ for _made in (tied_place, tied_pick):
 
 
 @pooling_v1.def_grad()
-def _pooling_v1_gradient(
-    ans: Any,
-    data: Any,
-    *,
-    kernel: Any,
-    pool_type: str,
-    global_pool: bool,
-    pooling_convention: str,
-    stride: Any,
-    pad: Any,
-) -> Any:
+def _pooling_v1_gradient(ans: Any, data: Any, *, pool_type: str, **attributes: Any) -> Any:
     shape = np.shape(data)
-    kernel, stride, pad, _ = windows(shape, kernel, global_pool, pooling_convention, stride, pad)
+    kernel, stride, pad, _ = windows(shape, **attributes)
     window: dict[str, Any] = {"kernel": kernel, "stride": stride, "pad": pad}
     if pool_type == "max":
         return lambda g: tied_place(g, data, ans, **window)

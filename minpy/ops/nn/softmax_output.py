@@ -181,31 +181,13 @@ def _softmax_output_into(out: Any, data: Any, label: Any, *, multi_output: bool)
 
 @softmax_output.def_grad_into(argnum=0)
 def _softmax_output_gradient_into(
-    ans: Any,
-    data: Any,
-    label: Any,
-    *,
-    grad_scale: float,
-    ignore_label: float,
-    multi_output: bool,
-    use_ignore: bool,
-    normalization: str,
-    out_grad: bool,
-    smooth_alpha: float,
+    ans: Any, data: Any, label: Any, *, grad_scale: float, normalization: str, **attributes: Any
 ) -> Any:
-    plain = not (multi_output or use_ignore or out_grad or smooth_alpha) and normalization != "valid"
-    if ans.ndim != 2 or label.shape != ans.shape[:1] or not plain:
+    others = any(attributes[name] for name in ("multi_output", "use_ignore", "out_grad", "smooth_alpha"))
+    if ans.ndim != 2 or label.shape != ans.shape[:1] or others or normalization == "valid":
+        del attributes["preserve_shape"]
         gradient = _softmax_output_gradient(
-            ans,
-            data,
-            label,
-            grad_scale=grad_scale,
-            ignore_label=ignore_label,
-            multi_output=multi_output,
-            use_ignore=use_ignore,
-            normalization=normalization,
-            out_grad=out_grad,
-            smooth_alpha=smooth_alpha,
+            ans, data, label, grad_scale=grad_scale, normalization=normalization, **attributes
         )
         return lambda g, out: np.copyto(out, gradient(g))
 
