@@ -82,7 +82,7 @@ def operator(
     auxiliary: Sequence[str] = (),
     inputs: Sequence[str] | None = None,
     doc: str | None = None,
-    elementwise: bool = False,
+    like_ufunc: bool = False,
     optional_inputs: Mapping[str, Callable[[dict[str, Any]], bool]] | None = None,
     outputs: Sequence[str] | Callable[[dict[str, Any]], Sequence[str]] | None = None,
     random: bool = False,
@@ -113,7 +113,7 @@ def operator(
         Names of the inputs of a ufunc.
     doc : str, optional
         Docstring, for a ufunc.
-    elementwise : bool
+    like_ufunc : bool
         Whether the function computes a new array, of the same shape, from one array: what a unary ufunc does.
     synonyms : mapping of str to str, optional
         Further names of arguments in calls, and which arguments they are.
@@ -152,7 +152,7 @@ def operator(
         has_forms = (
             name is not None and name.startswith("broadcast_") and name.removeprefix("broadcast_") in NUMBER_FORMS
         )
-        kind = UnaryUfunc if elementwise or arity == 1 else WithNumberForms if has_forms else Operator
+        kind = UnaryUfunc if like_ufunc or arity == 1 else WithNumberForms if has_forms else Operator
         made = kind(
             function,
             name=name,
@@ -177,7 +177,7 @@ def operator(
         is_product = isinstance(function, numpy.ufunc) and function.signature is not None  # matmul
         if is_product:
             made.may_alias = False
-        elif is_ufunc or elementwise:
+        elif is_ufunc or like_ufunc:
             made.shape_inference = same_shape if arity in (None, 1) else broadcasting
             made.may_alias, made.elementwise = False, True
             made.keeps_dtype = public

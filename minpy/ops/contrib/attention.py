@@ -87,7 +87,7 @@ def _attended(attention: Any, values: Any, heads: int) -> Any:
     return np.reshape(found, (time, batch, heads * length))
 
 
-@operator(name="_contrib_interleaved_matmul_selfatt_qk")
+@operator(name="_contrib_interleaved_matmul_selfatt_qk", dtypes=promoted, category="product", may_alias=False)
 def interleaved_matmul_selfatt_qk(queries_keys_values: np.ndarray, *, heads: int) -> np.ndarray:
     """Return the scaled products of the queries and keys of self-attention.
 
@@ -128,7 +128,7 @@ def _selfatt_qk_gradient(ans: Any, queries_keys_values: Any, *, heads: int) -> A
     return gradient
 
 
-@operator(name="_contrib_interleaved_matmul_selfatt_valatt")
+@operator(name="_contrib_interleaved_matmul_selfatt_valatt", dtypes=promoted, category="product", may_alias=False)
 def interleaved_matmul_selfatt_valatt(
     queries_keys_values: np.ndarray, attention: np.ndarray, *, heads: int
 ) -> np.ndarray:
@@ -173,7 +173,7 @@ def _selfatt_attention_gradient(ans: Any, queries_keys_values: Any, attention: A
     return lambda g: np.reshape(matmul(_part(g, heads, 1, 0), values), np.shape(attention))
 
 
-@operator(name="_contrib_interleaved_matmul_encdec_qk")
+@operator(name="_contrib_interleaved_matmul_encdec_qk", dtypes=promoted, category="product", may_alias=False)
 def interleaved_matmul_encdec_qk(queries: np.ndarray, keys_values: np.ndarray, *, heads: int) -> np.ndarray:
     """Return the scaled products of the queries of a decoder and the keys of an encoder.
 
@@ -224,7 +224,7 @@ def _encdec_keys_gradient(ans: Any, queries: Any, keys_values: Any, *, heads: in
     return lambda g: _joined([matmul(_turn(_by_heads(g, heads) * scale), rows), None], keys_values)
 
 
-@operator(name="_contrib_interleaved_matmul_encdec_valatt")
+@operator(name="_contrib_interleaved_matmul_encdec_valatt", dtypes=promoted, category="product", may_alias=False)
 def interleaved_matmul_encdec_valatt(keys_values: np.ndarray, attention: np.ndarray, *, heads: int) -> np.ndarray:
     """Return the values of an encoder, summed with the weights that each query of a decoder gives them.
 
@@ -314,12 +314,3 @@ interleaved_matmul_selfatt_valatt.def_infer_shape(
 interleaved_matmul_encdec_valatt.def_infer_shape(
     lambda inputs, outputs, *, heads: _valatt_shapes(inputs, outputs, heads, 2)
 )
-for _operator in (
-    interleaved_matmul_encdec_qk,
-    interleaved_matmul_encdec_valatt,
-    interleaved_matmul_selfatt_qk,
-    interleaved_matmul_selfatt_valatt,
-):
-    _operator.def_infer_type(promoted)
-    _operator.category = "product"
-    _operator.may_alias = False

@@ -17,7 +17,7 @@ from minpy.ops.registry import operator
 __all__ = ["bipartite_matching"]
 
 
-@operator(name="_contrib_bipartite_matching", outputs=numbered(2))
+@operator(name="_contrib_bipartite_matching", outputs=numbered(2), zero="all", dtypes=with_followers)
 def bipartite_matching(data: np.ndarray, *, is_ascend: bool = False, threshold: float, topk: int = -1) -> Any:
     """Return rows and columns matched greedily: the pair with the best score first, then the best of the others.
 
@@ -72,10 +72,6 @@ def bipartite_matching(data: np.ndarray, *, is_ascend: bool = False, threshold: 
 def _check_scores(shape: tuple[int, ...]) -> None:
     if len(shape) < 2:
         raise ShapeError(f"bipartite_matching: data has shape {shape}; expected (..., n, m), a score for each pair.")
-
-
-bipartite_matching.def_grad_zero()
-bipartite_matching.def_infer_type(with_followers)
 
 
 @bipartite_matching.def_infer_shape

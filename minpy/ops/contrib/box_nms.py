@@ -29,6 +29,8 @@ _TO_CORNER = np.array([[1, 0, 1, 0], [0, 1, 0, 1], [-0.5, 0, 0.5, 0], [0, -0.5, 
     aliases=("_contrib_box_non_maximum_suppression",),
     visible_outputs=1,
     outputs=numbered(1),
+    shape_only=(0,),
+    saved_outputs=lambda given: 2,
 )
 def box_nms(
     data: np.ndarray,
@@ -201,9 +203,6 @@ def _box_nms_gradient(ans: Any, data: Any, *, topk: int, coord_start: int, in_fo
     return gradient
 
 
-box_nms.keep_shape_only(0)
-
-
 @box_nms.def_infer_shape
 def _box_nms_shapes(inputs: Any, outputs: Any, *, coord_start: int, score_index: int, id_index: int) -> Any:
     inputs, [data] = same_shape(inputs, outputs[:1])
@@ -216,6 +215,3 @@ def _box_nms_shapes(inputs: Any, outputs: Any, *, coord_start: int, score_index:
 def _box_nms_dtypes(inputs: Any, outputs: Any) -> Any:
     known = inputs[0] if inputs[0] is not None else outputs[0]
     return [known], [known, np.dtype(np.intp)][: len(outputs)]
-
-
-box_nms.saved_outputs = lambda given: 2

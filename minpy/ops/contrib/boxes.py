@@ -38,7 +38,7 @@ def single(array: np.ndarray) -> np.ndarray:
 # -- overlaps ----------------------------------------------------------------------------------------------------------
 
 
-@operator(name="_contrib_box_iou")
+@operator(name="_contrib_box_iou", zero="all", dtypes=with_followers)
 def box_iou(lhs: np.ndarray, rhs: np.ndarray, *, format: Literal["corner", "center"] = "corner") -> np.ndarray:
     """Return the overlaps of all pairs of boxes: intersection over union.
 
@@ -94,10 +94,6 @@ def _check_boxes(name: str, shape: tuple[int, ...]) -> None:
         raise ShapeError(f"box_iou: {name} has shape {shape}; expected (..., 4), with two axes at least.")
 
 
-box_iou.def_grad_zero()
-box_iou.def_infer_type(with_followers)
-
-
 @box_iou.def_infer_shape
 def _box_iou_shapes(inputs: Any, outputs: Any) -> Any:
     for name, shape in zip(("lhs", "rhs"), inputs, strict=True):
@@ -110,7 +106,7 @@ def _box_iou_shapes(inputs: Any, outputs: Any) -> Any:
 # -- regression targets ------------------------------------------------------------------------------------------------
 
 
-@operator(name="_contrib_box_encode", outputs=("output0", "output1"))
+@operator(name="_contrib_box_encode", outputs=("output0", "output1"), zero="all", dtypes=with_followers)
 def box_encode(
     samples: np.ndarray,
     matches: np.ndarray,
@@ -198,10 +194,6 @@ def _check_encoded(samples: Any, matches: Any, anchors: Any, refs: Any, means: A
         )
 
 
-box_encode.def_grad_zero()
-box_encode.def_infer_type(with_followers)
-
-
 @box_encode.def_infer_shape
 def _box_encode_shapes(inputs: Any, outputs: Any) -> Any:
     samples, matches, anchors, refs, means, stds = inputs
@@ -217,7 +209,7 @@ def _box_encode_shapes(inputs: Any, outputs: Any) -> Any:
     return [rows, rows, targets, (*rows[:1], *refs[1:]), *vectors], [targets, targets]
 
 
-@operator(name="_contrib_box_decode")
+@operator(name="_contrib_box_decode", zero="all", dtypes=with_followers)
 def box_decode(
     data: np.ndarray,
     anchors: np.ndarray,
@@ -273,10 +265,6 @@ def box_decode(
 def _check_decoded(data: Any, anchors: Any) -> None:
     if len(data) != 3 or data[2] != 4 or anchors != (1, *data[1:]):
         raise ShapeError(f"box_decode: data {data} and anchors {anchors}; expected (batch, n, 4) and (1, n, 4).")
-
-
-box_decode.def_grad_zero()
-box_decode.def_infer_type(with_followers)
 
 
 @box_decode.def_infer_shape

@@ -17,7 +17,7 @@ from minpy.ops.tensor.indexing import index
 __all__ = ["count_sketch"]
 
 
-@operator(name="_contrib_count_sketch")
+@operator(name="_contrib_count_sketch", zero=(1,))
 def count_sketch(
     data: np.ndarray, h: np.ndarray, s: np.ndarray, *, out_dim: int, processing_batch_size: int = 32
 ) -> np.ndarray:
@@ -99,9 +99,6 @@ def _sign_gradient(ans: Any, data: Any, h: Any, s: Any) -> Any:
         return np.reshape(sum_over(part, axis=tuple(range(np.ndim(data) - 1))), np.shape(s))
 
     return gradient
-
-
-count_sketch.def_grad_zero(1)
 
 
 @count_sketch.def_infer_shape

@@ -305,7 +305,7 @@ def _bias_gradient(g: Any) -> Any:
 _BIAS = {"bias": lambda attributes: not attributes.get("no_bias", False)}
 
 
-@operator(name="_contrib_DeformableConvolution", optional_inputs=_BIAS)
+@operator(name="_contrib_DeformableConvolution", optional_inputs=_BIAS, category="product")
 def deformable_convolution(
     data: np.ndarray,
     offset: np.ndarray,
@@ -393,7 +393,7 @@ def _plain_weight_gradient(ans: Any, data: Any, offset: Any, weight: Any, bias: 
 deformable_convolution.def_grad(lambda ans, data, offset, weight, bias: _bias_gradient, argnum=3)
 
 
-@operator(name="_contrib_ModulatedDeformableConvolution", optional_inputs=_BIAS)
+@operator(name="_contrib_ModulatedDeformableConvolution", optional_inputs=_BIAS, category="product")
 def modulated_deformable_convolution(
     data: np.ndarray,
     offset: np.ndarray,
@@ -532,6 +532,3 @@ def _plain_shapes(inputs: Shapes, outputs: Shapes, **attributes: Any) -> tuple[S
 def _modulated_shapes(inputs: Shapes, outputs: Shapes, **attributes: Any) -> tuple[Shapes, Shapes]:
     names = ["data", "offset", "mask", "weight", "bias"]
     return _shapes(inputs, outputs, _window(attributes, True), names[: len(inputs)])
-
-
-deformable_convolution.category = modulated_deformable_convolution.category = "product"

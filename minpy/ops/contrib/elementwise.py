@@ -14,7 +14,7 @@ from minpy.ops.registry import operator
 __all__ = ["allclose", "div_sqrt_dim", "quadratic"]
 
 
-@operator(name="_contrib_quadratic")
+@operator(name="_contrib_quadratic", elementwise=True, shapes=same_shape, dtypes=same_dtype)
 def quadratic(data: np.ndarray, *, a: float = 0.0, b: float = 0.0, c: float = 0.0) -> np.ndarray:
     """Return a · data² + b · data + c.
 
@@ -38,10 +38,7 @@ def _quadratic_gradient(ans: Any, data: Any, *, a: float, b: float) -> Any:
     return lambda g: g * (2 * a * data + b)
 
 
-quadratic.elementwise = True
-
-
-@operator(name="_contrib_div_sqrt_dim")
+@operator(name="_contrib_div_sqrt_dim", shape_only=(0,), shapes=same_shape, dtypes=same_dtype)
 def div_sqrt_dim(data: np.ndarray) -> np.ndarray:
     """Return the data divided by the square root of the length of its last axis.
 
@@ -74,14 +71,9 @@ def _root(data: Any) -> float:
 
 
 div_sqrt_dim.def_grad(lambda ans, data: lambda g: g / g.dtype.type(_root(data)))
-div_sqrt_dim.keep_shape_only(0)
-
-for _operator in (quadratic, div_sqrt_dim):
-    _operator.def_infer_shape(same_shape)
-    _operator.def_infer_type(same_dtype)
 
 
-@operator(name="_contrib_allclose")
+@operator(name="_contrib_allclose", zero="all")
 def allclose(
     a: np.ndarray, b: np.ndarray, *, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = True
 ) -> np.ndarray:
@@ -110,9 +102,6 @@ def allclose(
         raise ShapeError(f"contrib.allclose: a has shape {a.shape}, b has {b.shape}; they must be equal.")
     close = np.isclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan)
     return np.reshape(np.all(close), ()).astype(np.uint8)
-
-
-allclose.def_grad_zero()
 
 
 @allclose.def_infer_shape

@@ -14,7 +14,7 @@ from minpy.ops.registry import operator
 __all__ = ["fft", "ifft"]
 
 
-@operator(name="_contrib_fft")
+@operator(name="_contrib_fft", dtypes=same_dtype)
 def fft(data: np.ndarray, *, compute_size: int = 128) -> np.ndarray:
     """Return the discrete Fourier transform along the last axis, as pairs of real and imaginary parts.
 
@@ -42,7 +42,7 @@ def fft(data: np.ndarray, *, compute_size: int = 128) -> np.ndarray:
     return pairs.reshape(*data.shape[:-1], 2 * data.shape[-1]).astype(data.dtype, copy=False)
 
 
-@operator(name="_contrib_ifft")
+@operator(name="_contrib_ifft", dtypes=same_dtype)
 def ifft(data: np.ndarray, *, compute_size: int = 128) -> np.ndarray:
     """Return n times the real part of the inverse Fourier transform of n complex numbers along the last axis.
 
@@ -106,7 +106,3 @@ def _fft_shapes(inputs: Any, outputs: Any) -> Any:
 def _ifft_shapes(inputs: Any, outputs: Any) -> Any:
     result = merge_shapes(outputs[0], _unpaired(inputs[0]))
     return [_paired(result)], [result]
-
-
-for _operator in (fft, ifft):
-    _operator.def_infer_type(same_dtype)

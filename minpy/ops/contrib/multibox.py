@@ -29,7 +29,7 @@ def _require(name: str, argument: str, values: Sequence[float], count: int) -> N
 # -- anchors -----------------------------------------------------------------------------------------------------------
 
 
-@operator(name="_contrib_MultiBoxPrior")
+@operator(name="_contrib_MultiBoxPrior", zero="all", dtypes=with_followers)
 def multibox_prior(
     data: np.ndarray,
     *,
@@ -111,10 +111,6 @@ def _check_priors(shape: Any, sizes: Any, ratios: Any, steps: Any, offsets: Any)
         raise ArgumentError(f"MultiBoxPrior: steps is {tuple(steps)}; expected two lengths, or two negative numbers.")
 
 
-multibox_prior.def_grad_zero()
-multibox_prior.def_infer_type(with_followers)
-
-
 @multibox_prior.def_infer_shape
 @forwards
 def _multibox_prior_shape(
@@ -134,7 +130,7 @@ def _multibox_prior_shape(
 # -- targets -----------------------------------------------------------------------------------------------------------
 
 
-@operator(name="_contrib_MultiBoxTarget", outputs=("loc_target", "loc_mask", "cls_target"))
+@operator(name="_contrib_MultiBoxTarget", outputs=("loc_target", "loc_mask", "cls_target"), zero="all")
 def multibox_target(
     anchor: np.ndarray,
     label: np.ndarray,
@@ -342,7 +338,6 @@ def _check_targets(anchor: Any, label: Any, cls_pred: Any) -> None:
         )
 
 
-multibox_target.def_grad_zero()
 multibox_target.def_infer_type(with_followers)
 
 
@@ -363,7 +358,7 @@ def _multibox_target_shapes(inputs: Any, outputs: Any) -> Any:
 # -- detections --------------------------------------------------------------------------------------------------------
 
 
-@operator(name="_contrib_MultiBoxDetection")
+@operator(name="_contrib_MultiBoxDetection", zero="all", dtypes=with_followers)
 def multibox_detection(
     cls_prob: np.ndarray,
     loc_pred: np.ndarray,
@@ -486,10 +481,6 @@ def _check_detections(cls_prob: Any, loc_pred: Any, anchor: Any) -> None:
             f"MultiBoxDetection: cls_prob {cls_prob}, loc_pred {loc_pred} and anchor {anchor}; expected "
             "(batch, classes + 1, n), (batch, 4 * n) and (1, n, 4)."
         )
-
-
-multibox_detection.def_grad_zero()
-multibox_detection.def_infer_type(with_followers)
 
 
 @multibox_detection.def_infer_shape

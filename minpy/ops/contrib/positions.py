@@ -19,7 +19,7 @@ from minpy.ops.tensor.indexing import unindex
 __all__ = ["arange_like", "boolean_mask", "index_array", "index_copy"]
 
 
-@operator(name="_contrib_arange_like")
+@operator(name="_contrib_arange_like", zero="all", shape_only=(0,), dtypes=same_dtype)
 def arange_like(
     data: np.ndarray,
     *,
@@ -66,20 +66,13 @@ def arange_like(
     return numbers.reshape(shape).astype(data.dtype)
 
 
-arange_like.def_grad_zero()
-arange_like.keep_shape_only(0)
-
-
 @arange_like.def_infer_shape
 @forwards
 def _arange_like_shape(data: Any, *, axis: int | None = None, **_: Any) -> Any:
     return data if axis is None else (data[one_axis("contrib.arange_like", axis, len(data))],)
 
 
-arange_like.def_infer_type(same_dtype)
-
-
-@operator(name="_contrib_index_array")
+@operator(name="_contrib_index_array", zero="all", shape_only=(0,))
 def index_array(data: np.ndarray, *, axes: tuple[int, ...] | None = None) -> np.ndarray:
     """Return the indices of each element of an array.
 
@@ -114,10 +107,6 @@ def _numbered_axes(axes: Any, ndim: int) -> list[int]:
     return [one_axis("contrib.index_array", axis, ndim) for axis in given]
 
 
-index_array.def_grad_zero()
-index_array.keep_shape_only(0)
-
-
 @index_array.def_infer_shape
 @forwards
 def _index_array_shape(data: Any, *, axes: Any = None) -> Any:
@@ -132,7 +121,7 @@ def _index_array_dtype(inputs: Any, outputs: Any, **_: Any) -> Any:
 # -- rows that are put -------------------------------------------------------------------------------------------------
 
 
-@operator(name="_contrib_index_copy")
+@operator(name="_contrib_index_copy", zero=(1,), shape_only=(0, 2), dtypes=dtype_of(0, 2))
 def index_copy(old_tensor: np.ndarray, index_vector: np.ndarray, new_tensor: np.ndarray) -> np.ndarray:
     """Return a copy of an array in which some rows are replaced by others.
 
@@ -206,11 +195,6 @@ def _new_gradient(ans: Any, old_tensor: Any, index_vector: Any, new_tensor: Any)
     return lambda g: np.where(stays, index_by_key(g, key=rows), 0)
 
 
-index_copy.def_grad_zero(1)
-index_copy.keep_shape_only(0)
-index_copy.keep_shape_only(2)
-
-
 @index_copy.def_infer_shape
 def _index_copy_shapes(inputs: Any, outputs: Any) -> Any:
     old, index, new = inputs
@@ -227,13 +211,10 @@ def _index_copy_shapes(inputs: Any, outputs: Any) -> Any:
     return [(count, *rest), (rows,), (rows, *rest)], [(count, *rest)]
 
 
-index_copy.def_infer_type(dtype_of(0, 2))
-
-
 # -- rows that are taken -----------------------------------------------------------------------------------------------
 
 
-@operator(name="_contrib_boolean_mask")
+@operator(name="_contrib_boolean_mask", zero=(1,), shape_only=(0,), dtypes=dtype_of(0))
 def boolean_mask(data: np.ndarray, index: np.ndarray, *, axis: int = 0) -> np.ndarray:
     """Return the rows of an array that a mask chooses.
 
@@ -280,10 +261,6 @@ def _boolean_mask_gradient(ans: Any, data: Any, index: Any, *, axis: int) -> Any
     return lambda g: unindex(g, key=key, shape=shape)
 
 
-boolean_mask.def_grad_zero(1)
-boolean_mask.keep_shape_only(0)
-
-
 @boolean_mask.def_infer_shape
 def _boolean_mask_shapes(inputs: Any, outputs: Any, *, axis: int) -> Any:
     data, index = inputs
@@ -297,6 +274,3 @@ def _boolean_mask_shapes(inputs: Any, outputs: Any, *, axis: int) -> Any:
     length = merge_lengths(data[axis], index[0])
     data = (*rest[:axis], length, *rest[axis:])
     return [data, (length,)], [replace_length(data, axis, result[axis] if result else UNKNOWN)]
-
-
-boolean_mask.def_infer_type(dtype_of(0))

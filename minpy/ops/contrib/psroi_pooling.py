@@ -119,7 +119,7 @@ def _corners(shape: Ints, rois: Any, spatial_scale: float, pooled_size: int, gro
     return np.reshape(places, (count, 4)), np.reshape(weights, (count, 4))
 
 
-@operator(name="_contrib_PSROIPooling")
+@operator(name="_contrib_PSROIPooling", zero=(1,), shape_only=(0,), category="pooling")
 def psroi_pooling(
     data: np.ndarray,
     rois: np.ndarray,
@@ -186,10 +186,6 @@ def _psroi_gradient(ans: Any, data: Any, rois: Any, *, spatial_scale: float, poo
     return gradient
 
 
-psroi_pooling.def_grad_zero(1)
-psroi_pooling.keep_shape_only(0)
-
-
 @psroi_pooling.def_infer_shape
 def _psroi_shapes(
     inputs: Shapes, outputs: Shapes, *, output_dim: int, pooled_size: int, group_size: int
@@ -201,8 +197,6 @@ def _psroi_shapes(
     known = (data[0], merge_lengths(data[1], output_dim * group_size**2), *data[2:])
     return [known, (boxes, 5)], [(boxes, output_dim, pooled_size, pooled_size)]
 
-
-psroi_pooling.category = "pooling"
 
 # -- DeformablePSROIPooling --------------------------------------------------------------------------------------------
 
@@ -298,6 +292,7 @@ def _by_class(rows: Any, classes: int) -> Any:
 @operator(
     name="_contrib_DeformablePSROIPooling",
     optional_inputs={"trans": lambda attributes: not attributes.get("no_trans", False)},
+    zero=(1,),
 )
 def deformable_psroi_pooling(
     data: np.ndarray,
@@ -403,9 +398,6 @@ def _deformable_data_gradient(ans: Any, data: Any, rois: Any, trans: Any, **attr
         return _images(rows, shape, group_size)
 
     return gradient
-
-
-deformable_psroi_pooling.def_grad_zero(1)
 
 
 @deformable_psroi_pooling.def_grad(argnum=2)

@@ -73,7 +73,7 @@ def _pooled_lengths(output_size: Any) -> tuple[int, int]:
     return int(given[0]), int(given[-1])
 
 
-@operator(name="_contrib_AdaptiveAvgPooling2D")
+@operator(name="_contrib_AdaptiveAvgPooling2D", shape_only=(0,), category="pooling")
 def adaptive_avg_pooling(data: np.ndarray, *, output_size: tuple[int, ...] = ()) -> np.ndarray:
     """Return the means of windows of an image, of which there are as many along each axis as is asked for.
 
@@ -125,9 +125,6 @@ def _pooled_gradient_kernel(ans: Any, data: Any, *, output_size: Any) -> Any:
     return lambda g: _in_working_dtype(g, matrices, resample, True)
 
 
-adaptive_avg_pooling.keep_shape_only(0)
-
-
 @adaptive_avg_pooling.def_infer_shape
 def _pooled_shapes(inputs: Shapes, outputs: Shapes, *, output_size: Any) -> tuple[Shapes, Shapes]:
     if inputs[0] is None and outputs[0] is None:
@@ -135,8 +132,6 @@ def _pooled_shapes(inputs: Shapes, outputs: Shapes, *, output_size: Any) -> tupl
     lead = merge_shapes(with_axes(inputs[0], 4)[:2], with_axes(outputs[0], 4)[:2]) or ()
     return [(*lead, *with_axes(inputs[0], 4)[2:])], [(*lead, *_pooled_lengths(output_size))]
 
-
-adaptive_avg_pooling.category = "pooling"
 
 # -- BilinearResize2D --------------------------------------------------------------------------------------------------
 

@@ -162,7 +162,7 @@ def _box_taps(
     return np.reshape(places, (count, taps)), np.reshape(weights, (count, taps))
 
 
-@operator(name="_contrib_ROIAlign")
+@operator(name="_contrib_ROIAlign", zero=(1,), shape_only=(0,), category="pooling")
 def roi_align(
     data: np.ndarray,
     rois: np.ndarray,
@@ -263,10 +263,6 @@ def _roi_align_gradient(
     return gradient
 
 
-roi_align.def_grad_zero(1)
-roi_align.keep_shape_only(0)
-
-
 @roi_align.def_infer_shape
 def _roi_align_shapes(
     inputs: Shapes, outputs: Shapes, *, pooled_size: Any, position_sensitive: bool
@@ -283,8 +279,6 @@ def _roi_align_shapes(
         found = channels = merge_lengths(channels, answer[1])
     return [(data[0], channels, *data[2:]), (boxes, 5)], [(boxes, found, *grid)]
 
-
-roi_align.category = "pooling"
 
 # -- RROIAlign ---------------------------------------------------------------------------------------------------------
 
@@ -334,7 +328,7 @@ def _rotated_taps(
     return np.reshape(places, (count, taps)), np.reshape(weights, (count, taps))
 
 
-@operator(name="_contrib_RROIAlign")
+@operator(name="_contrib_RROIAlign", zero=(1,), shape_only=(0,), category="pooling")
 def rotated_roi_align(
     data: np.ndarray,
     rois: np.ndarray,
@@ -392,16 +386,9 @@ def _rotated_gradient(
     return gradient
 
 
-rotated_roi_align.def_grad_zero(1)
-rotated_roi_align.keep_shape_only(0)
-
-
 @rotated_roi_align.def_infer_shape
 def _rotated_shapes(inputs: Shapes, outputs: Shapes, *, pooled_size: Any) -> tuple[Shapes, Shapes]:
     grid = pooled_lengths("RROIAlign", pooled_size)
     data, rois, answer = with_axes(inputs[0], 4), with_axes(inputs[1], 2), with_axes(outputs[0], 4)
     boxes, channels = merge_lengths(rois[0], answer[0]), merge_lengths(data[1], answer[1])
     return [(data[0], channels, *data[2:]), (boxes, 6)], [(boxes, channels, *grid)]
-
-
-rotated_roi_align.category = "pooling"

@@ -15,7 +15,7 @@ from minpy.ops.tensor.rounding import round as round_halves_away
 __all__ = ["gradientmultiplier", "round_ste", "sign_ste"]
 
 
-@operator(name="_contrib_round_ste")
+@operator(name="_contrib_round_ste", elementwise=True, shapes=same_shape, dtypes=same_dtype)
 def round_ste(data: np.ndarray) -> np.ndarray:
     """Return the nearest whole numbers, halves rounded away from zero, with the gradient of the identity.
 
@@ -33,7 +33,7 @@ def round_ste(data: np.ndarray) -> np.ndarray:
     return rounded
 
 
-@operator(name="_contrib_sign_ste")
+@operator(name="_contrib_sign_ste", elementwise=True, shapes=same_shape, dtypes=same_dtype)
 def sign_ste(data: np.ndarray) -> np.ndarray:
     """Return the signs, -1, 0 or 1, with the gradient of the identity.
 
@@ -54,7 +54,7 @@ round_ste.def_grad(lambda ans, data: lambda g: g)
 sign_ste.def_grad(lambda ans, data: lambda g: g)
 
 
-@operator(name="_contrib_gradientmultiplier")
+@operator(name="_contrib_gradientmultiplier", elementwise=True, shapes=same_shape, dtypes=same_dtype)
 def gradientmultiplier(data: np.ndarray, *, scalar: float = 1.0, is_int: bool = True) -> np.ndarray:
     """Return the data; its gradient is multiplied by a number. A negative one reverses it.
 
@@ -86,8 +86,3 @@ def gradientmultiplier(data: np.ndarray, *, scalar: float = 1.0, is_int: bool = 
 
 
 gradientmultiplier.def_grad(lambda ans, data, *, scalar: lambda g: g * scalar)
-
-for _operator in (round_ste, sign_ste, gradientmultiplier):
-    _operator.elementwise = True
-    _operator.def_infer_shape(same_shape)
-    _operator.def_infer_type(same_dtype)

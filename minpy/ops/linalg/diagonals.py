@@ -17,7 +17,7 @@ from minpy.ops.registry import operator
 __all__ = ["extractdiag", "extracttrian", "makediag", "maketrian", "sumlogdiag"]
 
 
-@operator(name="_linalg_sumlogdiag", aliases=("linalg_sumlogdiag",))
+@operator(name="_linalg_sumlogdiag", aliases=("linalg_sumlogdiag",), dtypes=same_dtype)
 def sumlogdiag(A: np.ndarray) -> np.ndarray:
     """Return the sum of the logarithms of the diagonal of each of many matrices.
 
@@ -95,7 +95,7 @@ def _put(data: Any, places: tuple[np.ndarray, np.ndarray], size: int) -> Any:
     return _put_at(data, rows=places[0], columns=places[1], size=size)
 
 
-@operator(name="_take_places", public=False)
+@operator(name="_take_places", public=False, shape_only=(0,))
 def _taken(A: np.ndarray, *, rows: Any, columns: Any) -> np.ndarray:
     """Return the elements of matrices at some places, along one axis."""
     return A[..., rows, columns]
@@ -113,7 +113,7 @@ _taken.def_grad(lambda ans, A, *, rows, columns: lambda g: _put_at(g, rows=rows,
 _put_at.def_grad(lambda ans, data, *, rows, columns, size: lambda g: _taken(g, rows=rows, columns=columns))
 
 
-@operator(name="_linalg_extractdiag", aliases=("linalg_extractdiag",))
+@operator(name="_linalg_extractdiag", aliases=("linalg_extractdiag",), dtypes=same_dtype, shape_only=(0,))
 def extractdiag(A: np.ndarray, *, offset: int = 0) -> np.ndarray:
     """Return a diagonal of each of many square matrices.
 
@@ -143,7 +143,7 @@ def _extractdiag_gradient(ans: Any, A: Any, *, offset: int) -> Any:
     return lambda g: _put(g, _diagonal_places(size - abs(offset), offset), size)
 
 
-@operator(name="_linalg_makediag", aliases=("linalg_makediag",))
+@operator(name="_linalg_makediag", aliases=("linalg_makediag",), dtypes=same_dtype, shape_only=(0,))
 def makediag(A: np.ndarray, *, offset: int = 0) -> np.ndarray:
     """Return square matrices with the given diagonals, and zeros elsewhere.
 
@@ -175,7 +175,7 @@ def _makediag_gradient(ans: Any, A: Any, *, offset: int) -> Any:
     return lambda g: _taken(g, rows=rows, columns=columns)
 
 
-@operator(name="_linalg_extracttrian", aliases=("linalg_extracttrian",))
+@operator(name="_linalg_extracttrian", aliases=("linalg_extracttrian",), dtypes=same_dtype, shape_only=(0,))
 def extracttrian(A: np.ndarray, *, offset: int = 0, lower: bool = True) -> np.ndarray:
     """Return a triangle of each of many square matrices, along one axis.
 
@@ -218,7 +218,7 @@ def _triangle_size(length: int) -> int:
     return size
 
 
-@operator(name="_linalg_maketrian", aliases=("linalg_maketrian",))
+@operator(name="_linalg_maketrian", aliases=("linalg_maketrian",), dtypes=same_dtype, shape_only=(0,))
 def maketrian(A: np.ndarray, *, offset: int = 0, lower: bool = True) -> np.ndarray:
     """Return square matrices with the given triangles, and zeros elsewhere: the inverse of `extracttrian`.
 
@@ -297,10 +297,3 @@ def _extracttrian_shapes(inputs: Any, outputs: Any, *, offset: int) -> Any:
 @maketrian.def_infer_shape
 def _maketrian_shapes(inputs: Any, outputs: Any, *, offset: int) -> Any:
     return _between(outputs, inputs, offset, _triangular_number, _triangle_size)[::-1]
-
-
-for _operator in (sumlogdiag, extractdiag, makediag, extracttrian, maketrian):
-    _operator.def_infer_type(same_dtype)
-# Their rules read no values of the data, only its shape.
-for _operator in (extractdiag, makediag, extracttrian, maketrian, _taken):
-    _operator.keep_shape_only(0)

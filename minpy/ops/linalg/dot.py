@@ -32,7 +32,7 @@ def _matrix(array: Any, inner_first: bool) -> Any:
     return np.reshape(array, (math.prod(shape[:-1]), shape[-1]))
 
 
-@operator(name="dot", kernel={"_product": matrix_product})
+@operator(name="dot", kernel={"_product": matrix_product}, dtypes=promoted, category="product")
 def dot(
     lhs: np.ndarray,
     rhs: np.ndarray,
@@ -120,15 +120,12 @@ def _dot_shape(inputs: Any, outputs: Any, *, transpose_a: bool, transpose_b: boo
     return inputs, [(1,)] if are_vectors else answers
 
 
-dot.def_infer_type(promoted)
-
-
 def _flip(array: Any) -> Any:
     """Return an array with its last two axes swapped."""
     return np.swapaxes(array, -1, -2)
 
 
-@operator(name="batch_dot")
+@operator(name="batch_dot", dtypes=promoted, category="product")
 def batch_dot(
     lhs: np.ndarray,
     rhs: np.ndarray,
@@ -204,8 +201,6 @@ def _batch_dot_shapes(inputs: Any, outputs: Any, *, transpose_a: bool, transpose
     left, right = (inner, rows) if transpose_a else (rows, inner), (columns, inner) if transpose_b else (inner, columns)
     return [lead + left, lead + right], [(*lead, rows, columns)]
 
-
-batch_dot.def_infer_type(promoted)
 
 # -- NumPy's products --------------------------------------------------------------------------------------------------
 
@@ -288,6 +283,3 @@ def _numpy_dot_b_gradient(ans: Any, a: Any, b: Any) -> Any:
         return product if len(shape) == 1 else np.moveaxis(product, -1, -2)
 
     return gradient
-
-
-dot.category = batch_dot.category = "product"

@@ -35,7 +35,7 @@ def _symmetric(array: Any) -> Any:
     return (array + transposed(array)) / 2
 
 
-@operator(name="_linalg_potrf", aliases=("linalg_potrf",))
+@operator(name="_linalg_potrf", aliases=("linalg_potrf",), shapes=square_shapes, dtypes=same_dtype)
 def potrf(A: np.ndarray, *, lower: bool = True) -> np.ndarray:
     """Return the Cholesky factor of each of many symmetric, positive definite matrices: L with L Lᵀ = A.
 
@@ -92,7 +92,7 @@ def _raw_potrf_gradient(ans: Any, A: Any, *, lower: bool) -> Any:
     return lambda g: _cholesky_pulled(ans, g) if lower else _cholesky_pulled(transposed(ans), transposed(g))
 
 
-@operator(name="_linalg_potri", aliases=("linalg_potri",))
+@operator(name="_linalg_potri", aliases=("linalg_potri",), shapes=square_shapes, dtypes=same_dtype)
 def potri(A: np.ndarray, *, lower: bool = True) -> np.ndarray:
     """Return (L Lᵀ)⁻¹ for Cholesky factors L: the inverse of the matrix that was factorized.
 
@@ -147,7 +147,7 @@ def _potri_gradient(ans: Any, A: Any, *, lower: bool) -> Any:
 # -- orthogonal factors ------------------------------------------------------------------------------------------------
 
 
-@operator(name="_linalg_gelqf", aliases=("linalg_gelqf",), outputs=("output0", "output1"))
+@operator(name="_linalg_gelqf", aliases=("linalg_gelqf",), outputs=("output0", "output1"), dtypes=same_dtype)
 def gelqf(A: np.ndarray) -> Any:
     """Return the LQ factorization of each of many matrices: Q with orthonormal rows and lower triangular L, L Q = A.
 
@@ -199,7 +199,7 @@ def _gelqf_gradient(ans: Any, A: Any) -> Any:
     return gradient
 
 
-@operator(name="_linalg_syevd", aliases=("linalg_syevd",), outputs=("output0", "output1"))
+@operator(name="_linalg_syevd", aliases=("linalg_syevd",), outputs=("output0", "output1"), dtypes=same_dtype)
 def syevd(A: np.ndarray) -> Any:
     """Return the eigenvectors and eigenvalues of each of many symmetric matrices: U A = diag(values) U.
 
@@ -261,10 +261,6 @@ def _raw_syevd_gradient(ans: Any, A: Any) -> Any:
     return lambda g: _eigenvectors_pulled(ans, g)
 
 
-potrf.def_infer_shape(square_shapes)
-potri.def_infer_shape(square_shapes)
-
-
 @gelqf.def_infer_shape
 def _gelqf_shapes(inputs: Any, outputs: Any) -> Any:
     Q, L = outputs
@@ -286,7 +282,3 @@ def _syevd_shapes(inputs: Any, outputs: Any) -> Any:
     U, values = outputs
     square = merge_square(inputs[0], U, None if values is None else (*values, values[-1]))
     return [square], [square, None if square is None else square[:-1]]
-
-
-for _operator in (potrf, potri, gelqf, syevd):
-    _operator.def_infer_type(same_dtype)

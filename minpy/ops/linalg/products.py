@@ -71,7 +71,7 @@ def _product(name: str, A: Any, B: Any, transpose_a: bool, transpose_b: bool, ax
     return matmul(left, right)
 
 
-@operator(name="_linalg_gemm", aliases=("linalg_gemm",))
+@operator(name="_linalg_gemm", aliases=("linalg_gemm",), dtypes=promoted, category="product")
 def gemm(
     A: np.ndarray,
     B: np.ndarray,
@@ -119,7 +119,7 @@ def gemm(
     return found + _scaled(C, beta)
 
 
-@operator(name="_linalg_gemm2", aliases=("linalg_gemm2",))
+@operator(name="_linalg_gemm2", aliases=("linalg_gemm2",), dtypes=promoted, category="product")
 def gemm2(
     A: np.ndarray,
     B: np.ndarray,
@@ -247,7 +247,7 @@ def _gemm2_shapes(inputs: Any, outputs: Any, *, transpose_a: bool, transpose_b: 
 # -- triangular, and with itself ---------------------------------------------------------------------------------------
 
 
-@operator(name="_linalg_trmm", aliases=("linalg_trmm",))
+@operator(name="_linalg_trmm", aliases=("linalg_trmm",), dtypes=promoted, category="product")
 def trmm(
     A: np.ndarray,
     B: np.ndarray,
@@ -337,7 +337,7 @@ def triangular_shapes(inputs: Any, outputs: Any, *, rightside: bool, **_: Any) -
 trmm.def_infer_shape(triangular_shapes)
 
 
-@operator(name="_linalg_syrk", aliases=("linalg_syrk",))
+@operator(name="_linalg_syrk", aliases=("linalg_syrk",), dtypes=promoted, category="product")
 def syrk(A: np.ndarray, *, transpose: bool = False, alpha: float = 1.0) -> np.ndarray:
     """Return alpha · A Aᵀ, or alpha · Aᵀ A, for each of many matrices.
 
@@ -390,7 +390,7 @@ def _syrk_shapes(inputs: Any, outputs: Any, *, transpose: bool) -> Any:
 # -- Khatri-Rao --------------------------------------------------------------------------------------------------------
 
 
-@operator(name="khatri_rao")
+@operator(name="khatri_rao", dtypes=promoted, category="product")
 def khatri_rao(*args: np.ndarray) -> np.ndarray:
     """Return the Khatri-Rao product: in each column the Kronecker product of the matrices' columns.
 
@@ -467,8 +467,3 @@ def _khatri_rao_shapes(inputs: Any, outputs: Any, **_: Any) -> Any:
     rows: PartialShape = (product(shape[0] for shape in matrices),) if matrices else (UNKNOWN,)
     rows = merge_shapes(rows, result[:1]) or ()
     return [(shape[0], columns) for shape in matrices], [(*rows, columns)]
-
-
-for _operator in (gemm, gemm2, trmm, syrk, khatri_rao):
-    _operator.def_infer_type(promoted)
-    _operator.category = "product"

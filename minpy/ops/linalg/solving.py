@@ -68,7 +68,7 @@ def solve_triangular(factor: np.ndarray, right: np.ndarray, lower: bool) -> np.n
     return result
 
 
-@operator(name="_linalg_trsm", aliases=("linalg_trsm",), kernel={"_solve": solve_triangular})
+@operator(name="_linalg_trsm", aliases=("linalg_trsm",), kernel={"_solve": solve_triangular}, shapes=triangular_shapes)
 def trsm(
     A: np.ndarray,
     B: np.ndarray,
@@ -138,14 +138,13 @@ def _trsm_gradient(ans: Any, A: Any, B: Any, *, transpose: bool, rightside: bool
     return lambda g: trsm(A, g, transpose=not transpose, rightside=rightside, lower=lower, alpha=alpha)
 
 
-trsm.def_infer_shape(triangular_shapes)
 trsm.def_infer_type(same_dtype)
 
 
 # -- inverses and determinants -----------------------------------------------------------------------------------------
 
 
-@operator(name="_linalg_inverse", aliases=("linalg_inverse",))
+@operator(name="_linalg_inverse", aliases=("linalg_inverse",), shapes=square_shapes, dtypes=same_dtype)
 def inverse(A: np.ndarray) -> np.ndarray:
     """Return the inverse of each of many matrices.
 
@@ -179,11 +178,7 @@ def _inverse_gradient(ans: Any, A: Any) -> Any:
     return lambda g: -np.matmul(np.matmul(back, g), back)
 
 
-inverse.def_infer_shape(square_shapes)
-inverse.def_infer_type(same_dtype)
-
-
-@operator(name="_linalg_det", aliases=("linalg_det",), outputs=numbered(1))
+@operator(name="_linalg_det", aliases=("linalg_det",), outputs=numbered(1), saved_outputs=lambda given: 3)
 def det(A: np.ndarray) -> np.ndarray:
     """Return the determinant of each of many matrices.
 
@@ -228,7 +223,7 @@ def _det_gradient(ans: Any, A: Any) -> Any:
     return gradient
 
 
-@operator(name="_linalg_slogdet", aliases=("linalg_slogdet",), outputs=numbered(2))
+@operator(name="_linalg_slogdet", aliases=("linalg_slogdet",), outputs=numbered(2), saved_outputs=lambda given: 4)
 def slogdet(A: np.ndarray) -> Any:
     """Return the sign of the determinant of each of many matrices, and the logarithm of its absolute value.
 
@@ -278,5 +273,3 @@ for _operator in (det, slogdet):
     _operator.def_infer_shape(_determinant_shape)
     _operator.def_infer_type(same_dtype)
 # MXNet keeps the factorization and its pivots as outputs that users do not see.
-det.saved_outputs = lambda given: 3
-slogdet.saved_outputs = lambda given: 4

@@ -33,7 +33,7 @@ _CHOICES: dict[str, Operator] = {
 }
 
 
-@operator(name="Activation")
+@operator(name="Activation", elementwise=True, shapes=same_shape, dtypes=booleans_give(np.int64))
 def activation(data: np.ndarray, *, act_type: Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"]) -> np.ndarray:
     """Return an activation function of each element.
 
@@ -83,11 +83,6 @@ def _activation_into(out: Any, data: Any, *, act_type: str) -> None:
         chosen.into(data, out) if isinstance(chosen.into, np.ufunc) else chosen.into(out, data)
     else:
         np.copyto(out, chosen.forward(data))
-
-
-activation.elementwise = True
-activation.def_infer_shape(same_shape)
-activation.def_infer_type(booleans_give(np.int64))  # 'relu': the others refuse them
 
 
 # Self-normalizing networks (Klambauer et al., 2017): with these two, mean 0 and variance 1 are a fixed point.

@@ -79,7 +79,7 @@ def _sampled_grid_gradient(g: Any, data: Any, grid: Any) -> Any:
     return np.stack(parts, axis=1).astype(grid.dtype)
 
 
-@operator(name="BilinearSampler")
+@operator(name="BilinearSampler", category="pooling", saved_outputs=lambda given: 2)
 def bilinear_sampler(data: np.ndarray, grid: np.ndarray, *, cudnn_off: bool | None = None) -> np.ndarray:
     """Return an image sampled at the positions of a grid, interpolated between its points; outside it is zero.
 
@@ -135,9 +135,6 @@ def _sampler_shapes(inputs: Shapes, outputs: Shapes) -> tuple[Shapes, Shapes]:
     return [(batch, channels, *data[2:]), (batch, 2, *lengths)], [(batch, channels, *lengths)]
 
 
-bilinear_sampler.category = "pooling"
-bilinear_sampler.saved_outputs = lambda given: 2
-
 # -- grids -------------------------------------------------------------------------------------------------------------
 
 
@@ -183,7 +180,7 @@ def _require_matrices(name: str, argument: str, matrices: Any) -> None:
         )
 
 
-@operator(name="GridGenerator")
+@operator(name="GridGenerator", shape_only=(0,), category="pooling", saved_outputs=lambda given: 2)
 def grid_generator(
     data: np.ndarray, *, transform_type: Literal["affine", "warp"], target_shape: tuple[int, ...] = (0, 0)
 ) -> np.ndarray:
@@ -247,9 +244,6 @@ def _grid_gradient(ans: Any, data: Any, *, transform_type: str) -> Any:
     return lambda g: g * _warp_points(shape, g.dtype)[1]
 
 
-grid_generator.keep_shape_only(0)
-
-
 @grid_generator.def_infer_shape
 def _grid_shapes(inputs: Shapes, outputs: Shapes, *, transform_type: str, target_shape: Any) -> tuple[Shapes, Shapes]:
     _require_transform(transform_type)
@@ -260,13 +254,10 @@ def _grid_shapes(inputs: Shapes, outputs: Shapes, *, transform_type: str, target
     return [(batch, 6)], [(batch, 2, *_target("GridGenerator", target_shape))]
 
 
-grid_generator.category = "pooling"
-grid_generator.saved_outputs = lambda given: 2
-
 # -- both --------------------------------------------------------------------------------------------------------------
 
 
-@operator(name="SpatialTransformer")
+@operator(name="SpatialTransformer", category="pooling", saved_outputs=lambda given: 3)
 def spatial_transformer(
     data: np.ndarray,
     loc: np.ndarray,
@@ -344,7 +335,3 @@ def _transformer_shapes(
     channels = merge_lengths(data[1], answer[1])
     size = _target("SpatialTransformer", target_shape)
     return [(batch, channels, *data[2:]), (batch, 6)], [(batch, channels, *size)]
-
-
-spatial_transformer.category = "pooling"
-spatial_transformer.saved_outputs = lambda given: 3

@@ -10,7 +10,7 @@ from minpy.ops.registry import operator
 __all__ = ["block_grad"]
 
 
-@operator(name="BlockGrad", aliases=("stop_gradient",))
+@operator(name="BlockGrad", aliases=("stop_gradient",), zero="all", shapes=same_shape)
 def block_grad(data: np.ndarray) -> np.ndarray:
     """Return the data, and let no gradient through.
 
@@ -29,7 +29,3 @@ def block_grad(data: np.ndarray) -> np.ndarray:
     array([3.], dtype=float32)
     """
     return data.copy()
-
-
-block_grad.def_grad_zero()
-block_grad.def_infer_shape(same_shape)

@@ -72,7 +72,7 @@ def _require_vectors(name: str, data: Any, gamma: Any, beta: Any, length: int, m
             )
 
 
-@operator(name="InstanceNorm")
+@operator(name="InstanceNorm", may_alias=False)
 def instance_norm(data: np.ndarray, gamma: np.ndarray, beta: np.ndarray, *, eps: float = 1e-3) -> np.ndarray:
     """Return the data shifted and scaled to mean 0 and variance 1 in each channel of each example.
 
@@ -108,6 +108,7 @@ def _instance_norm_gradients(ans: Any, data: Any, gamma: Any, beta: Any, *, eps:
 @operator(
     name="GroupNorm",
     outputs=lambda attributes: ("output", "mean", "std") if attributes.get("output_mean_var") else ("output",),
+    may_alias=False,
 )
 def group_norm(
     data: np.ndarray,
@@ -206,7 +207,7 @@ def _length(data: Any, eps: float, mode: str) -> Any:
     return np.sqrt((sum_over(squares, axis=axes, keepdims=True) if axes else squares) + eps)
 
 
-@operator(name="L2Normalization")
+@operator(name="L2Normalization", shapes=same_shape, may_alias=False, saved_outputs=lambda given: 2)
 def l2_normalization(
     data: np.ndarray, *, eps: float = 1e-10, mode: Literal["instance", "channel", "spatial"] = "instance"
 ) -> np.ndarray:
@@ -270,7 +271,7 @@ def _divisor_base(data: Any, alpha: float, knorm: float, nsize: int) -> Any:
     return sums * (alpha / nsize) + knorm
 
 
-@operator(name="LRN")
+@operator(name="LRN", shapes=same_shape, may_alias=False, saved_outputs=lambda given: 2)
 def lrn(data: np.ndarray, *, alpha: float = 1e-4, beta: float = 0.75, knorm: float = 2.0, nsize: int) -> np.ndarray:
     """Return the data divided by a power of the squares of the channels beside: local response normalization.
 
@@ -318,12 +319,6 @@ def _lrn_gradient(ans: Any, data: Any, *, alpha: float, beta: float, knorm: floa
     return gradient
 
 
-for _made in (l2_normalization, lrn):
-    _made.def_infer_shape(same_shape)
-for _each in (instance_norm, group_norm, l2_normalization, lrn):
-    _each.may_alias = False
-
 instance_norm.saved_outputs = group_norm.saved_outputs = lambda given: 3
-l2_normalization.saved_outputs = lrn.saved_outputs = lambda given: 2
 for _operator in (instance_norm, group_norm, l2_normalization, lrn):
     _operator.category = "normalization"

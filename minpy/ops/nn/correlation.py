@@ -202,7 +202,7 @@ def _at_row(part: Any, row: int, layout: _Layout) -> Any:
     return np.pad(part, ((0, 0), (row, 2 * layout.reach - row), (0, 0), (0, 0)), "constant")
 
 
-@operator(name="Correlation")
+@operator(name="Correlation", category="pooling", saved_outputs=lambda given: 3)
 def correlation(
     data1: np.ndarray,
     data2: np.ndarray,
@@ -290,7 +290,3 @@ def _correlation_shapes(
     batch = merge_lengths(data[0], with_axes(outputs[0], 4)[0])
     data = (batch, *data[1:])
     return [data, data], [(batch, layout.width**2, *layout.counts)]
-
-
-correlation.category = "pooling"
-correlation.saved_outputs = lambda given: 3

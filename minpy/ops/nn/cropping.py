@@ -37,7 +37,7 @@ def _key(shapes: list[Ints], offset: Any, h_w: Any, center_crop: bool) -> tuple[
     return (slice(None), slice(None), *(slice(c, c + n) for c, n in zip(corner, size, strict=True)))
 
 
-@operator(name="Crop")
+@operator(name="Crop", category="shape")
 def crop(
     *data: np.ndarray,
     num_args: int | None = None,
@@ -94,6 +94,3 @@ def _crop_shapes(inputs: Shapes, outputs: Shapes, *, h_w: Any) -> tuple[Shapes, 
     size = tuple(h_w) if len(inputs) == 1 else (inputs[1] or answer)[2:]
     lead = merge_shapes(first[:2], answer[:2]) or ()
     return [(*lead, *first[2:]), *inputs[1:]], [(*lead, *size)]
-
-
-crop.category = "shape"

@@ -15,7 +15,7 @@ from minpy.ops.registry import operator
 __all__ = ["dropout", "dropout_mask", "mask_shape"]
 
 
-@operator(name="Dropout", visible_outputs=1, random=True)
+@operator(name="Dropout", visible_outputs=1, random=True, shapes=same_shape, saved_outputs=lambda given: 2)
 def dropout(
     data: np.ndarray,
     *,
@@ -87,7 +87,4 @@ def _dropout_gradient(ans: Any, data: Any) -> Any:
     return lambda g: g[0] * mask
 
 
-dropout.def_infer_shape(same_shape)
-
-dropout.saved_outputs = lambda given: 2
 dropout.category = "normalization"

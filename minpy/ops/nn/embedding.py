@@ -15,7 +15,7 @@ from minpy.ops.tensor.indexing import scatter_rows, truncated
 __all__ = ["embedding"]
 
 
-@operator(name="Embedding", aliases=("_contrib_SparseEmbedding",))
+@operator(name="Embedding", aliases=("_contrib_SparseEmbedding",), zero=(0,), category="product")
 def embedding(
     data: np.ndarray,
     weight: np.ndarray,
@@ -61,9 +61,6 @@ def _embedding_gradient(ans: Any, data: Any, weight: Any, *, input_dim: int, out
     return lambda g: scatter_rows(np.reshape(g, (count, output_dim)), rows, count=input_dim)
 
 
-embedding.def_grad_zero(0)
-
-
 @embedding.def_infer_shape
 def _embedding_shapes(inputs: Any, outputs: Any, *, input_dim: int, output_dim: int) -> Any:
     data, [result] = inputs[0], outputs
@@ -81,5 +78,4 @@ def _embedding_dtypes(inputs: Any, outputs: Any, *, dtype: Any) -> Any:
     return ([data, weight], outputs) if weight is not None else ([data, as_dtype(dtype)], [as_dtype(dtype)])
 
 
-embedding.category = "product"
 embedding.saved_aliases = frozenset({"_contrib_SparseEmbedding"})

@@ -60,7 +60,7 @@ def _places(kernel: Ints, stride: Ints, dilate: Ints, counts: Ints) -> Iterator[
         )
 
 
-@operator(name="im2col")
+@operator(name="im2col", shape_only=(0,), dtypes=dtype_of(0), category="shape")
 def im2col(
     data: np.ndarray,
     *,
@@ -103,7 +103,7 @@ def im2col(
     return blocks.reshape((*data.shape[:1], data.shape[1] * math.prod(kernel), math.prod(counts)))
 
 
-@operator(name="col2im")
+@operator(name="col2im", shape_only=(0,), dtypes=dtype_of(0), category="shape")
 def col2im(
     data: np.ndarray,
     *,
@@ -161,10 +161,6 @@ def _col2im_gradient(ans: Any, data: Any, *, kernel: Any, stride: Any, dilate: A
     return lambda g: im2col(g, kernel=kernel, stride=stride, dilate=dilate, pad=pad)
 
 
-im2col.keep_shape_only(0)
-col2im.keep_shape_only(0)
-
-
 @im2col.def_infer_shape
 def _im2col_shapes(inputs: Any, outputs: Any, *, kernel: Any, stride: Any, dilate: Any, pad: Any) -> Any:
     count = 1 if isinstance(kernel, int) else len(kernel)
@@ -187,8 +183,3 @@ def _col2im_shapes(
     batch = merge_lengths(columns[0], image[0])
     channels = merge_lengths(image[1], derived(lambda rows: rows // size, columns[1]))
     return [(batch, derived(lambda known: known * size, channels), math.prod(counts))], [(batch, channels, *lengths)]
-
-
-for _operator in (im2col, col2im):
-    _operator.def_infer_type(dtype_of(0))
-    _operator.category = "shape"

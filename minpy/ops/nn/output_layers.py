@@ -48,7 +48,7 @@ def _regression_gradient(error: Any) -> Any:
     return rule
 
 
-@operator(name="LinearRegressionOutput")
+@operator(name="LinearRegressionOutput", zero=(1,), dtypes=with_followers, category="loss", starts_gradients=True)
 def linear_regression_output(data: np.ndarray, label: np.ndarray, *, grad_scale: float = 1.0) -> np.ndarray:
     """Return the data, with the gradient of half the squared error.
 
@@ -81,7 +81,7 @@ def _sigmoid(data: Any) -> Any:
     return np.tanh(data / 2) / 2 + data.dtype.type(0.5)
 
 
-@operator(name="LogisticRegressionOutput")
+@operator(name="LogisticRegressionOutput", zero=(1,), dtypes=with_followers, category="loss", starts_gradients=True)
 def logistic_regression_output(data: np.ndarray, label: np.ndarray, *, grad_scale: float = 1.0) -> np.ndarray:
     """Return the sigmoid of the data, with the gradient of the logistic loss.
 
@@ -111,7 +111,7 @@ def logistic_regression_output(data: np.ndarray, label: np.ndarray, *, grad_scal
     return _sigmoid(data)
 
 
-@operator(name="MAERegressionOutput")
+@operator(name="MAERegressionOutput", zero=(1,), dtypes=with_followers, category="loss", starts_gradients=True)
 def mae_regression_output(data: np.ndarray, label: np.ndarray, *, grad_scale: float = 1.0) -> np.ndarray:
     """Return the data, with the gradient of the absolute error.
 
@@ -144,11 +144,9 @@ linear_regression_output.def_grad(_regression_gradient(lambda data, label: data 
 logistic_regression_output.def_grad(_regression_gradient(lambda data, label: _sigmoid(data) - label), 0)
 # Where prediction and label are equal MXNet's gradient is -1, one of the two slopes that meet there.
 mae_regression_output.def_grad(_regression_gradient(lambda data, label: np.where(data > label, 1, -1)), 0)
-for _operator in (linear_regression_output, logistic_regression_output, mae_regression_output):
-    _operator.def_grad_zero(1)
 
 
-@operator(name="MakeLoss")
+@operator(name="MakeLoss", shapes=same_shape, category="loss", starts_gradients=True, mergeable=False)
 def make_loss(
     data: np.ndarray,
     *,
@@ -197,7 +195,7 @@ def _make_loss_gradient(ans: Any, data: Any, *, grad_scale: float, valid_thresh:
     return lambda g: np.full(shape, scale, dtype)
 
 
-@operator(name="make_loss", outputs=("loss",))
+@operator(name="make_loss", outputs=("loss",), shapes=same_shape, category="loss", starts_gradients=True)
 def make_loss_of_ones(data: np.ndarray) -> np.ndarray:
     """Return the data as a loss: its gradient is 1, whatever comes from above.
 
@@ -219,7 +217,7 @@ def _make_loss_of_ones_gradient(ans: Any, data: Any) -> Any:
     return lambda g: np.ones(shape, dtype)
 
 
-@operator(name="SVMOutput")
+@operator(name="SVMOutput", zero=(1,), dtypes=with_followers, category="loss", starts_gradients=True, mergeable=False)
 def svm_output(
     data: np.ndarray,
     label: np.ndarray,
@@ -262,9 +260,6 @@ def svm_output(
     return data.copy()
 
 
-svm_output.def_grad_zero(1)
-
-
 @svm_output.def_grad(argnum=0)
 def _svm_output_gradient(
     ans: Any, data: Any, label: Any, *, margin: float, regularization_coefficient: float, use_linear: bool
@@ -297,20 +292,4 @@ def _svm_output_shapes(inputs: Any, outputs: Any) -> Any:
 
 for _operator in (linear_regression_output, logistic_regression_output, mae_regression_output):
     _operator.def_infer_shape(_regression_shapes)
-for _operator in (
-    linear_regression_output,
-    logistic_regression_output,
-    mae_regression_output,
-    svm_output,
-):
-    _operator.def_infer_type(with_followers)
-for _operator in (make_loss, make_loss_of_ones):
-    _operator.def_infer_shape(same_shape)
-for _operator in (
-    *(linear_regression_output, logistic_regression_output, mae_regression_output),
-    *(make_loss, make_loss_of_ones, svm_output),
-):
-    _operator.category = "loss"
-    _operator.starts_gradients = True
 # As in MXNet, where a graph that calls one of these twice gets its gradient twice.
-make_loss.mergeable = svm_output.mergeable = False

@@ -58,7 +58,7 @@ def _along_axis(ndim: int, axis: int, chosen: slice) -> Slices:
     return (slice(None),) * axis + (chosen,) + (slice(None),) * (ndim - axis - 1)
 
 
-@operator(name="_window_sum", public=False)
+@operator(name="_window_sum", public=False, shape_only=(0,))
 def window_sum(data: Any, *, kernel: Ints, stride: Ints, pad: Ints, counts: Ints) -> Any:
     """Return the sums of windows, along one axis after the other."""
     for axis, (k, s, p, count) in enumerate(zip(kernel, stride, pad, counts, strict=True), 2):
@@ -81,7 +81,7 @@ def window_sum(data: Any, *, kernel: Ints, stride: Ints, pad: Ints, counts: Ints
     return data
 
 
-@operator(name="_window_spread", public=False)
+@operator(name="_window_spread", public=False, shape_only=(0,))
 def window_spread(data: Any, *, lengths: Ints, kernel: Ints, stride: Ints, pad: Ints) -> Any:
     """Return the transpose of `window_sum`: each number added to all elements of its window."""
     for axis in range(data.ndim - 1, 1, -1):
@@ -109,9 +109,6 @@ def _window_spread_gradient(ans: Any, data: Any, *, kernel: Ints, stride: Ints, 
     counts = np.shape(data)[2:]
     return lambda h: window_sum(h, kernel=kernel, stride=stride, pad=pad, counts=counts)
 
-
-window_sum.keep_shape_only(0)
-window_spread.keep_shape_only(0)
 
 # -- maxima ------------------------------------------------------------------------------------------------------------
 
@@ -159,7 +156,7 @@ def _first_maxima(
         yield positions, elements, found
 
 
-@operator(name="_window_place", public=False)
+@operator(name="_window_place", public=False, zero=(1, 2))
 def window_place(gradient: Any, data: Any, largest: Any, *, kernel: Ints, stride: Ints, pad: Ints) -> Any:
     """Return zeros, with each number of `gradient` added at the first of the largest elements of its window."""
     if covers(data.shape[2:], kernel, pad, largest.shape[2:]):
@@ -178,7 +175,7 @@ def window_place(gradient: Any, data: Any, largest: Any, *, kernel: Ints, stride
     return result
 
 
-@operator(name="_window_pick", public=False)
+@operator(name="_window_pick", public=False, zero=(1, 2))
 def window_pick(values: Any, data: Any, largest: Any, *, kernel: Ints, stride: Ints, pad: Ints) -> Any:
     """Return the transpose of `window_place`: the values at the first of the largest elements of each window."""
     if covers(data.shape[2:], kernel, pad, largest.shape[2:]):
@@ -196,9 +193,6 @@ window_place.def_grad(
 window_pick.def_grad(
     lambda ans, values, data, largest, **window: lambda h: window_place(h, data, largest, **window), argnum=0
 )
-for _made in (window_place, window_pick):
-    _made.def_grad_zero(1)
-    _made.def_grad_zero(2)
 # As long as it is not told, tracing finds it out by a run.
 window_place.def_infer_shape(lambda inputs, outputs, **window: (inputs, [inputs[1]]))
 window_pick.def_infer_shape(lambda inputs, outputs, **window: (inputs, [inputs[2]]))

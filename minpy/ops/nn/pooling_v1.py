@@ -90,7 +90,7 @@ def hold_padding(lengths: Any, kernel: Any, stride: Any, pad: Any, counts: Any) 
     return padded
 
 
-@operator(name="_tied_place", public=False)
+@operator(name="_tied_place", public=False, zero=(1, 2))
 def tied_place(gradient: Any, data: Any, largest: Any, *, kernel: Any, stride: Any, pad: Any) -> Any:
     """Return zeros, with each number of `gradient` added at all of the largest elements of its window."""
     result = np.zeros(data.shape, gradient.dtype)
@@ -99,7 +99,7 @@ def tied_place(gradient: Any, data: Any, largest: Any, *, kernel: Any, stride: A
     return result
 
 
-@operator(name="_tied_pick", public=False)
+@operator(name="_tied_pick", public=False, zero=(1, 2))
 def tied_pick(values: Any, data: Any, largest: Any, *, kernel: Any, stride: Any, pad: Any) -> Any:
     """Return the transpose of `tied_place`: the sums of values at the largest elements of each window."""
     result = np.zeros(largest.shape, values.dtype)
@@ -110,9 +110,6 @@ def tied_pick(values: Any, data: Any, largest: Any, *, kernel: Any, stride: Any,
 
 tied_place.def_grad(lambda ans, gradient, data, largest, **window: lambda h: tied_pick(h, data, largest, **window))
 tied_pick.def_grad(lambda ans, values, data, largest, **window: lambda h: tied_place(h, data, largest, **window))
-for _made in (tied_place, tied_pick):
-    _made.def_grad_zero(1)
-    _made.def_grad_zero(2)
 
 
 @pooling_v1.def_grad()

@@ -383,7 +383,7 @@ def _draws(attributes: dict[str, Any]) -> bool:
 rnn.draws = _draws
 
 
-@operator(name="_rnn_param_concat")
+@operator(name="_rnn_param_concat", dtypes=promoted)
 def rnn_param_concat(*data: np.ndarray, dim: int = 1, num_args: int | None = None) -> np.ndarray:
     """Return the parameters of recurrent layers as one vector: arrays joined along an axis, as `concat` does.
 
@@ -423,8 +423,6 @@ def _parameter_shapes(inputs: Any, outputs: Any, *, dim: int) -> Any:
         inputs = [(rest // len(unknown),) if shape == (UNKNOWN,) else shape for shape in inputs]
     return inputs, outputs
 
-
-rnn_param_concat.def_infer_type(promoted)
 
 rnn.category = "product"
 rnn.caption = lambda attributes: f"{attributes['mode']}, {attributes['num_layers']} x {attributes['state_size']}"

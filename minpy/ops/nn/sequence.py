@@ -49,7 +49,7 @@ def _valid(data: Any, lengths: np.ndarray, axis: int) -> np.ndarray:
 _OPTIONAL = {"sequence_length": lambda attributes: bool(attributes.get("use_sequence_length", False))}
 
 
-@operator(name="SequenceMask", optional_inputs=_OPTIONAL)
+@operator(name="SequenceMask", optional_inputs=_OPTIONAL, zero=(1,), shape_only=(0,), dtypes=with_followers)
 def sequence_mask(
     data: np.ndarray,
     sequence_length: np.ndarray | None = None,
@@ -112,9 +112,6 @@ def _sequence_mask_raw_gradient(
     )
 
 
-sequence_mask.def_grad_zero(1)
-
-
 def _last_key(data: Any, lengths: np.ndarray | None, axis: int) -> tuple[Any, ...]:
     if lengths is None:
         return (*(slice(None),) * axis, -1)
@@ -123,7 +120,7 @@ def _last_key(data: Any, lengths: np.ndarray | None, axis: int) -> tuple[Any, ..
     return (last, batch) if axis == 0 else (batch, last)
 
 
-@operator(name="SequenceLast", optional_inputs=_OPTIONAL)
+@operator(name="SequenceLast", optional_inputs=_OPTIONAL, zero=(1,), shape_only=(0,), dtypes=with_followers)
 def sequence_last(
     data: np.ndarray, sequence_length: np.ndarray | None = None, *, use_sequence_length: bool = False, axis: int = 0
 ) -> np.ndarray:
@@ -160,9 +157,6 @@ def _sequence_last_gradient(ans: Any, data: Any, sequence_length: Any, *, use_se
     return lambda g: unindex(g, key=key, shape=np.shape(data))
 
 
-sequence_last.def_grad_zero(1)
-
-
 def _reversed_key(data: Any, lengths: np.ndarray | None) -> tuple[Any, ...]:
     if lengths is None:
         return (slice(None, None, -1),)
@@ -170,7 +164,7 @@ def _reversed_key(data: Any, lengths: np.ndarray | None) -> tuple[Any, ...]:
     return np.where(steps < lengths, lengths - 1 - steps, steps), np.arange(len(lengths))
 
 
-@operator(name="SequenceReverse", optional_inputs=_OPTIONAL)
+@operator(name="SequenceReverse", optional_inputs=_OPTIONAL, zero=(1,), shape_only=(0,), dtypes=with_followers)
 def sequence_reverse(
     data: np.ndarray, sequence_length: np.ndarray | None = None, *, use_sequence_length: bool = False, axis: int = 0
 ) -> np.ndarray:
@@ -211,13 +205,6 @@ def _sequence_reverse_gradient(
     return lambda g: index(g, key=key)  # it is its own inverse
 
 
-sequence_reverse.def_grad_zero(1)
-
-# Their rules read no values of the data, only its shape.
-for _operator in (sequence_last, sequence_mask, sequence_reverse):
-    _operator.keep_shape_only(0)
-
-
 def _with_batch(data: Any, lengths: Any, axis: int) -> Any:
     """Return the shapes of data and of the lengths of its sequences (or none), which say the length of the batch."""
     if data is not None and len(data) > 1 and axis in (0, 1):
@@ -244,5 +231,3 @@ def _sequence_last_shapes(inputs: Any, outputs: Any, *, axis: int) -> Any:
 
 for _operator in (sequence_mask, sequence_reverse):
     _operator.def_infer_shape(_sequence_shapes)
-for _operator in (sequence_last, sequence_mask, sequence_reverse):
-    _operator.def_infer_type(with_followers)

@@ -82,6 +82,8 @@ def raw_masked_softmax(logits: np.ndarray, mask: np.ndarray, axis: int) -> np.nd
     name="softmax",
     optional_inputs={"length": lambda attributes: bool(attributes.get("use_length", False))},
     kernel={"_normalized": raw_softmax, "_masked": raw_masked_softmax},
+    zero=(1,),
+    dtypes=dtype_attribute(),
 )
 def softmax(
     data: np.ndarray,
@@ -156,9 +158,6 @@ def _softmax_gradient(ans: Any, data: Any, length: Any, *, axis: int, temperatur
     return gradient
 
 
-softmax.def_grad_zero(1)
-
-
 @softmax.def_infer_shape
 def _softmax_shapes(inputs: Any, outputs: Any, *, axis: int) -> Any:
     inputs, outputs = like_data(inputs, outputs)
@@ -169,7 +168,7 @@ def _softmax_shapes(inputs: Any, outputs: Any, *, axis: int) -> Any:
     return [data, *length], outputs
 
 
-@operator(name="log_softmax", kernel={"_normalized": _raw_log_softmax})
+@operator(name="log_softmax", kernel={"_normalized": _raw_log_softmax}, shapes=same_shape, dtypes=dtype_attribute())
 def log_softmax(
     data: np.ndarray,
     *,
@@ -219,7 +218,7 @@ def _log_softmax_gradient(ans: Any, data: Any, *, axis: int, temperature: float 
     return gradient
 
 
-@operator(name="softmin", kernel={"_normalized": raw_softmax})
+@operator(name="softmin", kernel={"_normalized": raw_softmax}, shapes=same_shape, dtypes=dtype_attribute())
 def softmin(
     data: np.ndarray,
     *,
@@ -270,7 +269,7 @@ def _softmin_gradient(ans: Any, data: Any, *, axis: int, temperature: float | No
     return gradient
 
 
-@operator(name="SoftmaxActivation", kernel={"_normalized": raw_softmax})
+@operator(name="SoftmaxActivation", kernel={"_normalized": raw_softmax}, shapes=same_shape)
 def softmax_activation(
     data: np.ndarray,
     *,
@@ -311,11 +310,6 @@ def _softmax_activation_gradient(ans: Any, data: Any, *, mode: str) -> Any:
 
     return gradient
 
-
-for _operator in (log_softmax, softmin, softmax_activation):
-    _operator.def_infer_shape(same_shape)
-for _operator in (softmax, log_softmax, softmin):
-    _operator.def_infer_type(dtype_attribute())
 
 for _operator in (softmax, log_softmax, softmax_activation):
     _operator.category = "activation"

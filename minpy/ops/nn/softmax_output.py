@@ -56,7 +56,7 @@ def check_normalization(name: str, normalization: str) -> None:
         raise ArgumentError(f"{name}: unknown normalization {normalization!r}; expected 'null', 'batch' or 'valid'.")
 
 
-@operator(name="SoftmaxOutput", aliases=("Softmax",), kernel={"_normalized": raw_softmax})
+@operator(name="SoftmaxOutput", aliases=("Softmax",), kernel={"_normalized": raw_softmax}, zero=(1,), category="loss")
 def softmax_output(
     data: np.ndarray,
     label: np.ndarray,
@@ -130,9 +130,6 @@ def softmax_output(
             "probabilities."
         )
     return _normalized(data, axis)
-
-
-softmax_output.def_grad_zero(1)
 
 
 @softmax_output.def_grad(argnum=0)
@@ -226,5 +223,4 @@ def _softmax_output_shapes(inputs: Any, outputs: Any, *, multi_output: bool) -> 
 
 
 softmax_output.def_infer_type(with_followers)
-softmax_output.category = "loss"
 softmax_output.starts_gradients = True

@@ -17,7 +17,7 @@ from minpy.ops.registry import operator
 __all__ = ["identity_attach_kl_sparse_reg"]
 
 
-@operator(name="IdentityAttachKLSparseReg", auxiliary=("moving_avg",), visible_outputs=1)
+@operator(name="IdentityAttachKLSparseReg", auxiliary=("moving_avg",), visible_outputs=1, shape_only=(0,))
 def identity_attach_kl_sparse_reg(
     data: np.ndarray,
     moving_avg: np.ndarray,
@@ -83,7 +83,6 @@ def _sparse_gradient(ans: Any, data: Any, moving_avg: Any, *, sparseness_target:
     return gradient
 
 
-identity_attach_kl_sparse_reg.keep_shape_only(0)
 identity_attach_kl_sparse_reg.outputs_read = (1,)
 
 

@@ -66,7 +66,7 @@ def bilinear_window(shape: PartialShape, scale: int) -> dict[str, Any]:
     }
 
 
-@operator(name="UpSampling")
+@operator(name="UpSampling", initializers={"weight": '["bilinear", {}]'}, may_alias=False, category="pooling")
 def upsampling(
     *data: np.ndarray,
     scale: int,
@@ -176,7 +176,3 @@ def _saved_attributes(given: dict[str, Any]) -> dict[str, Any]:
 
 upsampling.input_names = _input_names
 upsampling.saved_attributes = _saved_attributes
-upsampling.initializers = {"weight": '["bilinear", {}]'}
-upsampling.may_alias = False
-
-upsampling.category = "pooling"

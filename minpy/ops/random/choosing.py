@@ -17,7 +17,7 @@ from minpy.ops.registry import operator
 __all__ = ["multinomial", "shuffle"]
 
 
-@operator(name="_shuffle", aliases=("shuffle",), random=True, visible_outputs=1)
+@operator(name="_shuffle", aliases=("shuffle",), random=True, visible_outputs=1, shape_only=(0,))
 def shuffle(data: np.ndarray) -> Any:
     """Return the data with its elements along the first axis in random order.
 
@@ -39,6 +39,7 @@ def shuffle(data: np.ndarray) -> Any:
     aliases=("_sample_multinomial",),
     outputs=lambda attributes: numbered(2) if attributes.get("get_prob") else ("output",),
     random=True,
+    saved_name="_sample_multinomial",
 )
 def multinomial(
     data: np.ndarray, *, shape: int | tuple[int, ...] = (), get_prob: bool = False, dtype: str = "int32"
@@ -108,9 +109,6 @@ def _shuffle_gradient(ans: Any, data: Any) -> Any:
     return lambda g: g[0][back]
 
 
-shuffle.keep_shape_only(0)
-
-
 @shuffle.def_infer_shape
 def _shuffle_shapes(inputs: Any, outputs: Any) -> Any:
     inputs, found = same_shape(inputs, outputs[:1])
@@ -135,6 +133,3 @@ def _multinomial_shape(data: Any, *, shape: Any = (), **_: Any) -> Any:
 def _multinomial_dtypes(inputs: Any, outputs: Any, *, dtype: Any) -> Any:
     data, logarithms = same_dtype(inputs, outputs[1:])
     return data, [as_dtype(dtype), *logarithms]
-
-
-multinomial.saved_name = "_sample_multinomial"

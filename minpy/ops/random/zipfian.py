@@ -17,7 +17,7 @@ from minpy.ops.registry import operator
 __all__ = ["unique_zipfian"]
 
 
-@operator(name="_sample_unique_zipfian", outputs=("output0", "output1"), random=True)
+@operator(name="_sample_unique_zipfian", outputs=("output0", "output1"), random=True, zero="all")
 def unique_zipfian(*, range_max: int, shape: tuple[int, ...] | None = None) -> Any:
     """Return rows of different classes from an approximately Zipfian distribution, and how often was drawn for each.
 
@@ -72,9 +72,6 @@ def _checked(range_max: int, shape: Any) -> tuple[int, int]:
             f"classes needs as many of them."
         )
     return rows, count
-
-
-unique_zipfian.def_grad_zero()
 
 
 @unique_zipfian.def_infer_shape

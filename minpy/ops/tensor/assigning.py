@@ -18,7 +18,7 @@ from minpy.ops.tensor.slicing import slice_key, slice_shape
 __all__ = ["fill_element_0index", "scatter_set_nd", "slice_assign", "slice_assign_scalar"]
 
 
-@operator(name="_slice_assign", aliases=("_crop_assign",))
+@operator(name="_slice_assign", aliases=("_crop_assign",), dtypes=with_followers, shape_only=(1,))
 def slice_assign(
     lhs: np.ndarray,
     rhs: np.ndarray,
@@ -75,7 +75,7 @@ def _slice_assign_shapes(inputs: Any, outputs: Any, *, begin: Any, end: Any, ste
     return [whole, part], [whole]
 
 
-@operator(name="_slice_assign_scalar", aliases=("_crop_assign_scalar",))
+@operator(name="_slice_assign_scalar", aliases=("_crop_assign_scalar",), shapes=same_shape, dtypes=dtype_of(0))
 def slice_assign_scalar(
     data: np.ndarray,
     *,
@@ -110,7 +110,7 @@ def _slice_assign_scalar_gradient(ans: Any, data: Any, *, begin: Any, end: Any, 
     return lambda g: assign(g, np.zeros((), g.dtype), key=key)
 
 
-@operator(name="_scatter_set_nd")
+@operator(name="_scatter_set_nd", zero=(2,), dtypes=with_followers, shape_only=(1,))
 def scatter_set_nd(lhs: np.ndarray, rhs: np.ndarray, indices: np.ndarray, *, shape: tuple[int, ...]) -> np.ndarray:
     """Return a copy of an array with values at given positions.
 
@@ -171,9 +171,6 @@ def _scatter_set_rhs_gradient(ans: Any, lhs: Any, rhs: Any, indices: Any, *, sha
     return lambda g: index(g, key=key) * seen
 
 
-scatter_set_nd.def_grad_zero(2)
-
-
 @scatter_set_nd.def_infer_shape
 def _scatter_set_shapes(inputs: Any, outputs: Any, *, shape: Any) -> Any:
     whole = merge_shapes(merge_shapes(inputs[0], outputs[0]), (shape,) if isinstance(shape, int) else tuple(shape))
@@ -183,7 +180,7 @@ def _scatter_set_shapes(inputs: Any, outputs: Any, *, shape: Any) -> Any:
     return [whole, rhs, indices], [whole]
 
 
-@operator(name="fill_element_0index")
+@operator(name="fill_element_0index", zero=(2,), dtypes=with_followers)
 def fill_element_0index(lhs: np.ndarray, mhs: np.ndarray, rhs: np.ndarray) -> np.ndarray:
     """Return a copy of a matrix with one element of each row replaced.
 
@@ -223,7 +220,6 @@ fill_element_0index.def_grad(lambda ans, lhs, mhs, rhs: lambda g: g * ~_chosen(l
 fill_element_0index.def_grad(
     lambda ans, lhs, mhs, rhs: lambda g: sum_over(g * _chosen(lhs, raw_of(rhs)), axis=1), argnum=1
 )
-fill_element_0index.def_grad_zero(2)
 
 
 @fill_element_0index.def_infer_shape
@@ -235,12 +231,6 @@ def _fill_shapes(inputs: Any, outputs: Any) -> Any:
     return [whole, vector, vector], [whole]
 
 
-slice_assign_scalar.def_infer_shape(same_shape)
-slice_assign_scalar.def_infer_type(dtype_of(0))
-for _operator in (slice_assign, scatter_set_nd, fill_element_0index):
-    _operator.def_infer_type(with_followers)
 for _operator in (slice_assign, slice_assign_scalar, scatter_set_nd, fill_element_0index):
     _operator.keep_shape_only(0)
     _operator.may_alias = False
-slice_assign.keep_shape_only(1)
-scatter_set_nd.keep_shape_only(1)

@@ -120,7 +120,7 @@ def _broadcast_axis_shape(data: Any, *, axis: Any = (), size: Any = (), **_: Any
     return tuple(wanted.get(position, length) for position, length in enumerate(data))
 
 
-@operator(name="broadcast_like")
+@operator(name="broadcast_like", zero=(1,), dtypes=dtype_of(0))
 def broadcast_like(
     lhs: np.ndarray,
     rhs: np.ndarray,
@@ -161,10 +161,6 @@ def broadcast_like(
 @broadcast_like.def_grad()
 def _broadcast_like_gradient(ans: Any, lhs: Any, rhs: Any) -> Any:
     return lambda g: g
-
-
-broadcast_like.def_grad_zero(1)
-broadcast_like.def_infer_type(dtype_of(0))
 
 
 @broadcast_like.def_infer_shape

@@ -90,7 +90,7 @@ def _histogram_dtypes(inputs: Any, outputs: Any, *, bin_cnt: int | None) -> Any:
     return [known] * len(inputs), [np.dtype(np.int64), known]
 
 
-@operator(name="_onehot_encode")
+@operator(name="_onehot_encode", zero="all")
 def onehot_encode(lhs: np.ndarray, rhs: np.ndarray) -> np.ndarray:
     """Return rows of the shape and dtype of `rhs` that have a 1 in the columns that `lhs` names; the gradient is zero.
 
@@ -110,9 +110,6 @@ def onehot_encode(lhs: np.ndarray, rhs: np.ndarray) -> np.ndarray:
            [1., 0., 0.]], dtype=float32)
     """
     return (np.reshape(lhs, (-1, 1)) == np.arange(rhs.shape[1])).astype(rhs.dtype)
-
-
-onehot_encode.def_grad_zero()
 
 
 @onehot_encode.def_infer_shape

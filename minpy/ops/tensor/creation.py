@@ -270,7 +270,7 @@ def arange(
     return evenly_spaced(start, stop, step, repeat, _dtype("_arange", dtype))
 
 
-@operator(name="_linspace")
+@operator(name="_linspace", shapes=lambda inputs, outputs, *, num: (inputs, [(num,)]))
 @documented(ctx_dtype=_CTX_DTYPE, made=_MADE)
 def linspace(
     *, start: float, stop: float, num: int, endpoint: bool = True, ctx: str = "", dtype: str = "float32"
@@ -292,7 +292,7 @@ def linspace(
     return np.linspace(start, stop, num, endpoint=endpoint).astype(_dtype("_linspace", dtype))
 
 
-@operator(name="_eye")
+@operator(name="_eye", shapes=lambda inputs, outputs, *, N, M: (inputs, [(N, M or N)]))
 @documented(ctx_dtype=_CTX_DTYPE, made=_MADE)
 def eye(*, N: int, M: int = 0, k: int = 0, ctx: str = "", dtype: str = "float32") -> np.ndarray:
     """Return ones on the k-th diagonal of an N x M matrix, zeros elsewhere.
@@ -326,8 +326,6 @@ def _arange_shapes(
 
 for _made in (zeros, ones, full, zeros_without_dtype):
     _made.def_infer_shape(_shape_of_attribute)
-linspace.def_infer_shape(lambda inputs, outputs, *, num: (inputs, [(num,)]))
-eye.def_infer_shape(lambda inputs, outputs, *, N, M: (inputs, [(N, M or N)]))
 for _made in (zeros, ones, full, arange, linspace, eye):
     _made.def_infer_type(dtype_attribute("float32"))
 zeros_without_dtype.def_infer_type(lambda inputs, outputs, *, dtype: (inputs, [_numbered(dtype)]))

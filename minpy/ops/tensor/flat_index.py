@@ -29,7 +29,7 @@ def _strides(lengths: tuple[int, ...]) -> np.ndarray:
     return np.array([math.prod(lengths[axis + 1 :]) for axis in range(len(lengths))])
 
 
-@operator(name="_ravel_multi_index", aliases=("ravel_multi_index",))
+@operator(name="_ravel_multi_index", aliases=("ravel_multi_index",), may_alias=False, zero="all")
 def ravel_multi_index(data: np.ndarray, *, shape: tuple[int, ...] = ()) -> np.ndarray:
     """Return the flat positions of elements that are given by one number an axis.
 
@@ -57,7 +57,7 @@ def ravel_multi_index(data: np.ndarray, *, shape: tuple[int, ...] = ()) -> np.nd
     return (_strides(lengths) @ data.astype(np.int64)).astype(data.dtype)
 
 
-@operator(name="_unravel_index", aliases=("unravel_index",))
+@operator(name="_unravel_index", aliases=("unravel_index",), may_alias=False, zero="all")
 def unravel_index(data: np.ndarray, *, shape: tuple[int, ...] = ()) -> np.ndarray:
     """Return, for flat positions, one number an axis.
 
@@ -102,6 +102,3 @@ def _unraveled_shapes(inputs: Shapes, outputs: Shapes, *, shape: Any) -> tuple[S
 
 
 _made: Operator
-for _made in (ravel_multi_index, unravel_index):
-    _made.may_alias = False
-    _made.def_grad_zero()

@@ -12,7 +12,7 @@ from minpy.ops.registry import operator
 __all__ = ["cast", "cast_storage", "identity", "ones_like", "shape_array", "size_array", "zeros_like"]
 
 
-@operator(name="_copy", aliases=("identity", "_copyto"))
+@operator(name="_copy", aliases=("identity", "_copyto"), elementwise=True, shapes=same_shape)
 def identity(data: np.ndarray) -> np.ndarray:
     """Return a copy.
 
@@ -30,7 +30,7 @@ def identity(data: np.ndarray) -> np.ndarray:
 identity.def_grad(lambda ans, data: lambda g: g)
 
 
-@operator(name="cast_storage")
+@operator(name="cast_storage", elementwise=True, shapes=same_shape)
 def cast_storage(data: np.ndarray, *, stype: str) -> np.ndarray:
     """Return a copy in a storage type, of which there is one: 'default', dense.
 
@@ -56,7 +56,7 @@ def cast_storage(data: np.ndarray, *, stype: str) -> np.ndarray:
 cast_storage.def_grad(lambda ans, data: lambda g: g)
 
 
-@operator(name="cast", aliases=("Cast",))
+@operator(name="cast", aliases=("Cast",), elementwise=True, shapes=same_shape, dtypes=dtype_attribute())
 def cast(data: np.ndarray, *, dtype: str) -> np.ndarray:
     """Return the data with its elements converted; the gradient is converted back.
 
@@ -75,7 +75,7 @@ def cast(data: np.ndarray, *, dtype: str) -> np.ndarray:
 cast.def_grad(lambda ans, data: lambda g: g)
 
 
-@operator(name="zeros_like", bare=True)
+@operator(name="zeros_like", bare=True, zero="all", elementwise=True, shapes=same_shape)
 def zeros_like(data: np.ndarray, *, dtype: str | None = None) -> np.ndarray:
     """Return zeros of the data's shape and dtype.
 
@@ -93,7 +93,7 @@ def zeros_like(data: np.ndarray, *, dtype: str | None = None) -> np.ndarray:
     return np.zeros_like(data)
 
 
-@operator(name="ones_like", bare=True)
+@operator(name="ones_like", bare=True, zero="all", elementwise=True, shapes=same_shape)
 def ones_like(data: np.ndarray, *, dtype: str | None = None) -> np.ndarray:
     """Return ones of the data's shape and dtype.
 
@@ -111,7 +111,7 @@ def ones_like(data: np.ndarray, *, dtype: str | None = None) -> np.ndarray:
     return np.ones_like(data)
 
 
-@operator(name="shape_array")
+@operator(name="shape_array", zero="all", shapes=forwards(lambda data, **_: (len(data),)))
 def shape_array(data: np.ndarray) -> np.ndarray:
     """Return the shape as an array.
 
@@ -127,7 +127,7 @@ def shape_array(data: np.ndarray) -> np.ndarray:
     return np.array(data.shape, np.int64)
 
 
-@operator(name="size_array")
+@operator(name="size_array", zero="all", shapes=lambda inputs, outputs: (inputs, [(1,)]))
 def size_array(data: np.ndarray) -> np.ndarray:
     """Return the number of elements as an array.
 
@@ -143,21 +143,11 @@ def size_array(data: np.ndarray) -> np.ndarray:
     return np.array([data.size], np.int64)
 
 
-for _operator in (zeros_like, ones_like, shape_array, size_array):
-    _operator.def_grad_zero()
-
-
 # -- reshaping ---------------------------------------------------------------------------------------------------------
 
 
 # -- inference, and files ---
 
-for _operator in (identity, cast, cast_storage, zeros_like, ones_like):
-    _operator.elementwise = True
-    _operator.def_infer_shape(same_shape)
-cast.def_infer_type(dtype_attribute())
-shape_array.def_infer_shape(forwards(lambda data, **_: (len(data),)))
-size_array.def_infer_shape(lambda inputs, outputs: (inputs, [(1,)]))
 for _operator in (shape_array, size_array):
     _operator.def_infer_type(dtype_attribute(np.int64))
 

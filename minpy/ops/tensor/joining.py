@@ -26,7 +26,7 @@ def _check_arrays(name: str, arrays: Sequence[Any]) -> None:
             )
 
 
-@operator(name="concat", aliases=("Concat",))
+@operator(name="concat", aliases=("Concat",), dtypes=promoted, saved_name="Concat", category="shape")
 def concat(*data: np.ndarray, dim: int = 1, num_args: int | None = None) -> np.ndarray:
     """Return arrays joined along an axis that they have.
 
@@ -98,10 +98,7 @@ def concat_shapes(inputs: Any, outputs: Any, *, dim: int) -> Any:
     return [replace_length(common, axis, length) for length in lengths], [replace_length(common, axis, total)]
 
 
-concat.def_infer_type(promoted)
-
-
-@operator(name="stack")
+@operator(name="stack", dtypes=promoted, category="shape")
 def stack(*data: np.ndarray, axis: int = 0, num_args: int | None = None) -> np.ndarray:
     """Return arrays joined along a new axis.
 
@@ -155,10 +152,4 @@ def _stack_shapes(inputs: Any, outputs: Any, *, axis: int) -> Any:
     return [part] * len(inputs), [(*part[:axis], len(inputs), *part[axis:])]  # type: ignore[index]
 
 
-stack.def_infer_type(promoted)
-
-
 # -- taking apart ------------------------------------------------------------------------------------------------------
-
-concat.saved_name = "Concat"
-concat.category = stack.category = "shape"

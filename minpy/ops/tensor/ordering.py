@@ -45,7 +45,7 @@ def _laid_out(name: str, data: Any, axis: int | None) -> tuple[np.ndarray, int]:
     return raw, one_axis(name, axis, raw.ndim)
 
 
-@operator(name="sort", outputs=numbered(1))
+@operator(name="sort", outputs=numbered(1), saved_outputs=lambda given: 2)
 def sort(data: np.ndarray, *, axis: int | None = -1, is_ascend: bool = True) -> np.ndarray:
     """Return the elements in order.
 
@@ -82,7 +82,7 @@ def _sort_gradient(ans: Any, data: Any, *, axis: int | None, is_ascend: bool) ->
     return lambda g: np.reshape(put_along(g, order, axis=along, length=raw.shape[along]), np.shape(data))
 
 
-@operator(name="argsort")
+@operator(name="argsort", zero="all", dtypes=dtype_attribute("float32"))
 def argsort(data: np.ndarray, *, axis: int | None = -1, is_ascend: bool = True, dtype: str = "float32") -> np.ndarray:
     """Return the positions of the elements in order; equal elements stay in the order in which they come.
 
@@ -105,9 +105,6 @@ def argsort(data: np.ndarray, *, axis: int | None = -1, is_ascend: bool = True, 
     """
     data, axis = _laid_out("argsort", data, axis)
     return _order(data, axis, is_ascend).astype(dtype)
-
-
-argsort.def_grad_zero()
 
 
 @operator(name="topk", outputs=lambda attributes: _TOPK_OUTPUTS.get(attributes.get("ret_typ"), ("output",)))
@@ -188,7 +185,7 @@ def _topk_gradient(ans: Any, data: Any, *, axis: int | None, k: int, ret_typ: st
     return gradient
 
 
-@operator(name="cumsum", aliases=("_np_cumsum",))
+@operator(name="cumsum", aliases=("_np_cumsum",), shape_only=(0,), saved_name="_np_cumsum")
 def cumsum(a: np.ndarray, *, axis: int | None = None, dtype: str | None = None) -> np.ndarray:
     """Return the sums of the elements up to each.
 
@@ -227,10 +224,6 @@ def _cumsum_gradient(ans: Any, a: Any, *, axis: int | None) -> Any:
     return gradient
 
 
-# Its rule reads no values of the data, only its shape.
-cumsum.keep_shape_only(0)
-
-
 def _ordered_shapes(inputs: Any, outputs: Any, *, axis: int | None, **_: Any) -> Any:
     if axis is not None:
         return same_shape(inputs, outputs)
@@ -249,9 +242,6 @@ cumsum.def_infer_shape(_cumsum_shapes)
 @cumsum.def_infer_type
 def _cumsum_dtypes(inputs: Any, outputs: Any, *, dtype: Any) -> Any:
     return (booleans_give(np.int64) if dtype in (None, "None") else dtype_attribute())(inputs, outputs, dtype=dtype)
-
-
-argsort.def_infer_type(dtype_attribute("float32"))
 
 
 @topk.def_infer_shape
@@ -275,6 +265,4 @@ def _topk_dtypes(inputs: Any, outputs: Any, *, ret_typ: str, dtype: Any) -> Any:
     return inputs, [*elements, positions][: len(outputs)]
 
 
-cumsum.saved_name = "_np_cumsum"
-sort.saved_outputs = lambda given: 2
 topk.saved_outputs = lambda given: 2 if given.get("ret_typ") in ("value", "both") else 1

@@ -157,7 +157,7 @@ def _count(data: Any, ans: Any) -> int:
 # -- sums and products -------------------------------------------------------------------------------------------------
 
 
-@operator(name="sum", aliases=("sum_axis",), doc=_doc("sum", "Return the sum over axes.", "[5., 6.]"))
+@operator(name="sum", aliases=("sum_axis",), doc=_doc("sum", "Return the sum over axes.", "[5., 6.]"), shape_only=(0,))
 def sum(data: np.ndarray, *, axis: Axis = None, keepdims: bool = False, exclude: bool = False) -> np.ndarray:
     axes = _reduced("sum", data, axis, exclude)
     return _shaped(sum_over(data, axes, keepdims))
@@ -185,6 +185,7 @@ def _nansum_gradient(ans: Any, data: Any, *, axis: Axis, keepdims: bool, exclude
 @operator(
     name="mean",
     doc=_doc("mean", "Return the mean over axes.", "[1.6666666, 2.       ]", "The mean of integers is truncated."),
+    shape_only=(0,),
 )
 def mean(data: np.ndarray, *, axis: Axis = None, keepdims: bool = False, exclude: bool = False) -> np.ndarray:
     axes = _reduced("mean", data, axis, exclude)
@@ -356,17 +357,17 @@ def _position(name: str, function: Callable[..., Any], data: Any, axis: Any, kee
     return _shaped(position.astype(np.int64 if data.dtype.kind == "b" else data.dtype))
 
 
-@operator(name="argmax", doc=_POSITION_DOC.format(name="argmax", which="largest", result="[1., 0.]"))
+@operator(name="argmax", doc=_POSITION_DOC.format(name="argmax", which="largest", result="[1., 0.]"), zero="all")
 def argmax(data: np.ndarray, *, axis: int | None = None, keepdims: bool = False) -> np.ndarray:
     return _position("argmax", np.argmax, data, axis, keepdims)
 
 
-@operator(name="argmin", doc=_POSITION_DOC.format(name="argmin", which="smallest", result="[0., 1.]"))
+@operator(name="argmin", doc=_POSITION_DOC.format(name="argmin", which="smallest", result="[0., 1.]"), zero="all")
 def argmin(data: np.ndarray, *, axis: int | None = None, keepdims: bool = False) -> np.ndarray:
     return _position("argmin", np.argmin, data, axis, keepdims)
 
 
-@operator(name="argmax_channel")
+@operator(name="argmax_channel", zero="all")
 def argmax_channel(data: np.ndarray) -> np.ndarray:
     """Return `argmax` along axis 1, where a batch has its channels.
 
@@ -385,9 +386,6 @@ def argmax_channel(data: np.ndarray) -> np.ndarray:
     """
     return _position("argmax_channel", np.argmax, data, 1, False)
 
-
-for _operator in (argmax, argmin, argmax_channel):
-    _operator.def_grad_zero()
 
 # -- moments -----------------------------------------------------------------------------------------------------------
 
@@ -436,7 +434,7 @@ def _moments_gradient(ans: Any, data: Any, *, axes: Any, keepdims: bool) -> Call
 # -- norms -------------------------------------------------------------------------------------------------------------
 
 
-@operator(name="norm")
+@operator(name="norm", dtypes=dtype_attribute(name="out_dtype"))
 def norm(
     data: np.ndarray, *, ord: int = 2, axis: Axis = None, out_dtype: str | None = None, keepdims: bool = False
 ) -> np.ndarray:
@@ -487,9 +485,6 @@ def _norm_gradient(ans: Any, data: Any, *, ord: int, axis: Axis, keepdims: bool)
 for _operator in (sum, nansum, mean, prod, nanprod, max, min, argmax, argmin, argmax_channel, moments, norm):
     _operator.may_alias = False
 
-# Their rules read no values of the data, only its shape.
-for _operator in (mean, sum):
-    _operator.keep_shape_only(0)
 
 # -- inference ---------------------------------------------------------------------------------------------------------
 
@@ -514,7 +509,6 @@ for _operator in (argmax, argmin, norm):
 argmax_channel.def_infer_shape(lambda inputs, outputs: _shapes_without_exclude(inputs, outputs, axis=1, keepdims=False))
 for _operator in (argmax, argmin, argmax_channel):
     _operator.def_infer_type(booleans_give(np.int64))
-norm.def_infer_type(dtype_attribute(name="out_dtype"))
 
 
 @moments.def_infer_shape

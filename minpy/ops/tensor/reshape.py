@@ -17,17 +17,16 @@ from minpy.ops.registry import operator
 __all__ = ["expand_dims", "flatten", "reshape", "reshape_exactly", "reshape_like", "squeeze"]
 
 
-@operator(name="_reshape_exactly", public=False)
+@operator(name="_reshape_exactly", public=False, may_alias=False, shape_only=(0,))
 def reshape_exactly(data: np.ndarray, *, shape: tuple[int, ...]) -> np.ndarray:
     """Return `data` in a shape given without codes; a view."""
     return data.reshape(shape)
 
 
 reshape_exactly.def_grad(lambda ans, data: lambda g: np.reshape(g, np.shape(data)))
-reshape_exactly.may_alias = False  # `x.reshape` shares memory, also while recording
 
 
-@operator(name="reshape", aliases=("Reshape",))
+@operator(name="reshape", aliases=("Reshape",), shape_only=(0,), category="shape")
 def reshape(
     data: np.ndarray,
     *,
@@ -76,7 +75,7 @@ def _reshape_shapes(
     return [solved(data, product(result)) if is_known(result) else data], [result]
 
 
-@operator(name="reshape_like")
+@operator(name="reshape_like", zero=(1,), dtypes=dtype_of(0), shape_only=(0,))
 def reshape_like(
     lhs: np.ndarray,
     rhs: np.ndarray,
@@ -121,9 +120,6 @@ def _reshape_like_gradient(ans: Any, lhs: Any, rhs: Any) -> Any:
     return lambda g: np.reshape(g, np.shape(lhs))
 
 
-reshape_like.def_grad_zero(1)
-
-
 @reshape_like.def_infer_shape
 def _reshape_like_shapes(
     inputs: Any, outputs: Any, *, lhs_begin: int | None, lhs_end: int | None, rhs_begin: int | None, rhs_end: int | None
@@ -142,10 +138,7 @@ def _reshape_like_shapes(
     return [solved(lhs, product(result)) if is_known(result) else lhs, rhs], [result]
 
 
-reshape_like.def_infer_type(dtype_of(0))
-
-
-@operator(name="flatten", aliases=("Flatten",))
+@operator(name="flatten", aliases=("Flatten",), shape_only=(0,), category="shape")
 def flatten(data: np.ndarray) -> np.ndarray:
     """Return the data as a matrix: the first axis stays, the others become one.
 
@@ -182,7 +175,7 @@ def _flatten_shapes(inputs: Any, outputs: Any) -> Any:
     return [(data[0], *(solved(data[1:], result[1]) or ()))], [result]
 
 
-@operator(name="expand_dims")
+@operator(name="expand_dims", shape_only=(0,), category="shape")
 def expand_dims(data: np.ndarray, *, axis: int) -> np.ndarray:
     """Return the data with a new axis of length 1.
 
@@ -220,7 +213,7 @@ def _expand_dims_shapes(inputs: Any, outputs: Any, *, axis: int) -> Any:
     return [data], [result]
 
 
-@operator(name="squeeze")
+@operator(name="squeeze", shape_only=(0,), category="shape")
 def squeeze(data: np.ndarray, *, axis: int | tuple[int, ...] | None = None) -> np.ndarray:
     """Return the data without axes of length 1.
 
@@ -265,11 +258,5 @@ def _squeeze_shapes(inputs: Any, outputs: Any, *, axis: Any) -> Any:
     return [data], [tuple(length for position, length in enumerate(data) if position not in removed) or (1,)]
 
 
-# Their rules read no values of the data, only its shape.
-for _operator in (expand_dims, flatten, reshape, reshape_exactly, reshape_like, squeeze):
-    _operator.keep_shape_only(0)
-
-for _operator in (flatten, reshape, expand_dims, squeeze):
-    _operator.category = "shape"
 # MXNet's files write these names, not the ones of the functions.
 flatten.saved_name, reshape.saved_name = "Flatten", "Reshape"

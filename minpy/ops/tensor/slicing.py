@@ -35,7 +35,7 @@ def slice_key(ndim: int, begin: Any, end: Any, step: Any) -> tuple[Slice, ...]:
     return tuple(map(Slice, begin, end, step))
 
 
-@operator(name="slice", aliases=("crop",))
+@operator(name="slice", aliases=("crop",), shape_only=(0,), category="shape")
 def slice(
     data: np.ndarray, *, begin: tuple[int | None, ...], end: tuple[int | None, ...], step: tuple[int | None, ...] = ()
 ) -> np.ndarray:
@@ -95,7 +95,7 @@ def _axis_key(data_shape: tuple[int, ...], axis: int, begin: int, end: int | Non
     return (*(Slice(None),) * axis, Slice(first, last))
 
 
-@operator(name="slice_axis")
+@operator(name="slice_axis", shape_only=(0,), category="shape")
 def slice_axis(data: np.ndarray, *, axis: int, begin: int, end: int | None) -> np.ndarray:
     """Return the part of an array between two positions along one axis.
 
@@ -152,7 +152,7 @@ def _like_key(shape: tuple[int, ...], like: tuple[int, ...], axes: Any) -> tuple
     return tuple(key)
 
 
-@operator(name="slice_like")
+@operator(name="slice_like", zero=(1,), dtypes=dtype_of(0), shape_only=(0,))
 def slice_like(data: np.ndarray, shape_like: np.ndarray, *, axes: tuple[int, ...] = ()) -> np.ndarray:
     """Return the beginning of an array, cut to the shape of another.
 
@@ -180,10 +180,6 @@ def _slice_like_gradient(ans: Any, data: Any, shape_like: Any, *, axes: Any) -> 
     return lambda g: unindex(g, key=_like_key(shape, np.shape(shape_like), axes), shape=shape)
 
 
-slice_like.def_grad_zero(1)
-slice_like.def_infer_type(dtype_of(0))
-
-
 @slice_like.def_infer_shape
 @forwards
 def _slice_like_shape(data: Any, shape_like: Any, *, axes: Any = (), **_: Any) -> Any:
@@ -209,7 +205,7 @@ def _diagonal_key(shape: tuple[int, ...], k: int, axis1: int, axis2: int) -> tup
     return positions + max(-k, 0), positions + max(k, 0)
 
 
-@operator(name="diag")
+@operator(name="diag", shape_only=(0,))
 def diag(data: np.ndarray, *, k: int = 0, axis1: int = 0, axis2: int = 1) -> np.ndarray:
     """Return a diagonal of an array, or the matrix with a vector on a diagonal.
 
@@ -270,10 +266,3 @@ def _diag_shape(data: Any, *, k: int = 0, axis1: int = 0, axis2: int = 1, **_: A
     if UNKNOWN in (data[axis1], data[axis2]):
         return (*rest, UNKNOWN)
     return (*rest, len(_diagonal_key(data, k, axis1, axis2)[0]))
-
-
-# Their rules read no values of the data, only its shape.
-for _operator in (diag, slice, slice_axis, slice_like):
-    _operator.keep_shape_only(0)
-
-slice.category = slice_axis.category = "shape"

@@ -17,7 +17,7 @@ from minpy.ops.registry import operator
 __all__ = ["depth_to_space", "flip", "margins_of", "pad", "repeat", "space_to_depth", "tile", "unpad"]
 
 
-@operator(name="tile")
+@operator(name="tile", shape_only=(0,))
 def tile(data: np.ndarray, *, reps: tuple[int, ...]) -> np.ndarray:
     """Return copies of the data side by side.
 
@@ -60,7 +60,7 @@ def _times(length: int, count: int) -> int:
     return product((length, count))
 
 
-@operator(name="repeat")
+@operator(name="repeat", shape_only=(0,))
 def repeat(data: np.ndarray, *, repeats: int, axis: int | None = None) -> np.ndarray:
     """Return the data with each element repeated in place.
 
@@ -100,7 +100,7 @@ def _repeat_shape(data: Any, *, repeats: int, axis: int | None = None, **_: Any)
     return replace_length(data, axis, _times(data[axis], repeats))
 
 
-@operator(name="flip", aliases=("reverse",))
+@operator(name="flip", aliases=("reverse",), shapes=same_shape)
 def flip(data: np.ndarray, *, axis: int | tuple[int, ...]) -> np.ndarray:
     """Return the data with its elements in reverse order along axes.
 
@@ -121,7 +121,6 @@ def flip(data: np.ndarray, *, axis: int | tuple[int, ...]) -> np.ndarray:
 
 
 flip.def_grad(lambda ans, data, *, axis: lambda g: flip(g, axis=axis))
-flip.def_infer_shape(same_shape)
 
 
 # -- padding -----------------------------------------------------------------------------------------------------------
@@ -143,7 +142,7 @@ def margins_of(pad_width: Any, ndim: int) -> tuple[tuple[int, int], ...]:
     return tuple(zip(numbers[::2], numbers[1::2], strict=True))
 
 
-@operator(name="pad", aliases=("Pad",))
+@operator(name="pad", aliases=("Pad",), shape_only=(0,), category="shape")
 def pad(
     data: np.ndarray,
     *,
@@ -298,9 +297,4 @@ def _space_to_depth_shape(data: Any, *, block_size: int, **_: Any) -> Any:
     return (data[0], _times(data[1], block_size**2), rows, columns)
 
 
-# Their rules read no values of the data, only its shape.
-for _operator in (pad, repeat, tile):
-    _operator.keep_shape_only(0)
-
 flip.saved_name, pad.saved_name = "reverse", "Pad"
-pad.category = "shape"

@@ -15,7 +15,7 @@ from minpy.ops.registry import operator
 __all__ = ["permuted", "swapaxes", "transpose"]
 
 
-@operator(name="transpose")
+@operator(name="transpose", category="shape")
 def transpose(data: np.ndarray, *, axes: tuple[int, ...] = ()) -> np.ndarray:
     """Return the data with its axes permuted.
 
@@ -67,7 +67,7 @@ def _transpose_shapes(inputs: Any, outputs: Any, *, axes: Any) -> Any:
     return permuted(inputs, outputs, several_axes("transpose", axes or range(count)[::-1], count))
 
 
-@operator(name="swapaxes", aliases=("SwapAxis",))
+@operator(name="swapaxes", aliases=("SwapAxis",), saved_name="SwapAxis", category="shape")
 def swapaxes(data: np.ndarray, *, dim1: int = 0, dim2: int = 0) -> np.ndarray:
     """Return the data with two axes exchanged.
 
@@ -113,7 +113,3 @@ def permuted(inputs: Any, outputs: Any, order: Any) -> Any:
     for axis, length in zip(order, result, strict=True):
         data[axis] = length
     return [tuple(data)], [result]
-
-
-swapaxes.saved_name = "SwapAxis"
-transpose.category = swapaxes.category = "shape"
