@@ -177,7 +177,15 @@ class Signature:
             return inspect.Signature(
                 [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in self.inputs]
             )
-        return None if self.function is None else inspect.signature(self.function)
+        if self.function is None:
+            return None
+        whole = inspect.signature(self.function)
+        shown = [
+            parameter
+            for name, parameter in whole.parameters.items()
+            if parameter.kind is not parameter.KEYWORD_ONLY or name in self.attributes
+        ]
+        return whole.replace(parameters=shown)
 
 
 class ShownSignature:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from minpy.core.attributes import REQUIRED, Signature
 from minpy.core.errors import ArgumentError, nearest
 
-__all__ = ["adapted", "default_attributes", "require_parameters", "with_attributes"]
+__all__ = ["adapted", "default_attributes", "require_parameters", "with_attributes", "with_keyword_defaults"]
 
 
 def adapted(function: Callable[..., Any], signature: Signature, what: str, leading: int) -> Any:
@@ -81,11 +81,7 @@ def adapted(function: Callable[..., Any], signature: Signature, what: str, leadi
     whole: Any = function
     own, inputs = whole.__kwdefaults__ or {}, _input_defaults(whole, signature)
     if {**own, **defaults} != own or inputs != (function.__defaults__ or ()):
-        code, scope, closure = function.__code__, function.__globals__, function.__closure__
-        whole = types.FunctionType(code, scope, function.__name__, inputs, closure)
-        whole.__kwdefaults__ = {**own, **defaults}
-        whole.__qualname__, whole.__module__ = function.__qualname__, function.__module__
-        whole.__doc__ = function.__doc__
+        whole = _copied(function, inputs, {**own, **defaults})
         whole.adapted_from = function
     if len(names) >= len(attributes) and not signature.open_ended:
         return whole
@@ -202,10 +198,29 @@ def _with_inputs(function: Any, signature: Signature) -> Any:
     inputs = _input_defaults(function, signature)
     if inputs == (function.__defaults__ or ()):
         return function
-    code, scope, closure = function.__code__, function.__globals__, function.__closure__
-    whole = types.FunctionType(code, scope, function.__name__, inputs, closure)
-    whole.__kwdefaults__ = function.__kwdefaults__
-    return functools.update_wrapper(whole, function)
+    return functools.update_wrapper(_copied(function, inputs, function.__kwdefaults__), function)
+
+
+def with_keyword_defaults(function: Any, defaults: Mapping[str, Any]) -> Any:
+    """Return a copy of a plain function in which keyword parameters have other defaults: a call costs what it cost.
+
+    Examples
+    --------
+    >>> def double(x, *, _add=lambda a, b: a + b): return _add(x, x)
+    >>> with_keyword_defaults(double, {'_add': lambda a, b: (a, b)})(1)
+    (1, 1)
+    """
+    return _copied(function, function.__defaults__, {**function.__kwdefaults__, **defaults})
+
+
+def _copied(function: Any, inputs: Any, keyword_defaults: dict[str, Any] | None) -> Any:
+    """Return a copy of a plain function with other defaults, of parameters by position and of keyword parameters."""
+    whole: Any = types.FunctionType(
+        function.__code__, function.__globals__, function.__name__, inputs, function.__closure__
+    )
+    whole.__kwdefaults__ = keyword_defaults
+    whole.__qualname__, whole.__module__, whole.__doc__ = function.__qualname__, function.__module__, function.__doc__
+    return whole
 
 
 def _input_defaults(function: types.FunctionType, signature: Signature) -> tuple[Any, ...]:

@@ -10,6 +10,7 @@ import numpy
 from minpy.context import CPU, Context, current_context, resolve_context
 from minpy.core import aligned
 from minpy.core.array import Array, create, new_array, note_external, raw_of
+from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentError, ArgumentValueError, ShapeError, describe
 from minpy.core.followed import holds_followed, is_followed
 from minpy.ndarray.borrowing import local
@@ -42,6 +43,42 @@ __all__ = [
 ]
 
 _FLOAT32 = numpy.dtype("float32")
+_OPTIONS = """
+    ctx : Context, optional
+        The device; this thread's default if left out.
+    dtype : dtype, optional
+        float32 if left out.
+"""
+_OUT = """
+    out : NDArray, optional
+        Where to write: an array of that shape, which is returned. Its device and dtype stay.
+    name : str, optional
+        Accepted and not used.
+
+    Returns
+    -------
+    NDArray
+
+    Raises
+    ------
+    ShapeError
+        If `out` has another shape.
+"""
+_REFUSED = """
+    ContextError
+        For a device that cannot be allocated on.
+
+    Examples
+    --------
+    >>> from minpy import nd
+"""
+_MADE = f"""
+    Returns
+    -------
+    NDArray
+
+    Raises
+    ------{_REFUSED}"""
 
 
 def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> NDArray:
@@ -112,6 +149,7 @@ def _filled(name: str, out: NDArray, shape: Any, value: Any) -> NDArray:
     return out
 
 
+@documented(options=_OPTIONS)
 def empty(
     shape: int | tuple[int, ...], ctx: Context | None = None, dtype: Any = None, stype: str | None = None
 ) -> NDArray:
@@ -120,10 +158,7 @@ def empty(
     Parameters
     ----------
     shape : int or tuple of int
-    ctx : Context, optional
-        The device; this thread's default if left out.
-    dtype : dtype, optional
-        float32 if left out.
+    {options}
     stype : str, optional
         Storage type; only 'default', a dense array.
 
@@ -148,6 +183,7 @@ def empty(
     return place(NDArray, aligned.empty(_shape(shape), numpy.float32 if dtype is None else dtype), resolve_context(ctx))
 
 
+@documented(options=_OPTIONS)
 def zeros(
     shape: int | tuple[int, ...],
     ctx: Context | None = None,
@@ -162,10 +198,7 @@ def zeros(
     Parameters
     ----------
     shape : int or tuple of int
-    ctx : Context, optional
-        The device; this thread's default if left out.
-    dtype : dtype, optional
-        float32 if left out.
+    {options}
     stype : str, optional
         Storage type; only 'default', a dense array.
     out : NDArray, optional
@@ -198,6 +231,7 @@ def zeros(
     return place(NDArray, numpy.zeros(_shape(shape), numpy.float32 if dtype is None else dtype), resolve_context(ctx))
 
 
+@documented(options=_OPTIONS, out=_OUT, refused=_REFUSED)
 def ones(
     shape: int | tuple[int, ...],
     ctx: Context | None = None,
@@ -211,29 +245,9 @@ def ones(
     Parameters
     ----------
     shape : int or tuple of int
-    ctx : Context, optional
-        The device; this thread's default if left out.
-    dtype : dtype, optional
-        float32 if left out.
-    out : NDArray, optional
-        Where to write: an array of that shape, which is returned. Its device and dtype stay.
-    name : str, optional
-        Accepted and not used.
-
-    Returns
-    -------
-    NDArray
-
-    Raises
-    ------
-    ShapeError
-        If `out` has another shape.
-    ContextError
-        For a device that cannot be allocated on.
-
-    Examples
-    --------
-    >>> from minpy import nd
+    {options}
+    {out}
+    {refused}
     >>> nd.ones(2, dtype='int32').asnumpy()
     array([1, 1], dtype=int32)
     """
@@ -242,6 +256,7 @@ def ones(
     return place(NDArray, numpy.ones(_shape(shape), numpy.float32 if dtype is None else dtype), resolve_context(ctx))
 
 
+@documented(options=_OPTIONS, made=_MADE)
 def full(
     shape: int | tuple[int, ...], val: float, ctx: Context | None = None, dtype: Any = None, out: NDArray | None = None
 ) -> NDArray:
@@ -251,25 +266,11 @@ def full(
     ----------
     shape : int or tuple of int
     val : float
-    ctx : Context, optional
-        The device; this thread's default if left out.
-    dtype : dtype, optional
-        float32 if left out.
+    {options}
     out : NDArray, optional
         Where to write; the other arguments are then not looked at.
 
-    Returns
-    -------
-    NDArray
-
-    Raises
-    ------
-    ContextError
-        For a device that cannot be allocated on.
-
-    Examples
-    --------
-    >>> from minpy import nd
+    {made}
     >>> nd.full((1, 2), 7).asnumpy()
     array([[7., 7.]], dtype=float32)
     """
@@ -281,6 +282,7 @@ def full(
     return place(NDArray, filled(_shape(shape), val, numpy.float32 if dtype is None else dtype), resolve_context(ctx))
 
 
+@documented(made=_MADE)
 def arange(
     start: float,
     stop: float | None = None,
@@ -308,18 +310,7 @@ def arange(
     dtype : dtype, optional
         float32 if left out. For integers, `start` and `step` are truncated; there are as many values as without.
 
-    Returns
-    -------
-    NDArray
-
-    Raises
-    ------
-    ContextError
-        For a device that cannot be allocated on.
-
-    Examples
-    --------
-    >>> from minpy import nd
+    {made}
     >>> nd.arange(1, 4).asnumpy()
     array([1., 2., 3.], dtype=float32)
     >>> nd.arange(2, repeat=2).asnumpy()
@@ -337,6 +328,7 @@ def arange(
     return place(NDArray, data, resolve_context(ctx))
 
 
+@documented(options=_OPTIONS, made=_MADE)
 def linspace(
     start: float, stop: float, num: int, endpoint: bool = True, ctx: Context | None = None, dtype: Any = None
 ) -> NDArray:
@@ -349,23 +341,9 @@ def linspace(
         How many values.
     endpoint : bool
         Whether `stop` is the last of them.
-    ctx : Context, optional
-        The device; this thread's default if left out.
-    dtype : dtype, optional
-        float32 if left out.
+    {options}
 
-    Returns
-    -------
-    NDArray
-
-    Raises
-    ------
-    ContextError
-        For a device that cannot be allocated on.
-
-    Examples
-    --------
-    >>> from minpy import nd
+    {made}
     >>> nd.linspace(0, 1, 3).asnumpy()
     array([0. , 0.5, 1. ], dtype=float32)
     """
@@ -382,6 +360,7 @@ def linspace(
     )
 
 
+@documented(options=_OPTIONS, out=_OUT, refused=_REFUSED)
 def eye(
     N: int,
     M: int = 0,
@@ -402,29 +381,9 @@ def eye(
         Number of columns; 0 for as many as rows.
     k : int
         Which diagonal: 0 is the main one, positive ones lie above it.
-    ctx : Context, optional
-        The device; this thread's default if left out.
-    dtype : dtype, optional
-        float32 if left out.
-    out : NDArray, optional
-        Where to write: an array of that shape, which is returned. Its device and dtype stay.
-    name : str, optional
-        Accepted and not used.
-
-    Returns
-    -------
-    NDArray
-
-    Raises
-    ------
-    ShapeError
-        If `out` has another shape.
-    ContextError
-        For a device that cannot be allocated on.
-
-    Examples
-    --------
-    >>> from minpy import nd
+    {options}
+    {out}
+    {refused}
     >>> nd.eye(2, 3, 1).asnumpy()
     array([[0., 1., 0.],
            [0., 0., 1.]], dtype=float32)
@@ -435,6 +394,7 @@ def eye(
     return place(NDArray, data, resolve_context(ctx))
 
 
+@documented(made=_MADE)
 def full_like(data: NDArray, fill_value: float, ctx: Context | None = None, dtype: Any = None) -> NDArray:
     """Return an array of the shape, context and dtype of another (unless given), filled with a value.
 
@@ -445,18 +405,7 @@ def full_like(data: NDArray, fill_value: float, ctx: Context | None = None, dtyp
     ctx : Context, optional
     dtype : dtype, optional
 
-    Returns
-    -------
-    NDArray
-
-    Raises
-    ------
-    ContextError
-        For a device that cannot be allocated on.
-
-    Examples
-    --------
-    >>> from minpy import nd
+    {made}
     >>> nd.full_like(nd.array([1, 2]), 7).asnumpy()
     array([7., 7.], dtype=float32)
     """

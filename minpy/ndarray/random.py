@@ -16,12 +16,13 @@ from minpy.context import Context, resolve_context
 from minpy.core.array import Array
 from minpy.core.attributes import REQUIRED as _REQUIRED
 from minpy.core.attributes import Attribute, Signature, bind
+from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentError
 from minpy.core.followed import holds_followed, is_followed
 from minpy.namespaces import listing, missing
 from minpy.ndarray.ndarray import NDArray
 from minpy.ndarray.placement import place
-from minpy.ops.random.distributions import DISTRIBUTIONS, draw, draw_each, draw_integers, names_of_arrays
+from minpy.ops.random.distributions import DISTRIBUTIONS, draw, draw_each, draw_integers
 from minpy.ops.registry import OPERATORS
 
 __all__ = [
@@ -47,7 +48,90 @@ __all__ = [
 __dir__ = listing(__all__)
 __getattr__ = missing("minpy.nd.random", "name", __all__)
 
-_NULL: Any = None
+_OPTIONS = """
+    ctx : Context, optional
+        The device; this thread's default if left out.
+    out : NDArray, optional
+        Where to write the result.
+    name : str, optional
+        Accepted and not used.
+
+    Returns
+    -------
+    NDArray
+    """
+_DISTRIBUTION = """Return {result}.
+
+Parameters
+----------
+{parameters}
+shape : int or tuple of int, optional
+    Of the result; (1,) if left out. With NDArrays: how many for each of their elements.
+dtype : str, optional
+    'float32' if left out.
+{options}
+
+Raises
+------
+ArgumentError
+    {error}
+
+Examples
+--------
+>>> from minpy import nd
+>>> nd.random.{name}({example}, shape=(2, 3)).shape
+(2, 3)
+"""
+
+
+def _named(function: Any, name: str, doc: str) -> Any:
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    return function
+
+
+def function_of(
+    where: str,
+    name: str,
+    parameters: Mapping[str, Any],
+    function: Callable[..., Any],
+    doc: str,
+    keyword_only: Sequence[str] = (),
+    returns: str = "NDArray",
+) -> Callable[..., Any]:
+    """Return a function of parameters with defaults, which calls another with their values, in order.
+
+    `where` is the namespace, for messages; the parameters in `keyword_only` are the last ones.
+    """
+    names = [key for key in parameters if key not in keyword_only]
+    left = [parameters.keys() - names[:count] for count in range(len(names) + 1)]
+    required = {key for key, default in parameters.items() if default is _REQUIRED}
+    kinds = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
+    annotations = {"ctx": "Context | None", "name": "str | None"}
+    signature = inspect.Signature(
+        [
+            inspect.Parameter(
+                key,
+                kinds[key in keyword_only],
+                default=inspect.Parameter.empty if default is _REQUIRED else default,
+                annotation=annotations.get(key, "Any"),
+            )
+            for key, default in parameters.items()
+        ],
+        return_annotation=returns,
+    )
+
+    def call(*arguments: Any, **keywords: Any) -> Any:
+        count = len(arguments)
+        if count > len(names) or not keywords.keys() <= left[count] or required & left[count] - keywords.keys():
+            try:
+                signature.bind(*arguments, **keywords)
+            except TypeError as error:
+                raise ArgumentError(f"{where}.{name}: {error}; it takes {', '.join(parameters)}.") from None
+        return function(*{**parameters, **dict(zip(names, arguments, strict=False)), **keywords}.values())
+
+    vars(call)["__signature__"] = signature
+    return _named(call, name, doc)
 
 
 def _finished(data: numpy.ndarray, context: Context | str | None, out: Any) -> Any:
@@ -89,95 +173,44 @@ def _drawn(name: str, parameters: Sequence[Any], shape: Any, dtype: Any, ctx: An
     return _finished(draw(name, parameters, shape, dtype if dtype is not None or out is None else out.dtype), ctx, out)
 
 
-def uniform(
-    low: Any = 0,
-    high: Any = 1,
-    shape: Any = _NULL,
-    dtype: Any = _NULL,
-    ctx: Context | None = None,
-    out: Any = None,
-    *,
-    name: str | None = None,
-) -> NDArray:
-    """Return numbers drawn uniformly from [low, high).
+def _distribution(name: str) -> Callable[..., Any]:
+    distribution = DISTRIBUTIONS[name]
 
-    Parameters
-    ----------
-    low, high : float or NDArray
-    shape : int or tuple of int, optional
-        Of the result; (1,) if left out. With NDArrays: how many for each of their elements.
-    dtype : str, optional
-        'float32' if left out.
-    ctx : Context, optional
-    out : NDArray, optional
-        Where to write the result.
-    name : str, optional
-        Accepted and not used.
+    def draw_distribution(*values: Any) -> NDArray:
+        *parameters, shape, dtype, ctx, out, _ = values
+        return _drawn(name, _rates(*parameters) if name == "exponential" else parameters, shape, dtype, ctx, out)
 
-    Returns
-    -------
-    NDArray
-
-    Raises
-    ------
-    ArgumentError
-        If `low` is greater than `high`.
-
-    Examples
-    --------
-    >>> from minpy import nd
-    >>> nd.random.uniform(2, 3, shape=(2, 2)).shape
-    (2, 2)
-    """
-    return _drawn("uniform", (low, high), shape, dtype, ctx, out)
+    doc = _DISTRIBUTION.format(
+        name=name,
+        result=distribution.result,
+        parameters=distribution.documented,
+        options=inspect.cleandoc(_OPTIONS),
+        error=distribution.error,
+        example=distribution.example,
+    )
+    options = {"shape": None, "dtype": None, "ctx": None, "out": None, "name": None}
+    parameters = {**distribution.arguments, **options}
+    return function_of("random", name, parameters, draw_distribution, doc, keyword_only=["name"])
 
 
-def normal(
-    loc: Any = 0,
-    scale: Any = 1,
-    shape: Any = _NULL,
-    dtype: Any = _NULL,
-    ctx: Context | None = None,
-    out: Any = None,
-    *,
-    name: str | None = None,
-) -> NDArray:
-    """Return numbers drawn from the normal distribution of mean `loc` and standard deviation `scale`.
+def _rates(scale: Any) -> tuple[Any]:
+    """Return the parameter of the exponential distribution's operators, in the place of its mean."""
+    if isinstance(scale, Array) and not is_followed(scale):
+        return (scale._like(numpy.true_divide(1, scale._data)),)
+    return (1 / scale,)
 
-    Parameters
-    ----------
-    loc, scale : float or NDArray
-    shape : int or tuple of int, optional
-        Of the result; (1,) if left out. With NDArrays: how many for each of their elements.
-    dtype : str, optional
-        'float32' if left out.
-    ctx : Context, optional
-        The device; this thread's default if left out.
-    out : NDArray, optional
-        Where to write the result.
-    name : str, optional
-        Accepted and not used.
 
-    Returns
-    -------
-    NDArray
-
-    Raises
-    ------
-    ArgumentError
-        For parameters that the distribution does not have.
-
-    Examples
-    --------
-    >>> from minpy import nd
-    >>> nd.random.normal(0, 1, shape=(2, 3)).shape
-    (2, 3)
-    """
-    return _drawn("normal", (loc, scale), shape, dtype, ctx, out)
+exponential = _distribution("exponential")
+gamma = _distribution("gamma")
+generalized_negative_binomial = _distribution("generalized_negative_binomial")
+negative_binomial = _distribution("negative_binomial")
+normal = _distribution("normal")
+poisson = _distribution("poisson")
+uniform = _distribution("uniform")
 
 
 def randn(
-    *shape: int, loc: Any = 0, scale: Any = 1, dtype: Any = _NULL, ctx: Context | None = None, out: Any = None
+    *shape: int, loc: Any = 0, scale: Any = 1, dtype: Any = None, ctx: Context | None = None, out: Any = None
 ) -> NDArray:
     """Return numbers drawn from a normal distribution; the shape is given as separate numbers.
 
@@ -204,234 +237,12 @@ def randn(
     return _drawn("normal", (loc, scale), shape or None, dtype, ctx, out)
 
 
-def gamma(
-    alpha: Any = 1,
-    beta: Any = 1,
-    shape: Any = _NULL,
-    dtype: Any = _NULL,
-    ctx: Context | None = None,
-    out: Any = None,
-    *,
-    name: str | None = None,
-) -> NDArray:
-    """Return numbers drawn from the gamma distribution of shape `alpha` and scale `beta`.
-
-    Parameters
-    ----------
-    alpha, beta : float or NDArray
-    shape : int or tuple of int, optional
-        Of the result; (1,) if left out. With NDArrays: how many for each of their elements.
-    dtype : str, optional
-        'float32' if left out.
-    ctx : Context, optional
-        The device; this thread's default if left out.
-    out : NDArray, optional
-        Where to write the result.
-    name : str, optional
-        Accepted and not used.
-
-    Returns
-    -------
-    NDArray
-
-    Raises
-    ------
-    ArgumentError
-        For parameters that the distribution does not have.
-
-    Examples
-    --------
-    >>> from minpy import nd
-    >>> nd.random.gamma(2, 1, shape=(2, 3)).shape
-    (2, 3)
-    """
-    return _drawn("gamma", (alpha, beta), shape, dtype, ctx, out)
-
-
-def exponential(
-    scale: Any = 1,
-    shape: Any = _NULL,
-    dtype: Any = _NULL,
-    ctx: Context | None = None,
-    out: Any = None,
-    *,
-    name: str | None = None,
-) -> NDArray:
-    """Return numbers drawn from the exponential distribution of mean `scale`.
-
-    Parameters
-    ----------
-    scale : float or NDArray
-    shape : int or tuple of int, optional
-        Of the result; (1,) if left out. With NDArrays: how many for each of their elements.
-    dtype : str, optional
-        'float32' if left out.
-    ctx : Context, optional
-        The device; this thread's default if left out.
-    out : NDArray, optional
-        Where to write the result.
-    name : str, optional
-        Accepted and not used.
-
-    Returns
-    -------
-    NDArray
-
-    Raises
-    ------
-    ArgumentError
-        For parameters that the distribution does not have.
-
-    Examples
-    --------
-    >>> from minpy import nd
-    >>> nd.random.exponential(2, shape=(2, 3)).shape
-    (2, 3)
-    """
-    if isinstance(scale, Array) and not is_followed(scale):
-        rate = scale._like(numpy.true_divide(1, scale._data))
-    else:
-        rate = 1 / scale
-    return _drawn("exponential", (rate,), shape, dtype, ctx, out)
-
-
-def poisson(
-    lam: Any = 1,
-    shape: Any = _NULL,
-    dtype: Any = _NULL,
-    ctx: Context | None = None,
-    out: Any = None,
-    *,
-    name: str | None = None,
-) -> NDArray:
-    """Return counts drawn from the Poisson distribution of mean `lam`, in a float dtype.
-
-    Parameters
-    ----------
-    lam : float or NDArray
-    shape : int or tuple of int, optional
-        Of the result; (1,) if left out. With NDArrays: how many for each of their elements.
-    dtype : str, optional
-        'float32' if left out.
-    ctx : Context, optional
-        The device; this thread's default if left out.
-    out : NDArray, optional
-        Where to write the result.
-    name : str, optional
-        Accepted and not used.
-
-    Returns
-    -------
-    NDArray
-
-    Raises
-    ------
-    ArgumentError
-        For parameters that the distribution does not have.
-
-    Examples
-    --------
-    >>> from minpy import nd
-    >>> nd.random.poisson(3, shape=(2, 3)).shape
-    (2, 3)
-    """
-    return _drawn("poisson", (lam,), shape, dtype, ctx, out)
-
-
-def negative_binomial(
-    k: Any = 1,
-    p: Any = 1,
-    shape: Any = _NULL,
-    dtype: Any = _NULL,
-    ctx: Context | None = None,
-    out: Any = None,
-    *,
-    name: str | None = None,
-) -> NDArray:
-    """Return how many failures come before the k-th success of probability p, in a float dtype.
-
-    Parameters
-    ----------
-    k : int or NDArray
-    p : float or NDArray
-    shape : int or tuple of int, optional
-        Of the result; (1,) if left out. With NDArrays: how many for each of their elements.
-    dtype : str, optional
-        'float32' if left out.
-    ctx : Context, optional
-        The device; this thread's default if left out.
-    out : NDArray, optional
-        Where to write the result.
-    name : str, optional
-        Accepted and not used.
-
-    Returns
-    -------
-    NDArray
-
-    Raises
-    ------
-    ArgumentError
-        For parameters that the distribution does not have.
-
-    Examples
-    --------
-    >>> from minpy import nd
-    >>> nd.random.negative_binomial(3, 0.5, shape=(2, 3)).shape
-    (2, 3)
-    """
-    return _drawn("negative_binomial", (k, p), shape, dtype, ctx, out)
-
-
-def generalized_negative_binomial(
-    mu: Any = 1,
-    alpha: Any = 1,
-    shape: Any = _NULL,
-    dtype: Any = _NULL,
-    ctx: Context | None = None,
-    out: Any = None,
-    *,
-    name: str | None = None,
-) -> NDArray:
-    """Return counts of mean `mu` and variance mu + alpha · mu², in a float dtype.
-
-    Parameters
-    ----------
-    mu, alpha : float or NDArray
-    shape : int or tuple of int, optional
-        Of the result; (1,) if left out. With NDArrays: how many for each of their elements.
-    dtype : str, optional
-        'float32' if left out.
-    ctx : Context, optional
-        The device; this thread's default if left out.
-    out : NDArray, optional
-        Where to write the result.
-    name : str, optional
-        Accepted and not used.
-
-    Returns
-    -------
-    NDArray
-
-    Raises
-    ------
-    ArgumentError
-        For parameters that the distribution does not have.
-
-    Examples
-    --------
-    >>> from minpy import nd
-    >>> nd.random.generalized_negative_binomial(2, 0.5, shape=(2, 3)).shape
-    (2, 3)
-    """
-    return _drawn("generalized_negative_binomial", (mu, alpha), shape, dtype, ctx, out)
-
-
+@documented(options=_OPTIONS)
 def randint(
     low: int,
     high: int,
-    shape: Any = _NULL,
-    dtype: Any = _NULL,
+    shape: Any = None,
+    dtype: Any = None,
     ctx: Context | None = None,
     out: Any = None,
     *,
@@ -446,15 +257,7 @@ def randint(
         (1,) if left out.
     dtype : str, optional
         'int32' if left out.
-    ctx : Context, optional
-    out : NDArray, optional
-        Where to write the result.
-    name : str, optional
-        Accepted and not used.
-
-    Returns
-    -------
-    NDArray
+    {options}
 
     Raises
     ------
@@ -474,7 +277,7 @@ def randint(
 
 def multinomial(
     data: NDArray,
-    shape: Any = _NULL,
+    shape: Any = None,
     get_prob: bool = False,
     out: Any = None,
     dtype: Any = "int32",
@@ -531,50 +334,10 @@ def shuffle(data: NDArray, **options: Any) -> NDArray:
     return OPERATORS["shuffle"](data, **options)
 
 
-def _like_function(name: str) -> Callable[..., Any]:
-    defaults, _ = DISTRIBUTIONS[name]
-
-    def draw_like(data: NDArray, out: Any = None, **parameters: Any) -> NDArray:
-        return _finished(draw(name, [*parameters.values()], data.shape, data.dtype), data.context, out)
-
-    doc = f"Return an array of the shape and dtype of `data`, drawn as by `random.{name}`."
-    return _with_signature(f"{name}_like", {"data": _REQUIRED, **defaults, "out": None}, draw_like, doc)
-
-
-def _plain_function(name: str) -> Callable[..., Any]:
-    """Return MXNet's `nd.random_X`: parameters are numbers, by MXNet's names."""
-    defaults, _ = DISTRIBUTIONS[name]
-
-    def draw_plain(shape: Any, ctx: Any, dtype: Any, out: Any, **parameters: Any) -> NDArray:
-        return _drawn(name, [*parameters.values()], shape, dtype, ctx, out)
-
-    doc = f"Return an array drawn as by `random.{name}`, from numbers as parameters."
-    options = {"shape": None, "ctx": None, "dtype": None, "out": None}
-    return _with_signature(f"random_{name}", {**defaults, **options}, draw_plain, doc)
-
-
-def _plain_randint() -> Callable[..., Any]:
-    """Return MXNet's `nd.random_randint`, whose arguments stand in another order than those of `randint`."""
-    options = {"shape": None, "ctx": None, "dtype": None, "out": None}
-    signature = {"low": _REQUIRED, "high": _REQUIRED, **options}
-    return _with_signature("random_randint", signature, randint, "Return integers drawn as by `random.randint`.")
-
-
-def _sample_function(name: str) -> Callable[..., Any]:
-    """Return MXNet's `nd.sample_X`: parameters are NDArrays."""
-    names = dict.fromkeys(names_of_arrays(name), _REQUIRED)
-
-    def draw_samples(shape: Any, dtype: Any, out: Any, **parameters: Any) -> NDArray:
-        return _drawn(name, [*parameters.values()], shape, dtype, None, out)
-
-    doc = f"Return, for each element of the parameters, numbers drawn as by `random.{name}`."
-    return _with_signature(f"sample_{name}", {**names, "shape": None, "dtype": None, "out": None}, draw_samples, doc)
-
-
-def _with_signature(
+def _operator_function(
     name: str, parameters: Mapping[str, Any], function: Callable[..., Any], doc: str
 ) -> Callable[..., Any]:
-    """Return a function of parameters with defaults, which calls another with all of them by keyword.
+    """Return a function of an operator's parameters, which calls another with their values, in order.
 
     It takes `name=` beside them, as operators do, and does not use it.
     """
@@ -584,36 +347,75 @@ def _with_signature(
         for key, value in {**parameters, "name": None}.items()
     }
     signature = Signature((), {}, described)
-    shown = [inspect.Parameter(key, kind, default=one.default) for key, one in described.items()]
+    shown = [inspect.Parameter(key, kind, default=attribute.default) for key, attribute in described.items()]
 
     def call(*arguments: Any, **keywords: Any) -> Any:
-        _, given = bind(name, signature, arguments, keywords, positional_attributes=True)
-        given.pop("name", None)
-        return function(**{key: given.get(key, value) for key, value in parameters.items()})
+        _, attributes = bind(name, signature, arguments, keywords, positional_attributes=True)
+        attributes.pop("name", None)
+        return function(*{**parameters, **attributes}.values())
 
     vars(call)["__signature__"] = inspect.Signature(shown)
     return _named(call, name, doc)
 
 
-def _named(function: Any, name: str, doc: str) -> Any:
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
-    return function
+def _like(name: str) -> Callable[..., Any]:
+    """Return MXNet's `nd.random.X_like`: shape, dtype and device are those of an NDArray."""
+
+    def draw_like(data: NDArray, *values: Any) -> NDArray:
+        *parameters, out = values
+        return _finished(draw(name, parameters, data.shape, data.dtype), data.context, out)
+
+    doc = f"Return an array of the shape and dtype of `data`, drawn as by `random.{name}`."
+    parameters = {"data": _REQUIRED, **DISTRIBUTIONS[name].parameters, "out": None}
+    return _operator_function(f"{name}_like", parameters, draw_like, doc)
 
 
-exponential_like = _like_function("exponential")
-gamma_like = _like_function("gamma")
-generalized_negative_binomial_like = _like_function("generalized_negative_binomial")
-negative_binomial_like = _like_function("negative_binomial")
-normal_like = _like_function("normal")
-poisson_like = _like_function("poisson")
-uniform_like = _like_function("uniform")
+exponential_like = _like("exponential")
+gamma_like = _like("gamma")
+generalized_negative_binomial_like = _like("generalized_negative_binomial")
+negative_binomial_like = _like("negative_binomial")
+normal_like = _like("normal")
+poisson_like = _like("poisson")
+uniform_like = _like("uniform")
 
-# What `minpy.nd` offers beside this module: random_uniform, sample_uniform, ... (the last also as uniform and normal).
-FUNCTIONS: dict[str, Callable[..., Any]] = {"random_randint": _plain_randint()}
+
+def _functions(name: str) -> dict[str, Callable[..., Any]]:
+    """Return MXNet's `nd.random_X`, whose parameters are numbers, and `nd.sample_X`, whose are NDArrays."""
+
+    def draw_numbers(*values: Any) -> NDArray:
+        *parameters, shape, ctx, dtype, out = values
+        return _drawn(name, parameters, shape, dtype, ctx, out)
+
+    def draw_samples(*values: Any) -> NDArray:
+        *parameters, shape, dtype, out = values
+        return _drawn(name, parameters, shape, dtype, None, out)
+
+    numbers = {**DISTRIBUTIONS[name].parameters, "shape": None, "ctx": None, "dtype": None, "out": None}
+    samples = {
+        **dict.fromkeys(DISTRIBUTIONS[name].names_of_arrays, _REQUIRED),
+        "shape": None,
+        "dtype": None,
+        "out": None,
+    }
+    of_numbers = f"Return an array drawn as by `random.{name}`, from numbers as parameters."
+    of_arrays = f"Return, for each element of the parameters, numbers drawn as by `random.{name}`."
+    return {
+        f"random_{name}": _operator_function(f"random_{name}", numbers, draw_numbers, of_numbers),
+        f"sample_{name}": _operator_function(f"sample_{name}", samples, draw_samples, of_arrays),
+    }
+
+
+# What `minpy.nd` offers beside this module: random_uniform, sample_uniform, ... (the first also as uniform and normal).
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "random_randint": _operator_function(
+        "random_randint",
+        {"low": _REQUIRED, "high": _REQUIRED, "shape": None, "ctx": None, "dtype": None, "out": None},
+        lambda low, high, shape, ctx, dtype, out: randint(low, high, shape, dtype, ctx, out),
+        "Return integers drawn as by `random.randint`.",
+    )
+}
 for _name in DISTRIBUTIONS:
-    FUNCTIONS[f"random_{_name}"] = _plain_function(_name)
-    FUNCTIONS[f"sample_{_name}"] = _sample_function(_name)
+    FUNCTIONS.update(_functions(_name))
 FUNCTIONS["uniform"] = FUNCTIONS["random_uniform"]
 FUNCTIONS["normal"] = FUNCTIONS["random_normal"]
 for _function in FUNCTIONS.values():

@@ -8,6 +8,7 @@ import numpy
 
 from minpy.context import Context, resolve_context
 from minpy.core.array import Array, raw_of
+from minpy.core.docstrings import documented
 from minpy.core.followed import holds_followed, is_followed
 from minpy.core.switches import default_float
 from minpy.ndarray.conversion import numeric_array
@@ -35,6 +36,34 @@ __all__ = [
     "ones",
     "zeros",
 ]
+_SHAPED = """
+    shape : int or tuple of int
+    dtype : dtype, optional
+        float32 if left out, or float64 after `set_np(dtype=True)`.
+    order : {'C', 'F'}
+        Accepted as NumPy does.
+    """
+_DTYPE = """
+    dtype : dtype, optional
+        float32 if left out, or float64 after `set_np(dtype=True)`.
+    """
+_PLACED = """
+    ctx : Context, optional
+        The device; this thread's default if left out.
+
+    Returns
+    -------
+    ndarray
+
+    Raises
+    ------
+    ContextError
+        For a device that cannot be allocated on.
+
+    Examples
+    --------
+    >>> import minpy.numpy as np
+    """
 
 
 def _placed(data: numpy.ndarray, context: Context | None) -> Any:
@@ -111,99 +140,49 @@ def asarray(object: Any, dtype: Any = None, ctx: Context | None = None) -> Any:
 asanyarray = asarray
 
 
+@documented(shaped=_SHAPED, placed=_PLACED)
 def zeros(shape: Any, dtype: Any = None, order: Any = "C", ctx: Context | None = None) -> Any:
     """Return an array of zeros.
 
     Parameters
     ----------
-    shape : int or tuple of int
-    dtype : dtype, optional
-        float32 if left out, or float64 after `set_np(dtype=True)`.
-    order : {'C', 'F'}
-        Accepted as NumPy does.
-    ctx : Context, optional
-        The device; this thread's default if left out.
-
-    Returns
-    -------
-    ndarray
-
-    Raises
-    ------
-    ContextError
-        For a device that cannot be allocated on.
-
-    Examples
-    --------
-    >>> import minpy.numpy as np
+    {shaped}
+    {placed}
     >>> np.zeros(2)
     array([0., 0.], dtype=float32)
     """
     return _placed(numpy.zeros(shape, default_float() if dtype is None else dtype, order), ctx)
 
 
+@documented(shaped=_SHAPED, placed=_PLACED)
 def ones(shape: Any, dtype: Any = None, order: Any = "C", ctx: Context | None = None) -> Any:
     """Return an array of ones.
 
     Parameters
     ----------
-    shape : int or tuple of int
-    dtype : dtype, optional
-        float32 if left out, or float64 after `set_np(dtype=True)`.
-    order : {'C', 'F'}
-        Accepted as NumPy does.
-    ctx : Context, optional
-        The device; this thread's default if left out.
-
-    Returns
-    -------
-    ndarray
-
-    Raises
-    ------
-    ContextError
-        For a device that cannot be allocated on.
-
-    Examples
-    --------
-    >>> import minpy.numpy as np
+    {shaped}
+    {placed}
     >>> np.ones(2)
     array([1., 1.], dtype=float32)
     """
     return _placed(numpy.ones(shape, default_float() if dtype is None else dtype, order), ctx)
 
 
+@documented(shaped=_SHAPED, placed=_PLACED)
 def empty(shape: Any, dtype: Any = None, order: Any = "C", ctx: Context | None = None) -> Any:
     """Return an array whose elements are not set.
 
     Parameters
     ----------
-    shape : int or tuple of int
-    dtype : dtype, optional
-        float32 if left out, or float64 after `set_np(dtype=True)`.
-    order : {'C', 'F'}
-        Accepted as NumPy does.
-    ctx : Context, optional
-        The device; this thread's default if left out.
-
-    Returns
-    -------
-    ndarray
-
-    Raises
-    ------
-    ContextError
-        For a device that cannot be allocated on.
-
-    Examples
-    --------
-    >>> import minpy.numpy as np
+    {shaped}
+    {placed}
     >>> np.empty((2, 3)).shape
     (2, 3)
     """
     return _placed(numpy.empty(shape, default_float() if dtype is None else dtype, order), ctx)
 
 
+@documented(placed=_PLACED)
 def full(shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", ctx: Context | None = None) -> Any:
     """Return an array filled with a value.
 
@@ -214,21 +193,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", ctx: 
     dtype : dtype, optional
         By default the value's if it is an array, bool for a bool, else float32.
     order : {'C', 'F'}
-    ctx : Context, optional
-        The device; this thread's default if left out.
-
-    Returns
-    -------
-    ndarray
-
-    Raises
-    ------
-    ContextError
-        For a device that cannot be allocated on.
-
-    Examples
-    --------
-    >>> import minpy.numpy as np
+    {placed}
     >>> np.full(2, 7)
     array([7., 7.], dtype=float32)
     """
@@ -242,6 +207,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", ctx: 
     return _placed(numpy.full(shape, value, dtype, order), ctx)
 
 
+@documented(dtype=_DTYPE, placed=_PLACED)
 def arange(
     start: float, stop: float | None = None, step: float = 1, dtype: Any = None, ctx: Context | None = None
 ) -> Any:
@@ -254,23 +220,8 @@ def arange(
     stop : float, optional
         The end, which is not included.
     step : float
-    dtype : dtype, optional
-        float32 if left out, or float64 after `set_np(dtype=True)`.
-    ctx : Context, optional
-        The device; this thread's default if left out.
-
-    Returns
-    -------
-    ndarray
-
-    Raises
-    ------
-    ContextError
-        For a device that cannot be allocated on.
-
-    Examples
-    --------
-    >>> import minpy.numpy as np
+    {dtype}
+    {placed}
     >>> np.arange(1, 4)
     array([1., 2., 3.], dtype=float32)
     """
@@ -283,6 +234,7 @@ def arange(
     )
 
 
+@documented(dtype=_DTYPE)
 def linspace(
     start: float,
     stop: float,
@@ -303,8 +255,7 @@ def linspace(
         Whether `stop` is the last value.
     retstep : bool
         Whether to return the distance between the values too.
-    dtype : dtype, optional
-        float32 if left out, or float64 after `set_np(dtype=True)`.
+    {dtype}
     axis : int
         The axis of the values, where the ends are arrays.
     ctx : Context, optional
@@ -334,6 +285,7 @@ def linspace(
     return (result, step) if retstep else result
 
 
+@documented(dtype=_DTYPE)
 def logspace(
     start: float,
     stop: float,
@@ -353,8 +305,7 @@ def logspace(
     endpoint : bool
         Whether the last value is included.
     base : float
-    dtype : dtype, optional
-        float32 if left out, or float64 after `set_np(dtype=True)`.
+    {dtype}
     axis : int
 
     Returns
@@ -374,6 +325,7 @@ def logspace(
     return _placed(values.astype(default_float() if dtype is None else dtype), None)
 
 
+@documented(dtype=_DTYPE)
 def geomspace(start: float, stop: float, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
     """Return `num` values from start to stop, in equal ratios.
 
@@ -383,8 +335,7 @@ def geomspace(start: float, stop: float, num: int = 50, endpoint: bool = True, d
     num : int
     endpoint : bool
         Whether `stop` is the last value.
-    dtype : dtype, optional
-        float32 if left out, or float64 after `set_np(dtype=True)`.
+    {dtype}
     axis : int
 
     Returns
@@ -404,6 +355,7 @@ def geomspace(start: float, stop: float, num: int = 50, endpoint: bool = True, d
     return _placed(values.astype(default_float() if dtype is None else dtype), None)
 
 
+@documented(dtype=_DTYPE, placed=_PLACED)
 def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None, ctx: Context | None = None) -> Any:
     """Return ones on the k-th diagonal of an N x M matrix, zeros elsewhere.
 
@@ -415,23 +367,8 @@ def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None, ctx: Contex
         Number of columns; as many as rows by default.
     k : int
         Which diagonal: 0 is the main one, positive ones lie above it.
-    dtype : dtype, optional
-        float32 if left out, or float64 after `set_np(dtype=True)`.
-    ctx : Context, optional
-        The device; this thread's default if left out.
-
-    Returns
-    -------
-    ndarray
-
-    Raises
-    ------
-    ContextError
-        For a device that cannot be allocated on.
-
-    Examples
-    --------
-    >>> import minpy.numpy as np
+    {dtype}
+    {placed}
     >>> np.eye(2)
     array([[1., 0.],
            [0., 1.]], dtype=float32)
@@ -439,29 +376,15 @@ def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None, ctx: Contex
     return _placed(numpy.eye(N, M, k, default_float() if dtype is None else dtype), ctx)
 
 
+@documented(dtype=_DTYPE, placed=_PLACED)
 def identity(n: int, dtype: Any = None, ctx: Context | None = None) -> Any:
     """Return the identity matrix of n rows.
 
     Parameters
     ----------
     n : int
-    dtype : dtype, optional
-        float32 if left out, or float64 after `set_np(dtype=True)`.
-    ctx : Context, optional
-        The device; this thread's default if left out.
-
-    Returns
-    -------
-    ndarray
-
-    Raises
-    ------
-    ContextError
-        For a device that cannot be allocated on.
-
-    Examples
-    --------
-    >>> import minpy.numpy as np
+    {dtype}
+    {placed}
     >>> np.identity(2).sum()
     array(2., dtype=float32)
     """

@@ -1,8 +1,58 @@
-"""Docstrings of the many operators that are one NumPy ufunc: composed from a sentence and an example."""
+"""What docstrings of operators say alike, and the docstrings of the many that are one NumPy ufunc."""
 
 from __future__ import annotations
 
-__all__ = ["binary_doc", "unary_doc"]
+from collections.abc import Callable
+from typing import Any
+
+from minpy.core.docstrings import documented
+
+__all__ = ["binary_doc", "unary_doc", "with_shared_texts"]
+
+# By the names of their places in the docstrings of operators: `{examples}`, alone on a line.
+_SHARED = {
+    "data_parameter": """
+        Parameters
+        ----------
+        data : NDArray""",
+    "matrix_parameter": """
+        Parameters
+        ----------
+        A : NDArray""",
+    "returns_array": """
+        Returns
+        -------
+        NDArray""",
+    "returns_like_data": """
+        Returns
+        -------
+        NDArray
+            Of the data's shape.""",
+    "raises_shape_error": """
+        Raises
+        ------
+        ShapeError""",
+    "raises_unless_shapes_fit": """
+        Raises
+        ------
+        ShapeError
+            If the shapes do not fit.""",
+    "raises_argument_error": """
+        Raises
+        ------
+        ArgumentError""",
+    "or_integers": """
+        DTypeError
+            If `data` holds integers.""",
+    "examples": """
+        Examples
+        --------
+        >>> from minpy import nd""",
+    "recorded_examples": """
+        Examples
+        --------
+        >>> from minpy import autograd, nd""",
+}
 
 _UNARY = """{sentence}{notes}
 
@@ -76,3 +126,9 @@ def binary_doc(name: str, sentence: str, lhs: str, rhs: str, result: str, notes:
     """Return the docstring of an elementwise operator of two arrays, like `unary_doc`."""
     notes = f"\n\n{notes}" if notes else ""
     return _BINARY.format(name=name, sentence=sentence, notes=notes, lhs=lhs, rhs=rhs, result=_array_text(result))
+
+
+def with_shared_texts(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Fill the docstring of an operator with the texts that it shares with others."""
+    docstring = function.__doc__ or ""
+    return documented(**{name: text for name, text in _SHARED.items() if f"{{{name}}}" in docstring})(function)

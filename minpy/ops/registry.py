@@ -8,20 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from types import FunctionType
+from typing import Any, Literal
 
 import numpy
 
-from minpy.core.attributes import Signature
+from minpy.core.attributes import Signature, read_signature
 from minpy.core.errors import ArgumentError, nearest
+from minpy.core.filling import with_keyword_defaults
 from minpy.core.operator import Operator
 from minpy.importing import import_module
 from minpy.late import LateTable
+from minpy.ops.documenting import with_shared_texts
 from minpy.ops.index import DEFINED_IN, IMPLEMENTED_IN, OF_NUMPY
 from minpy.ops.inference.partial_shapes import broadcasting, same_shape
 from minpy.ops.inference.rules import computed
-from minpy.ops.number_forms import NUMBER_FORMS, WithNumberForms
-from minpy.ops.ufunc import UnaryUfunc
+from minpy.ops.ufunc import NUMBER_FORMS, UnaryUfunc, WithNumberForms
 
 __all__ = [
     "FUNCTIONS",
@@ -80,12 +82,18 @@ def operator(
     auxiliary: Sequence[str] = (),
     inputs: Sequence[str] | None = None,
     doc: str | None = None,
-    elementwise: bool = False,
+    like_ufunc: bool = False,
     optional_inputs: Mapping[str, Callable[[dict[str, Any]], bool]] | None = None,
     outputs: Sequence[str] | Callable[[dict[str, Any]], Sequence[str]] | None = None,
     random: bool = False,
     synonyms: Mapping[str, str] | None = None,
     bare: bool = False,
+    kernel: Mapping[str, Callable[..., Any]] | None = None,
+    shapes: Callable[..., Any] | None = None,
+    dtypes: Callable[..., Any] | None = None,
+    zero: Sequence[int] | Literal["all"] = (),
+    shape_only: Sequence[int] = (),
+    **facts: Any,
 ) -> Any:
     """Define a built-in operator, as a decorator or from a NumPy ufunc: `tanh = operator(np.tanh)`.
 
@@ -105,83 +113,99 @@ def operator(
         Names of the inputs of a ufunc.
     doc : str, optional
         Docstring, for a ufunc.
-    elementwise : bool
+    like_ufunc : bool
         Whether the function computes a new array, of the same shape, from one array: what a unary ufunc does.
     synonyms : mapping of str to str, optional
         Further names of arguments in calls, and which arguments they are.
     bare : bool
         Whether the operator has no attributes in MXNet, though it has some here.
+    kernel : mapping of str to callable, optional
+        Steps that are faster on raw arrays, by the keyword parameters (`_product`, say) whose defaults are the steps of
+        the definition. These parameters are no attributes.
+    shapes, dtypes : callable, optional
+        For `def_infer_shape` and `def_infer_type`, where the rule is one that several operators have.
+    zero : sequence of int, or 'all'
+        The inputs whose gradient is zero: see `def_grad_zero`.
+    shape_only : sequence of int
+        The inputs whose values no rule reads: see `keep_shape_only`.
+    **facts
+        Other attributes of the operator: `category`, `elementwise`, `may_alias`, `saved_outputs`, ...
     optional_inputs, outputs, random
         What graphs ask: see `minpy.core.base.BaseOperator`.
     """
-    if function is None:
-        return lambda function: operator(
+
+    def define(function: Callable[..., Any]) -> Any:
+        if isinstance(function, FunctionType):
+            with_shared_texts(function)
+        signature = None
+        functions: list[Any] = list(implements) if isinstance(implements, (tuple, list)) else [implements]
+        arity = function.nin if isinstance(function, numpy.ufunc) else None
+        if arity is not None:
+            names = tuple(inputs) if inputs else (("data",) if arity == 1 else ("lhs", "rhs"))
+            signature = Signature(names, {}, {}, function=function)
+            functions.append(function)
+        elif kernel:
+            signature = read_signature(function)
+            attributes = {key: attribute for key, attribute in signature.attributes.items() if key not in kernel}
+            signature = replace(signature, attributes=attributes)
+        is_ufunc = arity is not None
+        has_forms = (
+            name is not None and name.startswith("broadcast_") and name.removeprefix("broadcast_") in NUMBER_FORMS
+        )
+        kind = UnaryUfunc if like_ufunc or arity == 1 else WithNumberForms if has_forms else Operator
+        made = kind(
             function,
             name=name,
-            aliases=aliases,
-            implements=implements,
-            public=public,
+            builtin=True,
+            signature=signature,
             visible_outputs=visible_outputs,
             auxiliary=auxiliary,
-            inputs=inputs,
-            doc=doc,
-            elementwise=elementwise,
-            optional_inputs=optional_inputs,
-            outputs=outputs,
-            random=random,
-            synonyms=synonyms,
-            bare=bare,
         )
-    signature = None
-    functions: list[Any] = list(implements) if isinstance(implements, (tuple, list)) else [implements]
-    arity = function.nin if isinstance(function, numpy.ufunc) else None
-    if arity is not None:
-        names = tuple(inputs) if inputs else (("data",) if arity == 1 else ("lhs", "rhs"))
-        signature = Signature(names, {}, {}, function=function)
-        functions.append(function)
-    is_ufunc = arity is not None
-    has_forms = name is not None and name.startswith("broadcast_") and name.removeprefix("broadcast_") in NUMBER_FORMS
-    kind = UnaryUfunc if elementwise or arity == 1 else WithNumberForms if has_forms else Operator
-    made = kind(
-        function,
-        name=name,
-        builtin=True,
-        signature=signature,
-        visible_outputs=visible_outputs,
-        auxiliary=auxiliary,
-    )
-    if isinstance(made, WithNumberForms):
-        made.find_form = OPERATORS.__getitem__
-    if synonyms:
-        made.signature = replace(made.signature, synonyms=dict(synonyms))
-    if bare:
-        made.signature = replace(made.signature, bare=True)
-    if optional_inputs is not None:
-        made.optional_inputs = optional_inputs
-    if outputs is not None:
-        made.outputs = outputs
-    made.random = random
-    is_product = isinstance(function, numpy.ufunc) and function.signature is not None  # matmul
-    if is_product:
-        made.may_alias = False
-    elif is_ufunc or elementwise:
-        made.shape_inference = same_shape if arity in (None, 1) else broadcasting
-        made.may_alias, made.elementwise = False, True
-        made.keeps_dtype = public
+        if kernel:
+            made.def_kernel(with_keyword_defaults(function, kernel))
+        if isinstance(made, WithNumberForms):
+            made.find_form = OPERATORS.__getitem__
+        if synonyms:
+            made.signature = replace(made.signature, synonyms=dict(synonyms))
+        if bare:
+            made.signature = replace(made.signature, bare=True)
+        if optional_inputs is not None:
+            made.optional_inputs = optional_inputs
+        if outputs is not None:
+            made.outputs = outputs
+        made.random = random
+        is_product = isinstance(function, numpy.ufunc) and function.signature is not None  # matmul
+        if is_product:
+            made.may_alias = False
+        elif is_ufunc or like_ufunc:
+            made.shape_inference = same_shape if arity in (None, 1) else broadcasting
+            made.may_alias, made.elementwise = False, True
+            made.keeps_dtype = public
+            if public:
+                made.type_inference = computed(made)
+        if is_ufunc:
+            made.__module__ = "minpy.ops"
+        if doc is not None:
+            made.__doc__ = doc
         if public:
-            made.type_inference = computed(made)
-    if is_ufunc:
-        made.__module__ = "minpy.ops"
-    if doc is not None:
-        made.__doc__ = doc
-    if public:
-        made.unpickled_by = (find_operator, (made.__name__,))
-        for known in (made.__name__, *aliases):
-            OPERATORS[known] = made
-    made.numpy_functions = functions
-    for implemented in functions:
-        FUNCTIONS[implemented] = made
-    return made
+            made.unpickled_by = (find_operator, (made.__name__,))
+            for known in (made.__name__, *aliases):
+                OPERATORS[known] = made
+        for name_of_fact, fact in facts.items():
+            setattr(made, name_of_fact, fact)
+        if shapes is not None:
+            made.def_infer_shape(shapes)
+        if dtypes is not None:
+            made.def_infer_type(dtypes)
+        for position in (None,) if zero == "all" else zero:
+            made.def_grad_zero(position)
+        made.keep_shape_only(*shape_only)
+        made.numpy_functions = functions
+        for implemented in functions:
+            FUNCTIONS[implemented] = made
+        return made
+
+    return define if function is None else define(function)
 
 
 def find_operator(name: str) -> Operator:

@@ -1,11 +1,14 @@
-"""Operators that are NumPy ufuncs of one array (or like one), with the calls on arrays of a plain class spelled out.
+"""Operators that are NumPy ufuncs: of one array (or like one), or of two, which have forms with a number.
 
-They are most of what a network calls, and the cost of the general path in `dispatch` would be half of theirs.
+Calls of those of one array, on arrays of a plain class, are spelled out: they are most of what a network calls, and the
+cost of the general path in `dispatch` would be half of theirs.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy
@@ -18,7 +21,7 @@ from minpy.core.operator import Operator
 from minpy.core.rules import Plan
 from minpy.core.state import state
 
-__all__ = ["UnaryUfunc"]
+__all__ = ["NUMBER_FORMS", "UnaryUfunc", "WithNumberForms"]
 
 numpy_array = numpy.ndarray
 MISSING = object()
@@ -86,3 +89,44 @@ def _in_its_dtype(forward: Any, raw: numpy.ndarray, data: numpy.ndarray) -> nump
         return data
     answer: numpy.ndarray = in_their_dtype(lambda given: forward(*given), (raw,), data)
     return answer
+
+
+# The operators of two arrays, less `broadcast_`, with a number on their right, and on their left.
+NUMBER_FORMS = {
+    "add": ("plus", "plus"),
+    "sub": ("minus", "rminus"),
+    "mul": ("mul", "mul"),
+    "div": ("div", "rdiv"),
+    "mod": ("mod", "rmod"),
+    "power": ("power", "rpower"),
+    "maximum": ("maximum", "maximum"),
+    "minimum": ("minimum", "minimum"),
+    "hypot": ("hypot", "hypot"),
+    "equal": ("equal", "equal"),
+    "not_equal": ("not_equal", "not_equal"),
+    "greater": ("greater", "lesser"),
+    "greater_equal": ("greater_equal", "lesser_equal"),
+    "lesser": ("lesser", "greater"),
+    "lesser_equal": ("lesser_equal", "greater_equal"),
+    "logical_and": ("logical_and", "logical_and"),
+    "logical_or": ("logical_or", "logical_or"),
+    "logical_xor": ("logical_xor", "logical_xor"),
+}
+
+
+class WithNumberForms(Operator):
+    """An operator of two arrays, which broadcast, that has forms for an array and a number.
+
+    Attributes
+    ----------
+    find_form : callable
+        Returns the operator of a name.
+    """
+
+    find_form: Callable[[str], Operator]
+
+    @cached_property
+    def with_number(self) -> tuple[Operator, Operator]:  # type: ignore[override]
+        """The operators with a number on the right, and on the left."""
+        right, left = NUMBER_FORMS[self.__name__.removeprefix("broadcast_")]
+        return self.find_form(f"_{right}_scalar"), self.find_form(f"_{left}_scalar")

@@ -12,8 +12,8 @@ import numpy
 from minpy.core.attributes import by_own_names
 from minpy.core.errors import ArgumentError, describe
 from minpy.core.operator import Operator
-from minpy.ops.number_forms import NUMBER_FORMS
 from minpy.ops.registry import OPERATORS, find_operator
+from minpy.ops.ufunc import NUMBER_FORMS
 from minpy.symbol.composing import compose
 from minpy.symbol.symbol import Symbol
 

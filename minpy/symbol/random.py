@@ -2,32 +2,18 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Any
 
 from minpy.core.attributes import REQUIRED
-from minpy.core.errors import ArgumentError
 from minpy.namespaces import listing, missing
-from minpy.ops.registry import OPERATORS, find_operator
+from minpy.ndarray.random import function_of
+from minpy.ops.random.distributions import DISTRIBUTIONS
+from minpy.ops.registry import find_operator
 from minpy.symbol.composing import compose
 from minpy.symbol.symbol import Symbol
 
-# By name: the parameters, as MXNet calls and orders them, and their defaults.
-_DISTRIBUTIONS: dict[str, dict[str, float]] = {
-    "uniform": {"low": 0, "high": 1},
-    "normal": {"loc": 0, "scale": 1},
-    "gamma": {"alpha": 1, "beta": 1},
-    "exponential": {"scale": 1},
-    "poisson": {"lam": 1},
-    "negative_binomial": {"k": 1, "p": 1},
-    "generalized_negative_binomial": {"mu": 1, "alpha": 1},
-}
-
-# `exponential_like` takes the rate, as its operator does.
-_LIKE_DEFAULTS: dict[str, dict[str, float]] = {"exponential": {"lam": 1}}
-
-__all__ = [*_DISTRIBUTIONS, *(f"{name}_like" for name in _DISTRIBUTIONS), "multinomial", "randint", "randn", "shuffle"]
+__all__ = [*DISTRIBUTIONS, *(f"{name}_like" for name in DISTRIBUTIONS), "multinomial", "randint", "randn", "shuffle"]
 __dir__ = listing(__all__)
 __getattr__ = missing("minpy.sym.random", "name", __all__)
 
@@ -37,69 +23,60 @@ Numbers as parameters give an array of `shape`; symbols give `shape` draws for e
 """
 
 
-def _distribution(name: str, defaults: dict[str, float]) -> Callable[..., Any]:
-    def draw(shape: Any, dtype: Any, ctx: Any, name_: str | None, attr: Any, **values: Any) -> Symbol:
+def _distribution(name: str) -> Callable[..., Any]:
+    distribution = DISTRIBUTIONS[name]
+
+    def draw(*values: Any) -> Symbol:
+        *parameters, shape, dtype, _ctx, name_, attr = values
+        sampled = any(isinstance(value, Symbol) for value in parameters)
         if name == "exponential":  # MXNet's operators take the rate
-            values["lam"] = 1.0 / values.pop("scale")
-        options = {"shape": shape, "dtype": dtype, "name": name_, "attr": attr}
-        given = {key: value for key, value in options.items() if value is not None}
-        sampled = any(isinstance(value, Symbol) for value in values.values())
+            parameters = [1.0 / parameters[0]]
+        distribution = DISTRIBUTIONS[name]
+        attributes = dict(
+            zip(distribution.names_of_arrays if sampled else distribution.parameters, parameters, strict=True)
+        )
         kind = f"_{'sample' if sampled else 'random'}_{name}"
-        if sampled and name == "normal":  # as the operator calls them that draws for each element
-            values = {"mu": values["loc"], "sigma": values["scale"]}
-        return compose(find_operator(kind), kind, (), {**values, **given})
+        options = {"shape": shape, "dtype": dtype, "name": name_, "attr": attr}
+        return compose(find_operator(kind), kind, (), {**attributes, **_set(options)})
 
-    parameters = {**defaults, "shape": None, "dtype": None, "ctx": None, "name": None, "attr": None}
-    return _with_signature(name, parameters, draw, _DOC.format(name=name))
+    options = {"shape": None, "dtype": None, "ctx": None, "name": None, "attr": None}
+    parameters = {**distribution.arguments, **options}
+    return _function(name, parameters, draw, _DOC.format(name=name))
 
 
-def _like(name: str, defaults: dict[str, float]) -> Callable[..., Any]:
+def _like(name: str) -> Callable[..., Any]:
     kind = f"_random_{name}_like"
+    defaults = {key: int(default) for key, default in DISTRIBUTIONS[name].parameters.items()}
 
-    def draw(data: Any, name_: str | None, attr: Any, **values: Any) -> Symbol:
-        options = {key: value for key, value in (("name", name_), ("attr", attr)) if value is not None}
-        return compose(find_operator(kind), kind, (data,), {**values, **options}, f"{name}_like")
+    def draw(data: Any, *values: Any) -> Symbol:
+        *parameters, name_, attr = values
+        attributes = {**dict(zip(defaults, parameters, strict=True)), **_set({"name": name_, "attr": attr})}
+        return compose(find_operator(kind), kind, (data,), attributes, f"{name}_like")
 
     parameters = {"data": REQUIRED, **defaults, "name": None, "attr": None}
     doc = f"Return the symbol of draws of the shape of `data`; see `{name}`."
-    return _with_signature(f"{name}_like", parameters, draw, doc)
+    return _function(f"{name}_like", parameters, draw, doc)
 
 
-def _with_signature(
-    name: str, parameters: dict[str, Any], function: Callable[..., Any], doc: str
-) -> Callable[..., Any]:
-    """Return a function of parameters with defaults, which calls another with all of them by keyword."""
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    signature = inspect.Signature([inspect.Parameter(key, kind, default=value) for key, value in parameters.items()])
-
-    def call(*arguments: Any, **keywords: Any) -> Any:
-        try:
-            bound = signature.bind(*arguments, **keywords)
-        except TypeError as error:
-            raise ArgumentError(f"sym.random.{name}: {error}; it takes {', '.join(parameters)}.") from None
-        bound.apply_defaults()
-        given = bound.arguments
-        given["name_"] = given.pop("name")
-        return function(**given)
-
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = doc
-    vars(call)["__signature__"] = signature
-    return call
+def _function(name: str, parameters: dict[str, Any], draw: Callable[..., Any], doc: str) -> Callable[..., Any]:
+    function = function_of("sym.random", name, parameters, draw, doc, returns="Symbol")
+    function.__module__ = __name__
+    return function
 
 
-for _name, _defaults in _DISTRIBUTIONS.items():
-    globals()[_name] = _distribution(_name, _defaults)
-    if f"_random_{_name}_like" in OPERATORS:
-        globals()[f"{_name}_like"] = _like(_name, _LIKE_DEFAULTS.get(_name, _defaults))
+def _set(options: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in options.items() if value is not None}
+
+
+for _name in DISTRIBUTIONS:
+    globals()[_name] = _distribution(_name)
+    globals()[f"{_name}_like"] = _like(_name)
 
 
 def randint(low: int, high: int, shape: Any = None, dtype: Any = None, **keywords: Any) -> Symbol:
     """Return the symbol of whole numbers in [low, high)."""
-    extra = {key: value for key, value in (("shape", shape), ("dtype", dtype)) if value is not None}
-    return compose(
-        find_operator("_random_randint"), "_random_randint", (), {"low": low, "high": high, **extra, **keywords}
-    )
+    attributes = {"low": low, "high": high, **_set({"shape": shape, "dtype": dtype}), **keywords}
+    return compose(find_operator("_random_randint"), "_random_randint", (), attributes)
 
 
 def randn(*shape: int, **keywords: Any) -> Symbol:
@@ -115,8 +92,7 @@ def multinomial(
 
     As in MXNet `get_prob` is True here, and False in `nd.random.multinomial`.
     """
-    extra = {} if shape is None else {"shape": shape}
-    attributes = {"get_prob": get_prob, "dtype": dtype, **extra, **keywords}
+    attributes = {"get_prob": get_prob, "dtype": dtype, **_set({"shape": shape}), **keywords}
     return compose(find_operator("_sample_multinomial"), "_sample_multinomial", (data,), attributes)
 
 

@@ -27,7 +27,9 @@ def functions_of(operator):
     forms = [*rules.definitions, *rules.raw, *rules.by_keyword.values(), *rules.jvp.values(), *rules.into.values()]
     forms += [rule for _, rule in rules.several]
     forms += [operator.shape_rule, operator.shape_inference, operator.type_inference, operator.into]
-    forms += [operator.forward] if operator.forward is not operator.definition else []
+    definition = getattr(operator.definition, "__code__", operator.definition)
+    # A kernel that is the definition with other steps has the definition's own defaults.
+    forms += [operator.forward] if getattr(operator.forward, "__code__", operator.forward) is not definition else []
     for form in forms:
         if form is not None:
             yield getattr(form, "adapted_from", form)

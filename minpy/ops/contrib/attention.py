@@ -87,7 +87,7 @@ def _attended(attention: Any, values: Any, heads: int) -> Any:
     return np.reshape(found, (time, batch, heads * length))
 
 
-@operator(name="_contrib_interleaved_matmul_selfatt_qk")
+@operator(name="_contrib_interleaved_matmul_selfatt_qk", dtypes=promoted, category="product", may_alias=False)
 def interleaved_matmul_selfatt_qk(queries_keys_values: np.ndarray, *, heads: int) -> np.ndarray:
     """Return the scaled products of the queries and keys of self-attention.
 
@@ -97,22 +97,16 @@ def interleaved_matmul_selfatt_qk(queries_keys_values: np.ndarray, *, heads: int
         Of shape (time, batch, heads * 3 * length): for each head its query, key and value.
     heads : int
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Q Kᵀ / √length for each example and head, of shape (batch * heads, time, time): Vaswani et al., "Attention is
         all you need", 2017, equation 1, before the softmax.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the last axis cannot be split into heads of three parts.
     ArgumentError
         If `heads` is not positive.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> x = nd.array([[[1, 10, 0]], [[2, 20, 0]]])  # two steps of one example and one head
     >>> nd.contrib.interleaved_matmul_selfatt_qk(x, heads=1).asnumpy()
     array([[[10., 20.],
@@ -134,7 +128,7 @@ def _selfatt_qk_gradient(ans: Any, queries_keys_values: Any, *, heads: int) -> A
     return gradient
 
 
-@operator(name="_contrib_interleaved_matmul_selfatt_valatt")
+@operator(name="_contrib_interleaved_matmul_selfatt_valatt", dtypes=promoted, category="product", may_alias=False)
 def interleaved_matmul_selfatt_valatt(
     queries_keys_values: np.ndarray, attention: np.ndarray, *, heads: int
 ) -> np.ndarray:
@@ -148,21 +142,15 @@ def interleaved_matmul_selfatt_valatt(
         The weights, of shape (batch * heads, queries, time).
     heads : int
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (queries, batch, heads * length).
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the last axis cannot be split into heads of three parts, or the weights do not fit.
     ArgumentError
         If `heads` is not positive.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> x = nd.array([[[0, 0, 1]], [[0, 0, 3]]])
     >>> nd.contrib.interleaved_matmul_selfatt_valatt(x, nd.array([[[0.5, 0.5], [0, 1]]]), heads=1).asnumpy().ravel()
     array([2., 3.], dtype=float32)
@@ -185,7 +173,7 @@ def _selfatt_attention_gradient(ans: Any, queries_keys_values: Any, attention: A
     return lambda g: np.reshape(matmul(_part(g, heads, 1, 0), values), np.shape(attention))
 
 
-@operator(name="_contrib_interleaved_matmul_encdec_qk")
+@operator(name="_contrib_interleaved_matmul_encdec_qk", dtypes=promoted, category="product", may_alias=False)
 def interleaved_matmul_encdec_qk(queries: np.ndarray, keys_values: np.ndarray, *, heads: int) -> np.ndarray:
     """Return the scaled products of the queries of a decoder and the keys of an encoder.
 
@@ -197,22 +185,16 @@ def interleaved_matmul_encdec_qk(queries: np.ndarray, keys_values: np.ndarray, *
         Of shape (keys, batch, heads * 2 * length): for each head its key and value.
     heads : int
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Q Kᵀ / √length for each example and head, of shape (batch * heads, queries, keys): Vaswani et al., "Attention is
         all you need", 2017, equation 1, before the softmax.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the last axes cannot be split into heads, or the arrays do not fit each other.
     ArgumentError
         If `heads` is not positive.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> q, kv = nd.array([[[3]]]), nd.array([[[1, 0]], [[2, 0]]])
     >>> nd.contrib.interleaved_matmul_encdec_qk(q, kv, heads=1).asnumpy()
     array([[[3., 6.]]], dtype=float32)
@@ -242,7 +224,7 @@ def _encdec_keys_gradient(ans: Any, queries: Any, keys_values: Any, *, heads: in
     return lambda g: _joined([matmul(_turn(_by_heads(g, heads) * scale), rows), None], keys_values)
 
 
-@operator(name="_contrib_interleaved_matmul_encdec_valatt")
+@operator(name="_contrib_interleaved_matmul_encdec_valatt", dtypes=promoted, category="product", may_alias=False)
 def interleaved_matmul_encdec_valatt(keys_values: np.ndarray, attention: np.ndarray, *, heads: int) -> np.ndarray:
     """Return the values of an encoder, summed with the weights that each query of a decoder gives them.
 
@@ -254,21 +236,15 @@ def interleaved_matmul_encdec_valatt(keys_values: np.ndarray, attention: np.ndar
         The weights, of shape (batch * heads, queries, keys).
     heads : int
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (queries, batch, heads * length).
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the last axis cannot be split into heads of two parts, or the weights do not fit.
     ArgumentError
         If `heads` is not positive.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> kv = nd.array([[[0, 1]], [[0, 3]]])
     >>> nd.contrib.interleaved_matmul_encdec_valatt(kv, nd.array([[[0.5, 0.5]]]), heads=1).asnumpy()
     array([[[2.]]], dtype=float32)
@@ -338,12 +314,3 @@ interleaved_matmul_selfatt_valatt.def_infer_shape(
 interleaved_matmul_encdec_valatt.def_infer_shape(
     lambda inputs, outputs, *, heads: _valatt_shapes(inputs, outputs, heads, 2)
 )
-for _operator in (
-    interleaved_matmul_encdec_qk,
-    interleaved_matmul_encdec_valatt,
-    interleaved_matmul_selfatt_qk,
-    interleaved_matmul_selfatt_valatt,
-):
-    _operator.def_infer_type(promoted)
-    _operator.category = "product"
-    _operator.may_alias = False

@@ -2,18 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from minpy.core.docstrings import documented
 from minpy.ops.nn.batch_norm import batch_norm, batch_norm_dtypes, batch_norm_gradients, batch_norm_shapes
 from minpy.ops.registry import operator
 
 __all__ = ["batch_norm_v1", "batch_norm_with_relu", "sync_batch_norm"]
 
 
-def _outputs(attributes: dict[str, Any]) -> tuple[str, ...]:
-    return ("output", "mean", "var") if attributes.get("output_mean_var") else ("output",)
+# What the three are alike in.
+_LIKE_BATCH_NORM: dict[str, Any] = {
+    "auxiliary": batch_norm.auxiliary,
+    "visible_outputs": batch_norm.visible_outputs,
+    "outputs": batch_norm.outputs,
+}
+_PARAMETERS = """
+    gamma, beta : NDArray
+        Scale and shift of each channel, of shape (channels,).
+    moving_mean, moving_var : NDArray
+        The moving statistics, of shape (channels,). Training changes them.
+    eps : float
+        Added to the variance.
+    momentum : float
+        How much of the moving statistics stays.
+    fix_gamma : bool
+        Whether gamma is taken as 1, with a gradient of 0.
+    use_global_stats : bool
+        Whether to use the moving statistics, and leave them, in training too.
+    output_mean_var : bool
+    """
+_TRAINING = """
+    training : bool, optional
+        Whether this is training; by default what `autograd.is_training()` says.
+
+    Returns
+    -------
+    NDArray, or three of them
+    """
+_BY_KERNEL = {"_normalized": batch_norm.forward}
 
 
 def _with_variance(parts: tuple[Any, Any, Any], eps: float) -> tuple[Any, Any, Any]:
@@ -22,27 +52,8 @@ def _with_variance(parts: tuple[Any, Any, Any], eps: float) -> tuple[Any, Any, A
     return result, mean, 1 / (inverse * inverse) - inverse.dtype.type(eps)
 
 
-def _inverse(variance: Any, eps: float) -> Any:
-    return 1 / np.sqrt(variance + np.dtype(variance.dtype).type(eps))
-
-
-def _variance_gradients(ans: Any, data: Any, gamma: Any, beta: Any, eps: float, **attributes: Any) -> Any:
-    """Return the gradients of a batch normalization that answers with the variance.
-
-    They do not read the moving statistics, which a second call may have changed by then.
-    """
-    inverse = _inverse(ans[2], eps)
-    known = (ans[0], ans[1], inverse)
-    pull = batch_norm_gradients(known, data, gamma, beta, None, None, **attributes)
-    return lambda g: pull((g[0], g[1], -2 * g[2] / (inverse * inverse * inverse)))
-
-
-@operator(
-    name="_contrib_SyncBatchNorm",
-    auxiliary=("moving_mean", "moving_var"),
-    visible_outputs=lambda attributes: 3 if attributes.get("output_mean_var") else 1,
-    outputs=_outputs,
-)
+@operator(name="_contrib_SyncBatchNorm", kernel=_BY_KERNEL, **_LIKE_BATCH_NORM)
+@documented(parameters=_PARAMETERS, training=_TRAINING)
 def sync_batch_norm(
     data: np.ndarray,
     gamma: np.ndarray,
@@ -58,66 +69,43 @@ def sync_batch_norm(
     ndev: int = 1,
     key: str,
     training: bool | None = None,
+    _normalized: Callable[..., Any] = batch_norm.definition,
 ) -> Any:
     """Return what `BatchNorm` does, for code that trains on several devices at once; here the batch is on one.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Floating point, of shape (batch, channels, ...).
-    gamma, beta : NDArray
-        Scale and shift of each channel, of shape (channels,).
-    moving_mean, moving_var : NDArray
-        The moving statistics, of shape (channels,). Training changes them.
-    eps : float
-        Added to the variance.
-    momentum : float
-        How much of the moving statistics stays.
-    fix_gamma : bool
-        Whether gamma is taken as 1, with a gradient of 0.
-    use_global_stats : bool
-        Whether to use the moving statistics, and leave them, in training too.
-    output_mean_var : bool
+    {parameters}
         Whether to return the mean and the variance too.
     ndev, key
         The number of devices, and what the layer is called among them: accepted and not used.
-    training : bool, optional
-        Whether this is training; by default what `autograd.is_training()` says.
-
-    Returns
-    -------
-    NDArray, or three of them
+    {training}
         Of the data's shape; mean and variance of shape (channels,).
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If a vector does not have as many elements as there are channels.
-    DTypeError
-        If `data` holds integers.
+    {or_integers}
 
-    Examples
-    --------
-    >>> from minpy import autograd, nd
+    {recorded_examples}
     >>> x, one, zero = nd.array([[1], [3]]), nd.ones((1,)), nd.zeros((1,))
     >>> with autograd.train_mode():
     ...     y = nd.contrib.SyncBatchNorm(x, one, zero, zero.copy(), one.copy(), eps=0, key='bn')
     >>> y.asnumpy().ravel()
     array([-1.,  1.], dtype=float32)
     """
-    parts = batch_norm.definition(
-        data, gamma, beta, moving_mean, moving_var, eps=eps, momentum=momentum, fix_gamma=fix_gamma,
-        use_global_stats=use_global_stats, training=training,
-    )  # fmt: skip
+    parts = _normalized(
+        *(data, gamma, beta, moving_mean, moving_var),
+        eps=eps,
+        momentum=momentum,
+        fix_gamma=fix_gamma,
+        use_global_stats=use_global_stats,
+        training=training,
+    )
     return _with_variance(parts, eps)
 
 
-@operator(
-    name="BatchNorm_v1",
-    auxiliary=("moving_mean", "moving_var"),
-    visible_outputs=lambda attributes: 3 if attributes.get("output_mean_var") else 1,
-    outputs=_outputs,
-)
+@operator(name="BatchNorm_v1", kernel=_BY_KERNEL, **_LIKE_BATCH_NORM)
+@documented(parameters=_PARAMETERS, training=_TRAINING)
 def batch_norm_v1(
     data: np.ndarray,
     gamma: np.ndarray,
@@ -131,62 +119,35 @@ def batch_norm_v1(
     use_global_stats: bool = False,
     output_mean_var: bool = False,
     training: bool | None = None,
+    _normalized: Callable[..., Any] = batch_norm.definition,
 ) -> Any:
     """Return what `BatchNorm` does along axis 1: the form of it that old files hold.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Floating point, of shape (batch, channels, ...).
-    gamma, beta : NDArray
-        Scale and shift of each channel, of shape (channels,).
-    moving_mean, moving_var : NDArray
-        The moving statistics, of shape (channels,). Training changes them.
-    eps : float
-        Added to the variance.
-    momentum : float
-        How much of the moving statistics stays.
-    fix_gamma : bool
-        Whether gamma is taken as 1, with a gradient of 0.
-    use_global_stats : bool
-        Whether to use the moving statistics, and leave them, in training too.
-    output_mean_var : bool
+    {parameters}
         Whether to return the mean and the variance too.
-    training : bool, optional
-        Whether this is training; by default what `autograd.is_training()` says.
-
-    Returns
-    -------
-    NDArray, or three of them
+    {training}
         Of the data's shape; mean and variance of shape (channels,).
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If a vector does not have as many elements as there are channels.
-    DTypeError
-        If `data` holds integers.
+    {or_integers}
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> x, one, two = nd.array([[1], [3]]), nd.ones((1,)), nd.array([2])
     >>> nd.BatchNorm_v1(x, one, one, two, one, eps=0).asnumpy().ravel()
     array([0., 2.], dtype=float32)
     """
-    parts = batch_norm.definition(
-        data, gamma, beta, moving_mean, moving_var, eps=eps, momentum=momentum, fix_gamma=fix_gamma,
-        use_global_stats=use_global_stats, training=training,
-    )  # fmt: skip
+    parts = _normalized(
+        *(data, gamma, beta, moving_mean, moving_var),
+        eps=eps,
+        momentum=momentum,
+        fix_gamma=fix_gamma,
+        use_global_stats=use_global_stats,
+        training=training,
+    )
     return _with_variance(parts, eps)
-
-
-def _variance_kernel(
-    data: Any, gamma: Any, beta: Any, moving_mean: Any, moving_var: Any, *, eps: float, **attributes: Any
-) -> Any:
-    attributes.pop("ndev", None)
-    attributes.pop("key", None)
-    return _with_variance(batch_norm.forward(data, gamma, beta, moving_mean, moving_var, eps=eps, **attributes), eps)
 
 
 def _variance_rule(
@@ -202,18 +163,24 @@ def _variance_rule(
     use_global_stats: bool,
     training: bool | None,
 ) -> Any:
-    return _variance_gradients(
-        ans, data, gamma, beta, eps,
-        fix_gamma=fix_gamma, use_global_stats=use_global_stats, axis=1, training=training,
-    )  # fmt: skip
+    inverse = 1 / np.sqrt(ans[2] + np.dtype(ans[2].dtype).type(eps))
+    # Without the moving statistics, which a second call may have changed by then.
+    pull = batch_norm_gradients(
+        *((ans[0], ans[1], inverse), data, gamma, beta, None, None),
+        fix_gamma=fix_gamma,
+        use_global_stats=use_global_stats,
+        axis=1,
+        training=training,
+    )
+    return lambda g: pull((g[0], g[1], -2 * g[2] / (inverse * inverse * inverse)))
 
 
 @operator(
     name="_contrib_BatchNormWithReLU",
-    auxiliary=("moving_mean", "moving_var"),
-    visible_outputs=lambda attributes: 3 if attributes.get("output_mean_var") else 1,
-    outputs=_outputs,
+    kernel={**_BY_KERNEL, "_rectified": lambda data: np.maximum(data, 0, out=data)},
+    **_LIKE_BATCH_NORM,
 )
+@documented(parameters=_PARAMETERS, training=_TRAINING)
 def batch_norm_with_relu(
     data: np.ndarray,
     gamma: np.ndarray,
@@ -231,66 +198,41 @@ def batch_norm_with_relu(
     min_calib_range: float | None = None,
     max_calib_range: float | None = None,
     training: bool | None = None,
+    _normalized: Callable[..., Any] = batch_norm.definition,
+    _rectified: Callable[[Any], Any] = lambda data: np.maximum(data, 0),
 ) -> Any:
     """Return what `BatchNorm` does, with 0 in the place of negative numbers.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Floating point.
-    gamma, beta : NDArray
-        Scale and shift of each channel, of shape (channels,).
-    moving_mean, moving_var : NDArray
-        The moving statistics, of shape (channels,). Training changes them.
-    eps : float
-        Added to the variance.
-    momentum : float
-        How much of the moving statistics stays.
-    fix_gamma : bool
-        Whether gamma is taken as 1, with a gradient of 0.
-    use_global_stats : bool
-        Whether to use the moving statistics, and leave them, in training too.
-    output_mean_var : bool
+    {parameters}
         Whether to return the mean and 1 / sqrt(variance + eps) too.
     axis : int
         Of the channels.
     cudnn_off, min_calib_range, max_calib_range
         Accepted and not used.
-    training : bool, optional
-        Whether this is training; by default what `autograd.is_training()` says.
-
-    Returns
-    -------
-    NDArray, or three of them
+    {training}
         Of the data's shape; mean and inverse deviation of shape (channels,).
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If a vector does not have the length of the axis, or there is no such axis.
-    DTypeError
-        If `data` holds integers.
+    {or_integers}
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> x, one, two = nd.array([[1], [3]]), nd.ones((1,)), nd.array([2])
     >>> nd.contrib.BatchNormWithReLU(x, one, 0 * one, two, one, eps=0).asnumpy().ravel()
     array([0., 1.], dtype=float32)
     """
-    result, mean, inverse = batch_norm.definition(
-        data, gamma, beta, moving_mean, moving_var, eps=eps, momentum=momentum, fix_gamma=fix_gamma,
-        use_global_stats=use_global_stats, axis=axis, training=training,
-    )  # fmt: skip
-    return np.maximum(result, 0), mean, inverse
-
-
-@batch_norm_with_relu.def_kernel
-def _relu_kernel(
-    data: Any, gamma: Any, beta: Any, moving_mean: Any, moving_var: Any, **attributes: Any
-) -> tuple[Any, Any, Any]:
-    result, mean, inverse = batch_norm.forward(data, gamma, beta, moving_mean, moving_var, **attributes)
-    return np.maximum(result, 0, out=result), mean, inverse
+    result, mean, inverse = _normalized(
+        *(data, gamma, beta, moving_mean, moving_var),
+        eps=eps,
+        momentum=momentum,
+        fix_gamma=fix_gamma,
+        use_global_stats=use_global_stats,
+        axis=axis,
+        training=training,
+    )
+    return _rectified(result), mean, inverse
 
 
 @batch_norm_with_relu.def_multiple_grad(argnums=(0, 1, 2))
@@ -308,14 +250,16 @@ def _relu_gradients(
     training: bool | None,
 ) -> Any:
     pull = batch_norm_gradients(
-        ans, data, gamma, beta, None, None,
-        fix_gamma=fix_gamma, use_global_stats=use_global_stats, axis=axis, training=training,
-    )  # fmt: skip
+        *(ans, data, gamma, beta, None, None),
+        fix_gamma=fix_gamma,
+        use_global_stats=use_global_stats,
+        axis=axis,
+        training=training,
+    )
     return lambda g: pull((g[0] * (ans[0] > 0), g[1], g[2]))
 
 
 for _operator in (sync_batch_norm, batch_norm_v1):
-    _operator.def_kernel(_variance_kernel)
     _operator.def_multiple_grad(_variance_rule, argnums=(0, 1, 2))
     _operator.def_infer_shape(lambda inputs, outputs: batch_norm_shapes(inputs, outputs, axis=1))
     _operator.outputs_read = (1, 2)

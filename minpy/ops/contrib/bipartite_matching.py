@@ -17,13 +17,11 @@ from minpy.ops.registry import operator
 __all__ = ["bipartite_matching"]
 
 
-@operator(name="_contrib_bipartite_matching", outputs=numbered(2))
+@operator(name="_contrib_bipartite_matching", outputs=numbered(2), zero="all", dtypes=with_followers)
 def bipartite_matching(data: np.ndarray, *, is_ascend: bool = False, threshold: float, topk: int = -1) -> Any:
     """Return rows and columns matched greedily: the pair with the best score first, then the best of the others.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Of shape (..., n, m), floating point: the scores. Axes in front are a batch.
     is_ascend : bool
         Whether small scores are the good ones.
@@ -38,16 +36,12 @@ def bipartite_matching(data: np.ndarray, *, is_ascend: bool = False, threshold: 
         Of shape (..., n) and (..., m): the column of each row, and the row of each column; -1 for none. Gradients are
         zero.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the data have one axis only.
     DTypeError
         If the scores are integers.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> rows, columns = nd.contrib.bipartite_matching(nd.array([[0.5, 0.6], [0.1, 0.2], [0.3, 0.4]]), threshold=0.01)
     >>> rows.asnumpy(), columns.asnumpy()
     (array([ 1., -1.,  0.], dtype=float32), array([2., 0.], dtype=float32))
@@ -78,10 +72,6 @@ def bipartite_matching(data: np.ndarray, *, is_ascend: bool = False, threshold: 
 def _check_scores(shape: tuple[int, ...]) -> None:
     if len(shape) < 2:
         raise ShapeError(f"bipartite_matching: data has shape {shape}; expected (..., n, m), a score for each pair.")
-
-
-bipartite_matching.def_grad_zero()
-bipartite_matching.def_infer_type(with_followers)
 
 
 @bipartite_matching.def_infer_shape

@@ -29,6 +29,8 @@ _TO_CORNER = np.array([[1, 0, 1, 0], [0, 1, 0, 1], [-0.5, 0, 0.5, 0], [0, -0.5, 
     aliases=("_contrib_box_non_maximum_suppression",),
     visible_outputs=1,
     outputs=numbered(1),
+    shape_only=(0,),
+    saved_outputs=lambda given: 2,
 )
 def box_nms(
     data: np.ndarray,
@@ -49,9 +51,7 @@ def box_nms(
     The box with the highest score stays, and those that overlap it too much go; then the best of those that are left,
     and so on.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Of shape (..., n, k), floating point: n boxes in rows of k numbers, among which are the score and four
         coordinates, side by side. Axes in front are a batch.
     overlap_thresh : float
@@ -71,23 +71,17 @@ def box_nms(
     in_format, out_format : {'corner', 'center'}
         Whether coordinates are (x1, y1, x2, y2) or (x, y, width, height), in the data and in the result.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of the data's shape. The gradient of a row goes to the row that it was.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the data have one axis only.
     ArgumentError
         If a position does not lie in a row, the score lies among the coordinates, or for another format.
     DTypeError
         If the data hold integers.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> boxes = nd.array([[0, 0.5, 0, 0, 2, 2], [1, 0.4, 0, 0, 2, 1.8], [0, 0.7, 5, 5, 6, 6]])
     >>> nd.contrib.box_nms(boxes).asnumpy()
     array([[ 0. ,  0.7,  5. ,  5. ,  6. ,  6. ],
@@ -209,9 +203,6 @@ def _box_nms_gradient(ans: Any, data: Any, *, topk: int, coord_start: int, in_fo
     return gradient
 
 
-box_nms.keep_shape_only(0)
-
-
 @box_nms.def_infer_shape
 def _box_nms_shapes(inputs: Any, outputs: Any, *, coord_start: int, score_index: int, id_index: int) -> Any:
     inputs, [data] = same_shape(inputs, outputs[:1])
@@ -224,6 +215,3 @@ def _box_nms_shapes(inputs: Any, outputs: Any, *, coord_start: int, score_index:
 def _box_nms_dtypes(inputs: Any, outputs: Any) -> Any:
     known = inputs[0] if inputs[0] is not None else outputs[0]
     return [known], [known, np.dtype(np.intp)][: len(outputs)]
-
-
-box_nms.saved_outputs = lambda given: 2

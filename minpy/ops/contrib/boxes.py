@@ -38,7 +38,7 @@ def single(array: np.ndarray) -> np.ndarray:
 # -- overlaps ----------------------------------------------------------------------------------------------------------
 
 
-@operator(name="_contrib_box_iou")
+@operator(name="_contrib_box_iou", zero="all", dtypes=with_followers)
 def box_iou(lhs: np.ndarray, rhs: np.ndarray, *, format: Literal["corner", "center"] = "corner") -> np.ndarray:
     """Return the overlaps of all pairs of boxes: intersection over union.
 
@@ -49,23 +49,17 @@ def box_iou(lhs: np.ndarray, rhs: np.ndarray, *, format: Literal["corner", "cent
     format : {'corner', 'center'}
         Whether boxes are (x1, y1, x2, y2) or (x, y, width, height).
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape lhs.shape[:-1] + rhs.shape[:-1]; 0 for boxes that are empty.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the last axis has another length than 4.
     ArgumentError
         For another format.
     DTypeError
         If the boxes are integers.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.contrib.box_iou(nd.array([[0, 0, 2, 2], [1, 1, 3, 3]]), nd.array([[0, 0, 2, 1]])).asnumpy()
     array([[0.5],
            [0. ]], dtype=float32)
@@ -100,10 +94,6 @@ def _check_boxes(name: str, shape: tuple[int, ...]) -> None:
         raise ShapeError(f"box_iou: {name} has shape {shape}; expected (..., 4), with two axes at least.")
 
 
-box_iou.def_grad_zero()
-box_iou.def_infer_type(with_followers)
-
-
 @box_iou.def_infer_shape
 def _box_iou_shapes(inputs: Any, outputs: Any) -> Any:
     for name, shape in zip(("lhs", "rhs"), inputs, strict=True):
@@ -116,7 +106,7 @@ def _box_iou_shapes(inputs: Any, outputs: Any) -> Any:
 # -- regression targets ------------------------------------------------------------------------------------------------
 
 
-@operator(name="_contrib_box_encode", outputs=("output0", "output1"))
+@operator(name="_contrib_box_encode", outputs=("output0", "output1"), zero="all", dtypes=with_followers)
 def box_encode(
     samples: np.ndarray,
     matches: np.ndarray,
@@ -145,10 +135,7 @@ def box_encode(
     two NDArrays
         Of shape (batch, n, 4): the targets, and 1 where there is one, 0 elsewhere. Gradients are zero, as in MXNet.
 
-    Raises
-    ------
-    ShapeError
-        If the shapes do not fit.
+    {raises_unless_shapes_fit}
     OutOfRangeError
         If a match is no position.
     DTypeError
@@ -160,9 +147,7 @@ def box_encode(
     (x' - x) / w, (y' - y) / h, log(w' / w) and log(h' / h) (Ren, He, Girshick and Sun, "Faster R-CNN", 2015,
     equation 2).
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> targets, masks = nd.contrib.box_encode(
     ...     nd.array([[1]]), nd.array([[0]]), nd.array([[[0, 0, 2, 2]]]), nd.array([[[0, 0, 4, 2]]]),
     ...     nd.zeros((4,)), nd.ones((4,)))
@@ -209,10 +194,6 @@ def _check_encoded(samples: Any, matches: Any, anchors: Any, refs: Any, means: A
         )
 
 
-box_encode.def_grad_zero()
-box_encode.def_infer_type(with_followers)
-
-
 @box_encode.def_infer_shape
 def _box_encode_shapes(inputs: Any, outputs: Any) -> Any:
     samples, matches, anchors, refs, means, stds = inputs
@@ -228,7 +209,7 @@ def _box_encode_shapes(inputs: Any, outputs: Any) -> Any:
     return [rows, rows, targets, (*rows[:1], *refs[1:]), *vectors], [targets, targets]
 
 
-@operator(name="_contrib_box_decode")
+@operator(name="_contrib_box_decode", zero="all", dtypes=with_followers)
 def box_decode(
     data: np.ndarray,
     anchors: np.ndarray,
@@ -242,9 +223,7 @@ def box_decode(
 ) -> np.ndarray:
     """Return the boxes that anchors become when they are moved and scaled as was predicted.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Of shape (batch, n, 4), floating point: the targets of `box_encode`, as predicted.
     anchors : NDArray
         Of shape (1, n, 4).
@@ -255,23 +234,16 @@ def box_decode(
     format : {'center', 'corner'}
         Whether anchors are (x, y, width, height) or (x1, y1, x2, y2).
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of the data's shape: x1, y1, x2, y2. Gradients are zero, as in MXNet.
 
-    Raises
-    ------
-    ShapeError
-        If the shapes do not fit.
+    {raises_unless_shapes_fit}
     ArgumentError
         For another format.
     DTypeError
         If the data are integers.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.contrib.box_decode(nd.array([[[0.5, 0, 0, 0]]]), nd.array([[[1, 1, 2, 2]]])).asnumpy()
     array([[[1., 0., 3., 2.]]], dtype=float32)
     """
@@ -293,10 +265,6 @@ def box_decode(
 def _check_decoded(data: Any, anchors: Any) -> None:
     if len(data) != 3 or data[2] != 4 or anchors != (1, *data[1:]):
         raise ShapeError(f"box_decode: data {data} and anchors {anchors}; expected (batch, n, 4) and (1, n, 4).")
-
-
-box_decode.def_grad_zero()
-box_decode.def_infer_type(with_followers)
 
 
 @box_decode.def_infer_shape

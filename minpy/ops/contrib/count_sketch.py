@@ -17,15 +17,13 @@ from minpy.ops.tensor.indexing import index
 __all__ = ["count_sketch"]
 
 
-@operator(name="_contrib_count_sketch")
+@operator(name="_contrib_count_sketch", zero=(1,))
 def count_sketch(
     data: np.ndarray, h: np.ndarray, s: np.ndarray, *, out_dim: int, processing_batch_size: int = 32
 ) -> np.ndarray:
     """Return sums of elements along the last axis: element i, times s[i], is added at position h[i].
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Floating point, (..., n).
     h : NDArray
         Of shape (1, n) or (n,): positions, 0 <= h < out_dim.
@@ -36,15 +34,10 @@ def count_sketch(
     processing_batch_size : int
         Accepted and not used: how many rows MXNet computes at a time.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (..., out_dim).
 
-    Raises
-    ------
-    ShapeError
-        If the shapes do not fit.
+    {raises_unless_shapes_fit}
     DTypeError
         If `data` does not hold floating-point numbers.
     OutOfRangeError
@@ -55,9 +48,7 @@ def count_sketch(
     Charikar, Chen and Farach-Colton, "Finding frequent items in data streams" (2002); as a layer in Gao et al.,
     "Compact bilinear pooling" (2016).
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> x, h, s = nd.array([[1.5, 2.5, 3.5]]), nd.array([[0, 3, 0]]), nd.array([[1, -1, 1]])
     >>> nd.contrib.count_sketch(x, h, s, out_dim=5).asnumpy()
     array([[ 5. ,  0. ,  0. , -2.5,  0. ]], dtype=float32)
@@ -108,9 +99,6 @@ def _sign_gradient(ans: Any, data: Any, h: Any, s: Any) -> Any:
         return np.reshape(sum_over(part, axis=tuple(range(np.ndim(data) - 1))), np.shape(s))
 
     return gradient
-
-
-count_sketch.def_grad_zero(1)
 
 
 @count_sketch.def_infer_shape

@@ -305,7 +305,7 @@ def _bias_gradient(g: Any) -> Any:
 _BIAS = {"bias": lambda attributes: not attributes.get("no_bias", False)}
 
 
-@operator(name="_contrib_DeformableConvolution", optional_inputs=_BIAS)
+@operator(name="_contrib_DeformableConvolution", optional_inputs=_BIAS, category="product")
 def deformable_convolution(
     data: np.ndarray,
     offset: np.ndarray,
@@ -328,9 +328,7 @@ def deformable_convolution(
     An element that is moved beyond the last row (or column) by less than a point counts as that row; further away, and
     in front of the first, it is zero.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Of shape (batch, channels, height, width).
     offset : NDArray
         Of shape (batch, num_deformable_group * kernel height * kernel width * 2, positions down, positions across): by
@@ -356,21 +354,15 @@ def deformable_convolution(
     workspace : int
         Accepted and not used.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (batch, num_filter, positions down, positions across).
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the arrays or attributes do not fit each other.
     ArgumentError
         If the bias is missing, or given with `no_bias`; for another layout.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> x, w = nd.array([[[[1, 2, 4, 8]]]]), nd.ones((1, 1, 1, 1))
     >>> right = nd.array([[[[0, 0, 0, 0]], [[0.5, 1, 1, -3]]]])
     >>> nd.contrib.DeformableConvolution(x, right, w, kernel=(1, 1), num_filter=1, no_bias=True).asnumpy()
@@ -401,7 +393,7 @@ def _plain_weight_gradient(ans: Any, data: Any, offset: Any, weight: Any, bias: 
 deformable_convolution.def_grad(lambda ans, data, offset, weight, bias: _bias_gradient, argnum=3)
 
 
-@operator(name="_contrib_ModulatedDeformableConvolution", optional_inputs=_BIAS)
+@operator(name="_contrib_ModulatedDeformableConvolution", optional_inputs=_BIAS, category="product")
 def modulated_deformable_convolution(
     data: np.ndarray,
     offset: np.ndarray,
@@ -425,9 +417,7 @@ def modulated_deformable_convolution(
 
     Around the image there are zeros.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Of shape (batch, channels, height, width).
     offset : NDArray
         Of shape (batch, num_deformable_group * kernel height * kernel width * 2, positions down, positions across): by
@@ -456,21 +446,15 @@ def modulated_deformable_convolution(
     workspace, im2col_step
         Accepted and not used.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (batch, num_filter, positions down, positions across).
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the arrays or attributes do not fit each other.
     ArgumentError
         If the bias is missing, or given with `no_bias`; for another layout.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> x, w = nd.array([[[[1, 2, 4, 8]]]]), nd.ones((1, 1, 1, 1))
     >>> right, half = nd.array([[[[0, 0, 0, 0]], [[0.5, 1, 1, -3]]]]), nd.full((1, 1, 1, 4), 0.5)
     >>> options = {'kernel': (1, 1), 'num_filter': 1, 'no_bias': True}
@@ -548,6 +532,3 @@ def _plain_shapes(inputs: Shapes, outputs: Shapes, **attributes: Any) -> tuple[S
 def _modulated_shapes(inputs: Shapes, outputs: Shapes, **attributes: Any) -> tuple[Shapes, Shapes]:
     names = ["data", "offset", "mask", "weight", "bias"]
     return _shapes(inputs, outputs, _window(attributes, True), names[: len(inputs)])
-
-
-deformable_convolution.category = modulated_deformable_convolution.category = "product"

@@ -14,25 +14,19 @@ from minpy.ops.registry import operator
 __all__ = ["allclose", "div_sqrt_dim", "quadratic"]
 
 
-@operator(name="_contrib_quadratic")
+@operator(name="_contrib_quadratic", elementwise=True, shapes=same_shape, dtypes=same_dtype)
 def quadratic(data: np.ndarray, *, a: float = 0.0, b: float = 0.0, c: float = 0.0) -> np.ndarray:
     """Return a · data² + b · data + c.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Of any shape and dtype. The result of an integer array is truncated to its dtype.
     a, b, c : float
         The coefficients.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of the shape and dtype of `data`.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.contrib.quadratic(nd.array([1, 2, 3]), a=1, b=2, c=3).asnumpy()
     array([ 6., 11., 18.], dtype=float32)
     """
@@ -44,35 +38,24 @@ def _quadratic_gradient(ans: Any, data: Any, *, a: float, b: float) -> Any:
     return lambda g: g * (2 * a * data + b)
 
 
-quadratic.elementwise = True
-
-
-@operator(name="_contrib_div_sqrt_dim")
+@operator(name="_contrib_div_sqrt_dim", shape_only=(0,), shapes=same_shape, dtypes=same_dtype)
 def div_sqrt_dim(data: np.ndarray) -> np.ndarray:
     """Return the data divided by the square root of the length of its last axis.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         With one axis or more. Of an integer array, the root and the result are truncated to its dtype.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of the shape and dtype of `data`.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If `data` has no axis.
 
     Notes
     -----
     The scaling of attention in Vaswani et al., "Attention is all you need" (2017), section 3.2.1.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.contrib.div_sqrt_dim(nd.array([[2, 4, 6, 8]])).asnumpy()
     array([[1., 2., 3., 4.]], dtype=float32)
     """
@@ -88,14 +71,9 @@ def _root(data: Any) -> float:
 
 
 div_sqrt_dim.def_grad(lambda ans, data: lambda g: g / g.dtype.type(_root(data)))
-div_sqrt_dim.keep_shape_only(0)
-
-for _operator in (quadratic, div_sqrt_dim):
-    _operator.def_infer_shape(same_shape)
-    _operator.def_infer_type(same_dtype)
 
 
-@operator(name="_contrib_allclose")
+@operator(name="_contrib_allclose", zero="all")
 def allclose(
     a: np.ndarray, b: np.ndarray, *, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = True
 ) -> np.ndarray:
@@ -110,19 +88,13 @@ def allclose(
     equal_nan : bool
         Whether NaN is equal to NaN.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape () and dtype uint8. It has no gradient.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the shapes differ.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.contrib.allclose(nd.array([1, 2]), nd.array([1, 2.1]), atol=0.2).asnumpy()
     array(1, dtype=uint8)
     """
@@ -130,9 +102,6 @@ def allclose(
         raise ShapeError(f"contrib.allclose: a has shape {a.shape}, b has {b.shape}; they must be equal.")
     close = np.isclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan)
     return np.reshape(np.all(close), ()).astype(np.uint8)
-
-
-allclose.def_grad_zero()
 
 
 @allclose.def_infer_shape

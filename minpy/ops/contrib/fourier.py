@@ -14,32 +14,24 @@ from minpy.ops.registry import operator
 __all__ = ["fft", "ifft"]
 
 
-@operator(name="_contrib_fft")
+@operator(name="_contrib_fft", dtypes=same_dtype)
 def fft(data: np.ndarray, *, compute_size: int = 128) -> np.ndarray:
     """Return the discrete Fourier transform along the last axis, as pairs of real and imaginary parts.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Floating point, with one axis or more: (..., n).
     compute_size : int
         Accepted and not used: how much MXNet computes at a time.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (..., 2 n) and the dtype of `data`: real part 0, imaginary part 0, real part 1, and so on.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If `data` has no axis.
     DTypeError
         If it does not hold floating-point numbers.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.contrib.fft(nd.array([[1, 2, 3, 4]])).asnumpy()
     array([[10.,  0., -2.,  2., -2.,  0., -2., -2.]], dtype=float32)
     """
@@ -50,32 +42,24 @@ def fft(data: np.ndarray, *, compute_size: int = 128) -> np.ndarray:
     return pairs.reshape(*data.shape[:-1], 2 * data.shape[-1]).astype(data.dtype, copy=False)
 
 
-@operator(name="_contrib_ifft")
+@operator(name="_contrib_ifft", dtypes=same_dtype)
 def ifft(data: np.ndarray, *, compute_size: int = 128) -> np.ndarray:
     """Return n times the real part of the inverse Fourier transform of n complex numbers along the last axis.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Floating point, (..., 2 n): pairs of real and imaginary parts, as `fft` returns them.
     compute_size : int
         Accepted and not used: how much MXNet computes at a time.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (..., n) and the dtype of `data`. Like MXNet's it is not divided by n: `ifft(fft(x)) / n` is x.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the last axis has an odd length, or `data` has no axis.
     DTypeError
         If it does not hold floating-point numbers.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.contrib.ifft(nd.array([[10, 0, -2, 2, -2, 0, -2, -2]])).asnumpy() / 4
     array([[1., 2., 3., 4.]], dtype=float32)
     """
@@ -122,7 +106,3 @@ def _fft_shapes(inputs: Any, outputs: Any) -> Any:
 def _ifft_shapes(inputs: Any, outputs: Any) -> Any:
     result = merge_shapes(outputs[0], _unpaired(inputs[0]))
     return [_paired(result)], [result]
-
-
-for _operator in (fft, ifft):
-    _operator.def_infer_type(same_dtype)

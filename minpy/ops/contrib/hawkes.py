@@ -101,10 +101,7 @@ def hawkesll(
     out_state : NDArray
         Of shape (N, K): what is left of events at the end. To gradients it is a constant, and `state` too, as in MXNet.
 
-    Raises
-    ------
-    ShapeError
-        If the shapes do not fit.
+    {raises_unless_shapes_fit}
     DTypeError
         If an array other than `marks` and `valid_length` does not hold floating-point numbers.
     OutOfRangeError
@@ -115,9 +112,7 @@ def hawkesll(
     The intensity of process k is λ_k + α_k β_k Σ exp(-β_k (t - t_i)) over its events t_i < t (Bacry, Mastromatteo and
     Muzy, "Hawkes processes in finance", 2015).
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> one, none = nd.ones((1,)), nd.zeros((1, 1))
     >>> found, state = nd.contrib.hawkesll(nd.ones((1, 1)), one / 2, one, none, nd.array([[1, 1]]), none.tile((1, 2)),
     ...     2 * one, 3 * one)

@@ -29,7 +29,7 @@ def _require(name: str, argument: str, values: Sequence[float], count: int) -> N
 # -- anchors -----------------------------------------------------------------------------------------------------------
 
 
-@operator(name="_contrib_MultiBoxPrior")
+@operator(name="_contrib_MultiBoxPrior", zero="all", dtypes=with_followers)
 def multibox_prior(
     data: np.ndarray,
     *,
@@ -41,9 +41,7 @@ def multibox_prior(
 ) -> np.ndarray:
     """Return anchors of several sizes and shapes around the center of every pixel.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Of shape (batch, channels, height, width, ...), floating point: a feature map. Its values are not looked at, and
         its gradient is zero.
     sizes : tuple of float
@@ -57,24 +55,18 @@ def multibox_prior(
     offsets : tuple of two floats
         Where in its pixel a center lies, vertically and horizontally.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (1, height * width * (len(sizes) + len(ratios) - 1), 4): x1, y1, x2, y2 as shares of the image's
         width and height.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the data have less than four axes.
     ArgumentError
         If there are no sizes or no ratios, or only one step is negative.
     DTypeError
         If the data hold integers.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.contrib.MultiBoxPrior(nd.zeros((1, 3, 1, 2)), sizes=(0.5,)).asnumpy()
     array([[[0.125, 0.25 , 0.375, 0.75 ],
             [0.625, 0.25 , 0.875, 0.75 ]]], dtype=float32)
@@ -119,10 +111,6 @@ def _check_priors(shape: Any, sizes: Any, ratios: Any, steps: Any, offsets: Any)
         raise ArgumentError(f"MultiBoxPrior: steps is {tuple(steps)}; expected two lengths, or two negative numbers.")
 
 
-multibox_prior.def_grad_zero()
-multibox_prior.def_infer_type(with_followers)
-
-
 @multibox_prior.def_infer_shape
 @forwards
 def _multibox_prior_shape(
@@ -142,7 +130,7 @@ def _multibox_prior_shape(
 # -- targets -----------------------------------------------------------------------------------------------------------
 
 
-@operator(name="_contrib_MultiBoxTarget", outputs=("loc_target", "loc_mask", "cls_target"))
+@operator(name="_contrib_MultiBoxTarget", outputs=("loc_target", "loc_mask", "cls_target"), zero="all")
 def multibox_target(
     anchor: np.ndarray,
     label: np.ndarray,
@@ -191,10 +179,7 @@ def multibox_target(
     cls_target : NDArray
         Of shape (batch, n): the class + 1, 0 for background, or `ignore_label`.
 
-    Raises
-    ------
-    ShapeError
-        If the shapes do not fit.
+    {raises_unless_shapes_fit}
     ArgumentError
         If a row of labels with class -1 has other numbers in it, or there are not four variances.
     DTypeError
@@ -204,9 +189,7 @@ def multibox_target(
     -----
     Liu et al., "SSD: Single shot multibox detector", 2016, section 2.2.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> anchors = nd.array([[[0, 0, 0.5, 0.5], [0.5, 0.5, 1, 1]]])
     >>> labels = nd.array([[[2, 0.1, 0.1, 0.6, 0.6]]])
     >>> places, masks, classes = nd.contrib.MultiBoxTarget(anchors, labels, nd.zeros((1, 4, 2)))
@@ -355,7 +338,6 @@ def _check_targets(anchor: Any, label: Any, cls_pred: Any) -> None:
         )
 
 
-multibox_target.def_grad_zero()
 multibox_target.def_infer_type(with_followers)
 
 
@@ -376,7 +358,7 @@ def _multibox_target_shapes(inputs: Any, outputs: Any) -> Any:
 # -- detections --------------------------------------------------------------------------------------------------------
 
 
-@operator(name="_contrib_MultiBoxDetection")
+@operator(name="_contrib_MultiBoxDetection", zero="all", dtypes=with_followers)
 def multibox_detection(
     cls_prob: np.ndarray,
     loc_pred: np.ndarray,
@@ -416,24 +398,17 @@ def multibox_detection(
     nms_topk : int
         How many objects, the most probable ones, are kept for suppression; all if it is not positive.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (batch, n, 6): class (-1 for what was suppressed), probability, x1, y1, x2, y2, the most probable
         first; behind the last one, rows of -1.
 
-    Raises
-    ------
-    ShapeError
-        If the shapes do not fit.
+    {raises_unless_shapes_fit}
     ArgumentError
         If there are not four variances.
     DTypeError
         If the probabilities are integers.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> anchors = nd.array([[[0, 0, 0.5, 0.5], [0, 0, 0.5, 0.4]]])
     >>> probabilities = nd.array([[[0.2, 0.4], [0.8, 0.6]]])
     >>> nd.contrib.MultiBoxDetection(probabilities, nd.zeros((1, 8)), anchors).asnumpy()
@@ -506,10 +481,6 @@ def _check_detections(cls_prob: Any, loc_pred: Any, anchor: Any) -> None:
             f"MultiBoxDetection: cls_prob {cls_prob}, loc_pred {loc_pred} and anchor {anchor}; expected "
             "(batch, classes + 1, n), (batch, 4 * n) and (1, n, 4)."
         )
-
-
-multibox_detection.def_grad_zero()
-multibox_detection.def_infer_type(with_followers)
 
 
 @multibox_detection.def_infer_shape

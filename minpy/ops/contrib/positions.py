@@ -19,7 +19,7 @@ from minpy.ops.tensor.indexing import unindex
 __all__ = ["arange_like", "boolean_mask", "index_array", "index_copy"]
 
 
-@operator(name="_contrib_arange_like")
+@operator(name="_contrib_arange_like", zero="all", shape_only=(0,), dtypes=same_dtype)
 def arange_like(
     data: np.ndarray,
     *,
@@ -31,9 +31,7 @@ def arange_like(
 ) -> np.ndarray:
     """Return evenly spaced numbers, as many as an array has elements, or as one of its axes is long.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Of which shape and dtype are read, no values.
     start : float
         The first number.
@@ -46,21 +44,15 @@ def arange_like(
     axis : int, optional
         Which axis to number; all elements if left out.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of the dtype of `data`, and of its shape; with `axis` of shape (its length,). It has no gradient.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If there is no such axis.
     ArgumentValueError
         If `repeat` is less than 1.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.contrib.arange_like(nd.zeros((2, 3)), start=1, repeat=2).asnumpy()
     array([[1., 1., 2.],
            [2., 3., 3.]], dtype=float32)
@@ -74,43 +66,28 @@ def arange_like(
     return numbers.reshape(shape).astype(data.dtype)
 
 
-arange_like.def_grad_zero()
-arange_like.keep_shape_only(0)
-
-
 @arange_like.def_infer_shape
 @forwards
 def _arange_like_shape(data: Any, *, axis: int | None = None, **_: Any) -> Any:
     return data if axis is None else (data[one_axis("contrib.arange_like", axis, len(data))],)
 
 
-arange_like.def_infer_type(same_dtype)
-
-
-@operator(name="_contrib_index_array")
+@operator(name="_contrib_index_array", zero="all", shape_only=(0,))
 def index_array(data: np.ndarray, *, axes: tuple[int, ...] | None = None) -> np.ndarray:
     """Return the indices of each element of an array.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         With one axis or more, of which the shape is read, no values.
     axes : tuple of int, optional
         Along which axes the indices are returned, in this order; all of them if left out.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (*data.shape, the number of axes) and dtype int64. It has no gradient.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If there is no such axis.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.contrib.index_array(nd.zeros((2, 2)), axes=(1, 0)).asnumpy()
     array([[[0, 0],
             [1, 0]],
@@ -130,10 +107,6 @@ def _numbered_axes(axes: Any, ndim: int) -> list[int]:
     return [one_axis("contrib.index_array", axis, ndim) for axis in given]
 
 
-index_array.def_grad_zero()
-index_array.keep_shape_only(0)
-
-
 @index_array.def_infer_shape
 @forwards
 def _index_array_shape(data: Any, *, axes: Any = None) -> Any:
@@ -148,7 +121,7 @@ def _index_array_dtype(inputs: Any, outputs: Any, **_: Any) -> Any:
 # -- rows that are put -------------------------------------------------------------------------------------------------
 
 
-@operator(name="_contrib_index_copy")
+@operator(name="_contrib_index_copy", zero=(1,), shape_only=(0, 2), dtypes=dtype_of(0, 2))
 def index_copy(old_tensor: np.ndarray, index_vector: np.ndarray, new_tensor: np.ndarray) -> np.ndarray:
     """Return a copy of an array in which some rows are replaced by others.
 
@@ -162,21 +135,14 @@ def index_copy(old_tensor: np.ndarray, index_vector: np.ndarray, new_tensor: np.
     new_tensor : NDArray
         Of shape (rows, *old_tensor.shape[1:]).
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of the shape and dtype of `old_tensor`. Rows that are not in it have no gradient.
 
-    Raises
-    ------
-    ShapeError
-        If the shapes do not fit.
+    {raises_unless_shapes_fit}
     OutOfRangeError
         If `old_tensor` has no such row.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> old, new = nd.zeros((3, 2)), nd.array([[1, 2], [3, 4]])
     >>> nd.contrib.index_copy(old, nd.array([2, 0]), new).asnumpy()
     array([[3., 4.],
@@ -229,11 +195,6 @@ def _new_gradient(ans: Any, old_tensor: Any, index_vector: Any, new_tensor: Any)
     return lambda g: np.where(stays, index_by_key(g, key=rows), 0)
 
 
-index_copy.def_grad_zero(1)
-index_copy.keep_shape_only(0)
-index_copy.keep_shape_only(2)
-
-
 @index_copy.def_infer_shape
 def _index_copy_shapes(inputs: Any, outputs: Any) -> Any:
     old, index, new = inputs
@@ -250,41 +211,30 @@ def _index_copy_shapes(inputs: Any, outputs: Any) -> Any:
     return [(count, *rest), (rows,), (rows, *rest)], [(count, *rest)]
 
 
-index_copy.def_infer_type(dtype_of(0, 2))
-
-
 # -- rows that are taken -----------------------------------------------------------------------------------------------
 
 
-@operator(name="_contrib_boolean_mask")
+@operator(name="_contrib_boolean_mask", zero=(1,), shape_only=(0,), dtypes=dtype_of(0))
 def boolean_mask(data: np.ndarray, index: np.ndarray, *, axis: int = 0) -> np.ndarray:
     """Return the rows of an array that a mask chooses.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         With one axis or more.
     index : NDArray
         The mask, of shape (the length of the axis,): rows are taken where it is not 0.
     axis : int
         Along which rows are numbered.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of the dtype of `data`. Its shape hangs on the values of the mask; where shapes must be known beforehand, as in
         bound symbols, `where` does instead.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the mask is not as long as the axis, or there is no such axis.
     DTypeError
         If `data` holds no numbers.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.contrib.boolean_mask(nd.array([[1, 2], [3, 4], [5, 6]]), nd.array([0, 1, 1])).asnumpy()
     array([[3., 4.],
            [5., 6.]], dtype=float32)
@@ -311,10 +261,6 @@ def _boolean_mask_gradient(ans: Any, data: Any, index: Any, *, axis: int) -> Any
     return lambda g: unindex(g, key=key, shape=shape)
 
 
-boolean_mask.def_grad_zero(1)
-boolean_mask.keep_shape_only(0)
-
-
 @boolean_mask.def_infer_shape
 def _boolean_mask_shapes(inputs: Any, outputs: Any, *, axis: int) -> Any:
     data, index = inputs
@@ -328,6 +274,3 @@ def _boolean_mask_shapes(inputs: Any, outputs: Any, *, axis: int) -> Any:
     length = merge_lengths(data[axis], index[0])
     data = (*rest[:axis], length, *rest[axis:])
     return [data, (length,)], [replace_length(data, axis, result[axis] if result else UNKNOWN)]
-
-
-boolean_mask.def_infer_type(dtype_of(0))

@@ -72,9 +72,7 @@ def multi_proposal(
         Of shape (batch * rpn_post_nms_top_n, 5): the image's number, x1, y1, x2, y2 in pixels; and the scores, of shape
         (batch * rpn_post_nms_top_n, 1).
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the shapes do not fit, or there are other than scales times ratios anchors.
     DTypeError
         If the probabilities are integers.
@@ -84,9 +82,7 @@ def multi_proposal(
     Ren, He, Girshick and Sun, "Faster R-CNN: Towards real-time object detection with region proposal networks", 2015,
     section 3.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> scores, moves = nd.array([[[[0.1]], [[0.9]]]]), nd.zeros((1, 4, 1, 1))
     >>> nd.contrib.MultiProposal(scores, moves, nd.array([[32, 32, 1]]), scales=(1,), ratios=(1,),
     ...                          rpn_post_nms_top_n=1).asnumpy()
@@ -148,16 +144,12 @@ def proposal(
     NDArray, or two of them
         Of shape (rpn_post_nms_top_n, 5): 0, x1, y1, x2, y2; and (rpn_post_nms_top_n, 1).
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the shapes do not fit, or there are several images.
     DTypeError
         If the probabilities are integers.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> scores, moves = nd.array([[[[0.1]], [[0.9]]]]), nd.zeros((1, 4, 1, 1))
     >>> boxes, probabilities = nd.contrib.Proposal(
     ...     scores, moves, nd.array([[32, 32, 1]]), scales=(1,), ratios=(1,), rpn_post_nms_top_n=1, output_score=True)

@@ -119,7 +119,7 @@ def _corners(shape: Ints, rois: Any, spatial_scale: float, pooled_size: int, gro
     return np.reshape(places, (count, 4)), np.reshape(weights, (count, 4))
 
 
-@operator(name="_contrib_PSROIPooling")
+@operator(name="_contrib_PSROIPooling", zero=(1,), shape_only=(0,), category="pooling")
 def psroi_pooling(
     data: np.ndarray,
     rois: np.ndarray,
@@ -131,9 +131,7 @@ def psroi_pooling(
 ) -> np.ndarray:
     """Return boxes of feature maps, each as a grid of means, of which each place takes channels of its own.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Feature maps, of shape (batch, output_dim * group_size ** 2, height, width): for each of the result's channels
         one for every place of a grid of group_size x group_size.
     rois : NDArray
@@ -148,23 +146,16 @@ def psroi_pooling(
     group_size : int
         Height and width of the grid of channels; `pooled_size` if it is 0.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (boxes, output_dim, pooled_size, pooled_size). Bins without a point in the feature map are zero.
 
-    Raises
-    ------
-    ShapeError
-        If the shapes do not fit.
+    {raises_unless_shapes_fit}
     OutOfRangeError
         If a box is in an image that is not there.
     ArgumentError
         For sizes below 1.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> x = nd.arange(16).reshape((1, 4, 2, 2))
     >>> box = nd.array([[0, 0, 0, 1, 1]])
     >>> nd.contrib.PSROIPooling(x, box, spatial_scale=1, output_dim=1, pooled_size=2).asnumpy()
@@ -195,10 +186,6 @@ def _psroi_gradient(ans: Any, data: Any, rois: Any, *, spatial_scale: float, poo
     return gradient
 
 
-psroi_pooling.def_grad_zero(1)
-psroi_pooling.keep_shape_only(0)
-
-
 @psroi_pooling.def_infer_shape
 def _psroi_shapes(
     inputs: Shapes, outputs: Shapes, *, output_dim: int, pooled_size: int, group_size: int
@@ -210,8 +197,6 @@ def _psroi_shapes(
     known = (data[0], merge_lengths(data[1], output_dim * group_size**2), *data[2:])
     return [known, (boxes, 5)], [(boxes, output_dim, pooled_size, pooled_size)]
 
-
-psroi_pooling.category = "pooling"
 
 # -- DeformablePSROIPooling --------------------------------------------------------------------------------------------
 
@@ -307,6 +292,7 @@ def _by_class(rows: Any, classes: int) -> Any:
 @operator(
     name="_contrib_DeformablePSROIPooling",
     optional_inputs={"trans": lambda attributes: not attributes.get("no_trans", False)},
+    zero=(1,),
 )
 def deformable_psroi_pooling(
     data: np.ndarray,
@@ -324,9 +310,7 @@ def deformable_psroi_pooling(
 ) -> np.ndarray:
     """Return boxes of feature maps, each as a grid of means over samples of bins that are moved.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Feature maps, of shape (batch, output_dim * group_size ** 2, height, width): for each of the result's channels
         one for every place of a grid of group_size x group_size.
     rois : NDArray
@@ -352,24 +336,17 @@ def deformable_psroi_pooling(
     no_trans : bool
         Whether nothing is moved; `trans` is then left out.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (boxes, output_dim, pooled_size, pooled_size). Samples further outside of the feature map than half a
         point do not count; bins without samples are zero.
 
-    Raises
-    ------
-    ShapeError
-        If the shapes do not fit.
+    {raises_unless_shapes_fit}
     OutOfRangeError
         If a box is in an image that is not there.
     ArgumentError
         For sizes below 1, and if `trans` is missing or given with `no_trans`.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> x, box = nd.arange(16).reshape((1, 1, 4, 4)), nd.array([[0, 0, 0, 1, 1]])
     >>> options = {'spatial_scale': 1, 'output_dim': 1, 'group_size': 1, 'pooled_size': 1, 'sample_per_part': 2}
     >>> nd.contrib.DeformablePSROIPooling(x, box, no_trans=True, **options).asnumpy()
@@ -421,9 +398,6 @@ def _deformable_data_gradient(ans: Any, data: Any, rois: Any, trans: Any, **attr
         return _images(rows, shape, group_size)
 
     return gradient
-
-
-deformable_psroi_pooling.def_grad_zero(1)
 
 
 @deformable_psroi_pooling.def_grad(argnum=2)

@@ -73,36 +73,28 @@ def _pooled_lengths(output_size: Any) -> tuple[int, int]:
     return int(given[0]), int(given[-1])
 
 
-@operator(name="_contrib_AdaptiveAvgPooling2D")
+@operator(name="_contrib_AdaptiveAvgPooling2D", shape_only=(0,), category="pooling")
 def adaptive_avg_pooling(data: np.ndarray, *, output_size: tuple[int, ...] = ()) -> np.ndarray:
     """Return the means of windows of an image, of which there are as many along each axis as is asked for.
 
     Window i of n along an axis of length x has the points from floor(i * x / n) to ceil((i + 1) * x / n) - 1.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Of shape (batch, channels, height, width).
     output_size : int or tuple of int
         The number of windows along both axes, or (height, width); 1 if left out, which is a global mean.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (batch, channels, *output_size).
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If data is no image.
     ArgumentError
         If `output_size` is neither one nor two numbers, or below 1.
     DTypeError
         For integers.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> x = nd.arange(6).reshape((1, 1, 2, 3))
     >>> nd.contrib.AdaptiveAvgPooling2D(x, output_size=(1, 2)).asnumpy()
     array([[[[2., 3.]]]], dtype=float32)
@@ -133,9 +125,6 @@ def _pooled_gradient_kernel(ans: Any, data: Any, *, output_size: Any) -> Any:
     return lambda g: _in_working_dtype(g, matrices, resample, True)
 
 
-adaptive_avg_pooling.keep_shape_only(0)
-
-
 @adaptive_avg_pooling.def_infer_shape
 def _pooled_shapes(inputs: Shapes, outputs: Shapes, *, output_size: Any) -> tuple[Shapes, Shapes]:
     if inputs[0] is None and outputs[0] is None:
@@ -143,8 +132,6 @@ def _pooled_shapes(inputs: Shapes, outputs: Shapes, *, output_size: Any) -> tupl
     lead = merge_shapes(with_axes(inputs[0], 4)[:2], with_axes(outputs[0], 4)[:2]) or ()
     return [(*lead, *with_axes(inputs[0], 4)[2:])], [(*lead, *_pooled_lengths(output_size))]
 
-
-adaptive_avg_pooling.category = "pooling"
 
 # -- BilinearResize2D --------------------------------------------------------------------------------------------------
 
@@ -224,9 +211,7 @@ def bilinear_resize(
 ) -> np.ndarray:
     """Return an image with another height and width, interpolated linearly along both axes.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Of shape (batch, channels, height, width).
     like : NDArray, optional
         An image that has the new height and width, for the mode 'like'. Its gradient is zero.
@@ -240,22 +225,16 @@ def bilinear_resize(
     align_corners : bool
         Whether the first and the last points of both images coincide, or the edges of these points.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If data (or `like`) is no image.
     ArgumentError
         For unknown modes, missing scales or inputs, and lengths below 1.
     DTypeError
         For integers.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.contrib.BilinearResize2D(nd.array([[[[1, 3]]]]), height=1, width=5).asnumpy()
     array([[[[1. , 1.5, 2. , 2.5, 3. ]]]], dtype=float32)
     >>> nd.contrib.BilinearResize2D(nd.array([[[[1, 3]]]]), height=1, width=4, align_corners=False).asnumpy()

@@ -162,7 +162,7 @@ def _box_taps(
     return np.reshape(places, (count, taps)), np.reshape(weights, (count, taps))
 
 
-@operator(name="_contrib_ROIAlign")
+@operator(name="_contrib_ROIAlign", zero=(1,), shape_only=(0,), category="pooling")
 def roi_align(
     data: np.ndarray,
     rois: np.ndarray,
@@ -178,9 +178,7 @@ def roi_align(
     A sample is interpolated between the four points round it. Up to one point outside of the feature map it counts as
     if it lay on its edge, further away as zero.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Feature maps, of shape (batch, channels, height, width).
     rois : NDArray
         Of shape (boxes, 5): the number of an image, and x1, y1, x2, y2. A box in an image below 0 is no box: zeros.
@@ -196,23 +194,16 @@ def roi_align(
     aligned : bool
         Whether points are the middles of pixels. If not, boxes are moved by half a pixel, and have at least one point.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (boxes, channels, *pooled_size); position-sensitive, channels divided by the number of places.
 
-    Raises
-    ------
-    ShapeError
-        If the shapes do not fit.
+    {raises_unless_shapes_fit}
     OutOfRangeError
         If a box is in an image that is not there.
     ArgumentError
         If a box ends before it begins, and is `aligned`.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> x = nd.arange(16).reshape((1, 1, 4, 4))
     >>> box = nd.array([[0, 0, 0, 2, 2]])
     >>> nd.contrib.ROIAlign(x, box, pooled_size=(2, 2), spatial_scale=1, sample_ratio=2).asnumpy()
@@ -272,10 +263,6 @@ def _roi_align_gradient(
     return gradient
 
 
-roi_align.def_grad_zero(1)
-roi_align.keep_shape_only(0)
-
-
 @roi_align.def_infer_shape
 def _roi_align_shapes(
     inputs: Shapes, outputs: Shapes, *, pooled_size: Any, position_sensitive: bool
@@ -292,8 +279,6 @@ def _roi_align_shapes(
         found = channels = merge_lengths(channels, answer[1])
     return [(data[0], channels, *data[2:]), (boxes, 5)], [(boxes, found, *grid)]
 
-
-roi_align.category = "pooling"
 
 # -- RROIAlign ---------------------------------------------------------------------------------------------------------
 
@@ -343,7 +328,7 @@ def _rotated_taps(
     return np.reshape(places, (count, taps)), np.reshape(weights, (count, taps))
 
 
-@operator(name="_contrib_RROIAlign")
+@operator(name="_contrib_RROIAlign", zero=(1,), shape_only=(0,), category="pooling")
 def rotated_roi_align(
     data: np.ndarray,
     rois: np.ndarray,
@@ -354,9 +339,7 @@ def rotated_roi_align(
 ) -> np.ndarray:
     """Return turned boxes of feature maps, each as a grid of means of samples, as `ROIAlign` does.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Feature maps, of shape (batch, channels, height, width).
     rois : NDArray
         Of shape (boxes, 6): the number of an image, x and y of the middle, width, height, and by how many degrees the
@@ -368,21 +351,14 @@ def rotated_roi_align(
     sampling_ratio : int
         Samples along each axis of each bin of the grid; by default, or if not above 0, as many as a bin has points.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (boxes, channels, *pooled_size).
 
-    Raises
-    ------
-    ShapeError
-        If the shapes do not fit.
+    {raises_unless_shapes_fit}
     OutOfRangeError
         If a box is in an image that is not there.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> x = nd.arange(16).reshape((1, 1, 4, 4))
     >>> box = nd.array([[0, 1.5, 1.5, 2, 2, 90]])
     >>> nd.contrib.RROIAlign(x, box, pooled_size=(2, 2), spatial_scale=1, sampling_ratio=1).asnumpy()
@@ -410,16 +386,9 @@ def _rotated_gradient(
     return gradient
 
 
-rotated_roi_align.def_grad_zero(1)
-rotated_roi_align.keep_shape_only(0)
-
-
 @rotated_roi_align.def_infer_shape
 def _rotated_shapes(inputs: Shapes, outputs: Shapes, *, pooled_size: Any) -> tuple[Shapes, Shapes]:
     grid = pooled_lengths("RROIAlign", pooled_size)
     data, rois, answer = with_axes(inputs[0], 4), with_axes(inputs[1], 2), with_axes(outputs[0], 4)
     boxes, channels = merge_lengths(rois[0], answer[0]), merge_lengths(data[1], answer[1])
     return [(data[0], channels, *data[2:]), (boxes, 6)], [(boxes, channels, *grid)]
-
-
-rotated_roi_align.category = "pooling"

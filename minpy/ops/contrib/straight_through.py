@@ -15,23 +15,17 @@ from minpy.ops.tensor.rounding import round as round_halves_away
 __all__ = ["gradientmultiplier", "round_ste", "sign_ste"]
 
 
-@operator(name="_contrib_round_ste")
+@operator(name="_contrib_round_ste", elementwise=True, shapes=same_shape, dtypes=same_dtype)
 def round_ste(data: np.ndarray) -> np.ndarray:
     """Return the nearest whole numbers, halves rounded away from zero, with the gradient of the identity.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Of any shape and dtype.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of the shape and dtype of `data`. The upstream gradient is passed on as it is.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.contrib.round_ste(nd.array([-1.5, 0.4, 2.5])).asnumpy()
     array([-2.,  0.,  3.], dtype=float32)
     """
@@ -39,23 +33,17 @@ def round_ste(data: np.ndarray) -> np.ndarray:
     return rounded
 
 
-@operator(name="_contrib_sign_ste")
+@operator(name="_contrib_sign_ste", elementwise=True, shapes=same_shape, dtypes=same_dtype)
 def sign_ste(data: np.ndarray) -> np.ndarray:
     """Return the signs, -1, 0 or 1, with the gradient of the identity.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Of any shape and dtype.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of the shape and dtype of `data`. The upstream gradient is passed on as it is.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.contrib.sign_ste(nd.array([-2, 0, 3])).asnumpy()
     array([-1.,  0.,  1.], dtype=float32)
     """
@@ -66,22 +54,18 @@ round_ste.def_grad(lambda ans, data: lambda g: g)
 sign_ste.def_grad(lambda ans, data: lambda g: g)
 
 
-@operator(name="_contrib_gradientmultiplier")
+@operator(name="_contrib_gradientmultiplier", elementwise=True, shapes=same_shape, dtypes=same_dtype)
 def gradientmultiplier(data: np.ndarray, *, scalar: float = 1.0, is_int: bool = True) -> np.ndarray:
     """Return the data; its gradient is multiplied by a number. A negative one reverses it.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Of any shape and dtype.
     scalar : float
         The factor.
     is_int : bool
         Accepted and not used: MXNet notes here whether the factor was written as a whole number.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         A copy.
 
     Notes
@@ -89,9 +73,7 @@ def gradientmultiplier(data: np.ndarray, *, scalar: float = 1.0, is_int: bool = 
     With a negative factor this is the gradient reversal layer of Ganin and Lempitsky, "Unsupervised domain adaptation
     by backpropagation" (2015).
 
-    Examples
-    --------
-    >>> from minpy import autograd, nd
+    {recorded_examples}
     >>> x = nd.array([3])
     >>> x.attach_grad()
     >>> with autograd.record():
@@ -104,8 +86,3 @@ def gradientmultiplier(data: np.ndarray, *, scalar: float = 1.0, is_int: bool = 
 
 
 gradientmultiplier.def_grad(lambda ans, data, *, scalar: lambda g: g * scalar)
-
-for _operator in (round_ste, sign_ste, gradientmultiplier):
-    _operator.elementwise = True
-    _operator.def_infer_shape(same_shape)
-    _operator.def_infer_type(same_dtype)

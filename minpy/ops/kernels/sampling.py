@@ -52,14 +52,14 @@ def _gathered(rows: np.ndarray, weights: np.ndarray, places: np.ndarray) -> np.n
     return result[:, 0]
 
 
-@operator(name="_gather_rows", public=False)
+@operator(name="_gather_rows", public=False, zero=(2,))
 def gather_rows(rows: Any, weights: Any, places: Any) -> Any:
     """Return sums of weighted rows: of shape (samples, channels), from (rows, channels) and (samples, taps) twice."""
     dtype, (rows, weights) = _wide(rows, weights)
     return _gathered(rows, weights, places).astype(dtype, copy=False)
 
 
-@operator(name="_scatter_weighted", public=False)
+@operator(name="_scatter_weighted", public=False, zero=(2,))
 def scatter_rows(gradient: Any, weights: Any, places: Any, *, count: int) -> Any:
     """Return the transpose of `gather_rows` in its rows, of which there are `count`."""
     dtype, (gradient, weights) = _wide(gradient, weights)
@@ -83,7 +83,7 @@ def scatter_rows(gradient: Any, weights: Any, places: Any, *, count: int) -> Any
     return result.astype(dtype, copy=False)
 
 
-@operator(name="_pair_rows", public=False)
+@operator(name="_pair_rows", public=False, zero=(2,))
 def pair_rows(rows: Any, gradient: Any, places: Any) -> Any:
     """Return the transpose of `gather_rows` in its weights: the product of each sample's row with its rows."""
     dtype, (rows, gradient) = _wide(rows, gradient)
@@ -112,8 +112,6 @@ def _pair_rows_gradient(ans: Any, rows: Any, gradient: Any, places: Any) -> Any:
 
 
 pair_rows.def_grad(lambda ans, rows, gradient, places: lambda h: gather_rows(rows, h, places), argnum=1)
-for _made in (gather_rows, scatter_rows, pair_rows):
-    _made.def_grad_zero(2)
 
 # -- which rows a sample takes, along one axis -------------------------------------------------------------------------
 

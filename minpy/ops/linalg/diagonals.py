@@ -17,30 +17,22 @@ from minpy.ops.registry import operator
 __all__ = ["extractdiag", "extracttrian", "makediag", "maketrian", "sumlogdiag"]
 
 
-@operator(name="_linalg_sumlogdiag", aliases=("linalg_sumlogdiag",))
+@operator(name="_linalg_sumlogdiag", aliases=("linalg_sumlogdiag",), dtypes=same_dtype)
 def sumlogdiag(A: np.ndarray) -> np.ndarray:
     """Return the sum of the logarithms of the diagonal of each of many matrices.
 
-    Parameters
-    ----------
-    A : NDArray
+    {matrix_parameter}
         Square matrices, (..., n, n), floating point, with positive diagonals.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of the leading shape; (1,) for a single matrix.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the matrices are not square.
     DTypeError
         If `A` does not hold floating-point numbers.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.linalg.sumlogdiag(nd.array([[1, 1], [1, 7]])).asnumpy().round(4)
     array([1.9459], dtype=float32)
     """
@@ -103,7 +95,7 @@ def _put(data: Any, places: tuple[np.ndarray, np.ndarray], size: int) -> Any:
     return _put_at(data, rows=places[0], columns=places[1], size=size)
 
 
-@operator(name="_take_places", public=False)
+@operator(name="_take_places", public=False, shape_only=(0,))
 def _taken(A: np.ndarray, *, rows: Any, columns: Any) -> np.ndarray:
     """Return the elements of matrices at some places, along one axis."""
     return A[..., rows, columns]
@@ -121,30 +113,22 @@ _taken.def_grad(lambda ans, A, *, rows, columns: lambda g: _put_at(g, rows=rows,
 _put_at.def_grad(lambda ans, data, *, rows, columns, size: lambda g: _taken(g, rows=rows, columns=columns))
 
 
-@operator(name="_linalg_extractdiag", aliases=("linalg_extractdiag",))
+@operator(name="_linalg_extractdiag", aliases=("linalg_extractdiag",), dtypes=same_dtype, shape_only=(0,))
 def extractdiag(A: np.ndarray, *, offset: int = 0) -> np.ndarray:
     """Return a diagonal of each of many square matrices.
 
-    Parameters
-    ----------
-    A : NDArray
+    {matrix_parameter}
         Square matrices, (..., n, n), of any dtype.
     offset : int
         Which diagonal: 0 is the main one, positive ones lie above it and negative ones below.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (..., n - |offset|).
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the matrices are not square, or have no such diagonal.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.linalg.extractdiag(nd.array([[1, 2], [3, 4]])).asnumpy()
     array([1., 4.], dtype=float32)
     """
@@ -159,30 +143,22 @@ def _extractdiag_gradient(ans: Any, A: Any, *, offset: int) -> Any:
     return lambda g: _put(g, _diagonal_places(size - abs(offset), offset), size)
 
 
-@operator(name="_linalg_makediag", aliases=("linalg_makediag",))
+@operator(name="_linalg_makediag", aliases=("linalg_makediag",), dtypes=same_dtype, shape_only=(0,))
 def makediag(A: np.ndarray, *, offset: int = 0) -> np.ndarray:
     """Return square matrices with the given diagonals, and zeros elsewhere.
 
-    Parameters
-    ----------
-    A : NDArray
+    {matrix_parameter}
         Diagonals, (..., n), of any dtype.
     offset : int
         Which diagonal: 0 is the main one, positive ones lie above it and negative ones below.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (..., m, m) with m = n + |offset|.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If `A` has no axis.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.linalg.makediag(nd.array([1, 2])).asnumpy()
     array([[1., 0.],
            [0., 2.]], dtype=float32)
@@ -199,32 +175,24 @@ def _makediag_gradient(ans: Any, A: Any, *, offset: int) -> Any:
     return lambda g: _taken(g, rows=rows, columns=columns)
 
 
-@operator(name="_linalg_extracttrian", aliases=("linalg_extracttrian",))
+@operator(name="_linalg_extracttrian", aliases=("linalg_extracttrian",), dtypes=same_dtype, shape_only=(0,))
 def extracttrian(A: np.ndarray, *, offset: int = 0, lower: bool = True) -> np.ndarray:
     """Return a triangle of each of many square matrices, along one axis.
 
-    Parameters
-    ----------
-    A : NDArray
+    {matrix_parameter}
         Square matrices, (..., n, n), of any dtype.
     offset : int
         The diagonal with which the triangle begins. A positive one means the upper triangle, a negative one the lower.
     lower : bool
         Which triangle, if `offset` is 0.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (..., k (k + 1) / 2) with k = n - |offset|: lower triangles row by row, upper ones column by column.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the matrices are not square, or have no such diagonal.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.linalg.extracttrian(nd.array([[1, 2], [3, 4]])).asnumpy()
     array([1., 3., 4.], dtype=float32)
     """
@@ -250,32 +218,24 @@ def _triangle_size(length: int) -> int:
     return size
 
 
-@operator(name="_linalg_maketrian", aliases=("linalg_maketrian",))
+@operator(name="_linalg_maketrian", aliases=("linalg_maketrian",), dtypes=same_dtype, shape_only=(0,))
 def maketrian(A: np.ndarray, *, offset: int = 0, lower: bool = True) -> np.ndarray:
     """Return square matrices with the given triangles, and zeros elsewhere: the inverse of `extracttrian`.
 
-    Parameters
-    ----------
-    A : NDArray
+    {matrix_parameter}
         Triangles, (..., k (k + 1) / 2), of any dtype: lower ones row by row, upper ones column by column.
     offset : int
         The diagonal with which the triangle begins. A positive one means the upper triangle, a negative one the lower.
     lower : bool
         Which triangle, if `offset` is 0.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (..., n, n) with n = k + |offset|.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If no triangle has so many elements.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.linalg.maketrian(nd.array([1, 2, 3])).asnumpy()
     array([[1., 0.],
            [2., 3.]], dtype=float32)
@@ -337,10 +297,3 @@ def _extracttrian_shapes(inputs: Any, outputs: Any, *, offset: int) -> Any:
 @maketrian.def_infer_shape
 def _maketrian_shapes(inputs: Any, outputs: Any, *, offset: int) -> Any:
     return _between(outputs, inputs, offset, _triangular_number, _triangle_size)[::-1]
-
-
-for _operator in (sumlogdiag, extractdiag, makediag, extracttrian, maketrian):
-    _operator.def_infer_type(same_dtype)
-# Their rules read no values of the data, only its shape.
-for _operator in (extractdiag, makediag, extracttrian, maketrian, _taken):
-    _operator.keep_shape_only(0)

@@ -32,7 +32,7 @@ def _matrix(array: Any, inner_first: bool) -> Any:
     return np.reshape(array, (math.prod(shape[:-1]), shape[-1]))
 
 
-@operator(name="dot")
+@operator(name="dot", kernel={"_product": matrix_product}, dtypes=promoted, category="product")
 def dot(
     lhs: np.ndarray,
     rhs: np.ndarray,
@@ -40,6 +40,7 @@ def dot(
     transpose_a: bool = False,
     transpose_b: bool = False,
     forward_stype: Literal["csr", "default", "row_sparse"] | None = None,
+    _product: Callable[..., Any] = products.dot,
 ) -> np.ndarray:
     """Return the product of two matrices, or the sum over the last axis of one array and the first of another.
 
@@ -54,37 +55,16 @@ def dot(
     forward_stype : str, optional
         Accepted and not used: arrays are dense.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Its axes are those of `lhs` and then of `rhs` that are not summed over; of shape (1,) if there are none.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the summed axes differ in length.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.dot(nd.array([[1, 2]]), nd.array([[3, 4]]), transpose_b=True).asnumpy()
     array([[11.]], dtype=float32)
     """
-    return _dot_by(
-        lhs, rhs, transpose_a=transpose_a, transpose_b=transpose_b, forward_stype=forward_stype, product=products.dot
-    )
-
-
-@dot.def_kernel
-def _dot_by(
-    lhs: Any,
-    rhs: Any,
-    *,
-    transpose_a: bool,
-    transpose_b: bool,
-    forward_stype: str | None,
-    product: Callable[..., Any] = matrix_product,
-) -> Any:
     if not lhs.ndim or not rhs.ndim:
         raise ShapeError(
             f"dot: lhs {lhs.shape} and rhs {rhs.shape} need at least one axis each; multiply numbers with *."
@@ -97,7 +77,7 @@ def _dot_by(
             f"(transpose_a={transpose_a}, transpose_b={transpose_b})."
         )
     outer = (lhs.shape[1:] if transpose_a else lhs.shape[:-1]) + (rhs.shape[:-1] if transpose_b else rhs.shape[1:])
-    result = product(_matrix(lhs, transpose_a), _matrix(rhs, not transpose_b).T)
+    result = _product(_matrix(lhs, transpose_a), _matrix(rhs, not transpose_b).T)
     return result.reshape(outer or (1,))
 
 
@@ -140,15 +120,12 @@ def _dot_shape(inputs: Any, outputs: Any, *, transpose_a: bool, transpose_b: boo
     return inputs, [(1,)] if are_vectors else answers
 
 
-dot.def_infer_type(promoted)
-
-
 def _flip(array: Any) -> Any:
     """Return an array with its last two axes swapped."""
     return np.swapaxes(array, -1, -2)
 
 
-@operator(name="batch_dot")
+@operator(name="batch_dot", dtypes=promoted, category="product")
 def batch_dot(
     lhs: np.ndarray,
     rhs: np.ndarray,
@@ -168,19 +145,12 @@ def batch_dot(
     forward_stype : str, optional
         Accepted and not used: arrays are dense.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (..., n, m).
 
-    Raises
-    ------
-    ShapeError
-        If the shapes do not fit.
+    {raises_unless_shapes_fit}
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.batch_dot(nd.array([[[1, 2]], [[3, 4]]]), nd.array([[[1], [1]], [[2], [2]]])).asnumpy()
     array([[[ 3.]],
     <BLANKLINE>
@@ -231,8 +201,6 @@ def _batch_dot_shapes(inputs: Any, outputs: Any, *, transpose_a: bool, transpose
     left, right = (inner, rows) if transpose_a else (rows, inner), (columns, inner) if transpose_b else (inner, columns)
     return [lead + left, lead + right], [(*lead, rows, columns)]
 
-
-batch_dot.def_infer_type(promoted)
 
 # -- NumPy's products --------------------------------------------------------------------------------------------------
 
@@ -315,6 +283,3 @@ def _numpy_dot_b_gradient(ans: Any, a: Any, b: Any) -> Any:
         return product if len(shape) == 1 else np.moveaxis(product, -1, -2)
 
     return gradient
-
-
-dot.category = batch_dot.category = "product"

@@ -35,26 +35,20 @@ def _symmetric(array: Any) -> Any:
     return (array + transposed(array)) / 2
 
 
-@operator(name="_linalg_potrf", aliases=("linalg_potrf",))
+@operator(name="_linalg_potrf", aliases=("linalg_potrf",), shapes=square_shapes, dtypes=same_dtype)
 def potrf(A: np.ndarray, *, lower: bool = True) -> np.ndarray:
     """Return the Cholesky factor of each of many symmetric, positive definite matrices: L with L Lᵀ = A.
 
-    Parameters
-    ----------
-    A : NDArray
+    {matrix_parameter}
         Symmetric matrices, (..., n, n), of float32 or float64. Only their lower triangles are read; with `lower=False`
         only their upper ones.
     lower : bool
         If false, Lᵀ is returned.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Lower triangular matrices with positive diagonals, of the shape of `A`; with `lower=False` upper triangular.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the matrices are not square.
     DTypeError
         If `A` does not hold float32 or float64 numbers.
@@ -66,9 +60,7 @@ def potrf(A: np.ndarray, *, lower: bool = True) -> np.ndarray:
     With upstream gradient G and P the lower triangle of LᵀG with its diagonal halved, the gradient is the symmetric
     part of L⁻ᵀ P L⁻¹ (Murray, "Differentiation of the Cholesky decomposition", 2016).
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.linalg.potrf(nd.array([[4, 1], [1, 4.25]])).asnumpy()
     array([[2. , 0. ],
            [0.5, 2. ]], dtype=float32)
@@ -100,25 +92,19 @@ def _raw_potrf_gradient(ans: Any, A: Any, *, lower: bool) -> Any:
     return lambda g: _cholesky_pulled(ans, g) if lower else _cholesky_pulled(transposed(ans), transposed(g))
 
 
-@operator(name="_linalg_potri", aliases=("linalg_potri",))
+@operator(name="_linalg_potri", aliases=("linalg_potri",), shapes=square_shapes, dtypes=same_dtype)
 def potri(A: np.ndarray, *, lower: bool = True) -> np.ndarray:
     """Return (L Lᵀ)⁻¹ for Cholesky factors L: the inverse of the matrix that was factorized.
 
-    Parameters
-    ----------
-    A : NDArray
+    {matrix_parameter}
         Lower triangular matrices, (..., n, n), of float32 or float64. What stands above the diagonal is not read.
     lower : bool
         If false, `A` holds Lᵀ: upper triangular matrices, of which nothing is read below the diagonal.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Symmetric matrices, of the shape of `A`.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the matrices are not square.
     DTypeError
         If `A` does not hold float32 or float64 numbers.
@@ -129,9 +115,7 @@ def potri(A: np.ndarray, *, lower: bool = True) -> np.ndarray:
     -----
     To solve equations use `trsm` twice: it is faster, and loses fewer digits.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.linalg.potri(nd.array([[2, 0], [0.5, 2]])).asnumpy()
     array([[ 0.265625, -0.0625  ],
            [-0.0625  ,  0.25    ]], dtype=float32)
@@ -163,13 +147,11 @@ def _potri_gradient(ans: Any, A: Any, *, lower: bool) -> Any:
 # -- orthogonal factors ------------------------------------------------------------------------------------------------
 
 
-@operator(name="_linalg_gelqf", aliases=("linalg_gelqf",), outputs=("output0", "output1"))
+@operator(name="_linalg_gelqf", aliases=("linalg_gelqf",), outputs=("output0", "output1"), dtypes=same_dtype)
 def gelqf(A: np.ndarray) -> Any:
     """Return the LQ factorization of each of many matrices: Q with orthonormal rows and lower triangular L, L Q = A.
 
-    Parameters
-    ----------
-    A : NDArray
+    {matrix_parameter}
         Matrices of full rank, (..., n, m) with n <= m, of float32 or float64.
 
     Returns
@@ -179,9 +161,7 @@ def gelqf(A: np.ndarray) -> Any:
     L : NDArray
         Of shape (..., n, n). The signs of its diagonal are LAPACK's.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the matrices have more rows than columns.
     DTypeError
         If `A` does not hold float32 or float64 numbers.
@@ -190,9 +170,7 @@ def gelqf(A: np.ndarray) -> Any:
     -----
     The gradient is that of Seeger et al., "Auto-differentiating linear algebra" (2017).
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> q, l = nd.linalg.gelqf(nd.array([[3, 4]]))
     >>> q.asnumpy().round(4), l.asnumpy().round(4)
     (array([[-0.6, -0.8]], dtype=float32), array([[-5.]], dtype=float32))
@@ -221,13 +199,11 @@ def _gelqf_gradient(ans: Any, A: Any) -> Any:
     return gradient
 
 
-@operator(name="_linalg_syevd", aliases=("linalg_syevd",), outputs=("output0", "output1"))
+@operator(name="_linalg_syevd", aliases=("linalg_syevd",), outputs=("output0", "output1"), dtypes=same_dtype)
 def syevd(A: np.ndarray) -> Any:
     """Return the eigenvectors and eigenvalues of each of many symmetric matrices: U A = diag(values) U.
 
-    Parameters
-    ----------
-    A : NDArray
+    {matrix_parameter}
         Symmetric matrices, (..., n, n), of float32 or float64. Only their lower triangles are read.
 
     Returns
@@ -238,9 +214,7 @@ def syevd(A: np.ndarray) -> Any:
     values : NDArray
         Of shape (..., n), in ascending order.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the matrices are not square.
     DTypeError
         If `A` does not hold float32 or float64 numbers.
@@ -252,9 +226,7 @@ def syevd(A: np.ndarray) -> Any:
     The gradient is that of Seeger et al., "Auto-differentiating linear algebra" (2017). It exists where the eigenvalues
     differ; of equal ones, what the gradient of U would divide by zero is left out.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> u, values = nd.linalg.syevd(nd.array([[2, 0], [0, 1]]))
     >>> u.asnumpy(), values.asnumpy()
     (array([[0., 1.],
@@ -289,10 +261,6 @@ def _raw_syevd_gradient(ans: Any, A: Any) -> Any:
     return lambda g: _eigenvectors_pulled(ans, g)
 
 
-potrf.def_infer_shape(square_shapes)
-potri.def_infer_shape(square_shapes)
-
-
 @gelqf.def_infer_shape
 def _gelqf_shapes(inputs: Any, outputs: Any) -> Any:
     Q, L = outputs
@@ -314,7 +282,3 @@ def _syevd_shapes(inputs: Any, outputs: Any) -> Any:
     U, values = outputs
     square = merge_square(inputs[0], U, None if values is None else (*values, values[-1]))
     return [square], [square, None if square is None else square[:-1]]
-
-
-for _operator in (potrf, potri, gelqf, syevd):
-    _operator.def_infer_type(same_dtype)

@@ -71,7 +71,7 @@ def _product(name: str, A: Any, B: Any, transpose_a: bool, transpose_b: bool, ax
     return matmul(left, right)
 
 
-@operator(name="_linalg_gemm", aliases=("linalg_gemm",))
+@operator(name="_linalg_gemm", aliases=("linalg_gemm",), dtypes=promoted, category="product")
 def gemm(
     A: np.ndarray,
     B: np.ndarray,
@@ -96,21 +96,15 @@ def gemm(
     axis : int
         The axis of the rows, in all arrays; that of the columns is the last one.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of the shape of `C`.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the shapes do not fit, or there is no such axis.
     DTypeError
         If an array does not hold floating-point numbers.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> one = nd.ones((2, 2))
     >>> nd.linalg.gemm(one, one, one, transpose_b=True, alpha=2, beta=10).asnumpy()
     array([[14., 14.],
@@ -125,7 +119,7 @@ def gemm(
     return found + _scaled(C, beta)
 
 
-@operator(name="_linalg_gemm2", aliases=("linalg_gemm2",))
+@operator(name="_linalg_gemm2", aliases=("linalg_gemm2",), dtypes=promoted, category="product")
 def gemm2(
     A: np.ndarray,
     B: np.ndarray,
@@ -147,21 +141,15 @@ def gemm2(
     axis : int
         The axis of the rows, in both arrays; that of the columns is the last one.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (..., n, m).
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the shapes do not fit, or there is no such axis.
     DTypeError
         If an array does not hold floating-point numbers.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> one = nd.ones((2, 2))
     >>> nd.linalg.gemm2(one, one, alpha=2).asnumpy()
     array([[4., 4.],
@@ -259,7 +247,7 @@ def _gemm2_shapes(inputs: Any, outputs: Any, *, transpose_a: bool, transpose_b: 
 # -- triangular, and with itself ---------------------------------------------------------------------------------------
 
 
-@operator(name="_linalg_trmm", aliases=("linalg_trmm",))
+@operator(name="_linalg_trmm", aliases=("linalg_trmm",), dtypes=promoted, category="product")
 def trmm(
     A: np.ndarray,
     B: np.ndarray,
@@ -271,9 +259,7 @@ def trmm(
 ) -> np.ndarray:
     """Return alpha · op(A) B, or alpha · B op(A), for triangular matrices A.
 
-    Parameters
-    ----------
-    A : NDArray
+    {matrix_parameter}
         Triangular matrices, (..., n, n), floating point. What stands in the other triangle is not read.
     B : NDArray
         Of shape (..., n, m); with `rightside` (..., m, n). The leading axes are those of `A`.
@@ -285,21 +271,14 @@ def trmm(
         Whether `A` is lower triangular, not upper.
     alpha : float
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of the shape of `B`.
 
-    Raises
-    ------
-    ShapeError
-        If the shapes do not fit.
+    {raises_unless_shapes_fit}
     DTypeError
         If an array does not hold floating-point numbers.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.linalg.trmm(nd.array([[1, 0], [1, 1]]), nd.ones((2, 3)), alpha=2).asnumpy()
     array([[2., 2., 2.],
            [4., 4., 4.]], dtype=float32)
@@ -358,33 +337,25 @@ def triangular_shapes(inputs: Any, outputs: Any, *, rightside: bool, **_: Any) -
 trmm.def_infer_shape(triangular_shapes)
 
 
-@operator(name="_linalg_syrk", aliases=("linalg_syrk",))
+@operator(name="_linalg_syrk", aliases=("linalg_syrk",), dtypes=promoted, category="product")
 def syrk(A: np.ndarray, *, transpose: bool = False, alpha: float = 1.0) -> np.ndarray:
     """Return alpha · A Aᵀ, or alpha · Aᵀ A, for each of many matrices.
 
-    Parameters
-    ----------
-    A : NDArray
+    {matrix_parameter}
         Matrices, (..., n, m), floating point.
     transpose : bool
         Whether the product is Aᵀ A.
     alpha : float
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (..., n, n); with `transpose` (..., m, m).
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If `A` has less than two axes.
     DTypeError
         If it does not hold floating-point numbers.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.linalg.syrk(nd.array([[1, 2, 3], [4, 5, 6]])).asnumpy()
     array([[14., 32.],
            [32., 77.]], dtype=float32)
@@ -419,7 +390,7 @@ def _syrk_shapes(inputs: Any, outputs: Any, *, transpose: bool) -> Any:
 # -- Khatri-Rao --------------------------------------------------------------------------------------------------------
 
 
-@operator(name="khatri_rao")
+@operator(name="khatri_rao", dtypes=promoted, category="product")
 def khatri_rao(*args: np.ndarray) -> np.ndarray:
     """Return the Khatri-Rao product: in each column the Kronecker product of the matrices' columns.
 
@@ -428,14 +399,10 @@ def khatri_rao(*args: np.ndarray) -> np.ndarray:
     *args : NDArray
         Matrices, each of shape (n, columns) with an n of its own.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (the product of all n, columns).
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If there is no matrix, one is not a matrix, or the numbers of columns differ.
 
     Notes
@@ -443,9 +410,7 @@ def khatri_rao(*args: np.ndarray) -> np.ndarray:
     Khatri and Rao, "Solutions to some functional equations and their applications to characterization of probability
     distributions", 1968.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.khatri_rao(nd.array([[1, -1], [2, -3]]), nd.array([[1, 4], [2, 5]])).asnumpy()
     array([[  1.,  -4.],
            [  2.,  -5.],
@@ -502,8 +467,3 @@ def _khatri_rao_shapes(inputs: Any, outputs: Any, **_: Any) -> Any:
     rows: PartialShape = (product(shape[0] for shape in matrices),) if matrices else (UNKNOWN,)
     rows = merge_shapes(rows, result[:1]) or ()
     return [(shape[0], columns) for shape in matrices], [(*rows, columns)]
-
-
-for _operator in (gemm, gemm2, trmm, syrk, khatri_rao):
-    _operator.def_infer_type(promoted)
-    _operator.category = "product"

@@ -68,7 +68,7 @@ def solve_triangular(factor: np.ndarray, right: np.ndarray, lower: bool) -> np.n
     return result
 
 
-@operator(name="_linalg_trsm", aliases=("linalg_trsm",))
+@operator(name="_linalg_trsm", aliases=("linalg_trsm",), kernel={"_solve": solve_triangular}, shapes=triangular_shapes)
 def trsm(
     A: np.ndarray,
     B: np.ndarray,
@@ -77,12 +77,11 @@ def trsm(
     rightside: bool = False,
     lower: bool = True,
     alpha: float = 1.0,
+    _solve: Callable[..., Any] = _solve_whole,
 ) -> np.ndarray:
     """Solve op(A) X = alpha · B, or X op(A) = alpha · B, for triangular matrices A.
 
-    Parameters
-    ----------
-    A : NDArray
+    {matrix_parameter}
         Triangular matrices, (..., n, n), of float32 or float64. What stands in the other triangle is not read.
     B : NDArray
         Of shape (..., n, m); with `rightside` (..., m, n). The leading axes are those of `A`.
@@ -94,41 +93,20 @@ def trsm(
         Whether `A` is lower triangular, not upper.
     alpha : float
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         X, of the shape of `B`.
 
-    Raises
-    ------
-    ShapeError
-        If the shapes do not fit.
+    {raises_unless_shapes_fit}
     DTypeError
         If an array does not hold float32 or float64 numbers.
     ArgumentValueError
         If a matrix has a zero on its diagonal.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.linalg.trsm(nd.array([[1, 0], [1, 1]]), nd.array([[2, 2], [4, 4]]), alpha=0.5).asnumpy()
     array([[1., 1.],
            [1., 1.]], dtype=float32)
     """
-    return _trsm_by(A, B, transpose=transpose, rightside=rightside, lower=lower, alpha=alpha, solve=_solve_whole)
-
-
-@trsm.def_kernel
-def _trsm_by(
-    A: Any,
-    B: Any,
-    *,
-    transpose: bool,
-    rightside: bool,
-    lower: bool,
-    alpha: float,
-    solve: Callable[..., Any] = solve_triangular,
-) -> Any:
     require_factorable("linalg.trsm", "A", A)
     require_factorable("linalg.trsm", "B", B)
     require_triangular_fit("linalg.trsm", A, B, rightside)
@@ -137,7 +115,7 @@ def _trsm_by(
     factor, right = triangle(A, lower), transposed(B) if rightside else B
     factor, lower = (transposed(factor), not lower) if turn else (factor, lower)
     try:
-        found = solve(factor, right, lower)
+        found = _solve(factor, right, lower)
     except np.linalg.LinAlgError:
         solved_each("linalg.trsm", "A", np.linalg.inv, factor, "is singular: it has a zero on its diagonal.")
         raise
@@ -160,39 +138,30 @@ def _trsm_gradient(ans: Any, A: Any, B: Any, *, transpose: bool, rightside: bool
     return lambda g: trsm(A, g, transpose=not transpose, rightside=rightside, lower=lower, alpha=alpha)
 
 
-trsm.def_infer_shape(triangular_shapes)
 trsm.def_infer_type(same_dtype)
 
 
 # -- inverses and determinants -----------------------------------------------------------------------------------------
 
 
-@operator(name="_linalg_inverse", aliases=("linalg_inverse",))
+@operator(name="_linalg_inverse", aliases=("linalg_inverse",), shapes=square_shapes, dtypes=same_dtype)
 def inverse(A: np.ndarray) -> np.ndarray:
     """Return the inverse of each of many matrices.
 
-    Parameters
-    ----------
-    A : NDArray
+    {matrix_parameter}
         Square matrices, (..., n, n), of float32 or float64.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of the shape of `A`.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the matrices are not square.
     DTypeError
         If `A` does not hold float32 or float64 numbers.
     ArgumentValueError
         If a matrix is singular: which one.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.linalg.inverse(nd.array([[1, 4], [2, 3]])).asnumpy().round(4)
     array([[-0.6,  0.8],
            [ 0.4, -0.2]], dtype=float32)
@@ -209,27 +178,17 @@ def _inverse_gradient(ans: Any, A: Any) -> Any:
     return lambda g: -np.matmul(np.matmul(back, g), back)
 
 
-inverse.def_infer_shape(square_shapes)
-inverse.def_infer_type(same_dtype)
-
-
-@operator(name="_linalg_det", aliases=("linalg_det",), outputs=numbered(1))
+@operator(name="_linalg_det", aliases=("linalg_det",), outputs=numbered(1), saved_outputs=lambda given: 3)
 def det(A: np.ndarray) -> np.ndarray:
     """Return the determinant of each of many matrices.
 
-    Parameters
-    ----------
-    A : NDArray
+    {matrix_parameter}
         Square matrices, (..., n, n), of float32 or float64.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of the leading shape; (1,) for a single matrix. The gradient of a singular matrix is zero, as in MXNet.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the matrices are not square.
     DTypeError
         If `A` does not hold float32 or float64 numbers.
@@ -238,9 +197,7 @@ def det(A: np.ndarray) -> np.ndarray:
     -----
     With y = det(A) the gradient is y · A⁻ᵀ (Jacobi's formula).
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.linalg.det(nd.array([[1, 4], [2, 3]])).asnumpy().round(4)
     array([-5.], dtype=float32)
     """
@@ -266,13 +223,11 @@ def _det_gradient(ans: Any, A: Any) -> Any:
     return gradient
 
 
-@operator(name="_linalg_slogdet", aliases=("linalg_slogdet",), outputs=numbered(2))
+@operator(name="_linalg_slogdet", aliases=("linalg_slogdet",), outputs=numbered(2), saved_outputs=lambda given: 4)
 def slogdet(A: np.ndarray) -> Any:
     """Return the sign of the determinant of each of many matrices, and the logarithm of its absolute value.
 
-    Parameters
-    ----------
-    A : NDArray
+    {matrix_parameter}
         Square matrices, (..., n, n), of float32 or float64.
 
     Returns
@@ -282,16 +237,12 @@ def slogdet(A: np.ndarray) -> Any:
     logabsdet : NDArray
         Of the same shape; -inf for a singular matrix, whose gradient is zero, as in MXNet.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the matrices are not square.
     DTypeError
         If `A` does not hold float32 or float64 numbers.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> sign, logarithm = nd.linalg.slogdet(nd.array([[1, 4], [2, 3]]))
     >>> sign.asnumpy(), logarithm.asnumpy().round(4)
     (array([-1.], dtype=float32), array([1.6094], dtype=float32))
@@ -322,5 +273,3 @@ for _operator in (det, slogdet):
     _operator.def_infer_shape(_determinant_shape)
     _operator.def_infer_type(same_dtype)
 # MXNet keeps the factorization and its pivots as outputs that users do not see.
-det.saved_outputs = lambda given: 3
-slogdet.saved_outputs = lambda given: 4

@@ -33,32 +33,23 @@ _CHOICES: dict[str, Operator] = {
 }
 
 
-@operator(name="Activation")
+@operator(name="Activation", elementwise=True, shapes=same_shape, dtypes=booleans_give(np.int64))
 def activation(data: np.ndarray, *, act_type: Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"]) -> np.ndarray:
     """Return an activation function of each element.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Floating point, of any shape.
     act_type : {'relu', 'sigmoid', 'tanh', 'softrelu', 'softsign'}
         max(x, 0), 1 / (1 + exp(-x)), tanh(x), log(1 + exp(x)), or x / (1 + abs(x)).
 
-    Returns
-    -------
-    NDArray
-        Of the data's shape.
+    {returns_like_data}
 
-    Raises
-    ------
-    ArgumentError
+    {raises_argument_error}
         For another `act_type`.
     DTypeError
         For integers, except with 'relu'.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.Activation(nd.array([-1, 0, 2]), act_type='relu').asnumpy()
     array([0., 0., 2.], dtype=float32)
     """
@@ -92,11 +83,6 @@ def _activation_into(out: Any, data: Any, *, act_type: str) -> None:
         chosen.into(data, out) if isinstance(chosen.into, np.ufunc) else chosen.into(out, data)
     else:
         np.copyto(out, chosen.forward(data))
-
-
-activation.elementwise = True
-activation.def_infer_shape(same_shape)
-activation.def_infer_type(booleans_give(np.int64))  # 'relu': the others refuse them
 
 
 # Self-normalizing networks (Klambauer et al., 2017): with these two, mean 0 and variance 1 are a fixed point.
@@ -150,9 +136,7 @@ def leaky_relu(
 ) -> np.ndarray:
     """Return an activation that lets a part of negative elements through.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Floating point, of any shape; axis 1 holds the channels.
     gamma : NDArray, optional
         The slopes of 'prelu': one for each channel, or one for all; of shape data.shape[:2], one for each channel of
@@ -167,21 +151,14 @@ def leaky_relu(
     training : bool, optional
         Whether this is training; by default what `autograd.is_training()` says.
 
-    Returns
-    -------
-    NDArray
-        Of the data's shape.
+    {returns_like_data}
 
-    Raises
-    ------
-    ArgumentError
+    {raises_argument_error}
         For another `act_type`, or if 'prelu' has no `gamma`.
     ShapeError
         If `gamma` does not fit the channels.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.LeakyReLU(nd.array([-1, 0, 2]), act_type='leaky', slope=0.1).asnumpy()
     array([-0.1,  0. ,  2. ], dtype=float32)
     """

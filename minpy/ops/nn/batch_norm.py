@@ -50,6 +50,7 @@ def _require_vectors(data: np.ndarray, axis: int, vectors: dict[str, np.ndarray]
     auxiliary=("moving_mean", "moving_var"),
     visible_outputs=lambda attributes: 3 if attributes.get("output_mean_var") else 1,
     outputs=lambda attributes: ("output", "mean", "var") if attributes.get("output_mean_var") else ("output",),
+    kernel={"_multiply": python_operators.imul, "_add": python_operators.iadd},
 )
 def batch_norm(
     data: np.ndarray,
@@ -68,15 +69,15 @@ def batch_norm(
     min_calib_range: float | None = None,
     max_calib_range: float | None = None,
     training: bool | None = None,
+    _multiply: Callable[[Any, Any], Any] = python_operators.mul,
+    _add: Callable[[Any, Any], Any] = python_operators.add,
 ) -> Any:
     """Return the data shifted and scaled to mean 0 and variance 1 in each channel, times gamma, plus beta.
 
     In training, the mean and variance are those of the data, over all axes but the channels'; the moving statistics
     are moved towards them in place. Otherwise, and with `use_global_stats`, they are the moving statistics.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Floating point.
     gamma, beta : NDArray
         Scale and shift of each channel, of shape (channels,).
@@ -105,21 +106,16 @@ def batch_norm(
     NDArray, or three of them
         Of the data's shape; mean and inverse deviation of shape (channels,).
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If a vector does not have the length of the axis, or there is no such axis.
-    DTypeError
-        If `data` holds integers.
+    {or_integers}
 
     Notes
     -----
     With n normalized, h = gamma · g and means over a channel, the data's gradient in training is (h - mean(h) - n ·
     mean(h · n)) / deviation (Ioffe and Szegedy, "Batch normalization", 2015).
 
-    Examples
-    --------
-    >>> from minpy import autograd, nd
+    {recorded_examples}
     >>> x, one, zero = nd.array([[1], [3]]), nd.ones((1,)), nd.zeros((1,))
     >>> mean, variance = nd.zeros((1,)), nd.ones((1,))
     >>> with autograd.train_mode():
@@ -130,48 +126,6 @@ def batch_norm(
     >>> mean.asnumpy()
     array([0.2], dtype=float32)
     """
-    return _batch_norm_by(
-        data,
-        gamma,
-        beta,
-        moving_mean,
-        moving_var,
-        eps=eps,
-        momentum=momentum,
-        fix_gamma=fix_gamma,
-        use_global_stats=use_global_stats,
-        output_mean_var=output_mean_var,
-        axis=axis,
-        cudnn_off=cudnn_off,
-        min_calib_range=min_calib_range,
-        max_calib_range=max_calib_range,
-        training=training,
-        multiply=python_operators.mul,
-        add=python_operators.add,
-    )
-
-
-@batch_norm.def_kernel
-def _batch_norm_by(
-    data: Any,
-    gamma: Any,
-    beta: Any,
-    moving_mean: Any,
-    moving_var: Any,
-    *,
-    eps: float,
-    momentum: float,
-    fix_gamma: bool,
-    use_global_stats: bool,
-    output_mean_var: bool,
-    axis: int,
-    cudnn_off: bool,
-    min_calib_range: float | None,
-    max_calib_range: float | None,
-    training: bool | None,
-    multiply: Callable[[Any, Any], Any] = python_operators.imul,
-    add: Callable[[Any, Any], Any] = python_operators.iadd,
-) -> Any:
     axis = one_axis("BatchNorm", axis, data.ndim)
     _require_vectors(data, axis, {"gamma": gamma, "beta": beta, "moving_mean": moving_mean, "moving_var": moving_var})
     shape, others = _around(axis, data.ndim)
@@ -189,7 +143,7 @@ def _batch_norm_by(
         result = values - mean.reshape(shape)
     inverse = 1 / np.sqrt(variance + variance.dtype.type(eps))
     scale = (inverse if fix_gamma else inverse * gamma.astype(values.dtype, copy=False)).reshape(shape)
-    result = add(multiply(result, scale), beta.astype(values.dtype, copy=False).reshape(shape))
+    result = _add(_multiply(result, scale), beta.astype(values.dtype, copy=False).reshape(shape))
     dtype = gamma.dtype
     return result.astype(data.dtype, copy=False), mean.astype(dtype, copy=False), inverse.astype(dtype, copy=False)
 

@@ -79,13 +79,11 @@ def _sampled_grid_gradient(g: Any, data: Any, grid: Any) -> Any:
     return np.stack(parts, axis=1).astype(grid.dtype)
 
 
-@operator(name="BilinearSampler")
+@operator(name="BilinearSampler", category="pooling", saved_outputs=lambda given: 2)
 def bilinear_sampler(data: np.ndarray, grid: np.ndarray, *, cudnn_off: bool | None = None) -> np.ndarray:
     """Return an image sampled at the positions of a grid, interpolated between its points; outside it is zero.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Of shape (batch, channels, height, width).
     grid : NDArray
         Of shape (batch, 2, new height, new width): x and y of each sample, from -1 (the first point along an axis) to 1
@@ -93,24 +91,17 @@ def bilinear_sampler(data: np.ndarray, grid: np.ndarray, *, cudnn_off: bool | No
     cudnn_off : bool, optional
         Accepted and not used.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (batch, channels, new height, new width).
 
-    Raises
-    ------
-    ShapeError
-        If the shapes do not fit.
+    {raises_unless_shapes_fit}
 
     Notes
     -----
     The sample at (x, y), in points, is the sum over the image's points (u, v) of
     data[v, u] * max(0, 1 - \\|x - u\\|) * max(0, 1 - \\|y - v\\|): equation 5 of Jaderberg et al. (2015).
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> x = nd.array([[[[1, 2], [3, 4]]]])
     >>> grid = nd.array([[[[-1, 0, 3]], [[-1, 0, 0]]]])
     >>> nd.BilinearSampler(x, grid).asnumpy()
@@ -143,9 +134,6 @@ def _sampler_shapes(inputs: Shapes, outputs: Shapes) -> tuple[Shapes, Shapes]:
     lengths = merge_shapes(grid[2:], answer[2:]) or ()
     return [(batch, channels, *data[2:]), (batch, 2, *lengths)], [(batch, channels, *lengths)]
 
-
-bilinear_sampler.category = "pooling"
-bilinear_sampler.saved_outputs = lambda given: 2
 
 # -- grids -------------------------------------------------------------------------------------------------------------
 
@@ -192,15 +180,13 @@ def _require_matrices(name: str, argument: str, matrices: Any) -> None:
         )
 
 
-@operator(name="GridGenerator")
+@operator(name="GridGenerator", shape_only=(0,), category="pooling", saved_outputs=lambda given: 2)
 def grid_generator(
     data: np.ndarray, *, transform_type: Literal["affine", "warp"], target_shape: tuple[int, ...] = (0, 0)
 ) -> np.ndarray:
     """Return the grid at which `BilinearSampler` samples: of an affine map, or of a displacement of each point.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         For 'affine' of shape (batch, 6): the rows of the 2 x 3 matrix that maps (x, y, 1), both from -1 to 1 over the
         result, to x and y in the image. For 'warp' of shape (batch, 2, height, width): by how many points each point
         is moved, along x and y.
@@ -208,21 +194,15 @@ def grid_generator(
     target_shape : tuple of int
         Height and width of the grid, for 'affine'.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (batch, 2, height, width).
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If data does not have that shape.
     ArgumentError
         For other transform types, or without `target_shape`.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> shift = nd.array([[1, 0, 0.5, 0, 1, 0]])
     >>> nd.GridGenerator(shift, transform_type='affine', target_shape=(1, 3)).asnumpy()
     array([[[[-0.5,  0.5,  1.5]],
@@ -264,9 +244,6 @@ def _grid_gradient(ans: Any, data: Any, *, transform_type: str) -> Any:
     return lambda g: g * _warp_points(shape, g.dtype)[1]
 
 
-grid_generator.keep_shape_only(0)
-
-
 @grid_generator.def_infer_shape
 def _grid_shapes(inputs: Shapes, outputs: Shapes, *, transform_type: str, target_shape: Any) -> tuple[Shapes, Shapes]:
     _require_transform(transform_type)
@@ -277,13 +254,10 @@ def _grid_shapes(inputs: Shapes, outputs: Shapes, *, transform_type: str, target
     return [(batch, 6)], [(batch, 2, *_target("GridGenerator", target_shape))]
 
 
-grid_generator.category = "pooling"
-grid_generator.saved_outputs = lambda given: 2
-
 # -- both --------------------------------------------------------------------------------------------------------------
 
 
-@operator(name="SpatialTransformer")
+@operator(name="SpatialTransformer", category="pooling", saved_outputs=lambda given: 3)
 def spatial_transformer(
     data: np.ndarray,
     loc: np.ndarray,
@@ -295,9 +269,7 @@ def spatial_transformer(
 ) -> np.ndarray:
     """Return an image transformed by an affine map: `BilinearSampler` at the grid of `GridGenerator`.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Of shape (batch, channels, height, width).
     loc : NDArray
         Of shape (batch, 6): the rows of the 2 x 3 matrix that maps (x, y, 1), both from -1 to 1 over the result, to x
@@ -309,21 +281,14 @@ def spatial_transformer(
     cudnn_off : bool, optional
         Accepted and not used.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (batch, channels, *target_shape).
 
-    Raises
-    ------
-    ShapeError
-        If the shapes do not fit.
+    {raises_unless_shapes_fit}
     ArgumentError
         For other types, or without `target_shape`.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> x, mirror = nd.array([[[[1, 2, 3]]]]), nd.array([[-1, 0, 0, 0, 1, 0]])
     >>> options = {'transform_type': 'affine', 'sampler_type': 'bilinear'}
     >>> nd.SpatialTransformer(x, mirror, target_shape=(1, 3), **options).asnumpy()
@@ -370,7 +335,3 @@ def _transformer_shapes(
     channels = merge_lengths(data[1], answer[1])
     size = _target("SpatialTransformer", target_shape)
     return [(batch, channels, *data[2:]), (batch, 6)], [(batch, channels, *size)]
-
-
-spatial_transformer.category = "pooling"
-spatial_transformer.saved_outputs = lambda given: 3

@@ -10,22 +10,16 @@ from minpy.ops.registry import operator
 __all__ = ["block_grad"]
 
 
-@operator(name="BlockGrad", aliases=("stop_gradient",))
+@operator(name="BlockGrad", aliases=("stop_gradient",), zero="all", shapes=same_shape)
 def block_grad(data: np.ndarray) -> np.ndarray:
     """Return the data, and let no gradient through.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         A copy.
 
-    Examples
-    --------
-    >>> from minpy import autograd, nd
+    {recorded_examples}
     >>> x = nd.array([3])
     >>> x.attach_grad()
     >>> with autograd.record():
@@ -35,7 +29,3 @@ def block_grad(data: np.ndarray) -> np.ndarray:
     array([3.], dtype=float32)
     """
     return data.copy()
-
-
-block_grad.def_grad_zero()
-block_grad.def_infer_shape(same_shape)

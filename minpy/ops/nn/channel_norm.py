@@ -72,34 +72,24 @@ def _require_vectors(name: str, data: Any, gamma: Any, beta: Any, length: int, m
             )
 
 
-@operator(name="InstanceNorm")
+@operator(name="InstanceNorm", may_alias=False)
 def instance_norm(data: np.ndarray, gamma: np.ndarray, beta: np.ndarray, *, eps: float = 1e-3) -> np.ndarray:
     """Return the data shifted and scaled to mean 0 and variance 1 in each channel of each example.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Floating point, of shape (batch, channels, ...), with three axes or more.
     gamma, beta : NDArray
         What each channel is multiplied by, and what is added to it then, of shape (channels,).
     eps : float
         Added to the variance.
 
-    Returns
-    -------
-    NDArray
-        Of the data's shape.
+    {returns_like_data}
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If gamma or beta do not fit, or the data has fewer axes.
-    DTypeError
-        If `data` holds integers.
+    {or_integers}
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> x = nd.array([[[1, 3], [10, 30]]])
     >>> nd.InstanceNorm(x, nd.array([1, 2]), nd.array([0, 5]), eps=0).asnumpy()
     array([[[-1.,  1.],
@@ -118,6 +108,7 @@ def _instance_norm_gradients(ans: Any, data: Any, gamma: Any, beta: Any, *, eps:
 @operator(
     name="GroupNorm",
     outputs=lambda attributes: ("output", "mean", "std") if attributes.get("output_mean_var") else ("output",),
+    may_alias=False,
 )
 def group_norm(
     data: np.ndarray,
@@ -130,9 +121,7 @@ def group_norm(
 ) -> Any:
     """Return the data shifted and scaled to mean 0 and variance 1 in groups of channels of each example.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Floating point, of shape (batch, channels, ...), with three axes or more.
     gamma, beta : NDArray
         What each group is multiplied by, and what is added to it then, of shape (num_groups,).
@@ -148,20 +137,15 @@ def group_norm(
     NDArray, or three of them
         Of the data's shape; mean and deviation of shape (batch, num_groups).
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If gamma or beta do not fit, the channels cannot be split, or the data has fewer axes.
-    DTypeError
-        If `data` holds integers.
+    {or_integers}
 
     Notes
     -----
     Wu and He, "Group normalization", 2018; but with a scale and a shift for each group, not for each channel.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> x = nd.array([[[1], [3], [10], [30]]])
     >>> nd.GroupNorm(x, nd.array([1, 2]), nd.array([0, 5]), num_groups=2, eps=0).asnumpy().ravel()
     array([-1.,  1.,  3.,  7.], dtype=float32)
@@ -223,15 +207,13 @@ def _length(data: Any, eps: float, mode: str) -> Any:
     return np.sqrt((sum_over(squares, axis=axes, keepdims=True) if axes else squares) + eps)
 
 
-@operator(name="L2Normalization")
+@operator(name="L2Normalization", shapes=same_shape, may_alias=False, saved_outputs=lambda given: 2)
 def l2_normalization(
     data: np.ndarray, *, eps: float = 1e-10, mode: Literal["instance", "channel", "spatial"] = "instance"
 ) -> np.ndarray:
     """Return the data divided by its Euclidean length, sqrt(sum(data ** 2) + eps).
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Floating point, of shape (batch, channels, ...).
     eps : float
         Keeps lengths from being 0.
@@ -239,23 +221,15 @@ def l2_normalization(
         What has a length: everything that belongs to one example; the channels at one position; the positions of one
         channel.
 
-    Returns
-    -------
-    NDArray
-        Of the data's shape.
+    {returns_like_data}
 
-    Raises
-    ------
-    ArgumentError
+    {raises_argument_error}
         For another mode.
     ShapeError
         If the data has less than three axes, in the modes 'channel' and 'spatial'.
-    DTypeError
-        If `data` holds integers.
+    {or_integers}
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.L2Normalization(nd.array([[3, 4], [0, 2]])).asnumpy()
     array([[0.6, 0.8],
            [0. , 1. ]], dtype=float32)
@@ -297,38 +271,28 @@ def _divisor_base(data: Any, alpha: float, knorm: float, nsize: int) -> Any:
     return sums * (alpha / nsize) + knorm
 
 
-@operator(name="LRN")
+@operator(name="LRN", shapes=same_shape, may_alias=False, saved_outputs=lambda given: 2)
 def lrn(data: np.ndarray, *, alpha: float = 1e-4, beta: float = 0.75, knorm: float = 2.0, nsize: int) -> np.ndarray:
     """Return the data divided by a power of the squares of the channels beside: local response normalization.
 
     It is data / (knorm + alpha / nsize * s) ** beta, with s the sum of squares of the `nsize` channels around each
     (Krizhevsky, Sutskever and Hinton, "ImageNet classification", 2012, section 3.3; there without the division by n).
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Floating point, of shape (batch, channels, ...), with three axes or more.
     alpha, beta, knorm : float
     nsize : int
         How many channels: an odd number. An even one takes the squares of one channel less.
 
-    Returns
-    -------
-    NDArray
-        Of the data's shape.
+    {returns_like_data}
 
-    Raises
-    ------
-    ArgumentError
+    {raises_argument_error}
         If `nsize` is not positive.
     ShapeError
         If the data has fewer axes.
-    DTypeError
-        If `data` holds integers.
+    {or_integers}
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> x = nd.array([[[1], [2], [3]]])
     >>> nd.LRN(x, nsize=3, alpha=3, beta=1, knorm=1).asnumpy().ravel().round(4)
     array([0.1667, 0.1333, 0.2143], dtype=float32)
@@ -355,12 +319,6 @@ def _lrn_gradient(ans: Any, data: Any, *, alpha: float, beta: float, knorm: floa
     return gradient
 
 
-for _made in (l2_normalization, lrn):
-    _made.def_infer_shape(same_shape)
-for _each in (instance_norm, group_norm, l2_normalization, lrn):
-    _each.may_alias = False
-
 instance_norm.saved_outputs = group_norm.saved_outputs = lambda given: 3
-l2_normalization.saved_outputs = lrn.saved_outputs = lambda given: 2
 for _operator in (instance_norm, group_norm, l2_normalization, lrn):
     _operator.category = "normalization"

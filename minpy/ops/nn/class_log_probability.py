@@ -55,7 +55,7 @@ def _checked(label: np.ndarray, classes: int) -> np.ndarray:
     return checked_positions(label, classes, "label", _EXPECTED)
 
 
-@operator(name="_class_log_probability", public=False)
+@operator(name="_class_log_probability", public=False, zero=(1,))
 def class_log_probability(
     data: np.ndarray, label: np.ndarray, *, keepdims: bool = False, mode: Literal["clip", "raise"] = "clip"
 ) -> np.ndarray:
@@ -104,9 +104,6 @@ def _raw_gradient(ans: np.ndarray, data: np.ndarray, label: np.ndarray, *, keepd
         return part
 
     return gradient
-
-
-class_log_probability.def_grad_zero(1)
 
 
 @class_log_probability.def_infer_shape

@@ -135,9 +135,7 @@ def convolution(
 ) -> np.ndarray:
     """Return the cross-correlation of data with filters, in one to three dimensions, plus a bias.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Of shape (batch, channels, width), (batch, channels, height, width) or (batch, channels, depth, height, width).
     weight : NDArray
         Of shape (num_filter, channels / num_group, *kernel).
@@ -162,22 +160,16 @@ def convolution(
     workspace, cudnn_tune, cudnn_off
         Accepted and not used.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (batch, num_filter, ...), with (x + 2 * pad - dilate * (kernel - 1) - 1) // stride + 1 positions along
         an axis of length x.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the arrays or attributes do not fit each other.
     ArgumentError
         If the bias is missing, or given with `no_bias`; for another layout.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> x, w = nd.array([[[1, 2, 4, 8]]]), nd.array([[[1, -1]]])
     >>> nd.Convolution(x, w, kernel=(2,), num_filter=1, no_bias=True).asnumpy()
     array([[[-1., -2., -4.]]], dtype=float32)
@@ -266,6 +258,10 @@ def _axes(name: str, kernel: Any, stride: Any, dilate: Any, pad: Any) -> list[tu
     return list(zip(*values, strict=True))
 
 
+# The attributes of a deconvolution that say what it computes.
+_TRANSPOSED = ("kernel", "stride", "dilate", "pad", "adj", "target_shape", "num_group")
+
+
 def transposed_window(
     data: Any, kernel: Any, stride: Any, dilate: Any, pad: Any, adj: Any, target_shape: Any, num_group: int
 ) -> dict[str, Any]:
@@ -326,9 +322,7 @@ def deconvolution(
 ) -> np.ndarray:
     """Return the transposed convolution: what the gradient of `Convolution` does to its upstream gradient.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Of shape (batch, channels, ...), with one to three axes after the channels.
     weight : NDArray
         Of shape (channels, num_filter / num_group, *kernel).
@@ -351,22 +345,16 @@ def deconvolution(
     workspace, cudnn_tune, cudnn_off
         Accepted and not used.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (batch, num_filter, ...), with (x - 1) * stride + dilate * (kernel - 1) + 1 - 2 * pad + adj positions
         along an axis of length x.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the arrays or attributes do not fit each other.
     ArgumentError
         If the bias is missing, or given with `no_bias`; for another layout.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> x, w = nd.array([[[1, 2]]]), nd.array([[[1, 10, 100]]])
     >>> nd.Deconvolution(x, w, kernel=(3,), stride=(2,), num_filter=1).asnumpy()
     array([[[  1.,  10., 102.,  20., 200.]]], dtype=float32)
@@ -382,41 +370,15 @@ def deconvolution(
 
 
 @deconvolution.def_grad(argnum=0)
-def _deconvolution_data_gradient(
-    ans: Any,
-    data: Any,
-    weight: Any,
-    bias: Any,
-    *,
-    kernel: Any,
-    stride: Any,
-    dilate: Any,
-    pad: Any,
-    adj: Any,
-    target_shape: Any,
-    num_group: int,
-) -> Any:
-    window = transposed_window(data, kernel, stride, dilate, pad, adj, target_shape, num_group)
+def _deconvolution_data_gradient(ans: Any, data: Any, weight: Any, bias: Any, **attributes: Any) -> Any:
+    window = transposed_window(data, **{name: attributes[name] for name in _TRANSPOSED})
     del window["lengths"]
     return lambda g: convolve(g, weight, **window)
 
 
 @deconvolution.def_grad(argnum=1)
-def _deconvolution_weight_gradient(
-    ans: Any,
-    data: Any,
-    weight: Any,
-    bias: Any,
-    *,
-    kernel: Any,
-    stride: Any,
-    dilate: Any,
-    pad: Any,
-    adj: Any,
-    target_shape: Any,
-    num_group: int,
-) -> Any:
-    window = transposed_window(data, kernel, stride, dilate, pad, adj, target_shape, num_group)
+def _deconvolution_weight_gradient(ans: Any, data: Any, weight: Any, bias: Any, **attributes: Any) -> Any:
+    window = transposed_window(data, **{name: attributes[name] for name in _TRANSPOSED})
     return transposed_weight_gradient(ans, data, weight, **window)
 
 

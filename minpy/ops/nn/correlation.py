@@ -202,7 +202,7 @@ def _at_row(part: Any, row: int, layout: _Layout) -> Any:
     return np.pad(part, ((0, 0), (row, 2 * layout.reach - row), (0, 0), (0, 0)), "constant")
 
 
-@operator(name="Correlation")
+@operator(name="Correlation", category="pooling", saved_outputs=lambda given: 3)
 def correlation(
     data1: np.ndarray,
     data2: np.ndarray,
@@ -233,22 +233,16 @@ def correlation(
     is_multiply : bool
         Whether patches are compared by their products, or by the absolute values of their differences.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (batch, displacements, positions down, positions across): means over the points and channels of
         patches. With r = max_displacement // stride2 there are (2 * r + 1) ** 2 displacements, row by row.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the maps differ in shape, or are too small.
     ArgumentError
         For an even `kernel_size`, and numbers that are too small.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> x = nd.array([[[[1, 2, 3]]]])
     >>> nd.Correlation(x, x, pad_size=1)[0, 3:6, 0].asnumpy()
     array([[0., 2., 6.],
@@ -271,61 +265,28 @@ def correlation(
     return (sums / (layout.kernel**2 * channels)).astype(data1.dtype)
 
 
-@correlation.def_grad(argnum=0)
-def _first_gradient(
-    ans: Any,
-    data1: Any,
-    data2: Any,
-    *,
-    kernel_size: int,
-    max_displacement: int,
-    stride1: int,
-    stride2: int,
-    pad_size: int,
-    is_multiply: bool,
-) -> Any:
-    layout = _layout(np.shape(data1), kernel_size, max_displacement, stride1, stride2, pad_size)
-    dtype = data1.dtype
-    own, other = _padded(data1, layout), _padded(data2, layout)
-    return lambda g: _gradient(g, other, layout, is_multiply, True, own, dtype)
+def _map_gradient(first: bool) -> Any:
+    """Return the gradient rule of one of the two maps."""
+
+    def rule(ans: Any, data1: Any, data2: Any, *, is_multiply: bool, **attributes: Any) -> Any:
+        layout = _layout(np.shape(data1), **attributes)
+        own, other = (_padded(data, layout) for data in ((data1, data2) if first else (data2, data1)))
+        dtype = (data1 if first else data2).dtype
+        return lambda g: _gradient(g, other, layout, is_multiply, first, own, dtype)
+
+    return rule
 
 
-@correlation.def_grad(argnum=1)
-def _second_gradient(
-    ans: Any,
-    data1: Any,
-    data2: Any,
-    *,
-    kernel_size: int,
-    max_displacement: int,
-    stride1: int,
-    stride2: int,
-    pad_size: int,
-    is_multiply: bool,
-) -> Any:
-    layout = _layout(np.shape(data1), kernel_size, max_displacement, stride1, stride2, pad_size)
-    dtype = data2.dtype
-    other, own = _padded(data1, layout), _padded(data2, layout)
-    return lambda g: _gradient(g, other, layout, is_multiply, False, own, dtype)
+correlation.def_grad(_map_gradient(first=True), 0)
+correlation.def_grad(_map_gradient(first=False), 1)
 
 
 @correlation.def_infer_shape
 def _correlation_shapes(
-    inputs: Shapes,
-    outputs: Shapes,
-    *,
-    kernel_size: int,
-    max_displacement: int,
-    stride1: int,
-    stride2: int,
-    pad_size: int,
+    inputs: Shapes, outputs: Shapes, *, is_multiply: bool, **attributes: Any
 ) -> tuple[Shapes, Shapes]:
     data = with_axes(merge_shapes(*inputs), 4)
-    layout = _layout(data, kernel_size, max_displacement, stride1, stride2, pad_size)
+    layout = _layout(data, **attributes)
     batch = merge_lengths(data[0], with_axes(outputs[0], 4)[0])
     data = (batch, *data[1:])
     return [data, data], [(batch, layout.width**2, *layout.counts)]
-
-
-correlation.category = "pooling"
-correlation.saved_outputs = lambda given: 3

@@ -37,7 +37,7 @@ def _key(shapes: list[Ints], offset: Any, h_w: Any, center_crop: bool) -> tuple[
     return (slice(None), slice(None), *(slice(c, c + n) for c, n in zip(corner, size, strict=True)))
 
 
-@operator(name="Crop")
+@operator(name="Crop", category="shape")
 def crop(
     *data: np.ndarray,
     num_args: int | None = None,
@@ -61,20 +61,14 @@ def crop(
     center_crop : bool
         Whether the window is in the middle; `offset` is then not used.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the window is no part of the image.
     ArgumentError
         For more than two images.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> x = nd.arange(9).reshape((1, 1, 3, 3))
     >>> nd.Crop(x, offset=(1, 1), h_w=(2, 2)).asnumpy()
     array([[[[4., 5.],
@@ -100,6 +94,3 @@ def _crop_shapes(inputs: Shapes, outputs: Shapes, *, h_w: Any) -> tuple[Shapes, 
     size = tuple(h_w) if len(inputs) == 1 else (inputs[1] or answer)[2:]
     lead = merge_shapes(first[:2], answer[:2]) or ()
     return [(*lead, *first[2:]), *inputs[1:]], [(*lead, *size)]
-
-
-crop.category = "shape"

@@ -43,9 +43,7 @@ def ctc_loss(
 ) -> np.ndarray:
     """Return -log of the probability of each label sequence, summed over all its alignments with the data.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Floating point, of shape (time, batch, alphabet): activations, before the softmax.
     label : NDArray
         Whole numbers, of shape (batch, labels): each row a sequence, and what follows its end is padding. With
@@ -61,29 +59,22 @@ def ctc_loss(
     blank_label : {'first', 'last'}
         Which element of the alphabet stands for no label.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (batch,). Where no alignment is possible (too few steps for the labels) it is 0, and so is its
         gradient.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the shapes do not fit, or there are more labels than steps.
     ArgumentError
         If a label or a length is out of range, or for another `blank_label`.
-    DTypeError
-        If `data` holds integers.
+    {or_integers}
 
     Notes
     -----
     Graves, Fernández, Gomez and Schmidhuber, "Connectionist temporal classification", 2006: the forward variables are
     equations 6 to 8, the gradient is equation 16, computed in logarithms.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> x = nd.zeros((2, 1, 3))  # two steps, of which each has three equal chances
     >>> nd.CTCLoss(x, nd.array([[1]])).exp().asnumpy()  # 11, 01 and 10 of nine paths
     array([3.], dtype=float32)
@@ -255,38 +246,16 @@ def _total(last: Any, paths: _Paths) -> Any:
 
 
 @ctc_loss.def_grad()
-def _ctc_gradient(
-    ans: Any,
-    data: Any,
-    label: Any,
-    data_lengths: Any,
-    label_lengths: Any,
-    *,
-    use_data_lengths: bool,
-    use_label_lengths: bool,
-    blank_label: str,
-) -> Any:
-    paths = _paths(data, label, data_lengths, label_lengths, use_data_lengths, use_label_lengths, blank_label)
-    return lambda g: _gradient(data, paths, g, lambda part, visits: part - _spread(visits, paths.key, part.shape))
-
-
-def _spread(visits: Any, key: tuple[Any, ...], shape: tuple[int, ...]) -> Any:
-    return unindex(visits, key=key, shape=shape)
+def _ctc_gradient(ans: Any, data: Any, label: Any, data_lengths: Any, label_lengths: Any, **attributes: Any) -> Any:
+    paths = _paths(data, label, data_lengths, label_lengths, **attributes)
+    return lambda g: _gradient(
+        data, paths, g, lambda part, visits: part - unindex(visits, key=paths.key, shape=part.shape)
+    )
 
 
 @ctc_loss.def_grad_kernel()
-def _raw_ctc_gradient(
-    ans: Any,
-    data: Any,
-    label: Any,
-    data_lengths: Any,
-    label_lengths: Any,
-    *,
-    use_data_lengths: bool,
-    use_label_lengths: bool,
-    blank_label: str,
-) -> Any:
-    paths = _paths(data, label, data_lengths, label_lengths, use_data_lengths, use_label_lengths, blank_label)
+def _raw_ctc_gradient(ans: Any, data: Any, label: Any, data_lengths: Any, label_lengths: Any, **attributes: Any) -> Any:
+    paths = _paths(data, label, data_lengths, label_lengths, **attributes)
 
     def less(part: Any, visits: Any) -> Any:
         flat = np.ravel_multi_index(np.broadcast_arrays(*paths.key), part.shape)

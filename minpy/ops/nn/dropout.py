@@ -15,7 +15,7 @@ from minpy.ops.registry import operator
 __all__ = ["dropout", "dropout_mask", "mask_shape"]
 
 
-@operator(name="Dropout", visible_outputs=1, random=True)
+@operator(name="Dropout", visible_outputs=1, random=True, shapes=same_shape, saved_outputs=lambda given: 2)
 def dropout(
     data: np.ndarray,
     *,
@@ -27,9 +27,7 @@ def dropout(
 ) -> Any:
     """Return the data with elements set to 0 at random, and the others scaled so that the mean stays.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Floating point, of any shape.
     p : float
         The probability that an element becomes 0, in [0, 1].
@@ -42,19 +40,12 @@ def dropout(
     training : bool, optional
         Whether this is training; by default what `autograd.is_training()` says.
 
-    Returns
-    -------
-    NDArray
-        Of the data's shape.
+    {returns_like_data}
 
-    Raises
-    ------
-    ArgumentError
+    {raises_argument_error}
         If p is no probability, or for another mode.
 
-    Examples
-    --------
-    >>> from minpy import autograd, nd
+    {recorded_examples}
     >>> nd.Dropout(nd.ones((3,)), p=0.5).asnumpy()
     array([1., 1., 1.], dtype=float32)
     >>> with autograd.train_mode():
@@ -96,7 +87,4 @@ def _dropout_gradient(ans: Any, data: Any) -> Any:
     return lambda g: g[0] * mask
 
 
-dropout.def_infer_shape(same_shape)
-
-dropout.saved_outputs = lambda given: 2
 dropout.category = "normalization"

@@ -15,7 +15,7 @@ from minpy.ops.tensor.indexing import scatter_rows, truncated
 __all__ = ["embedding"]
 
 
-@operator(name="Embedding", aliases=("_contrib_SparseEmbedding",))
+@operator(name="Embedding", aliases=("_contrib_SparseEmbedding",), zero=(0,), category="product")
 def embedding(
     data: np.ndarray,
     weight: np.ndarray,
@@ -27,9 +27,7 @@ def embedding(
 ) -> np.ndarray:
     """Return the rows of `weight` that `data` numbers.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Row numbers, of any shape and dtype; fractions are cut off, numbers out of range are clipped.
     weight : NDArray
         Of shape (input_dim, output_dim).
@@ -38,19 +36,13 @@ def embedding(
     dtype, sparse_grad
         Accepted and not used: the result has the weight's dtype, and gradients are dense.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape data.shape + (output_dim,).
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If `weight` does not have the shape (input_dim, output_dim).
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.Embedding(nd.array([2, 0]), nd.array([[1, 2], [3, 4], [5, 6]]), input_dim=3, output_dim=2).asnumpy()
     array([[5., 6.],
            [1., 2.]], dtype=float32)
@@ -67,9 +59,6 @@ def _embedding_gradient(ans: Any, data: Any, weight: Any, *, input_dim: int, out
     count = math.prod(np.shape(data))
     rows = np.reshape(data, (count,))
     return lambda g: scatter_rows(np.reshape(g, (count, output_dim)), rows, count=input_dim)
-
-
-embedding.def_grad_zero(0)
 
 
 @embedding.def_infer_shape
@@ -89,5 +78,4 @@ def _embedding_dtypes(inputs: Any, outputs: Any, *, dtype: Any) -> Any:
     return ([data, weight], outputs) if weight is not None else ([data, as_dtype(dtype)], [as_dtype(dtype)])
 
 
-embedding.category = "product"
 embedding.saved_aliases = frozenset({"_contrib_SparseEmbedding"})

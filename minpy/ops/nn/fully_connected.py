@@ -26,7 +26,20 @@ def _flat_rows(shape: tuple[int, ...], flatten: bool) -> tuple[int, int]:
     return math.prod(shape[:-1]), shape[-1]
 
 
-@operator(name="FullyConnected", optional_inputs={"bias": lambda attributes: not attributes.get("no_bias", False)})
+def _affine(rows: Any, weight: Any, bias: Any) -> Any:
+    """Return what `linear` does: the definition."""
+    if is_half(rows, weight):
+        wide = _affine(widened(rows), widened(weight), None if bias is None else widened(bias))
+        return wide if bias is not None and bias.dtype != rows.dtype else wide.astype("float16")
+    product = np.dot(rows, np.transpose(weight))
+    return product if bias is None else product + bias
+
+
+@operator(
+    name="FullyConnected",
+    optional_inputs={"bias": lambda attributes: not attributes.get("no_bias", False)},
+    kernel={"_product": linear},
+)
 def fully_connected(
     data: np.ndarray,
     weight: np.ndarray,
@@ -35,12 +48,11 @@ def fully_connected(
     num_hidden: int,
     no_bias: bool = False,
     flatten: bool = True,
+    _product: Callable[..., Any] = _affine,
 ) -> np.ndarray:
     """Return data · weightᵀ + bias.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Of shape (batch, ...).
     weight : NDArray
         Of shape (num_hidden, input width).
@@ -53,50 +65,19 @@ def fully_connected(
     flatten : bool
         Whether all axes but the first make up the input; otherwise the last alone does, and the others stay.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (batch, num_hidden), or data.shape[:-1] + (num_hidden,) without `flatten`.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If weight or bias do not fit the data or `num_hidden`.
     ArgumentError
         If the bias is missing, or given with `no_bias`.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> x, w, b = nd.array([[1, 2]]), nd.array([[3, 4], [5, 6], [0, 1]]), nd.array([0, 0, 10])
     >>> nd.FullyConnected(x, w, b, num_hidden=3).asnumpy()
     array([[11., 17., 12.]], dtype=float32)
     """
-    return _fully_connected_by(
-        data, weight, bias, num_hidden=num_hidden, no_bias=no_bias, flatten=flatten, product=_affine
-    )
-
-
-def _affine(rows: Any, weight: Any, bias: Any) -> Any:
-    """Return what `linear` does: the definition."""
-    if is_half(rows, weight):
-        wide = _affine(widened(rows), widened(weight), None if bias is None else widened(bias))
-        return wide if bias is not None and bias.dtype != rows.dtype else wide.astype("float16")
-    product = np.dot(rows, np.transpose(weight))
-    return product if bias is None else product + bias
-
-
-@fully_connected.def_kernel
-def _fully_connected_by(
-    data: Any,
-    weight: Any,
-    bias: Any,
-    *,
-    num_hidden: int,
-    no_bias: bool,
-    flatten: bool,
-    product: Callable[..., Any] = linear,
-) -> Any:
     shape = data.shape
     if not shape:
         raise ShapeError("FullyConnected: data has shape (); expected at least one axis, the batch.")
@@ -112,7 +93,7 @@ def _fully_connected_by(
         raise ArgumentError("FullyConnected: bias is missing; give it, or pass no_bias=True.")
     if bias is not None and bias.shape != (num_hidden,):
         raise ShapeError(f"FullyConnected: bias has shape {bias.shape}; expected {(num_hidden,)}, (num_hidden,).")
-    result = product(rows, weight, bias)
+    result = _product(rows, weight, bias)
     return result if len(shape) == 2 or flatten else result.reshape((*shape[:-1], num_hidden))
 
 

@@ -60,7 +60,7 @@ def _places(kernel: Ints, stride: Ints, dilate: Ints, counts: Ints) -> Iterator[
         )
 
 
-@operator(name="im2col")
+@operator(name="im2col", shape_only=(0,), dtypes=dtype_of(0), category="shape")
 def im2col(
     data: np.ndarray,
     *,
@@ -71,9 +71,7 @@ def im2col(
 ) -> np.ndarray:
     """Return the blocks of an image that a convolution's kernel sees, one after the other, as columns.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Floating point, of shape (batch, channels, ...), with one to three axes after the channels.
     kernel : tuple of int
         Lengths of a block.
@@ -84,21 +82,14 @@ def im2col(
     pad : tuple of int
         How many zeros are added at both ends of each axis; none if left out.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (batch, channels * elements of the kernel, number of blocks).
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the kernel does not fit the data.
-    DTypeError
-        If `data` holds integers.
+    {or_integers}
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.im2col(nd.array([[[[1, 2, 3], [4, 5, 6]]]]), kernel=(2, 2)).asnumpy()
     array([[[1., 2.],
             [2., 3.],
@@ -112,7 +103,7 @@ def im2col(
     return blocks.reshape((*data.shape[:1], data.shape[1] * math.prod(kernel), math.prod(counts)))
 
 
-@operator(name="col2im")
+@operator(name="col2im", shape_only=(0,), dtypes=dtype_of(0), category="shape")
 def col2im(
     data: np.ndarray,
     *,
@@ -124,30 +115,21 @@ def col2im(
 ) -> np.ndarray:
     """Return columns added up to an image, each where `im2col` with the same arguments takes it from.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Floating point, of shape (batch, channels * elements of the kernel, number of blocks).
     output_size : tuple of int
         Lengths of the image: one to three.
     kernel, stride, dilate, pad : tuple of int
         As for `im2col`.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (batch, channels, *output_size).
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the columns do not fit the image.
-    DTypeError
-        If `data` holds integers.
+    {or_integers}
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.col2im(nd.array([[[1, 2], [3, 4]]]), output_size=(3,), kernel=(2,)).asnumpy()
     array([[[1., 5., 4.]]], dtype=float32)
     """
@@ -179,10 +161,6 @@ def _col2im_gradient(ans: Any, data: Any, *, kernel: Any, stride: Any, dilate: A
     return lambda g: im2col(g, kernel=kernel, stride=stride, dilate=dilate, pad=pad)
 
 
-im2col.keep_shape_only(0)
-col2im.keep_shape_only(0)
-
-
 @im2col.def_infer_shape
 def _im2col_shapes(inputs: Any, outputs: Any, *, kernel: Any, stride: Any, dilate: Any, pad: Any) -> Any:
     count = 1 if isinstance(kernel, int) else len(kernel)
@@ -205,8 +183,3 @@ def _col2im_shapes(
     batch = merge_lengths(columns[0], image[0])
     channels = merge_lengths(image[1], derived(lambda rows: rows // size, columns[1]))
     return [(batch, derived(lambda known: known * size, channels), math.prod(counts))], [(batch, channels, *lengths)]
-
-
-for _operator in (im2col, col2im):
-    _operator.def_infer_type(dtype_of(0))
-    _operator.category = "shape"

@@ -19,9 +19,15 @@ from minpy.ops.registry import operator
 __all__ = ["layer_norm"]
 
 
+def _shifted(data: Any, by: Any) -> Any:
+    """Return the sum in the dtype of the data: the definition of `+=`."""
+    return (data + by).astype(data.dtype, copy=False)
+
+
 @operator(
     name="LayerNorm",
     outputs=lambda attributes: ("output", "mean", "std") if attributes.get("output_mean_var") else ("output",),
+    kernel={"_shift": python_operators.iadd},
 )
 def layer_norm(
     data: np.ndarray,
@@ -31,12 +37,11 @@ def layer_norm(
     axis: int = -1,
     eps: float = 1e-5,
     output_mean_var: bool = False,
+    _shift: Callable[[Any, Any], Any] = _shifted,
 ) -> Any:
     """Return the data shifted and scaled to mean 0 and variance 1 along an axis, times gamma, plus beta.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Floating point.
     gamma, beta : NDArray
         Of shape (data.shape[axis],).
@@ -51,43 +56,19 @@ def layer_norm(
     NDArray, or three of them
         Of the data's shape; mean and deviation with the axis of length 1.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If gamma or beta do not fit, or there is no such axis.
-    DTypeError
-        If `data` holds integers.
+    {or_integers}
 
     Notes
     -----
     With y = (x - mean) / deviation and h = gamma · g, the data's gradient is (h - mean(h) - y · mean(h · y)) /
     deviation (Ba, Kiros and Hinton, "Layer normalization", 2016).
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.LayerNorm(nd.array([[1, 2, 6]]), nd.ones((3,)), nd.zeros((3,))).asnumpy().round(3)
     array([[-0.926, -0.463,  1.389]], dtype=float32)
     """
-    return _layer_norm_by(data, gamma, beta, axis=axis, eps=eps, output_mean_var=output_mean_var, shift=_shifted)
-
-
-def _shifted(data: Any, by: Any) -> Any:
-    """Return the sum in the dtype of the data: the definition of `+=`."""
-    return (data + by).astype(data.dtype, copy=False)
-
-
-@layer_norm.def_kernel
-def _layer_norm_by(
-    data: Any,
-    gamma: Any,
-    beta: Any,
-    *,
-    axis: int,
-    eps: float,
-    output_mean_var: bool,
-    shift: Callable[[Any, Any], Any] = python_operators.iadd,
-) -> Any:
     require_floats("LayerNorm", data)
     axis = one_axis("LayerNorm", axis, data.ndim)
     for name, value in (("gamma", gamma), ("beta", beta)):
@@ -100,11 +81,11 @@ def _layer_norm_by(
     shape = _along(axis, data.ndim)
     dtype = data.dtype
     if dtype == np.float16:  # computed in float32
-        result = shift(normal * widened(gamma).reshape(shape), widened(beta).reshape(shape))
+        result = _shift(normal * widened(gamma).reshape(shape), widened(beta).reshape(shape))
         result = result.astype(np.promote_types(dtype, gamma.dtype), copy=False)
         mean, deviation = mean.astype(dtype), deviation.astype(dtype)
     else:
-        result = shift(normal * gamma.reshape(shape), beta.reshape(shape))
+        result = _shift(normal * gamma.reshape(shape), beta.reshape(shape))
     return (result, mean, deviation) if output_mean_var else result
 
 

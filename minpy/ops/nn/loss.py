@@ -27,34 +27,25 @@ def checked_labels(data: np.ndarray, label: np.ndarray) -> np.ndarray:
     return checked_positions(label, data.shape[1], "softmax_cross_entropy: label", "a class, 0 <= label < {}.")
 
 
-@operator(name="softmax_cross_entropy")
+@operator(name="softmax_cross_entropy", zero=(1,), dtypes=with_followers, category="loss")
 def softmax_cross_entropy(data: np.ndarray, label: np.ndarray) -> np.ndarray:
     """Return the sum over the batch of -log(softmax(data)[label]).
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Of shape (batch, classes), floating point.
     label : NDArray
         Of shape (batch,): class numbers, of any dtype.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (1,).
 
-    Raises
-    ------
-    ShapeError
-        If the shapes do not fit.
+    {raises_unless_shapes_fit}
     OutOfRangeError
         If a label is no class.
     DTypeError
         If `data` is not floating point.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.softmax_cross_entropy(nd.zeros((2, 4)), nd.array([0, 3])).asnumpy().round(4)
     array([2.7726], dtype=float32)
     """
@@ -66,8 +57,6 @@ def softmax_cross_entropy(data: np.ndarray, label: np.ndarray) -> np.ndarray:
 
 
 softmax_cross_entropy.def_grad(lambda ans, data, label: lambda g: g * softmax_error(data, label), 0)
-softmax_cross_entropy.def_grad_zero(1)
-softmax_cross_entropy.def_infer_type(with_followers)
 
 
 @softmax_cross_entropy.def_infer_shape
@@ -77,7 +66,7 @@ def _softmax_cross_entropy_shapes(inputs: Any, outputs: Any) -> Any:
     return [data, data[:1]], [(1,)]
 
 
-@operator(name="_softmax_error", public=False)
+@operator(name="_softmax_error", public=False, zero=(1,))
 def softmax_error(data: np.ndarray, label: np.ndarray) -> np.ndarray:
     """Return softmax(data) - one_hot(label): the gradient of the cross-entropy."""
     return softmax_along(data) - (np.expand_dims(label.astype(np.intp), 1) == np.arange(data.shape[1]))
@@ -90,9 +79,6 @@ def _softmax_error_kernel(data: Any, label: Any) -> Any:
     return result
 
 
-softmax_error.def_grad_zero(1)
-
-
 @softmax_error.def_grad()
 def _softmax_error_gradient(ans: Any, data: Any, label: Any) -> Any:
     def gradient(g: Any) -> Any:
@@ -101,6 +87,3 @@ def _softmax_error_gradient(ans: Any, data: Any, label: Any) -> Any:
         return part - probabilities * np.sum(part, axis=-1, keepdims=True)
 
     return gradient
-
-
-softmax_cross_entropy.category = "loss"

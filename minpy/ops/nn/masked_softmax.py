@@ -19,7 +19,7 @@ from minpy.ops.registry import operator
 __all__ = ["masked_log_softmax", "masked_softmax"]
 
 
-@operator(name="_npx_masked_softmax")
+@operator(name="_npx_masked_softmax", kernel={"_masked": raw_masked_softmax})
 def masked_softmax(
     data: np.ndarray,
     mask: np.ndarray,
@@ -27,12 +27,11 @@ def masked_softmax(
     axis: int = -1,
     temperature: float | None = 1.0,
     normalize: bool = True,
+    _masked: Callable[..., Any] = masked_softmax_along,
 ) -> np.ndarray:
     """Return exp(data / temperature) where a mask is set, scaled so that it sums to 1 along an axis; 0 elsewhere.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Floating point.
     mask : NDArray
         Of a shape that broadcasts to the data's: elements count where it is not 0.
@@ -42,42 +41,20 @@ def masked_softmax(
     normalize : bool
         Accepted and not used: the maximum is always subtracted first, so that nothing overflows.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of the data's shape and dtype. Where the mask leaves nothing along the axis, all elements are 0.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the mask does not broadcast to the data, or there is no such axis.
-    DTypeError
-        If `data` holds integers.
+    {or_integers}
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> data, mask = nd.array([[0, 0, 9]]), nd.array([[1, 1, 0]])
     >>> nd._internal._npx_masked_softmax(data, mask).asnumpy()
     array([[0.5, 0.5, 0. ]], dtype=float32)
     """
-    return _masked_softmax_by(
-        data, mask, axis=axis, temperature=temperature, normalize=normalize, masked=masked_softmax_along
-    )
-
-
-@masked_softmax.def_kernel
-def _masked_softmax_by(
-    data: Any,
-    mask: Any,
-    *,
-    axis: int,
-    temperature: float | None,
-    normalize: bool,
-    masked: Callable[..., Any] = raw_masked_softmax,
-) -> Any:
     logits, chosen, axis = _prepared("masked_softmax", data, mask, axis, temperature)
-    return masked(logits, chosen, axis).astype(data.dtype, copy=False)
+    return _masked(logits, chosen, axis).astype(data.dtype, copy=False)
 
 
 def _prepared(name: str, data: Any, mask: Any, axis: int, temperature: float | None) -> tuple[Any, Any, int]:
@@ -119,9 +96,7 @@ def masked_log_softmax(
 ) -> np.ndarray:
     """Return the logarithm of `masked_softmax`, without its loss of precision; -inf where the mask is 0.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Floating point.
     mask : NDArray
         Of a shape that broadcasts to the data's: elements count where it is not 0.
@@ -131,21 +106,14 @@ def masked_log_softmax(
     normalize : bool
         Accepted and not used: the maximum is always subtracted first, so that nothing overflows.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of the data's shape and dtype. The gradient is 0 where the mask is.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the mask does not broadcast to the data, or there is no such axis.
-    DTypeError
-        If `data` holds integers.
+    {or_integers}
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> data, mask = nd.array([[0, 0, 9]]), nd.array([[1, 1, 0]])
     >>> nd._internal._npx_masked_log_softmax(data, mask).asnumpy().round(4)
     array([[-0.6931, -0.6931,    -inf]], dtype=float32)

@@ -48,32 +48,23 @@ def _regression_gradient(error: Any) -> Any:
     return rule
 
 
-@operator(name="LinearRegressionOutput")
+@operator(name="LinearRegressionOutput", zero=(1,), dtypes=with_followers, category="loss", starts_gradients=True)
 def linear_regression_output(data: np.ndarray, label: np.ndarray, *, grad_scale: float = 1.0) -> np.ndarray:
     """Return the data, with the gradient of half the squared error.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Predictions, of shape (batch, ...).
     label : NDArray
         Of the data's shape.
     grad_scale : float
         Factor of the gradient, which is divided by the number of elements of one instance.
 
-    Returns
-    -------
-    NDArray
-        Of the data's shape.
+    {returns_like_data}
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the shapes differ.
 
-    Examples
-    --------
-    >>> from minpy import autograd, nd
+    {recorded_examples}
     >>> x = nd.array([3, 4])
     >>> x.attach_grad()
     >>> with autograd.record():
@@ -90,32 +81,23 @@ def _sigmoid(data: Any) -> Any:
     return np.tanh(data / 2) / 2 + data.dtype.type(0.5)
 
 
-@operator(name="LogisticRegressionOutput")
+@operator(name="LogisticRegressionOutput", zero=(1,), dtypes=with_followers, category="loss", starts_gradients=True)
 def logistic_regression_output(data: np.ndarray, label: np.ndarray, *, grad_scale: float = 1.0) -> np.ndarray:
     """Return the sigmoid of the data, with the gradient of the logistic loss.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Logits, of shape (batch, ...).
     label : NDArray
         Probabilities in [0, 1], of the data's shape.
     grad_scale : float
         Factor of the gradient, which is divided by the number of elements of one instance.
 
-    Returns
-    -------
-    NDArray
-        Of the data's shape.
+    {returns_like_data}
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the shapes differ.
 
-    Examples
-    --------
-    >>> from minpy import autograd, nd
+    {recorded_examples}
     >>> x = nd.array([0])
     >>> x.attach_grad()
     >>> with autograd.record():
@@ -129,32 +111,23 @@ def logistic_regression_output(data: np.ndarray, label: np.ndarray, *, grad_scal
     return _sigmoid(data)
 
 
-@operator(name="MAERegressionOutput")
+@operator(name="MAERegressionOutput", zero=(1,), dtypes=with_followers, category="loss", starts_gradients=True)
 def mae_regression_output(data: np.ndarray, label: np.ndarray, *, grad_scale: float = 1.0) -> np.ndarray:
     """Return the data, with the gradient of the absolute error.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Predictions, of shape (batch, ...).
     label : NDArray
         Of the data's shape.
     grad_scale : float
         Factor of the gradient, which is divided by the number of elements of one instance.
 
-    Returns
-    -------
-    NDArray
-        Of the data's shape.
+    {returns_like_data}
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the shapes differ.
 
-    Examples
-    --------
-    >>> from minpy import autograd, nd
+    {recorded_examples}
     >>> x = nd.array([3, 4])
     >>> x.attach_grad()
     >>> with autograd.record():
@@ -171,11 +144,9 @@ linear_regression_output.def_grad(_regression_gradient(lambda data, label: data 
 logistic_regression_output.def_grad(_regression_gradient(lambda data, label: _sigmoid(data) - label), 0)
 # Where prediction and label are equal MXNet's gradient is -1, one of the two slopes that meet there.
 mae_regression_output.def_grad(_regression_gradient(lambda data, label: np.where(data > label, 1, -1)), 0)
-for _operator in (linear_regression_output, logistic_regression_output, mae_regression_output):
-    _operator.def_grad_zero(1)
 
 
-@operator(name="MakeLoss")
+@operator(name="MakeLoss", shapes=same_shape, category="loss", starts_gradients=True, mergeable=False)
 def make_loss(
     data: np.ndarray,
     *,
@@ -185,9 +156,7 @@ def make_loss(
 ) -> np.ndarray:
     """Return the data as a loss: its gradient is a constant, whatever comes from above.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Of shape (batch, ...).
     grad_scale : float
         The gradient.
@@ -196,19 +165,13 @@ def make_loss(
     normalization : {'null', 'batch', 'valid'}
         Divide the gradient by 1, by the batch size, or by the number of elements that count.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         A copy of the data.
 
-    Raises
-    ------
-    ArgumentError
+    {raises_argument_error}
         For another normalization.
 
-    Examples
-    --------
-    >>> from minpy import autograd, nd
+    {recorded_examples}
     >>> x = nd.array([3, 4])
     >>> x.attach_grad()
     >>> with autograd.record():
@@ -232,22 +195,16 @@ def _make_loss_gradient(ans: Any, data: Any, *, grad_scale: float, valid_thresh:
     return lambda g: np.full(shape, scale, dtype)
 
 
-@operator(name="make_loss", outputs=("loss",))
+@operator(name="make_loss", outputs=("loss",), shapes=same_shape, category="loss", starts_gradients=True)
 def make_loss_of_ones(data: np.ndarray) -> np.ndarray:
     """Return the data as a loss: its gradient is 1, whatever comes from above.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         A copy of the data.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.make_loss(nd.array([3])).asnumpy()
     array([3.], dtype=float32)
     """
@@ -260,7 +217,7 @@ def _make_loss_of_ones_gradient(ans: Any, data: Any) -> Any:
     return lambda g: np.ones(shape, dtype)
 
 
-@operator(name="SVMOutput")
+@operator(name="SVMOutput", zero=(1,), dtypes=with_followers, category="loss", starts_gradients=True, mergeable=False)
 def svm_output(
     data: np.ndarray,
     label: np.ndarray,
@@ -271,9 +228,7 @@ def svm_output(
 ) -> np.ndarray:
     """Return the data, with the gradient of a support vector machine's loss, one class against the rest.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Scores, of shape (batch, classes).
     label : NDArray
         Class numbers, of shape (batch,).
@@ -284,19 +239,12 @@ def svm_output(
     use_linear : bool
         Whether the loss is the excess itself instead of its square.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         A copy of the data.
 
-    Raises
-    ------
-    ShapeError
-        If the shapes do not fit.
+    {raises_unless_shapes_fit}
 
-    Examples
-    --------
-    >>> from minpy import autograd, nd
+    {recorded_examples}
     >>> x = nd.array([[1, -2, 3]])
     >>> x.attach_grad()
     >>> with autograd.record():
@@ -310,9 +258,6 @@ def svm_output(
             f"SVMOutput: data {data.shape} and label {label.shape}; expected (batch, classes) and (batch,)."
         )
     return data.copy()
-
-
-svm_output.def_grad_zero(1)
 
 
 @svm_output.def_grad(argnum=0)
@@ -347,20 +292,4 @@ def _svm_output_shapes(inputs: Any, outputs: Any) -> Any:
 
 for _operator in (linear_regression_output, logistic_regression_output, mae_regression_output):
     _operator.def_infer_shape(_regression_shapes)
-for _operator in (
-    linear_regression_output,
-    logistic_regression_output,
-    mae_regression_output,
-    svm_output,
-):
-    _operator.def_infer_type(with_followers)
-for _operator in (make_loss, make_loss_of_ones):
-    _operator.def_infer_shape(same_shape)
-for _operator in (
-    *(linear_regression_output, logistic_regression_output, mae_regression_output),
-    *(make_loss, make_loss_of_ones, svm_output),
-):
-    _operator.category = "loss"
-    _operator.starts_gradients = True
 # As in MXNet, where a graph that calls one of these twice gets its gradient twice.
-make_loss.mergeable = svm_output.mergeable = False

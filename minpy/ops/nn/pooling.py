@@ -58,7 +58,7 @@ def _along_axis(ndim: int, axis: int, chosen: slice) -> Slices:
     return (slice(None),) * axis + (chosen,) + (slice(None),) * (ndim - axis - 1)
 
 
-@operator(name="_window_sum", public=False)
+@operator(name="_window_sum", public=False, shape_only=(0,))
 def window_sum(data: Any, *, kernel: Ints, stride: Ints, pad: Ints, counts: Ints) -> Any:
     """Return the sums of windows, along one axis after the other."""
     for axis, (k, s, p, count) in enumerate(zip(kernel, stride, pad, counts, strict=True), 2):
@@ -81,7 +81,7 @@ def window_sum(data: Any, *, kernel: Ints, stride: Ints, pad: Ints, counts: Ints
     return data
 
 
-@operator(name="_window_spread", public=False)
+@operator(name="_window_spread", public=False, shape_only=(0,))
 def window_spread(data: Any, *, lengths: Ints, kernel: Ints, stride: Ints, pad: Ints) -> Any:
     """Return the transpose of `window_sum`: each number added to all elements of its window."""
     for axis in range(data.ndim - 1, 1, -1):
@@ -109,9 +109,6 @@ def _window_spread_gradient(ans: Any, data: Any, *, kernel: Ints, stride: Ints, 
     counts = np.shape(data)[2:]
     return lambda h: window_sum(h, kernel=kernel, stride=stride, pad=pad, counts=counts)
 
-
-window_sum.keep_shape_only(0)
-window_spread.keep_shape_only(0)
 
 # -- maxima ------------------------------------------------------------------------------------------------------------
 
@@ -159,7 +156,7 @@ def _first_maxima(
         yield positions, elements, found
 
 
-@operator(name="_window_place", public=False)
+@operator(name="_window_place", public=False, zero=(1, 2))
 def window_place(gradient: Any, data: Any, largest: Any, *, kernel: Ints, stride: Ints, pad: Ints) -> Any:
     """Return zeros, with each number of `gradient` added at the first of the largest elements of its window."""
     if covers(data.shape[2:], kernel, pad, largest.shape[2:]):
@@ -178,7 +175,7 @@ def window_place(gradient: Any, data: Any, largest: Any, *, kernel: Ints, stride
     return result
 
 
-@operator(name="_window_pick", public=False)
+@operator(name="_window_pick", public=False, zero=(1, 2))
 def window_pick(values: Any, data: Any, largest: Any, *, kernel: Ints, stride: Ints, pad: Ints) -> Any:
     """Return the transpose of `window_place`: the values at the first of the largest elements of each window."""
     if covers(data.shape[2:], kernel, pad, largest.shape[2:]):
@@ -196,9 +193,6 @@ window_place.def_grad(
 window_pick.def_grad(
     lambda ans, values, data, largest, **window: lambda h: window_place(h, data, largest, **window), argnum=0
 )
-for _made in (window_place, window_pick):
-    _made.def_grad_zero(1)
-    _made.def_grad_zero(2)
 # As long as it is not told, tracing finds it out by a run.
 window_place.def_infer_shape(lambda inputs, outputs, **window: (inputs, [inputs[1]]))
 window_pick.def_infer_shape(lambda inputs, outputs, **window: (inputs, [inputs[2]]))
@@ -211,8 +205,12 @@ def first_numbers(given: Any, count: int) -> Any:
     return tuple(given)[:count] if isinstance(given, (tuple, list)) else given
 
 
+# The attributes of pooling that say which windows there are.
+_WINDOW = ("kernel", "global_pool", "pooling_convention", "stride", "pad")
+
+
 def windows(
-    shape: Ints, kernel: Any, global_pool: bool, convention: str, stride: Any, pad: Any
+    shape: Ints, kernel: Any, global_pool: bool, pooling_convention: str, stride: Any, pad: Any
 ) -> tuple[Ints, Ints, Ints, Ints]:
     """Return (kernel, stride, padding in front, number of windows) along each axis of (batch, channels, ...)."""
     lengths, count = shape[2:], len(shape) - 2
@@ -224,7 +222,7 @@ def windows(
     # Of too many numbers MXNet reads the first, of stride and pad, and so do its users' networks for one axis.
     stride = per_axis("Pooling", "stride", first_numbers(stride, count), count, 1, 1)
     pad = per_axis("Pooling", "pad", first_numbers(pad, count), count, 0, 0)
-    if convention == "same":
+    if pooling_convention == "same":
         if any(pad):
             raise ArgumentError(f"Pooling: pad is {pad}; pooling_convention='same' finds the padding itself.")
         counts = tuple(-(-x // s) for x, s in zip(lengths, stride, strict=True))
@@ -236,7 +234,7 @@ def windows(
             "its pad, and at most the length of the padded axis."
         )
     surplus = [x + 2 * p - k for x, p, k in zip(lengths, pad, kernel, strict=True)]
-    if convention == "full":
+    if pooling_convention == "full":
         return kernel, stride, pad, tuple(-(-number // s) + 1 for number, s in zip(surplus, stride, strict=True))
     return kernel, stride, pad, tuple(number // s + 1 for number, s in zip(surplus, stride, strict=True))
 
@@ -292,9 +290,7 @@ def pooling(
 ) -> np.ndarray:
     """Return the maximum, mean, sum or p-norm of windows, in one to three dimensions.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Of shape (batch, channels, width), (batch, channels, height, width) or (batch, channels, depth, height, width).
     kernel : tuple of int
         Lengths of a window.
@@ -317,24 +313,18 @@ def pooling(
     cudnn_off : bool
         Accepted and not used.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (batch, channels, ...), with (x + 2 * pad - kernel) / stride + 1 windows along an axis of length x,
         rounded down for 'valid' and up for 'full'.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the window does not fit the data.
     ArgumentError
         For unknown names, without a kernel, or without a `p_value` for 'lp'.
     DTypeError
         For other pool types than 'max' on integers.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> x = nd.arange(1, 10).reshape((1, 1, 3, 3))
     >>> nd.Pooling(x, kernel=(2, 2)).asnumpy()
     array([[[[5., 6.],
@@ -371,24 +361,11 @@ def pooling(
 
 
 @pooling.def_grad()
-def _pooling_gradient(
-    ans: Any,
-    data: Any,
-    *,
-    kernel: Any,
-    pool_type: str,
-    global_pool: bool,
-    pooling_convention: str,
-    stride: Any,
-    pad: Any,
-    p_value: int | None,
-    count_include_pad: bool | None,
-    layout: str | None,
-) -> Any:
-    channels_last, values = _channels_second(data, layout)
+def _pooling_gradient(ans: Any, data: Any, *, pool_type: str, p_value: int | None, **attributes: Any) -> Any:
+    channels_last, values = _channels_second(data, attributes["layout"])
     answer = np.moveaxis(ans, -1, 1) if channels_last else ans
     shape = np.shape(values)
-    kernel, stride, pad, counts = windows(shape, kernel, global_pool, pooling_convention, stride, pad)
+    kernel, stride, pad, counts = windows(shape, **{name: attributes[name] for name in _WINDOW})
     lengths = shape[2:]
     window: dict[str, Any] = {"kernel": kernel, "stride": stride, "pad": pad}
 
@@ -402,7 +379,7 @@ def _pooling_gradient(
             part = window_spread(slope, lengths=lengths, **window) * values**power
         else:
             if pool_type == "avg":
-                include = count_include_pad is not False
+                include = attributes["count_include_pad"] is not False
                 g = g / window_sizes(lengths, kernel, stride, pad, counts, include, np.dtype(g.dtype))
             part = window_spread(g, lengths=lengths, **window)
         return np.moveaxis(part, 1, -1) if channels_last else part

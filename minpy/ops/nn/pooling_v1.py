@@ -32,9 +32,7 @@ def pooling_v1(
     last window reaches beyond the padding; the zeros of the padding count where maxima are taken, so that none beside
     them is negative; and equal maxima of a window all get its gradient.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Floating point, of shape (batch, channels, height, width) or (batch, channels, depth, height, width).
     kernel : tuple of int
         Lengths of a window.
@@ -46,23 +44,16 @@ def pooling_v1(
     stride, pad : tuple of int
         As for `Pooling`.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (batch, channels, ...).
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the window does not fit the data, or the data has other axes.
     ArgumentError
         For unknown names, or without a kernel.
-    DTypeError
-        If `data` holds integers.
+    {or_integers}
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> x = nd.ones((1, 1, 3, 3))
     >>> nd.Pooling_v1(x, kernel=(2, 2), pool_type='avg', stride=(2, 2), pooling_convention='full').asnumpy()
     array([[[[1.  , 0.5 ],
@@ -99,7 +90,7 @@ def hold_padding(lengths: Any, kernel: Any, stride: Any, pad: Any, counts: Any) 
     return padded
 
 
-@operator(name="_tied_place", public=False)
+@operator(name="_tied_place", public=False, zero=(1, 2))
 def tied_place(gradient: Any, data: Any, largest: Any, *, kernel: Any, stride: Any, pad: Any) -> Any:
     """Return zeros, with each number of `gradient` added at all of the largest elements of its window."""
     result = np.zeros(data.shape, gradient.dtype)
@@ -108,7 +99,7 @@ def tied_place(gradient: Any, data: Any, largest: Any, *, kernel: Any, stride: A
     return result
 
 
-@operator(name="_tied_pick", public=False)
+@operator(name="_tied_pick", public=False, zero=(1, 2))
 def tied_pick(values: Any, data: Any, largest: Any, *, kernel: Any, stride: Any, pad: Any) -> Any:
     """Return the transpose of `tied_place`: the sums of values at the largest elements of each window."""
     result = np.zeros(largest.shape, values.dtype)
@@ -119,25 +110,12 @@ def tied_pick(values: Any, data: Any, largest: Any, *, kernel: Any, stride: Any,
 
 tied_place.def_grad(lambda ans, gradient, data, largest, **window: lambda h: tied_pick(h, data, largest, **window))
 tied_pick.def_grad(lambda ans, values, data, largest, **window: lambda h: tied_place(h, data, largest, **window))
-for _made in (tied_place, tied_pick):
-    _made.def_grad_zero(1)
-    _made.def_grad_zero(2)
 
 
 @pooling_v1.def_grad()
-def _pooling_v1_gradient(
-    ans: Any,
-    data: Any,
-    *,
-    kernel: Any,
-    pool_type: str,
-    global_pool: bool,
-    pooling_convention: str,
-    stride: Any,
-    pad: Any,
-) -> Any:
+def _pooling_v1_gradient(ans: Any, data: Any, *, pool_type: str, **attributes: Any) -> Any:
     shape = np.shape(data)
-    kernel, stride, pad, _ = windows(shape, kernel, global_pool, pooling_convention, stride, pad)
+    kernel, stride, pad, _ = windows(shape, **attributes)
     window: dict[str, Any] = {"kernel": kernel, "stride": stride, "pad": pad}
     if pool_type == "max":
         return lambda g: tied_place(g, data, ans, **window)

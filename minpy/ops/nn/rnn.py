@@ -63,9 +63,7 @@ def rnn(
 ) -> Any:
     """Return what recurrent layers make of sequences: the outputs of the last layer at every step.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Floating point, of shape (time, batch, inputs).
     parameters : NDArray
         All weights and biases in one vector. First the weights of every cell, layer by layer, in each layer those of
@@ -108,14 +106,10 @@ def rnn(
         Of shape (time, batch, directions * length of an output), where that length is `projection_size` or
         `state_size`; states (and cells) in the shapes of the first ones.
 
-    Raises
-    ------
-    ShapeError
-        If the shapes do not fit.
+    {raises_unless_shapes_fit}
     ArgumentError
         For another mode, a projection or bounds that do not belong to it, a length out of range, or a missing input.
-    DTypeError
-        If `data` holds integers.
+    {or_integers}
 
     Notes
     -----
@@ -126,9 +120,7 @@ def rnn(
     Cho et al., 2014: r, z = σ(...), n = tanh(W x + b + r · (R h + c)), h' = (1 - z) · n + z · h.
     The gradient is that of backpropagation through time (Werbos, 1990).
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> x, weights = nd.array([[[1]], [[2]], [[3]]]), nd.array([1, 0.5, 0, 0])
     >>> out, state = nd.RNN(x, weights, nd.zeros((1, 1, 1)), state_size=1, num_layers=1, mode='rnn_relu',
     ...                     state_outputs=True)
@@ -391,7 +383,7 @@ def _draws(attributes: dict[str, Any]) -> bool:
 rnn.draws = _draws
 
 
-@operator(name="_rnn_param_concat")
+@operator(name="_rnn_param_concat", dtypes=promoted)
 def rnn_param_concat(*data: np.ndarray, dim: int = 1, num_args: int | None = None) -> np.ndarray:
     """Return the parameters of recurrent layers as one vector: arrays joined along an axis, as `concat` does.
 
@@ -404,18 +396,12 @@ def rnn_param_concat(*data: np.ndarray, dim: int = 1, num_args: int | None = Non
     num_args : int, optional
         Accepted and not used: the number of arrays.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the arrays differ in another axis, or there is no such axis.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd._internal._rnn_param_concat(nd.array([1, 2]), nd.array([3]), dim=0).asnumpy()
     array([1., 2., 3.], dtype=float32)
     """
@@ -437,8 +423,6 @@ def _parameter_shapes(inputs: Any, outputs: Any, *, dim: int) -> Any:
         inputs = [(rest // len(unknown),) if shape == (UNKNOWN,) else shape for shape in inputs]
     return inputs, outputs
 
-
-rnn_param_concat.def_infer_type(promoted)
 
 rnn.category = "product"
 rnn.caption = lambda attributes: f"{attributes['mode']}, {attributes['num_layers']} x {attributes['state_size']}"

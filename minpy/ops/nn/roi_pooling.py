@@ -119,7 +119,7 @@ def _first_maxima(data: np.ndarray, rois: np.ndarray, grid: Ints, spatial_scale:
     return np.ascontiguousarray(found.reshape(*whole, channels).transpose(0, 3, 1, 2))
 
 
-@operator(name="_pick_flat", public=False)
+@operator(name="_pick_flat", public=False, shape_only=(0,), zero=(1,))
 def pick_flat(data: Any, places: Any) -> Any:
     """Return the elements of the data at flat places, of any shape; zeros for places below 0."""
     if not data.size:
@@ -127,7 +127,7 @@ def pick_flat(data: Any, places: Any) -> Any:
     return np.where(places < 0, data.dtype.type(0), data.reshape(-1)[places])
 
 
-@operator(name="_place_flat", public=False)
+@operator(name="_place_flat", public=False, zero=(1,))
 def place_flat(values: Any, places: Any, *, shape: Ints) -> Any:
     """Return the transpose of `pick_flat`: zeros of `shape`, with each value added at its place."""
     size = math.prod(shape)
@@ -137,19 +137,14 @@ def place_flat(values: Any, places: Any, *, shape: Ints) -> Any:
 
 
 pick_flat.def_grad(lambda ans, data, places: lambda g: place_flat(g, places, shape=np.shape(data)), argnum=0)
-pick_flat.keep_shape_only(0)
 place_flat.def_grad(lambda ans, values, places: lambda h: pick_flat(h, places), argnum=0)
-pick_flat.def_grad_zero(1)
-place_flat.def_grad_zero(1)
 
 
-@operator(name="ROIPooling", visible_outputs=1)
+@operator(name="ROIPooling", visible_outputs=1, zero=(1,), shape_only=(0,), category="pooling")
 def roi_pooling(data: np.ndarray, rois: np.ndarray, *, pooled_size: tuple[int, ...], spatial_scale: float) -> Any:
     """Return boxes of feature maps, each as a grid of maxima.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Feature maps, of shape (batch, channels, height, width).
     rois : NDArray
         Of shape (boxes, 5): the number of an image, and x1, y1, x2, y2. Both corners are part of the box. Their
@@ -159,21 +154,14 @@ def roi_pooling(data: np.ndarray, rois: np.ndarray, *, pooled_size: tuple[int, .
     spatial_scale : float
         What a box's coordinates are multiplied with to be points of the feature map, to which they are rounded.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (boxes, channels, *pooled_size). Bins without a point in the feature map are zero.
 
-    Raises
-    ------
-    ShapeError
-        If the shapes do not fit.
+    {raises_unless_shapes_fit}
     OutOfRangeError
         If a box is in an image that is not there.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> x = nd.arange(16).reshape((1, 1, 4, 4))
     >>> nd.ROIPooling(x, nd.array([[0, 0, 0, 2, 2]]), pooled_size=(2, 2), spatial_scale=1).asnumpy()
     array([[[[ 5.,  6.],
@@ -195,10 +183,6 @@ def _roi_pooling_gradient(ans: Any, data: Any, rois: Any) -> Any:
     return lambda g: place_flat(g[0], places, shape=shape)
 
 
-roi_pooling.def_grad_zero(1)
-roi_pooling.keep_shape_only(0)
-
-
 @roi_pooling.def_infer_shape
 def _roi_pooling_shapes(inputs: Shapes, outputs: Shapes, *, pooled_size: Any) -> tuple[Shapes, Shapes]:
     grid = pooled_lengths("ROIPooling", pooled_size)
@@ -213,5 +197,4 @@ def _roi_pooling_dtypes(inputs: DTypes, outputs: DTypes) -> tuple[DTypes, DTypes
     return [data, data if inputs[1] is None else inputs[1]], [answer, *[np.dtype(np.int64)] * (len(outputs) - 1)]
 
 
-roi_pooling.category = "pooling"
 roi_pooling.saved_outputs = lambda given: 2

@@ -49,7 +49,7 @@ def _valid(data: Any, lengths: np.ndarray, axis: int) -> np.ndarray:
 _OPTIONAL = {"sequence_length": lambda attributes: bool(attributes.get("use_sequence_length", False))}
 
 
-@operator(name="SequenceMask", optional_inputs=_OPTIONAL)
+@operator(name="SequenceMask", optional_inputs=_OPTIONAL, zero=(1,), shape_only=(0,), dtypes=with_followers)
 def sequence_mask(
     data: np.ndarray,
     sequence_length: np.ndarray | None = None,
@@ -60,9 +60,7 @@ def sequence_mask(
 ) -> np.ndarray:
     """Return the data with a value in the steps after each sequence's end.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Of shape (time, batch, ...), or (batch, time, ...) with axis=1.
     sequence_length : NDArray, optional
         Of shape (batch,); left out if all sequences are full.
@@ -72,21 +70,13 @@ def sequence_mask(
     axis : {0, 1}
         The axis of time.
 
-    Returns
-    -------
-    NDArray
-        Of the data's shape.
+    {returns_like_data}
 
-    Raises
-    ------
-    ShapeError
-        If the shapes do not fit.
+    {raises_unless_shapes_fit}
     ArgumentError
         If a length is out of range.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> x = nd.array([[1, 2], [3, 4]])
     >>> nd.SequenceMask(x, nd.array([1, 2]), use_sequence_length=True, value=-1).asnumpy()
     array([[ 1.,  2.],
@@ -122,9 +112,6 @@ def _sequence_mask_raw_gradient(
     )
 
 
-sequence_mask.def_grad_zero(1)
-
-
 def _last_key(data: Any, lengths: np.ndarray | None, axis: int) -> tuple[Any, ...]:
     if lengths is None:
         return (*(slice(None),) * axis, -1)
@@ -133,15 +120,13 @@ def _last_key(data: Any, lengths: np.ndarray | None, axis: int) -> tuple[Any, ..
     return (last, batch) if axis == 0 else (batch, last)
 
 
-@operator(name="SequenceLast", optional_inputs=_OPTIONAL)
+@operator(name="SequenceLast", optional_inputs=_OPTIONAL, zero=(1,), shape_only=(0,), dtypes=with_followers)
 def sequence_last(
     data: np.ndarray, sequence_length: np.ndarray | None = None, *, use_sequence_length: bool = False, axis: int = 0
 ) -> np.ndarray:
     """Return the last step of each sequence; of an empty one, the first step.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Of shape (time, batch, ...), or (batch, time, ...) with axis=1.
     sequence_length : NDArray, optional
         Of shape (batch,); left out if all sequences are full.
@@ -150,21 +135,14 @@ def sequence_last(
     axis : {0, 1}
         The axis of time.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (batch, ...).
 
-    Raises
-    ------
-    ShapeError
-        If the shapes do not fit.
+    {raises_unless_shapes_fit}
     ArgumentError
         If a length is out of range.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.SequenceLast(nd.array([[1, 2], [3, 4]]), nd.array([1, 2]), use_sequence_length=True).asnumpy()
     array([1., 4.], dtype=float32)
     """
@@ -179,9 +157,6 @@ def _sequence_last_gradient(ans: Any, data: Any, sequence_length: Any, *, use_se
     return lambda g: unindex(g, key=key, shape=np.shape(data))
 
 
-sequence_last.def_grad_zero(1)
-
-
 def _reversed_key(data: Any, lengths: np.ndarray | None) -> tuple[Any, ...]:
     if lengths is None:
         return (slice(None, None, -1),)
@@ -189,15 +164,13 @@ def _reversed_key(data: Any, lengths: np.ndarray | None) -> tuple[Any, ...]:
     return np.where(steps < lengths, lengths - 1 - steps, steps), np.arange(len(lengths))
 
 
-@operator(name="SequenceReverse", optional_inputs=_OPTIONAL)
+@operator(name="SequenceReverse", optional_inputs=_OPTIONAL, zero=(1,), shape_only=(0,), dtypes=with_followers)
 def sequence_reverse(
     data: np.ndarray, sequence_length: np.ndarray | None = None, *, use_sequence_length: bool = False, axis: int = 0
 ) -> np.ndarray:
     """Return the data with the steps of each sequence in reverse order; what follows its end stays.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Of shape (time, batch, ...).
     sequence_length : NDArray, optional
         Of shape (batch,); left out if all sequences are full.
@@ -206,21 +179,13 @@ def sequence_reverse(
     axis : {0}
         The axis of time.
 
-    Returns
-    -------
-    NDArray
-        Of the data's shape.
+    {returns_like_data}
 
-    Raises
-    ------
-    ShapeError
-        If the shapes do not fit.
+    {raises_unless_shapes_fit}
     ArgumentError
         If a length is out of range, or for another axis.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.SequenceReverse(nd.array([[1, 2], [3, 4]]), nd.array([1, 2]), use_sequence_length=True).asnumpy()
     array([[1., 4.],
            [3., 2.]], dtype=float32)
@@ -238,13 +203,6 @@ def _sequence_reverse_gradient(
 ) -> Any:
     key = _reversed_key(data, checked_lengths("SequenceReverse", data, sequence_length, use_sequence_length, axis))
     return lambda g: index(g, key=key)  # it is its own inverse
-
-
-sequence_reverse.def_grad_zero(1)
-
-# Their rules read no values of the data, only its shape.
-for _operator in (sequence_last, sequence_mask, sequence_reverse):
-    _operator.keep_shape_only(0)
 
 
 def _with_batch(data: Any, lengths: Any, axis: int) -> Any:
@@ -273,5 +231,3 @@ def _sequence_last_shapes(inputs: Any, outputs: Any, *, axis: int) -> Any:
 
 for _operator in (sequence_mask, sequence_reverse):
     _operator.def_infer_shape(_sequence_shapes)
-for _operator in (sequence_last, sequence_mask, sequence_reverse):
-    _operator.def_infer_type(with_followers)

@@ -78,7 +78,13 @@ def raw_masked_softmax(logits: np.ndarray, mask: np.ndarray, axis: int) -> np.nd
     return result
 
 
-@operator(name="softmax", optional_inputs={"length": lambda attributes: bool(attributes.get("use_length", False))})
+@operator(
+    name="softmax",
+    optional_inputs={"length": lambda attributes: bool(attributes.get("use_length", False))},
+    kernel={"_normalized": raw_softmax, "_masked": raw_masked_softmax},
+    zero=(1,),
+    dtypes=dtype_attribute(),
+)
 def softmax(
     data: np.ndarray,
     length: np.ndarray | None = None,
@@ -87,12 +93,12 @@ def softmax(
     temperature: float | None = None,
     dtype: str | None = None,
     use_length: bool = False,
+    _normalized: Callable[..., Any] = softmax_along,
+    _masked: Callable[..., Any] = masked_softmax_along,
 ) -> np.ndarray:
     """Return exp(data / temperature), scaled so that it sums to 1 along an axis.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Floating point.
     length : NDArray, optional
         Of an integer dtype and the shape of `data` without the axis: how many elements count, with `use_length`.
@@ -105,10 +111,7 @@ def softmax(
     use_length : bool
         Whether `length` is given.
 
-    Returns
-    -------
-    NDArray
-        Of the data's shape.
+    {returns_like_data}
 
     Raises
     ------
@@ -117,46 +120,20 @@ def softmax(
     ShapeError
         If there is no such axis, or `length` does not fit.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.softmax(nd.array([[0, 0], [1000, 0]])).asnumpy()
     array([[0.5, 0.5],
            [1. , 0. ]], dtype=float32)
     """
-    return _softmax_by(
-        data,
-        length,
-        axis=axis,
-        temperature=temperature,
-        dtype=dtype,
-        use_length=use_length,
-        normalized=softmax_along,
-        masked=masked_softmax_along,
-    )
-
-
-@softmax.def_kernel
-def _softmax_by(
-    data: Any,
-    length: Any,
-    *,
-    axis: int,
-    temperature: float | None,
-    dtype: Any,
-    use_length: bool,
-    normalized: Callable[..., Any] = raw_softmax,
-    masked: Callable[..., Any] = raw_masked_softmax,
-) -> Any:
     axis = one_axis("softmax", axis, data.ndim)
     logits, dtype = _prepared("softmax", data, temperature, dtype)
     if use_length:
-        return masked(logits, _length_mask(data, length, axis), axis).astype(dtype, copy=False)
+        return _masked(logits, _length_mask(data, length, axis), axis).astype(dtype, copy=False)
     if length is not None:
         raise ArgumentError(
             "softmax: length is given, but use_length is False; pass use_length=True (axis is a keyword)."
         )
-    return normalized(logits, axis).astype(dtype, copy=False)
+    return _normalized(logits, axis).astype(dtype, copy=False)
 
 
 def _length_mask(data: np.ndarray, length: np.ndarray | None, axis: int) -> np.ndarray:
@@ -181,9 +158,6 @@ def _softmax_gradient(ans: Any, data: Any, length: Any, *, axis: int, temperatur
     return gradient
 
 
-softmax.def_grad_zero(1)
-
-
 @softmax.def_infer_shape
 def _softmax_shapes(inputs: Any, outputs: Any, *, axis: int) -> Any:
     inputs, outputs = like_data(inputs, outputs)
@@ -194,7 +168,7 @@ def _softmax_shapes(inputs: Any, outputs: Any, *, axis: int) -> Any:
     return [data, *length], outputs
 
 
-@operator(name="log_softmax")
+@operator(name="log_softmax", kernel={"_normalized": _raw_log_softmax}, shapes=same_shape, dtypes=dtype_attribute())
 def log_softmax(
     data: np.ndarray,
     *,
@@ -202,12 +176,11 @@ def log_softmax(
     temperature: float | None = None,
     dtype: str | None = None,
     use_length: bool = False,
+    _normalized: Callable[..., Any] = _log_softmax_along,
 ) -> np.ndarray:
     """Return the logarithm of `softmax`, without its loss of precision.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Floating point.
     axis : int
     temperature : float, optional
@@ -217,44 +190,23 @@ def log_softmax(
     use_length : bool
         Must be False: there is no length here.
 
-    Returns
-    -------
-    NDArray
-        Of the data's shape.
+    {returns_like_data}
 
     Raises
     ------
-    DTypeError
-        If `data` holds integers.
+    {or_integers}
     ShapeError
         If there is no such axis.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.log_softmax(nd.array([1000, 0])).asnumpy()
     array([    0., -1000.], dtype=float32)
     """
-    return _log_softmax_by(
-        data, axis=axis, temperature=temperature, dtype=dtype, use_length=use_length, normalized=_log_softmax_along
-    )
-
-
-@log_softmax.def_kernel
-def _log_softmax_by(
-    data: Any,
-    *,
-    axis: int,
-    temperature: float | None,
-    dtype: Any,
-    use_length: bool,
-    normalized: Callable[..., Any] = _raw_log_softmax,
-) -> Any:
     if use_length:
         raise ArgumentError("log_softmax: use_length=True is not supported; take the logarithm of softmax.")
     axis = one_axis("log_softmax", axis, data.ndim)
     logits, dtype = _prepared("log_softmax", data, temperature, dtype)
-    return normalized(logits, axis).astype(dtype, copy=False)
+    return _normalized(logits, axis).astype(dtype, copy=False)
 
 
 @log_softmax.def_grad()
@@ -266,7 +218,7 @@ def _log_softmax_gradient(ans: Any, data: Any, *, axis: int, temperature: float 
     return gradient
 
 
-@operator(name="softmin")
+@operator(name="softmin", kernel={"_normalized": raw_softmax}, shapes=same_shape, dtypes=dtype_attribute())
 def softmin(
     data: np.ndarray,
     *,
@@ -274,12 +226,11 @@ def softmin(
     temperature: float | None = None,
     dtype: str | None = None,
     use_length: bool = False,
+    _normalized: Callable[..., Any] = softmax_along,
 ) -> np.ndarray:
     """Return `softmax` of -data.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Floating point.
     axis : int
     temperature : float, optional
@@ -289,44 +240,23 @@ def softmin(
     use_length : bool
         Must be False: there is no length here.
 
-    Returns
-    -------
-    NDArray
-        Of the data's shape.
+    {returns_like_data}
 
     Raises
     ------
-    DTypeError
-        If `data` holds integers.
+    {or_integers}
     ShapeError
         If there is no such axis.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.softmin(nd.array([0, 0, 1000])).asnumpy()
     array([0.5, 0.5, 0. ], dtype=float32)
     """
-    return _softmin_by(
-        data, axis=axis, temperature=temperature, dtype=dtype, use_length=use_length, normalized=softmax_along
-    )
-
-
-@softmin.def_kernel
-def _softmin_by(
-    data: Any,
-    *,
-    axis: int,
-    temperature: float | None,
-    dtype: Any,
-    use_length: bool,
-    normalized: Callable[..., Any] = raw_softmax,
-) -> Any:
     if use_length:
         raise ArgumentError("softmin: use_length=True is not supported; use softmax of the negative data.")
     axis = one_axis("softmin", axis, data.ndim)
     logits, dtype = _prepared("softmin", data, temperature, dtype)
-    return normalized(-logits, axis).astype(dtype, copy=False)
+    return _normalized(-logits, axis).astype(dtype, copy=False)
 
 
 @softmin.def_grad()
@@ -339,44 +269,35 @@ def _softmin_gradient(ans: Any, data: Any, *, axis: int, temperature: float | No
     return gradient
 
 
-@operator(name="SoftmaxActivation")
-def softmax_activation(data: np.ndarray, *, mode: Literal["instance", "channel"] = "instance") -> np.ndarray:
+@operator(name="SoftmaxActivation", kernel={"_normalized": raw_softmax}, shapes=same_shape)
+def softmax_activation(
+    data: np.ndarray,
+    *,
+    mode: Literal["instance", "channel"] = "instance",
+    _normalized: Callable[..., Any] = softmax_along,
+) -> np.ndarray:
     """Return the softmax over the last axis, or over the channels at each position.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Of shape (batch, ...).
     mode : {'instance', 'channel'}
         Whether the last axis is normalised, or axis 1. Of data of shape (batch, number) they are the same one.
 
-    Returns
-    -------
-    NDArray
-        Of the data's shape.
+    {returns_like_data}
 
-    Raises
-    ------
-    ArgumentError
+    {raises_argument_error}
         For another mode.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.SoftmaxActivation(nd.zeros((1, 2, 2))).asnumpy()
     array([[[0.5, 0.5],
             [0.5, 0.5]]], dtype=float32)
     """
-    return _softmax_activation_by(data, mode=mode, normalized=softmax_along)
-
-
-@softmax_activation.def_kernel
-def _softmax_activation_by(data: Any, *, mode: str, normalized: Callable[..., Any] = raw_softmax) -> Any:
     if mode not in ("instance", "channel"):
         raise ArgumentError(f"SoftmaxActivation: unknown mode {mode!r}; expected 'instance' or 'channel'.")
     logits, dtype = _prepared("SoftmaxActivation", data, None, None)
     axis = one_axis("SoftmaxActivation", 1 if mode == "channel" else -1, data.ndim)
-    return normalized(logits, axis).astype(dtype, copy=False)
+    return _normalized(logits, axis).astype(dtype, copy=False)
 
 
 @softmax_activation.def_grad()
@@ -389,11 +310,6 @@ def _softmax_activation_gradient(ans: Any, data: Any, *, mode: str) -> Any:
 
     return gradient
 
-
-for _operator in (log_softmax, softmin, softmax_activation):
-    _operator.def_infer_shape(same_shape)
-for _operator in (softmax, log_softmax, softmin):
-    _operator.def_infer_type(dtype_attribute())
 
 for _operator in (softmax, log_softmax, softmax_activation):
     _operator.category = "activation"

@@ -56,7 +56,7 @@ def check_normalization(name: str, normalization: str) -> None:
         raise ArgumentError(f"{name}: unknown normalization {normalization!r}; expected 'null', 'batch' or 'valid'.")
 
 
-@operator(name="SoftmaxOutput", aliases=("Softmax",))
+@operator(name="SoftmaxOutput", aliases=("Softmax",), kernel={"_normalized": raw_softmax}, zero=(1,), category="loss")
 def softmax_output(
     data: np.ndarray,
     label: np.ndarray,
@@ -69,12 +69,11 @@ def softmax_output(
     normalization: Literal["null", "batch", "valid"] = "null",
     out_grad: bool = False,
     smooth_alpha: float = 0.0,
+    _normalized: Callable[..., Any] = softmax_along,
 ) -> np.ndarray:
     """Return the softmax of the data, with the gradient of the cross-entropy of the labels.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Of shape (batch, classes); (batch, classes, ...) with `multi_output`; (..., classes) with `preserve_shape`.
     label : NDArray
         Class numbers, of the data's shape without the classes; or probabilities, of the data's shape. A label that
@@ -96,21 +95,14 @@ def softmax_output(
     smooth_alpha : float
         How much of a label's probability is spread over the other classes.
 
-    Returns
-    -------
-    NDArray
-        Of the data's shape.
+    {returns_like_data}
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the label does not fit.
     ArgumentError
         For another normalization.
 
-    Examples
-    --------
-    >>> from minpy import autograd, nd
+    {recorded_examples}
     >>> x = nd.zeros((1, 4))
     >>> x.attach_grad()
     >>> with autograd.record():
@@ -119,36 +111,6 @@ def softmax_output(
     >>> x.grad.asnumpy()
     array([[ 0.25,  0.25,  0.25, -0.75]], dtype=float32)
     """
-    return _softmax_output_by(
-        data,
-        label,
-        grad_scale=grad_scale,
-        ignore_label=ignore_label,
-        multi_output=multi_output,
-        use_ignore=use_ignore,
-        preserve_shape=preserve_shape,
-        normalization=normalization,
-        out_grad=out_grad,
-        smooth_alpha=smooth_alpha,
-        normalized=softmax_along,
-    )
-
-
-@softmax_output.def_kernel
-def _softmax_output_by(
-    data: Any,
-    label: Any,
-    *,
-    grad_scale: float,
-    ignore_label: float,
-    multi_output: bool,
-    use_ignore: bool,
-    preserve_shape: bool,
-    normalization: str,
-    out_grad: bool,
-    smooth_alpha: float,
-    normalized: Callable[..., Any] = raw_softmax,
-) -> Any:
     check_normalization("SoftmaxOutput", normalization)
     require_floats("SoftmaxOutput", data)
     axis = 1 if multi_output else data.ndim - 1
@@ -167,10 +129,7 @@ def _softmax_output_by(
             f"SoftmaxOutput: label has shape {label.shape}; expected {expected} for class numbers, or {data.shape} for "
             "probabilities."
         )
-    return normalized(data, axis)
-
-
-softmax_output.def_grad_zero(1)
+    return _normalized(data, axis)
 
 
 @softmax_output.def_grad(argnum=0)
@@ -219,31 +178,13 @@ def _softmax_output_into(out: Any, data: Any, label: Any, *, multi_output: bool)
 
 @softmax_output.def_grad_into(argnum=0)
 def _softmax_output_gradient_into(
-    ans: Any,
-    data: Any,
-    label: Any,
-    *,
-    grad_scale: float,
-    ignore_label: float,
-    multi_output: bool,
-    use_ignore: bool,
-    normalization: str,
-    out_grad: bool,
-    smooth_alpha: float,
+    ans: Any, data: Any, label: Any, *, grad_scale: float, normalization: str, **attributes: Any
 ) -> Any:
-    plain = not (multi_output or use_ignore or out_grad or smooth_alpha) and normalization != "valid"
-    if ans.ndim != 2 or label.shape != ans.shape[:1] or not plain:
+    others = any(attributes[name] for name in ("multi_output", "use_ignore", "out_grad", "smooth_alpha"))
+    if ans.ndim != 2 or label.shape != ans.shape[:1] or others or normalization == "valid":
+        del attributes["preserve_shape"]
         gradient = _softmax_output_gradient(
-            ans,
-            data,
-            label,
-            grad_scale=grad_scale,
-            ignore_label=ignore_label,
-            multi_output=multi_output,
-            use_ignore=use_ignore,
-            normalization=normalization,
-            out_grad=out_grad,
-            smooth_alpha=smooth_alpha,
+            ans, data, label, grad_scale=grad_scale, normalization=normalization, **attributes
         )
         return lambda g, out: np.copyto(out, gradient(g))
 
@@ -282,5 +223,4 @@ def _softmax_output_shapes(inputs: Any, outputs: Any, *, multi_output: bool) -> 
 
 
 softmax_output.def_infer_type(with_followers)
-softmax_output.category = "loss"
 softmax_output.starts_gradients = True

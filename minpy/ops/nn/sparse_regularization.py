@@ -17,7 +17,7 @@ from minpy.ops.registry import operator
 __all__ = ["identity_attach_kl_sparse_reg"]
 
 
-@operator(name="IdentityAttachKLSparseReg", auxiliary=("moving_avg",), visible_outputs=1)
+@operator(name="IdentityAttachKLSparseReg", auxiliary=("moving_avg",), visible_outputs=1, shape_only=(0,))
 def identity_attach_kl_sparse_reg(
     data: np.ndarray,
     moving_avg: np.ndarray,
@@ -32,9 +32,7 @@ def identity_attach_kl_sparse_reg(
     The penalty is the divergence of a unit's mean activation from a target, as of two coins: with target ρ and mean m
     its gradient is penalty · ((1 - ρ) / (1 - m) - ρ / m) (Ng, "Sparse autoencoder", 2011).
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Activations between 0 and 1, of shape (batch, units, ...).
     moving_avg : NDArray
         The moving means of the units' activations, of shape (units,). Training changes them.
@@ -47,21 +45,13 @@ def identity_attach_kl_sparse_reg(
     training : bool, optional
         Whether this is training; by default what `autograd.is_training()` says.
 
-    Returns
-    -------
-    NDArray
-        Of the data's shape.
+    {returns_like_data}
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If there is not one mean for each unit.
-    DTypeError
-        If `data` holds integers.
+    {or_integers}
 
-    Examples
-    --------
-    >>> from minpy import autograd, nd
+    {recorded_examples}
     >>> x, mean = nd.array([[0.1], [0.9]]), nd.array([0.5])
     >>> x.attach_grad()
     >>> with autograd.record():
@@ -93,7 +83,6 @@ def _sparse_gradient(ans: Any, data: Any, moving_avg: Any, *, sparseness_target:
     return gradient
 
 
-identity_attach_kl_sparse_reg.keep_shape_only(0)
 identity_attach_kl_sparse_reg.outputs_read = (1,)
 
 

@@ -66,7 +66,7 @@ def bilinear_window(shape: PartialShape, scale: int) -> dict[str, Any]:
     }
 
 
-@operator(name="UpSampling")
+@operator(name="UpSampling", initializers={"weight": '["bilinear", {}]'}, may_alias=False, category="pooling")
 def upsampling(
     *data: np.ndarray,
     scale: int,
@@ -92,20 +92,14 @@ def upsampling(
     num_filter, num_args, workspace
         Accepted and not used.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the images or weights do not fit.
     ArgumentError
         For unknown names, or a scale below 1.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.UpSampling(nd.array([[[[1, 2]]]]), scale=2, sample_type='nearest').asnumpy()
     array([[[[1., 1., 2., 2.],
              [1., 1., 2., 2.]]]], dtype=float32)
@@ -182,7 +176,3 @@ def _saved_attributes(given: dict[str, Any]) -> dict[str, Any]:
 
 upsampling.input_names = _input_names
 upsampling.saved_attributes = _saved_attributes
-upsampling.initializers = {"weight": '["bilinear", {}]'}
-upsampling.may_alias = False
-
-upsampling.category = "pooling"

@@ -12,7 +12,7 @@ from minpy.ops.registry import operator
 __all__ = ["labels_that_count"]
 
 
-@operator(name="_labels_that_count", public=False)
+@operator(name="_labels_that_count", public=False, zero="all", may_alias=False, is_left_out=True)
 def labels_that_count(label: np.ndarray, weight: np.ndarray, data: np.ndarray, *, axis: int = -1) -> np.ndarray:
     """Return labels, those whose weight is 0 clipped to the numbers of classes, which the data has along an axis.
 
@@ -37,11 +37,6 @@ def labels_that_count(label: np.ndarray, weight: np.ndarray, data: np.ndarray, *
     last = min(classes - 1, np.iinfo(label.dtype).max) if label.dtype.kind in "iu" else classes - 1
     known = np.where(np.equal(label, label), label, np.zeros_like(label))  # NaN is 0
     return np.where(counts, label, np.clip(known, 0, last)).astype(label.dtype)
-
-
-labels_that_count.def_grad_zero()
-labels_that_count.may_alias = False
-labels_that_count.is_left_out = True
 
 
 @labels_that_count.def_infer_shape

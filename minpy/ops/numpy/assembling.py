@@ -22,7 +22,7 @@ from minpy.ops.registry import OPERATORS, operator
 __all__ = ["array_of", "as_scalar", "assembled", "between", "filled_with", "full_of", "spaced_by"]
 
 
-@operator(name="_array_of", public=False)
+@operator(name="_array_of", public=False, may_alias=False)
 def array_of(*leaves: Any, shape: Any, dtype: Any) -> Any:
     """Return an array of a shape and dtype with the elements of the leaves, those of one after those of another."""
     return np.reshape(np.concatenate([np.reshape(leaf, -1).astype(dtype) for leaf in leaves]), shape)
@@ -41,14 +41,13 @@ def _array_of_gradient(ans: Any, *leaves: Any) -> Callable[[Any], Any]:
     return gradient
 
 
-@operator(name="_full_of", public=False)
+@operator(name="_full_of", public=False, may_alias=False)
 def full_of(value: Any, *, shape: Any, dtype: Any) -> Any:
     """Return an array of a shape and dtype that is filled with a value, which is broadcast."""
     return np.array(np.broadcast_to(value, shape), dtype)
 
 
 full_of.def_grad(lambda ans, value: lambda g: g)  # broadcasting is undone for all rules
-array_of.may_alias = full_of.may_alias = False
 
 
 def assembled(what: str, source: Any, dtype: Any) -> Any:

@@ -39,7 +39,7 @@ def _with_axes(value: Any, a: Any, axis: Any, keepdims: bool) -> Any:
 # -- reductions --------------------------------------------------------------------------------------------------------
 
 
-@operator(name="_numpy_sum", implements=np.sum, public=False)
+@operator(name="_numpy_sum", implements=np.sum, public=False, shape_only=(0,))
 def numpy_sum(a: Any, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
     """Return `numpy.sum`."""
     if type(a) is np.ndarray and a.dtype.kind in "fc" and dtype in (None, a.dtype):
@@ -52,7 +52,7 @@ def _sum_gradient(ans: Any, a: Any, *, axis: Any, keepdims: bool) -> Callable[[A
     return lambda g: expand(_with_axes(g, a, axis, keepdims), np.shape(a))
 
 
-@operator(name="_numpy_mean", implements=np.mean, public=False)
+@operator(name="_numpy_mean", implements=np.mean, public=False, shape_only=(0,))
 def numpy_mean(a: Any, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
     """Return `numpy.mean`."""
     if type(a) is np.ndarray and a.dtype.kind in "fc" and dtype in (None, a.dtype):
@@ -112,13 +112,12 @@ numpy_min.def_grad(_extreme_gradient)
 # -- choice ------------------------------------------------------------------------------------------------------------
 
 
-@operator(name="_numpy_where", implements=np.where, public=False)
+@operator(name="_numpy_where", implements=np.where, public=False, zero=(0,))
 def numpy_where(condition: Any, x: Any = None, y: Any = None) -> Any:
     """Return `numpy.where`: with one argument the indices of what is not 0."""
     return np.where(condition) if x is None and y is None else np.where(condition, x, y)
 
 
-numpy_where.def_grad_zero(0)
 numpy_where.def_grad(lambda ans, condition, x, y: lambda g: np.where(condition, g, 0), 1)
 numpy_where.def_grad(lambda ans, condition, x, y: lambda g: np.where(condition, 0, g), 2)
 
@@ -165,17 +164,11 @@ for _ufunc in (
     _constant(_ufunc)
 
 
-@operator(name="_numpy_round", implements=(np.round, np.around), public=False)
+@operator(name="_numpy_round", implements=(np.round, np.around), public=False, zero="all")
 def numpy_round(a: Any, *, decimals: int = 0) -> Any:
     """Return `numpy.round`; its gradient is zero."""
     return np.round(a, decimals)
 
 
-numpy_round.def_grad_zero()
-
 positive = operator(np.positive, public=False, inputs=("x",), doc="Return `numpy.positive`: a copy.")
 positive.def_grad(lambda ans, x: lambda g: g)
-
-# Their rules read no values of the data, only its shape.
-for _operator in (numpy_mean, numpy_sum):
-    _operator.keep_shape_only(0)

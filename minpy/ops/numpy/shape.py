@@ -11,13 +11,13 @@ from minpy.ops.registry import operator
 __all__ = ["numpy_reshape", "numpy_swapaxes", "numpy_transpose"]
 
 
-@operator(name="_numpy_reshape", implements=np.reshape, public=False)
+@operator(name="_numpy_reshape", implements=np.reshape, public=False, shape_only=(0,))
 def numpy_reshape(a: Any, *, shape: Any, order: Any = "C") -> Any:
     """Return `numpy.reshape`."""
     return np.reshape(a, shape, order=order)
 
 
-@operator(name="_numpy_ravel", implements=np.ravel, public=False)
+@operator(name="_numpy_ravel", implements=np.ravel, public=False, shape_only=(0,))
 def numpy_ravel(a: Any, *, order: Any = "C") -> Any:
     """Return `numpy.ravel`."""
     return np.ravel(a, order=order)
@@ -102,8 +102,3 @@ def _transpose_gradient(ans: Any, a: Any, *, axes: Any) -> Any:
 def _roll_gradient(ans: Any, a: Any, *, shift: Any, axis: Any) -> Any:
     back = tuple(-step for step in shift) if isinstance(shift, (tuple, list)) else -shift
     return lambda g: np.roll(g, back, axis)
-
-
-# Their rules read no values of the data, only its shape.
-for _operator in (numpy_ravel, numpy_reshape):
-    _operator.keep_shape_only(0)

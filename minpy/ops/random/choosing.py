@@ -17,22 +17,16 @@ from minpy.ops.registry import operator
 __all__ = ["multinomial", "shuffle"]
 
 
-@operator(name="_shuffle", aliases=("shuffle",), random=True, visible_outputs=1)
+@operator(name="_shuffle", aliases=("shuffle",), random=True, visible_outputs=1, shape_only=(0,))
 def shuffle(data: np.ndarray) -> Any:
     """Return the data with its elements along the first axis in random order.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         With one axis or more.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> sorted(nd.shuffle(nd.array([3, 1, 2])).asnumpy().tolist())
     [1.0, 2.0, 3.0]
     """
@@ -45,15 +39,14 @@ def shuffle(data: np.ndarray) -> Any:
     aliases=("_sample_multinomial",),
     outputs=lambda attributes: numbered(2) if attributes.get("get_prob") else ("output",),
     random=True,
+    saved_name="_sample_multinomial",
 )
 def multinomial(
     data: np.ndarray, *, shape: int | tuple[int, ...] = (), get_prob: bool = False, dtype: str = "int32"
 ) -> Any:
     """Return category numbers drawn with given probabilities.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Probabilities, which sum to 1 along the last axis; with one axis, or a batch of them.
     shape : int or tuple of int
         How many to draw for each; one if left out.
@@ -67,14 +60,10 @@ def multinomial(
     NDArray, or two of them
         Of shape data.shape[:-1] + shape; (1,) if that has no axis.
 
-    Raises
-    ------
-    ArgumentError
+    {raises_argument_error}
         If a probability is negative, or all are 0.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.sample_multinomial(nd.array([[0, 1], [1, 0]]), shape=2).asnumpy()
     array([[1, 1],
            [0, 0]], dtype=int32)
@@ -120,9 +109,6 @@ def _shuffle_gradient(ans: Any, data: Any) -> Any:
     return lambda g: g[0][back]
 
 
-shuffle.keep_shape_only(0)
-
-
 @shuffle.def_infer_shape
 def _shuffle_shapes(inputs: Any, outputs: Any) -> Any:
     inputs, found = same_shape(inputs, outputs[:1])
@@ -147,6 +133,3 @@ def _multinomial_shape(data: Any, *, shape: Any = (), **_: Any) -> Any:
 def _multinomial_dtypes(inputs: Any, outputs: Any, *, dtype: Any) -> Any:
     data, logarithms = same_dtype(inputs, outputs[1:])
     return data, [as_dtype(dtype), *logarithms]
-
-
-multinomial.saved_name = "_sample_multinomial"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from minpy.core.errors import ArgumentError, DTypeError, ShapeError
 from minpy.ops.dtypes import dtype_or
 from minpy.ops.random.generator import generator
 
-__all__ = ["DISTRIBUTIONS", "as_shape", "draw", "draw_each", "draw_integers", "names_of_arrays"]
+__all__ = ["DISTRIBUTIONS", "Distribution", "as_shape", "draw", "draw_each", "draw_integers"]
 
 
 def _float_dtype(name: str, dtype: Any) -> np.dtype:
@@ -85,25 +86,92 @@ def _generalized_negative_binomial(mu: Any, alpha: Any, shape: Any, dtype: Any) 
     return generator().poisson(np.where(alpha > 0, rate, mu))
 
 
-# Name: the parameters with their defaults, and the function that draws.
-DISTRIBUTIONS: dict[str, tuple[dict[str, float], Callable[..., Any]]] = {
-    "uniform": ({"low": 0.0, "high": 1.0}, _uniform),
-    "normal": ({"loc": 0.0, "scale": 1.0}, _normal),
-    "gamma": ({"alpha": 1.0, "beta": 1.0}, _gamma),
-    "exponential": ({"lam": 1.0}, _exponential),
-    "poisson": ({"lam": 1.0}, _poisson),
-    "negative_binomial": ({"k": 1, "p": 1.0}, _negative_binomial),
-    "generalized_negative_binomial": ({"mu": 1.0, "alpha": 1.0}, _generalized_negative_binomial),
+@dataclass(frozen=True)
+class Distribution:
+    """A distribution: what namespaces make their functions and operators of.
+
+    Attributes
+    ----------
+    parameters : dict of str to float
+        With their defaults, as operators have them.
+    draw : callable
+        Returns an array, of parameters that broadcast, a shape and a dtype.
+    result, error, documented, example : str
+        For docstrings: what is drawn; when drawing raises; the parameters and arguments of an example.
+    """
+
+    parameters: dict[str, float]
+    draw: Callable[..., Any]
+    result: str
+    example: str
+    documented: str
+    error: str = "For parameters that the distribution does not have."
+
+    @property
+    def arguments(self) -> dict[str, float]:
+        """The parameters as functions for programs have them: of `exponential` that is the mean, and not the rate."""
+        if self.draw is _exponential:
+            return {"scale": 1}
+        return {name: int(default) for name, default in self.parameters.items()}
+
+    @property
+    def names_of_arrays(self) -> list[str]:
+        """What the parameters are called where they are arrays."""
+        return ["mu", "sigma"] if self.draw is _normal else [*self.parameters]
+
+
+DISTRIBUTIONS: dict[str, Distribution] = {
+    "uniform": Distribution(
+        {"low": 0.0, "high": 1.0},
+        _uniform,
+        "numbers drawn uniformly from [low, high)",
+        "2, 3",
+        "low, high : float or NDArray",
+        "If `low` is greater than `high`.",
+    ),
+    "normal": Distribution(
+        {"loc": 0.0, "scale": 1.0},
+        _normal,
+        "numbers drawn from the normal distribution of mean `loc` and standard deviation `scale`",
+        "0, 1",
+        "loc, scale : float or NDArray",
+    ),
+    "gamma": Distribution(
+        {"alpha": 1.0, "beta": 1.0},
+        _gamma,
+        "numbers drawn from the gamma distribution of shape `alpha` and scale `beta`",
+        "2, 1",
+        "alpha, beta : float or NDArray",
+    ),
+    "exponential": Distribution(
+        {"lam": 1.0},
+        _exponential,
+        "numbers drawn from the exponential distribution of mean `scale`",
+        "2",
+        "scale : float or NDArray",
+    ),
+    "poisson": Distribution(
+        {"lam": 1.0},
+        _poisson,
+        "counts drawn from the Poisson distribution of mean `lam`, in a float dtype",
+        "3",
+        "lam : float or NDArray",
+    ),
+    "negative_binomial": Distribution(
+        {"k": 1, "p": 1.0},
+        _negative_binomial,
+        "how many failures come before the k-th success of probability p, in a float dtype",
+        "3, 0.5",
+        "k : int or NDArray\np : float or NDArray",
+    ),
+    "generalized_negative_binomial": Distribution(
+        {"mu": 1.0, "alpha": 1.0},
+        _generalized_negative_binomial,
+        "counts of mean `mu` and variance mu + alpha · mu², in a float dtype",
+        "2, 0.5",
+        "mu, alpha : float or NDArray",
+    ),
 }
-
-
-# Where arrays as parameters have other names than numbers.
-_NAMES_OF_ARRAYS = {"loc": "mu", "scale": "sigma"}
-
-
-def names_of_arrays(name: str) -> list[str]:
-    """Return what the parameters of a distribution are called where they are arrays."""
-    return [_NAMES_OF_ARRAYS.get(key, key) for key in DISTRIBUTIONS[name][0]]
 
 
 def as_shape(shape: Any) -> tuple[int, ...]:
@@ -116,7 +184,7 @@ def as_shape(shape: Any) -> tuple[int, ...]:
 def draw(name: str, parameters: Any, shape: Any, dtype: Any = None) -> np.ndarray:
     """Return an array drawn from one of `DISTRIBUTIONS`, with numbers as parameters."""
     dtype = _float_dtype(name, dtype)
-    return np.asarray(DISTRIBUTIONS[name][1](*parameters, as_shape(shape), dtype)).astype(dtype, copy=False)
+    return np.asarray(DISTRIBUTIONS[name].draw(*parameters, as_shape(shape), dtype)).astype(dtype, copy=False)
 
 
 def draw_each(name: str, parameters: Any, shape: Any, dtype: Any = None) -> np.ndarray:
@@ -128,7 +196,7 @@ def draw_each(name: str, parameters: Any, shape: Any, dtype: Any = None) -> np.n
         raise ShapeError(f"sample_{name}: the parameters have shapes {shapes}; they must be equal.")
     inner = as_shape(shape) if shape is not None else ()
     expanded = [value.reshape(value.shape + (1,) * len(inner)) for value in parameters]
-    drawn = DISTRIBUTIONS[name][1](*expanded, parameters[0].shape + inner, dtype)
+    drawn = DISTRIBUTIONS[name].draw(*expanded, parameters[0].shape + inner, dtype)
     return np.asarray(drawn).astype(dtype, copy=False)
 
 

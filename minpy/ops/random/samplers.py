@@ -17,7 +17,7 @@ import numpy as np
 from minpy.core.base import DTypes, Shapes
 from minpy.core.operator import Operator
 from minpy.ops.inference.partial_shapes import merge_shapes, same_shape
-from minpy.ops.random.distributions import DISTRIBUTIONS, as_shape, draw, draw_each, draw_integers, names_of_arrays
+from minpy.ops.random.distributions import DISTRIBUTIONS, as_shape, draw, draw_each, draw_integers
 from minpy.ops.registry import operator
 from minpy.ops.tensor.creation import fill_in, shape_given
 
@@ -146,7 +146,7 @@ def _dtype_or(default: str) -> Callable[..., tuple[DTypes, DTypes]]:
 
 def _random(name: str) -> Operator:
     """Define `_random_X`: numbers as parameters."""
-    defaults = DISTRIBUTIONS[name][0]
+    defaults = DISTRIBUTIONS[name].parameters
 
     def forward(*, shape: Any = None, ctx: str = "", dtype: Any = None, **given: Any) -> Any:
         return draw(name, [given.get(key, value) for key, value in defaults.items()], shape, dtype)
@@ -161,7 +161,7 @@ def _random(name: str) -> Operator:
 
 def _random_like(name: str) -> Operator:
     """Define `_random_X_like`: shape and dtype of an array."""
-    defaults = DISTRIBUTIONS[name][0]
+    defaults = DISTRIBUTIONS[name].parameters
 
     def forward(data: Any, **given: Any) -> Any:
         return draw(name, [given.get(key, value) for key, value in defaults.items()], data.shape, data.dtype.name)
@@ -175,7 +175,7 @@ def _random_like(name: str) -> Operator:
 
 def _sample(name: str) -> Operator:
     """Define `_sample_X`: arrays as parameters."""
-    names = names_of_arrays(name)
+    names = DISTRIBUTIONS[name].names_of_arrays
 
     def forward(*parameters: Any, shape: Any = None, dtype: Any = None) -> Any:
         return draw_each(name, parameters, shape, dtype)
@@ -204,7 +204,7 @@ SAMPLERS: dict[str, Operator] = {
 }
 
 
-@operator(name="_random_randint", aliases=("random_randint",), random=True)
+@operator(name="_random_randint", aliases=("random_randint",), random=True, zero="all")
 def randint(
     *, low: int, high: int, shape: tuple[int, ...] | None = None, ctx: str = "", dtype: str = "None"
 ) -> np.ndarray:
@@ -224,9 +224,7 @@ def randint(
     -------
     numpy.ndarray
 
-    Raises
-    ------
-    ArgumentError
+    {raises_argument_error}
         If `low` is not below `high`.
 
     Examples
@@ -238,7 +236,6 @@ def randint(
     return draw_integers(low, high, shape, dtype)
 
 
-randint.def_grad_zero()
 randint.def_infer_shape(_of_attribute)
 randint.def_infer_type(_dtype_or("int32"))
 

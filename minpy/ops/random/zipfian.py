@@ -17,7 +17,7 @@ from minpy.ops.registry import operator
 __all__ = ["unique_zipfian"]
 
 
-@operator(name="_sample_unique_zipfian", outputs=("output0", "output1"), random=True)
+@operator(name="_sample_unique_zipfian", outputs=("output0", "output1"), random=True, zero="all")
 def unique_zipfian(*, range_max: int, shape: tuple[int, ...] | None = None) -> Any:
     """Return rows of different classes from an approximately Zipfian distribution, and how often was drawn for each.
 
@@ -35,9 +35,7 @@ def unique_zipfian(*, range_max: int, shape: tuple[int, ...] | None = None) -> A
     trials : numpy.ndarray
         Of shape (rows,) and dtype int64: how often was drawn, classes that had been there already included.
 
-    Raises
-    ------
-    ArgumentError
+    {raises_argument_error}
         If `shape` does not have two lengths.
     ArgumentValueError
         If there are not so many classes.
@@ -74,9 +72,6 @@ def _checked(range_max: int, shape: Any) -> tuple[int, int]:
             f"classes needs as many of them."
         )
     return rows, count
-
-
-unique_zipfian.def_grad_zero()
 
 
 @unique_zipfian.def_infer_shape

@@ -18,7 +18,7 @@ from minpy.ops.tensor.slicing import slice_key, slice_shape
 __all__ = ["fill_element_0index", "scatter_set_nd", "slice_assign", "slice_assign_scalar"]
 
 
-@operator(name="_slice_assign", aliases=("_crop_assign",))
+@operator(name="_slice_assign", aliases=("_crop_assign",), dtypes=with_followers, shape_only=(1,))
 def slice_assign(
     lhs: np.ndarray,
     rhs: np.ndarray,
@@ -37,19 +37,12 @@ def slice_assign(
     begin, end, step : tuple of int or None
         As for `slice`.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of the shape and dtype of `lhs`; with `out=lhs`, `lhs` is changed.
 
-    Raises
-    ------
-    ShapeError
-        If the shapes do not fit.
+    {raises_unless_shapes_fit}
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd._internal._slice_assign(nd.array([1, 2, 3]), nd.array([7, 8]), begin=(1,), end=(3,)).asnumpy()
     array([1., 7., 8.], dtype=float32)
     """
@@ -82,7 +75,7 @@ def _slice_assign_shapes(inputs: Any, outputs: Any, *, begin: Any, end: Any, ste
     return [whole, part], [whole]
 
 
-@operator(name="_slice_assign_scalar", aliases=("_crop_assign_scalar",))
+@operator(name="_slice_assign_scalar", aliases=("_crop_assign_scalar",), shapes=same_shape, dtypes=dtype_of(0))
 def slice_assign_scalar(
     data: np.ndarray,
     *,
@@ -93,26 +86,18 @@ def slice_assign_scalar(
 ) -> np.ndarray:
     """Return a copy of an array in which all elements between `begin` and `end` are a number.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
     scalar : float
     begin, end, step : tuple of int or None
         As for `slice`.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of the shape and dtype of `data`; with `out=data`, `data` is changed.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If there are more entries than axes, or not equally many.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd._internal._slice_assign_scalar(nd.array([1, 2, 3]), scalar=7, begin=(1,), end=(3,)).asnumpy()
     array([1., 7., 7.], dtype=float32)
     """
@@ -125,7 +110,7 @@ def _slice_assign_scalar_gradient(ans: Any, data: Any, *, begin: Any, end: Any, 
     return lambda g: assign(g, np.zeros((), g.dtype), key=key)
 
 
-@operator(name="_scatter_set_nd")
+@operator(name="_scatter_set_nd", zero=(2,), dtypes=with_followers, shape_only=(1,))
 def scatter_set_nd(lhs: np.ndarray, rhs: np.ndarray, indices: np.ndarray, *, shape: tuple[int, ...]) -> np.ndarray:
     """Return a copy of an array with values at given positions.
 
@@ -140,21 +125,14 @@ def scatter_set_nd(lhs: np.ndarray, rhs: np.ndarray, indices: np.ndarray, *, sha
     shape : tuple of int
         The shape of `lhs`.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of the shape and dtype of `lhs`; with `out=lhs`, `lhs` is changed.
 
-    Raises
-    ------
-    ShapeError
-        If the shapes do not fit.
+    {raises_unless_shapes_fit}
     OutOfRangeError
         If a position is out of range.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> x, positions = nd.array([1, 2, 3]), nd.array([[2, 0]])
     >>> nd._internal._scatter_set_nd(x, nd.array([7, 8]), positions, shape=(3,)).asnumpy()
     array([8., 2., 7.], dtype=float32)
@@ -193,9 +171,6 @@ def _scatter_set_rhs_gradient(ans: Any, lhs: Any, rhs: Any, indices: Any, *, sha
     return lambda g: index(g, key=key) * seen
 
 
-scatter_set_nd.def_grad_zero(2)
-
-
 @scatter_set_nd.def_infer_shape
 def _scatter_set_shapes(inputs: Any, outputs: Any, *, shape: Any) -> Any:
     whole = merge_shapes(merge_shapes(inputs[0], outputs[0]), (shape,) if isinstance(shape, int) else tuple(shape))
@@ -205,7 +180,7 @@ def _scatter_set_shapes(inputs: Any, outputs: Any, *, shape: Any) -> Any:
     return [whole, rhs, indices], [whole]
 
 
-@operator(name="fill_element_0index")
+@operator(name="fill_element_0index", zero=(2,), dtypes=with_followers)
 def fill_element_0index(lhs: np.ndarray, mhs: np.ndarray, rhs: np.ndarray) -> np.ndarray:
     """Return a copy of a matrix with one element of each row replaced.
 
@@ -218,19 +193,12 @@ def fill_element_0index(lhs: np.ndarray, mhs: np.ndarray, rhs: np.ndarray) -> np
     rhs : NDArray
         Their columns, of shape (rows,); a row whose column is out of range stays as it is.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of the shape and dtype of `lhs`.
 
-    Raises
-    ------
-    ShapeError
-        If the shapes do not fit.
+    {raises_unless_shapes_fit}
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.fill_element_0index(nd.zeros((2, 3)), nd.array([7, 8]), nd.array([2, 0])).asnumpy()
     array([[0., 0., 7.],
            [8., 0., 0.]], dtype=float32)
@@ -252,7 +220,6 @@ fill_element_0index.def_grad(lambda ans, lhs, mhs, rhs: lambda g: g * ~_chosen(l
 fill_element_0index.def_grad(
     lambda ans, lhs, mhs, rhs: lambda g: sum_over(g * _chosen(lhs, raw_of(rhs)), axis=1), argnum=1
 )
-fill_element_0index.def_grad_zero(2)
 
 
 @fill_element_0index.def_infer_shape
@@ -264,12 +231,6 @@ def _fill_shapes(inputs: Any, outputs: Any) -> Any:
     return [whole, vector, vector], [whole]
 
 
-slice_assign_scalar.def_infer_shape(same_shape)
-slice_assign_scalar.def_infer_type(dtype_of(0))
-for _operator in (slice_assign, scatter_set_nd, fill_element_0index):
-    _operator.def_infer_type(with_followers)
 for _operator in (slice_assign, slice_assign_scalar, scatter_set_nd, fill_element_0index):
     _operator.keep_shape_only(0)
     _operator.may_alias = False
-slice_assign.keep_shape_only(1)
-scatter_set_nd.keep_shape_only(1)

@@ -37,24 +37,16 @@ def _repeated(name: str, data: np.ndarray, target: tuple[int, ...]) -> np.ndarra
 def broadcast_to(data: np.ndarray, *, shape: tuple[int, ...]) -> np.ndarray:
     """Return the data repeated along its axes of length 1 to a shape.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
     shape : tuple of int
         One length for each axis; 0 keeps an axis as it is.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If an axis that is longer than 1 would change, or the number of axes.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.broadcast_to(nd.array([[1], [2]]), shape=(2, 3)).asnumpy()
     array([[1., 1., 1.],
            [2., 2., 2.]], dtype=float32)
@@ -89,26 +81,18 @@ def broadcast_axis(
 ) -> np.ndarray:
     """Return the data repeated along some axes of length 1.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
     axis : int or tuple of int
         The axes.
     size : int or tuple of int
         Their lengths in the result.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If one of the axes is longer than 1.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.broadcast_axis(nd.array([[7]]), axis=1, size=2).asnumpy()
     array([[7., 7.]], dtype=float32)
     """
@@ -136,7 +120,7 @@ def _broadcast_axis_shape(data: Any, *, axis: Any = (), size: Any = (), **_: Any
     return tuple(wanted.get(position, length) for position, length in enumerate(data))
 
 
-@operator(name="broadcast_like")
+@operator(name="broadcast_like", zero=(1,), dtypes=dtype_of(0))
 def broadcast_like(
     lhs: np.ndarray,
     rhs: np.ndarray,
@@ -154,18 +138,12 @@ def broadcast_like(
     lhs_axes, rhs_axes : tuple of int, optional
         Which axes of `lhs` get the lengths of which axes of `rhs`; all if left out.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If an axis that is longer than 1 would change.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.broadcast_like(nd.array([[1], [2]]), nd.zeros((2, 2))).asnumpy()
     array([[1., 1.],
            [2., 2.]], dtype=float32)
@@ -183,10 +161,6 @@ def broadcast_like(
 @broadcast_like.def_grad()
 def _broadcast_like_gradient(ans: Any, lhs: Any, rhs: Any) -> Any:
     return lambda g: g
-
-
-broadcast_like.def_grad_zero(1)
-broadcast_like.def_infer_type(dtype_of(0))
 
 
 @broadcast_like.def_infer_shape

@@ -99,14 +99,14 @@ logical_xor = _relation(
 logical_not = operator(
     lambda data: np.logical_not(data).astype(data.dtype),
     name="logical_not",
-    elementwise=True,
+    like_ufunc=True,
     doc=unary_doc(
         "logical_not", "Return 1 where data is 0, else 0.", "[0, 1, -2]", "[1., 0., 0.]", "Its gradient is zero."
     ),
 ).def_grad_zero()
 
 
-@operator(name="where")
+@operator(name="where", may_alias=False, zero=(0,), dtypes=dtype_of(1, 2))
 def where(condition: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Return elements of x where the condition is not 0, and of y where it is.
 
@@ -117,19 +117,12 @@ def where(condition: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     x, y : NDArray
         Of equal shape, or numbers.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of the shape and dtype of x and y.
 
-    Raises
-    ------
-    ShapeError
-        If the shapes do not fit.
+    {raises_unless_shapes_fit}
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> x, y = nd.array([[1, 2], [3, 4]]), nd.array([[5, 6], [7, 8]])
     >>> nd.where(nd.array([[1, 0], [0, 1]]), x, y).asnumpy()
     array([[1., 6.],
@@ -162,10 +155,6 @@ def _along_rows(condition: Any, ndim: int) -> Any:
     return condition if condition.ndim == ndim else np.reshape(condition, (-1, *(1,) * (ndim - 1)))
 
 
-where.may_alias = False
-where.def_grad_zero(0)
-
-
 @where.def_grad(argnum=1)
 def _where_x_gradient(ans: Any, condition: Any, x: Any, y: Any) -> Callable[[Any], Any]:
     return lambda g: np.where(_along_rows(condition, g.ndim), g, 0)
@@ -191,6 +180,3 @@ def _where_shapes(inputs: Any, outputs: Any) -> Any:
         return [condition, x, other] if x == () else [condition, other, y], outputs
     [x, y], outputs = same_shape([x, y], outputs)
     return [condition, x, y], outputs
-
-
-where.def_infer_type(dtype_of(1, 2))

@@ -30,9 +30,7 @@ def histogram(
     A bin has its lower edge, and not its upper one; the last has both. What lies outside all bins is not counted. The
     gradient is zero.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Of any shape.
     bins : NDArray
         The edges, in ascending order, of shape (number of bins + 1,); left out with `bin_cnt`.
@@ -46,14 +44,10 @@ def histogram(
     list of NDArray
         The numbers, of shape (number of bins,) and dtype int64, and the edges, in the dtype of the data.
 
-    Raises
-    ------
-    ArgumentError
+    {raises_argument_error}
         Unless there are either edges, which ascend, or a number of bins and their range.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> counts, edges = nd._internal._histogram(nd.array([0, 1, 1, 4, 7]), bin_cnt=2, range=(0, 4))
     >>> counts.asnumpy(), edges.asnumpy()
     (array([3, 1]), array([0., 2., 4.], dtype=float32))
@@ -96,7 +90,7 @@ def _histogram_dtypes(inputs: Any, outputs: Any, *, bin_cnt: int | None) -> Any:
     return [known] * len(inputs), [np.dtype(np.int64), known]
 
 
-@operator(name="_onehot_encode")
+@operator(name="_onehot_encode", zero="all")
 def onehot_encode(lhs: np.ndarray, rhs: np.ndarray) -> np.ndarray:
     """Return rows of the shape and dtype of `rhs` that have a 1 in the columns that `lhs` names; the gradient is zero.
 
@@ -107,22 +101,15 @@ def onehot_encode(lhs: np.ndarray, rhs: np.ndarray) -> np.ndarray:
     rhs : NDArray
         Of shape (N, number of columns); its values are not used.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of the shape and dtype of `rhs`.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd._internal._onehot_encode(nd.array([2, 0]), nd.zeros((2, 3))).asnumpy()
     array([[0., 0., 1.],
            [1., 0., 0.]], dtype=float32)
     """
     return (np.reshape(lhs, (-1, 1)) == np.arange(rhs.shape[1])).astype(rhs.dtype)
-
-
-onehot_encode.def_grad_zero()
 
 
 @onehot_encode.def_infer_shape

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from minpy.core.base import Shapes
+from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentError, DTypeError
 from minpy.core.operator import Operator
 from minpy.ops.inference.partial_shapes import UNKNOWN, PartialShape
@@ -35,6 +36,23 @@ __all__ = [
     "zeros",
     "zeros_without_dtype",
 ]
+_CTX_DTYPE = """
+    ctx : str
+        Accepted and not used.
+    dtype : str
+    """
+_MADE = """
+    Returns
+    -------
+    numpy.ndarray
+
+    Raises
+    ------
+    DTypeError
+        If there is no such dtype.
+
+    {examples}
+    """
 
 # How many numbers of `arange` are written at once, if there are many.
 _WIDTH = 1024
@@ -94,28 +112,16 @@ def _shape_of_attribute(inputs: Shapes, outputs: Shapes, *, shape: Any) -> tuple
 
 
 @operator(name="_zeros")
+@documented(ctx_dtype=_CTX_DTYPE, made=_MADE)
 def zeros(*, shape: tuple[int, ...] = (), ctx: str = "", dtype: str = "float32") -> np.ndarray:
     """Return zeros.
 
     Parameters
     ----------
     shape : tuple of int
-    ctx : str
-        Accepted and not used.
-    dtype : str
+    {ctx_dtype}
 
-    Returns
-    -------
-    numpy.ndarray
-
-    Raises
-    ------
-    DTypeError
-        If there is no such dtype.
-
-    Examples
-    --------
-    >>> from minpy import nd
+    {made}
     >>> nd._zeros(shape=(2,), dtype='int32')
     array([0, 0], dtype=int32)
     """
@@ -123,28 +129,16 @@ def zeros(*, shape: tuple[int, ...] = (), ctx: str = "", dtype: str = "float32")
 
 
 @operator(name="_ones")
+@documented(ctx_dtype=_CTX_DTYPE, made=_MADE)
 def ones(*, shape: tuple[int, ...] = (), ctx: str = "", dtype: str = "float32") -> np.ndarray:
     """Return ones.
 
     Parameters
     ----------
     shape : tuple of int
-    ctx : str
-        Accepted and not used.
-    dtype : str
+    {ctx_dtype}
 
-    Returns
-    -------
-    numpy.ndarray
-
-    Raises
-    ------
-    DTypeError
-        If there is no such dtype.
-
-    Examples
-    --------
-    >>> from minpy import nd
+    {made}
     >>> nd._ones(shape=(2,))
     array([1., 1.], dtype=float32)
     """
@@ -152,6 +146,7 @@ def ones(*, shape: tuple[int, ...] = (), ctx: str = "", dtype: str = "float32") 
 
 
 @operator(name="_full")
+@documented(ctx_dtype=_CTX_DTYPE, made=_MADE)
 def full(*, shape: tuple[int, ...] = (), ctx: str = "", dtype: str = "float32", value: float) -> np.ndarray:
     """Return an array filled with a number.
 
@@ -159,23 +154,10 @@ def full(*, shape: tuple[int, ...] = (), ctx: str = "", dtype: str = "float32", 
     ----------
     shape : tuple of int
     value : float
-    ctx : str
-        Accepted and not used.
-    dtype : str
+    {ctx_dtype}
         Integers take the integer part of the number.
 
-    Returns
-    -------
-    numpy.ndarray
-
-    Raises
-    ------
-    DTypeError
-        If there is no such dtype.
-
-    Examples
-    --------
-    >>> from minpy import nd
+    {made}
     >>> nd._full(shape=(2,), value=2.5)
     array([2.5, 2.5], dtype=float32)
     """
@@ -183,6 +165,7 @@ def full(*, shape: tuple[int, ...] = (), ctx: str = "", dtype: str = "float32", 
 
 
 @operator(name="_zeros_without_dtype")
+@documented(made=_MADE)
 def zeros_without_dtype(*, shape: tuple[int, ...] | None = None, ctx: str = "", dtype: Any = -1) -> np.ndarray:
     """Return zeros whose dtype inference may find.
 
@@ -195,18 +178,7 @@ def zeros_without_dtype(*, shape: tuple[int, ...] | None = None, ctx: str = "", 
         A name, or MXNet's number: 0 is float32, 1 float64, 2 float16, 3 uint8, 4 int32, 5 int8, 6 int64, 7 bool; with
         -1 it is what inference finds, and float32 in a call.
 
-    Returns
-    -------
-    numpy.ndarray
-
-    Raises
-    ------
-    DTypeError
-        If there is no such dtype.
-
-    Examples
-    --------
-    >>> from minpy import nd
+    {made}
     >>> nd._zeros_without_dtype(shape=(2,), dtype=4)
     array([0, 0], dtype=int32)
     """
@@ -250,6 +222,7 @@ def _is_exact(start: float, step: float, count: int) -> bool:
 
 
 @operator(name="_arange")
+@documented(ctx_dtype=_CTX_DTYPE)
 def arange(
     *,
     start: float,
@@ -272,25 +245,19 @@ def arange(
         How often each number stands there.
     infer_range : bool
         Whether the end is left to inference, with `start` the first number.
-    ctx : str
-        Accepted and not used.
-    dtype : str
+    {ctx_dtype}
         For integers, `start` and `step` are truncated; there are as many numbers as without.
 
     Returns
     -------
     numpy.ndarray
 
-    Raises
-    ------
-    ArgumentError
+    {raises_argument_error}
         If the step is 0, or the end is left to inference and there is none.
     DTypeError
         If there is no such dtype.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd._arange(start=1, stop=6, step=2, repeat=2)
     array([1., 1., 3., 3., 5., 5.], dtype=float32)
     """
@@ -303,7 +270,8 @@ def arange(
     return evenly_spaced(start, stop, step, repeat, _dtype("_arange", dtype))
 
 
-@operator(name="_linspace")
+@operator(name="_linspace", shapes=lambda inputs, outputs, *, num: (inputs, [(num,)]))
+@documented(ctx_dtype=_CTX_DTYPE, made=_MADE)
 def linspace(
     *, start: float, stop: float, num: int, endpoint: bool = True, ctx: str = "", dtype: str = "float32"
 ) -> np.ndarray:
@@ -315,29 +283,17 @@ def linspace(
     num : int
     endpoint : bool
         Whether `stop` is the last of them.
-    ctx : str
-        Accepted and not used.
-    dtype : str
+    {ctx_dtype}
 
-    Returns
-    -------
-    numpy.ndarray
-
-    Raises
-    ------
-    DTypeError
-        If there is no such dtype.
-
-    Examples
-    --------
-    >>> from minpy import nd
+    {made}
     >>> nd._linspace(start=0, stop=1, num=3)
     array([0. , 0.5, 1. ], dtype=float32)
     """
     return np.linspace(start, stop, num, endpoint=endpoint).astype(_dtype("_linspace", dtype))
 
 
-@operator(name="_eye")
+@operator(name="_eye", shapes=lambda inputs, outputs, *, N, M: (inputs, [(N, M or N)]))
+@documented(ctx_dtype=_CTX_DTYPE, made=_MADE)
 def eye(*, N: int, M: int = 0, k: int = 0, ctx: str = "", dtype: str = "float32") -> np.ndarray:
     """Return ones on the k-th diagonal of an N x M matrix, zeros elsewhere.
 
@@ -347,22 +303,9 @@ def eye(*, N: int, M: int = 0, k: int = 0, ctx: str = "", dtype: str = "float32"
         Number of rows and of columns; M = 0 for as many columns as rows.
     k : int
         Which diagonal: 0 is the main one, positive ones lie above it.
-    ctx : str
-        Accepted and not used.
-    dtype : str
+    {ctx_dtype}
 
-    Returns
-    -------
-    numpy.ndarray
-
-    Raises
-    ------
-    DTypeError
-        If there is no such dtype.
-
-    Examples
-    --------
-    >>> from minpy import nd
+    {made}
     >>> nd._eye(N=2, M=3, k=1)
     array([[0., 1., 0.],
            [0., 0., 1.]], dtype=float32)
@@ -383,8 +326,6 @@ def _arange_shapes(
 
 for _made in (zeros, ones, full, zeros_without_dtype):
     _made.def_infer_shape(_shape_of_attribute)
-linspace.def_infer_shape(lambda inputs, outputs, *, num: (inputs, [(num,)]))
-eye.def_infer_shape(lambda inputs, outputs, *, N, M: (inputs, [(N, M or N)]))
 for _made in (zeros, ones, full, arange, linspace, eye):
     _made.def_infer_type(dtype_attribute("float32"))
 zeros_without_dtype.def_infer_type(lambda inputs, outputs, *, dtype: (inputs, [_numbered(dtype)]))

@@ -115,7 +115,7 @@ ELEMENTWISE_OPERATORS: dict[str, Operator] = {
 }
 
 
-@operator(name="add_n", aliases=("ElementWiseSum", "_sum"))
+@operator(name="add_n", aliases=("ElementWiseSum", "_sum"), elementwise=True, shapes=same_shape, dtypes=promoted)
 def add_n(*args: np.ndarray) -> np.ndarray:
     """Return the sum of any number of arrays of equal shape.
 
@@ -124,19 +124,13 @@ def add_n(*args: np.ndarray) -> np.ndarray:
     *args : NDArray
         At least one.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of their shape and dtype.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the shapes differ, or there is no array.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> x = nd.array([1, 2])
     >>> nd.add_n(x, x, x).asnumpy()
     array([3., 6.], dtype=float32)
@@ -153,12 +147,9 @@ def add_n(*args: np.ndarray) -> np.ndarray:
 
 
 add_n.def_multiple_grad(lambda ans, *args: lambda g: (g,) * len(args))
-add_n.elementwise = True
-add_n.def_infer_shape(same_shape)
-add_n.def_infer_type(promoted)
 
 
-@operator(name="_identity_with_attr_like_rhs")
+@operator(name="_identity_with_attr_like_rhs", zero=(1,), elementwise=True, shapes=same_shape)
 def identity_with_attr_like_rhs(lhs: np.ndarray, rhs: np.ndarray) -> np.ndarray:
     """Return a copy of `lhs`; inference takes its shape and dtype to be those of `rhs`.
 
@@ -167,18 +158,12 @@ def identity_with_attr_like_rhs(lhs: np.ndarray, rhs: np.ndarray) -> np.ndarray:
     lhs, rhs : NDArray
         Of the same shape; the gradient of `rhs` is zero.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the shapes differ.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd._identity_with_attr_like_rhs(nd.array([1, 2]), nd.zeros((2,))).asnumpy()
     array([1., 2.], dtype=float32)
     """
@@ -187,9 +172,6 @@ def identity_with_attr_like_rhs(lhs: np.ndarray, rhs: np.ndarray) -> np.ndarray:
 
 
 identity_with_attr_like_rhs.def_grad(lambda ans, lhs, rhs: lambda g: g)
-identity_with_attr_like_rhs.def_grad_zero(1)
-identity_with_attr_like_rhs.elementwise = True
-identity_with_attr_like_rhs.def_infer_shape(same_shape)
 
 ELEMENTWISE_OPERATORS["elemwise_add"].saved_aliases = frozenset({"_grad_add"})
 ELEMENTWISE_OPERATORS["elemwise_div"].saved_aliases = frozenset({"_scatter_elemwise_div"})

@@ -29,30 +29,22 @@ def _strides(lengths: tuple[int, ...]) -> np.ndarray:
     return np.array([math.prod(lengths[axis + 1 :]) for axis in range(len(lengths))])
 
 
-@operator(name="_ravel_multi_index", aliases=("ravel_multi_index",))
+@operator(name="_ravel_multi_index", aliases=("ravel_multi_index",), may_alias=False, zero="all")
 def ravel_multi_index(data: np.ndarray, *, shape: tuple[int, ...] = ()) -> np.ndarray:
     """Return the flat positions of elements that are given by one number an axis.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Of shape (axes, elements) and any dtype; fractions are cut off, and nothing is checked against the lengths.
     shape : tuple of int
         Of the array in which the positions are. Its first length does not matter, and may be -1.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (elements,), and the dtype of `data`. Its gradient is zero.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If `data` does not have one row an axis.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.ravel_multi_index(nd.array([[0, 1, 2], [1, 2, 0]]), shape=(3, 4)).asnumpy()
     array([1., 6., 8.], dtype=float32)
     """
@@ -65,31 +57,23 @@ def ravel_multi_index(data: np.ndarray, *, shape: tuple[int, ...] = ()) -> np.nd
     return (_strides(lengths) @ data.astype(np.int64)).astype(data.dtype)
 
 
-@operator(name="_unravel_index", aliases=("unravel_index",))
+@operator(name="_unravel_index", aliases=("unravel_index",), may_alias=False, zero="all")
 def unravel_index(data: np.ndarray, *, shape: tuple[int, ...] = ()) -> np.ndarray:
     """Return, for flat positions, one number an axis.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Flat positions, of any shape and dtype; fractions are cut off. What is beyond the array is so along the first
         axis.
     shape : tuple of int
         Of the array in which the positions are. Its first length does not matter, and may be -1.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (axes,) + data.shape, and the dtype of `data`. Its gradient is zero.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         Without a shape.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.unravel_index(nd.array([1, 6, 8]), shape=(3, 4)).asnumpy()
     array([[0., 1., 2.],
            [1., 2., 0.]], dtype=float32)
@@ -118,6 +102,3 @@ def _unraveled_shapes(inputs: Shapes, outputs: Shapes, *, shape: Any) -> tuple[S
 
 
 _made: Operator
-for _made in (ravel_multi_index, unravel_index):
-    _made.may_alias = False
-    _made.def_grad_zero()

@@ -12,21 +12,15 @@ from minpy.ops.registry import operator
 __all__ = ["cast", "cast_storage", "identity", "ones_like", "shape_array", "size_array", "zeros_like"]
 
 
-@operator(name="_copy", aliases=("identity", "_copyto"))
+@operator(name="_copy", aliases=("identity", "_copyto"), elementwise=True, shapes=same_shape)
 def identity(data: np.ndarray) -> np.ndarray:
     """Return a copy.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.identity(nd.array([1, 2])).asnumpy()
     array([1., 2.], dtype=float32)
     """
@@ -36,28 +30,20 @@ def identity(data: np.ndarray) -> np.ndarray:
 identity.def_grad(lambda ans, data: lambda g: g)
 
 
-@operator(name="cast_storage")
+@operator(name="cast_storage", elementwise=True, shapes=same_shape)
 def cast_storage(data: np.ndarray, *, stype: str) -> np.ndarray:
     """Return a copy in a storage type, of which there is one: 'default', dense.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
     stype : str
         'default'.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
 
-    Raises
-    ------
-    ArgumentError
+    {raises_argument_error}
         For 'csr' and 'row_sparse', and what is no storage type.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.cast_storage(nd.array([1, 0]), 'default').asnumpy()
     array([1., 0.], dtype=float32)
     """
@@ -70,23 +56,16 @@ def cast_storage(data: np.ndarray, *, stype: str) -> np.ndarray:
 cast_storage.def_grad(lambda ans, data: lambda g: g)
 
 
-@operator(name="cast", aliases=("Cast",))
+@operator(name="cast", aliases=("Cast",), elementwise=True, shapes=same_shape, dtypes=dtype_attribute())
 def cast(data: np.ndarray, *, dtype: str) -> np.ndarray:
     """Return the data with its elements converted; the gradient is converted back.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
     dtype : str or dtype
 
-    Returns
-    -------
-    NDArray
-        Of the data's shape.
+    {returns_like_data}
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.cast(nd.array([1.7, -1.7]), dtype='int32').asnumpy()
     array([ 1, -1], dtype=int32)
     """
@@ -96,23 +75,17 @@ def cast(data: np.ndarray, *, dtype: str) -> np.ndarray:
 cast.def_grad(lambda ans, data: lambda g: g)
 
 
-@operator(name="zeros_like", bare=True)
+@operator(name="zeros_like", bare=True, zero="all", elementwise=True, shapes=same_shape)
 def zeros_like(data: np.ndarray, *, dtype: str | None = None) -> np.ndarray:
     """Return zeros of the data's shape and dtype.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
     dtype : str or dtype, optional
         Not used: as in MXNet, the result has the data's dtype also where programs give another. `cast` converts it.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.zeros_like(nd.array([1, 2])).asnumpy()
     array([0., 0.], dtype=float32)
     """
@@ -120,23 +93,17 @@ def zeros_like(data: np.ndarray, *, dtype: str | None = None) -> np.ndarray:
     return np.zeros_like(data)
 
 
-@operator(name="ones_like", bare=True)
+@operator(name="ones_like", bare=True, zero="all", elementwise=True, shapes=same_shape)
 def ones_like(data: np.ndarray, *, dtype: str | None = None) -> np.ndarray:
     """Return ones of the data's shape and dtype.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
     dtype : str or dtype, optional
         Not used: as in MXNet, the result has the data's dtype also where programs give another. `cast` converts it.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.ones_like(nd.array([1, 2])).asnumpy()
     array([1., 1.], dtype=float32)
     """
@@ -144,52 +111,36 @@ def ones_like(data: np.ndarray, *, dtype: str | None = None) -> np.ndarray:
     return np.ones_like(data)
 
 
-@operator(name="shape_array")
+@operator(name="shape_array", zero="all", shapes=forwards(lambda data, **_: (len(data),)))
 def shape_array(data: np.ndarray) -> np.ndarray:
     """Return the shape as an array.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (number of axes,) and dtype int64.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.shape_array(nd.zeros((2, 3))).asnumpy()
     array([2, 3])
     """
     return np.array(data.shape, np.int64)
 
 
-@operator(name="size_array")
+@operator(name="size_array", zero="all", shapes=lambda inputs, outputs: (inputs, [(1,)]))
 def size_array(data: np.ndarray) -> np.ndarray:
     """Return the number of elements as an array.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (1,) and dtype int64.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.size_array(nd.zeros((2, 3))).asnumpy()
     array([6])
     """
     return np.array([data.size], np.int64)
-
-
-for _operator in (zeros_like, ones_like, shape_array, size_array):
-    _operator.def_grad_zero()
 
 
 # -- reshaping ---------------------------------------------------------------------------------------------------------
@@ -197,12 +148,6 @@ for _operator in (zeros_like, ones_like, shape_array, size_array):
 
 # -- inference, and files ---
 
-for _operator in (identity, cast, cast_storage, zeros_like, ones_like):
-    _operator.elementwise = True
-    _operator.def_infer_shape(same_shape)
-cast.def_infer_type(dtype_attribute())
-shape_array.def_infer_shape(forwards(lambda data, **_: (len(data),)))
-size_array.def_infer_shape(lambda inputs, outputs: (inputs, [(1,)]))
 for _operator in (shape_array, size_array):
     _operator.def_infer_type(dtype_attribute(np.int64))
 

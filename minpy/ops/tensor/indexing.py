@@ -57,7 +57,7 @@ def is_basic(key: Any) -> bool:
     ) and not any(isinstance(part, (bool, np.bool_)) for part in parts)
 
 
-@operator(name="_index", public=False)
+@operator(name="_index", public=False, shape_only=(0, 0))
 def index(data: np.ndarray, *, key: Any) -> np.ndarray:
     """Return `data[key]`, for any key that NumPy takes."""
     return data[key]
@@ -86,7 +86,7 @@ def _unindex_kernel(data: Any, *, key: Any, shape: tuple[int, ...]) -> Any:
     return add_rows(data.reshape(rows.size, math.prod(shape[len(key) :])), rows, math.prod(lengths)).reshape(shape)
 
 
-@operator(name="_assign", public=False)
+@operator(name="_assign", public=False, shape_only=(1,))
 def assign(data: np.ndarray, value: Any, *, key: Any) -> np.ndarray:
     """Return a copy of `data` in which `value`, broadcast, stands at `key`."""
     result = data.copy()
@@ -94,7 +94,7 @@ def assign(data: np.ndarray, value: Any, *, key: Any) -> np.ndarray:
     return result
 
 
-@operator(name="_overwrite", public=False)
+@operator(name="_overwrite", public=False, shape_only=(1,))
 def overwrite(data: np.ndarray, value: Any, *, into: Any, of: Any, shape: tuple[int, ...]) -> np.ndarray:
     """Return a copy of `data` whose elements at the flat positions `into` are those at `of` of `value`, as `shape`."""
     result = data.copy()
@@ -115,18 +115,15 @@ def _undo_broadcast(part: Any, shape: tuple[int, ...]) -> Any:
 
 
 index.def_grad(lambda ans, data, *, key: lambda g: unindex(g, key=key, shape=np.shape(data)))
-index.keep_shape_only(0)
 unindex.def_grad(lambda ans, data, *, key: lambda g: index(g, key=key))
 assign.def_grad(lambda ans, data, value, *, key: lambda g: assign(g, np.zeros((), g.dtype), key=key), 0)
 assign.def_grad(lambda ans, data, value, *, key: lambda g: _undo_broadcast(index(g, key=key), np.shape(value)), 1)
-assign.keep_shape_only(1)
 overwrite.def_grad(
     lambda ans, data, value, *, into, of, shape: (
         lambda g: overwrite(g, np.zeros((), g.dtype), into=into, of=of, shape=shape)
     ),
     0,
 )
-overwrite.keep_shape_only(1)
 
 
 @overwrite.def_grad(argnum=1)
@@ -180,7 +177,7 @@ def checked_positions(
     return positions
 
 
-@operator(name="take")
+@operator(name="take", zero=(1,), dtypes=dtype_of(0), shape_only=(0,))
 def take(
     a: np.ndarray, indices: np.ndarray, *, axis: int = 0, mode: Literal["clip", "raise", "wrap"] = "clip"
 ) -> np.ndarray:
@@ -196,23 +193,17 @@ def take(
     mode : {'clip', 'wrap', 'raise'}
         What becomes of numbers out of range: the nearest in range, the remainder, or an error.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         The shape of `a` with the axis replaced by the shape of `indices`.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If there is no such axis.
     ArgumentError
         For another mode.
     OutOfRangeError
         For an index out of range with 'raise'.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.take(nd.array([[1, 2], [3, 4], [5, 6]]), nd.array([2, 0])).asnumpy()
     array([[5., 6.],
            [1., 2.]], dtype=float32)
@@ -237,32 +228,28 @@ def _take_gradient(ans: Any, a: Any, indices: Any, *, axis: int, mode: str) -> A
     return gradient
 
 
-take.def_grad_zero(1)
-
-
 @take.def_infer_shape
 @forwards
 def _take_shape(a: Any, indices: Any, *, axis: int = 0, **_: Any) -> Any:
     return replace_length(a, one_axis("take", axis, len(a)), *indices)
 
 
-@operator(name="_scatter_rows", public=False)
+@operator(name="_scatter_rows", public=False, zero=(1,))
 def scatter_rows(data: np.ndarray, rows: np.ndarray, *, count: int, mode: str = "clip") -> np.ndarray:
     """Return `count` rows, each the sum of the rows of `data` with its number: the transpose of taking rows."""
     return add_rows(data, in_range("take", truncated(rows), count, mode), count)
 
 
 scatter_rows.def_grad(lambda ans, data, rows, *, mode: lambda g: take(g, rows, mode=mode), 0)
-scatter_rows.def_grad_zero(1)
 
 
-@operator(name="_take_along", public=False)
+@operator(name="_take_along", public=False, zero=(1,))
 def take_along(data: np.ndarray, indices: np.ndarray, *, axis: int) -> np.ndarray:
     """Return `numpy.take_along_axis`."""
     return np.take_along_axis(data, indices, axis)
 
 
-@operator(name="_put_along", public=False)
+@operator(name="_put_along", public=False, zero=(1,))
 def put_along(data: np.ndarray, indices: np.ndarray, *, axis: int, length: int) -> np.ndarray:
     """Return zeros with `data` put at indices that differ, along an axis of a length: the transpose of `take_along`."""
     shape = list(data.shape)
@@ -276,11 +263,9 @@ take_along.def_grad(
     lambda ans, data, indices, *, axis: lambda g: put_along(g, indices, axis=axis, length=np.shape(data)[axis]), 0
 )
 put_along.def_grad(lambda ans, data, indices, *, axis: lambda g: take_along(g, indices, axis=axis), 0)
-take_along.def_grad_zero(1)
-put_along.def_grad_zero(1)
 
 
-@operator(name="pick", aliases=("choose_element_0index",))
+@operator(name="pick", aliases=("choose_element_0index",), zero=(1,), dtypes=dtype_of(0), shape_only=(0,))
 def pick(
     data: np.ndarray,
     index: np.ndarray,
@@ -291,9 +276,7 @@ def pick(
 ) -> np.ndarray:
     """Return one element from each row along an axis: the one that `index` numbers.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
     index : NDArray
         Of the data's shape without the axis, or with the axis of length 1; of any dtype. For data of one axis (1,).
     axis : int
@@ -303,21 +286,15 @@ def pick(
         What becomes of numbers out of range: the nearest in range, the remainder, or an error. (Files of graphs say
         'clip' for 'raise', which MXNet does not have.)
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of the data's shape without the axis; of shape (1,) if it has no other.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the shapes do not fit, or there is no such axis.
     OutOfRangeError
         For a number out of range, also a negative one, with 'raise'.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.pick(nd.array([[1, 2], [3, 4]]), nd.array([0, 1])).asnumpy()
     array([1., 4.], dtype=float32)
     """
@@ -347,7 +324,6 @@ def _pick_gradient(ans: Any, data: Any, index: Any, *, axis: int, mode: str) -> 
     return lambda g: put_along(np.reshape(g, positions.shape), positions, axis=axis, length=shape[axis])
 
 
-pick.def_grad_zero(1)
 pick.saved_attributes = lambda given: given | {"mode": "clip"} if given.get("mode") == "raise" else given
 
 
@@ -361,7 +337,7 @@ def _pick_shapes(inputs: Any, outputs: Any, *, axis: int, keepdims: bool) -> Any
     return [data, by_default(index, rest)], [replace_length(data, axis, 1) if keepdims else rest]
 
 
-@operator(name="batch_take")
+@operator(name="batch_take", zero=(1,), dtypes=dtype_of(0), shape_only=(0,))
 def batch_take(a: np.ndarray, indices: np.ndarray) -> np.ndarray:
     """Return one element from each row of a matrix.
 
@@ -372,19 +348,12 @@ def batch_take(a: np.ndarray, indices: np.ndarray) -> np.ndarray:
     indices : NDArray
         Of shape (batch,); numbers out of range are clipped.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (batch,).
 
-    Raises
-    ------
-    ShapeError
-        If the shapes do not fit.
+    {raises_unless_shapes_fit}
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.batch_take(nd.array([[1, 2], [3, 4]]), nd.array([0, 1], dtype='int32')).asnumpy()
     array([1., 4.], dtype=float32)
     """
@@ -394,7 +363,6 @@ def batch_take(a: np.ndarray, indices: np.ndarray) -> np.ndarray:
 
 
 batch_take.def_grad(lambda ans, a, indices: _pick_gradient(ans, a, indices, axis=1, mode="clip"), 0)
-batch_take.def_grad_zero(1)
 
 
 @batch_take.def_infer_shape
@@ -403,7 +371,7 @@ def _batch_take_shapes(inputs: Any, outputs: Any) -> Any:
     return [(*rows, UNKNOWN), rows], [rows]
 
 
-@operator(name="one_hot")
+@operator(name="one_hot", zero="all", dtypes=dtype_attribute("float32"))
 def one_hot(
     indices: np.ndarray, *, depth: int, on_value: float = 1.0, off_value: float = 0.0, dtype: str = "float32"
 ) -> np.ndarray:
@@ -419,14 +387,10 @@ def one_hot(
     dtype : str
         Of the result.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape indices.shape + (depth,).
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.one_hot(nd.array([1, 0]), depth=3).asnumpy()
     array([[0., 1., 0.],
            [1., 0., 0.]], dtype=float32)
@@ -452,10 +416,6 @@ def _one_hot_kernel(indices: Any, *, depth: int, on_value: float, off_value: flo
     known = np.flatnonzero((rows >= 0) & (rows < depth))
     result[known, rows[known]] = on
     return result.reshape(*indices.shape, depth)
-
-
-one_hot.def_grad_zero()
-one_hot.def_infer_type(dtype_attribute("float32"))
 
 
 @one_hot.def_infer_shape
@@ -486,32 +446,24 @@ def coordinates(name: str, indices: np.ndarray, shape: tuple[int, ...]) -> tuple
     return key
 
 
-@operator(name="gather_nd")
+@operator(name="gather_nd", zero=(1,), dtypes=dtype_of(0), shape_only=(0,))
 def gather_nd(data: np.ndarray, indices: np.ndarray) -> np.ndarray:
     """Return the elements, or slices, of an array at given coordinates.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
     indices : NDArray
         Of shape (m, ...): row i holds the positions along axis i, for the first m axes; negative ones count from the
         end.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape indices.shape[1:] + data.shape[m:].
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If there are more rows than axes.
     OutOfRangeError
         If a position is out of range.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.gather_nd(nd.array([[1, 2], [3, 4]]), nd.array([[0, 1], [1, 0]])).asnumpy()
     array([2., 3.], dtype=float32)
     """
@@ -525,9 +477,6 @@ def _gather_nd_gradient(ans: Any, data: Any, indices: Any) -> Any:
     return lambda g: unindex(g, key=key, shape=shape)
 
 
-gather_nd.def_grad_zero(1)
-
-
 @gather_nd.def_infer_shape
 @forwards
 def _gather_nd_shape(data: Any, indices: Any, **_: Any) -> Any:
@@ -535,33 +484,24 @@ def _gather_nd_shape(data: Any, indices: Any, **_: Any) -> Any:
     return None if indices[0] == UNKNOWN else indices[1:] + data[indices[0] :]
 
 
-@operator(name="scatter_nd")
+@operator(name="scatter_nd", zero=(1,), dtypes=dtype_of(0))
 def scatter_nd(data: np.ndarray, indices: np.ndarray, *, shape: tuple[int, ...]) -> np.ndarray:
     """Return zeros with values put at given coordinates; where some coincide, one of them stays.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         The values, of shape indices.shape[1:] + shape[m:].
     indices : NDArray
         Of shape (m, ...): row i holds the positions along axis i, for the first m axes.
     shape : tuple of int
         Of the result.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
 
-    Raises
-    ------
-    ShapeError
-        If the shapes do not fit.
+    {raises_unless_shapes_fit}
     OutOfRangeError
         If a position is out of range.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.scatter_nd(nd.array([5, 6]), nd.array([[0, 1], [1, 0]]), shape=(2, 2)).asnumpy()
     array([[0., 5.],
            [6., 0.]], dtype=float32)
@@ -576,7 +516,6 @@ def scatter_nd(data: np.ndarray, indices: np.ndarray, *, shape: tuple[int, ...])
 
 
 scatter_nd.def_grad(lambda ans, data, indices: lambda g: gather_nd(g, indices), 0)
-scatter_nd.def_grad_zero(1)
 
 
 @scatter_nd.def_infer_shape
@@ -587,11 +526,3 @@ def _scatter_nd_shapes(inputs: Any, outputs: Any, *, shape: Any) -> Any:
     if indices is not None and indices[0] != UNKNOWN:
         data = merge_shapes(data, indices[1:] + tuple(shape[indices[0] :]))
     return [data, indices], [tuple(shape)]
-
-
-for _operator in (batch_take, gather_nd, pick, scatter_nd, take):
-    _operator.def_infer_type(dtype_of(0))
-
-# Their rules read no values of the data, only its shape.
-for _operator in (batch_take, gather_nd, index, pick, take):
-    _operator.keep_shape_only(0)

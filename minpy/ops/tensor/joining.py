@@ -26,7 +26,7 @@ def _check_arrays(name: str, arrays: Sequence[Any]) -> None:
             )
 
 
-@operator(name="concat", aliases=("Concat",))
+@operator(name="concat", aliases=("Concat",), dtypes=promoted, saved_name="Concat", category="shape")
 def concat(*data: np.ndarray, dim: int = 1, num_args: int | None = None) -> np.ndarray:
     """Return arrays joined along an axis that they have.
 
@@ -39,18 +39,12 @@ def concat(*data: np.ndarray, dim: int = 1, num_args: int | None = None) -> np.n
     num_args : int, optional
         Accepted and not used: the number of arrays.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the shapes differ elsewhere, or there is no such axis.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.concat(nd.array([[1], [2]]), nd.array([[3, 4], [5, 6]]), dim=1).asnumpy()
     array([[1., 3., 4.],
            [2., 5., 6.]], dtype=float32)
@@ -104,10 +98,7 @@ def concat_shapes(inputs: Any, outputs: Any, *, dim: int) -> Any:
     return [replace_length(common, axis, length) for length in lengths], [replace_length(common, axis, total)]
 
 
-concat.def_infer_type(promoted)
-
-
-@operator(name="stack")
+@operator(name="stack", dtypes=promoted, category="shape")
 def stack(*data: np.ndarray, axis: int = 0, num_args: int | None = None) -> np.ndarray:
     """Return arrays joined along a new axis.
 
@@ -120,18 +111,12 @@ def stack(*data: np.ndarray, axis: int = 0, num_args: int | None = None) -> np.n
     num_args : int, optional
         Accepted and not used: the number of arrays.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the shapes differ, or the result has no such axis.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.stack(nd.array([1, 2]), nd.array([3, 4])).asnumpy()
     array([[1., 2.],
            [3., 4.]], dtype=float32)
@@ -167,10 +152,4 @@ def _stack_shapes(inputs: Any, outputs: Any, *, axis: int) -> Any:
     return [part] * len(inputs), [(*part[:axis], len(inputs), *part[axis:])]  # type: ignore[index]
 
 
-stack.def_infer_type(promoted)
-
-
 # -- taking apart ------------------------------------------------------------------------------------------------------
-
-concat.saved_name = "Concat"
-concat.category = stack.category = "shape"

@@ -27,7 +27,7 @@ def _ufunc(ufunc: np.ufunc, sentence: str, example: str, result: str, notes: str
 def _function(
     forward: Callable[[Any], Any], name: str, sentence: str, example: str, result: str, notes: str = ""
 ) -> Any:
-    return operator(forward, name=name, elementwise=True, doc=unary_doc(name, sentence, example, result, notes))
+    return operator(forward, name=name, like_ufunc=True, doc=unary_doc(name, sentence, example, result, notes))
 
 
 # -- signs and powers --------------------------------------------------------------------------------------------------
@@ -210,7 +210,7 @@ def _relu_into(out: np.ndarray, data: np.ndarray) -> None:
 softrelu = operator(
     lambda data: np.logaddexp(data, 0),
     name="softrelu",
-    elementwise=True,
+    like_ufunc=True,
     public=False,
     doc="Return log(1 + exp(data)), elementwise.",
 )
@@ -234,30 +234,23 @@ def _softsign_gradient(ans: Any, data: Any) -> Callable[[Any], Any]:
     return gradient
 
 
-@operator(name="hard_sigmoid")
+@operator(name="hard_sigmoid", elementwise=True, shapes=same_shape)
 def hard_sigmoid(data: np.ndarray, *, alpha: float = 0.2, beta: float = 0.5) -> np.ndarray:
     """Return alpha * data + beta, limited to [0, 1].
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Of any shape and floating dtype.
     alpha, beta : float
         Slope, and value at 0.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of the shape and dtype of `data`. The gradient at both kinks is 0.
 
     Raises
     ------
-    DTypeError
-        If `data` holds integers.
+    {or_integers}
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.hard_sigmoid(nd.array([-3, 0, 1, 3])).asnumpy()
     array([0. , 0.5, 0.7, 1. ], dtype=float32)
     """
@@ -270,28 +263,22 @@ def _hard_sigmoid_gradient(ans: Any, data: Any, *, alpha: float) -> Callable[[An
     return lambda g: g * (((ans > 0) & (ans < 1)) * alpha)
 
 
-@operator(name="smooth_l1")
+@operator(name="smooth_l1", elementwise=True, shapes=same_shape)
 def smooth_l1(data: np.ndarray, *, scalar: float = 1.0) -> np.ndarray:
     """Return a loss that is quadratic near 0 and linear beyond: Huber's, scaled.
 
     With s = `scalar`, it is (s * x) ** 2 / 2 where abs(x) < 1 / s ** 2, and abs(x) - 1 / (2 * s ** 2) elsewhere
     (Girshick, Fast R-CNN, 2015, equation 3, with s = 1).
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Of any shape and floating dtype.
     scalar : float
         Where the parts meet: at 1 / scalar ** 2.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of the shape and dtype of `data`.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.smooth_l1(nd.array([-2, 0, 0.5, 2])).asnumpy()
     array([1.5  , 0.   , 0.125, 1.5  ], dtype=float32)
     """
@@ -303,10 +290,6 @@ def smooth_l1(data: np.ndarray, *, scalar: float = 1.0) -> np.ndarray:
 def _smooth_l1_gradient(ans: Any, data: Any, *, scalar: float) -> Callable[[Any], Any]:
     return lambda g: g * np.clip(data * scalar**2, -1, 1)
 
-
-for _operator in (hard_sigmoid, smooth_l1):
-    _operator.elementwise = True
-    _operator.def_infer_shape(same_shape)
 
 for _operator in (relu, sigmoid, tanh):
     _operator.category = "activation"

@@ -27,24 +27,17 @@ def _require_count(name: str, arrays: Sequence[Any], attribute: str, count: int)
 _CAST = (np.dtype(np.float16), np.dtype(np.float32))
 
 
-@operator(name="amp_cast")
+@operator(name="amp_cast", elementwise=True, shapes=same_shape)
 def amp_cast(data: np.ndarray, *, dtype: str) -> np.ndarray:
     """Return float16 or float32 numbers in another dtype, and other data as they are; the gradient is converted back.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
     dtype : str or dtype
         'float16' or 'float32'.
 
-    Returns
-    -------
-    NDArray
-        Of the data's shape.
+    {returns_like_data}
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.amp_cast(nd.ones(2), dtype='float16').dtype.__name__
     'float16'
     >>> nd.amp_cast(nd.ones(2, dtype='int32'), dtype='float16').dtype.__name__
@@ -58,8 +51,6 @@ def _cast_dtype(known: np.dtype, dtype: Any) -> np.dtype:
 
 
 amp_cast.def_grad(lambda ans, data: lambda g: g)
-amp_cast.elementwise = True
-amp_cast.def_infer_shape(same_shape)
 
 
 @amp_cast.def_infer_type
@@ -69,7 +60,7 @@ def _amp_cast_dtypes(inputs: Any, outputs: Any, *, dtype: Any) -> Any:
     return inputs, [_cast_dtype(inputs[0], dtype)]
 
 
-@operator(name="amp_multicast", outputs=lambda attributes: numbered(int(attributes["num_outputs"])))
+@operator(name="amp_multicast", outputs=lambda attributes: numbered(int(attributes["num_outputs"])), may_alias=False)
 def amp_multicast(*data: np.ndarray, num_outputs: int, cast_narrow: bool = False) -> Any:
     """Return arrays in a common floating-point dtype: the widest that one of them has.
 
@@ -87,14 +78,10 @@ def amp_multicast(*data: np.ndarray, num_outputs: int, cast_narrow: bool = False
     list of NDArray
         Of the shapes of the inputs.
 
-    Raises
-    ------
-    ArgumentError
+    {raises_argument_error}
         If there are more or fewer arrays.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> one, other = nd.amp_multicast(nd.ones(2, dtype='float16'), nd.ones(3), num_outputs=2)
     >>> one.dtype.__name__, other.dtype.__name__
     ('float32', 'float32')
@@ -231,7 +218,7 @@ all_finite = _Finite(_all_finite)
 multi_all_finite = _Finite(_multi_all_finite)
 
 
-@operator(name="multi_sum_sq")
+@operator(name="multi_sum_sq", shapes=lambda inputs, outputs, *, num_arrays: (inputs, [(num_arrays,)]), may_alias=False)
 def multi_sum_sq(*data: np.ndarray, num_arrays: int) -> np.ndarray:
     """Return the sum of the squares of each of several arrays.
 
@@ -242,21 +229,15 @@ def multi_sum_sq(*data: np.ndarray, num_arrays: int) -> np.ndarray:
     num_arrays : int
         Their number.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (num_arrays,), in float32.
 
-    Raises
-    ------
-    ArgumentError
+    {raises_argument_error}
         If there are more or fewer arrays.
     DTypeError
         If dtypes differ, or are of integers.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.multi_sum_sq(nd.array([3, 4]), nd.array([[1], [2]]), num_arrays=2).asnumpy()
     array([25.,  5.], dtype=float32)
     """
@@ -276,6 +257,4 @@ def _sum_sq_gradients(ans: Any, *data: Any) -> Any:
     return lambda g: tuple(2 * g[position] * array for position, array in enumerate(data))
 
 
-multi_sum_sq.def_infer_shape(lambda inputs, outputs, *, num_arrays: (inputs, [(num_arrays,)]))
 multi_sum_sq.def_infer_type(lambda inputs, outputs: (inputs, [np.dtype("float32")]))
-amp_multicast.may_alias = multi_sum_sq.may_alias = False

@@ -45,31 +45,22 @@ def _laid_out(name: str, data: Any, axis: int | None) -> tuple[np.ndarray, int]:
     return raw, one_axis(name, axis, raw.ndim)
 
 
-@operator(name="sort", outputs=numbered(1))
+@operator(name="sort", outputs=numbered(1), saved_outputs=lambda given: 2)
 def sort(data: np.ndarray, *, axis: int | None = -1, is_ascend: bool = True) -> np.ndarray:
     """Return the elements in order.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
     axis : int, optional
         Along which; None sorts all elements, flattened.
     is_ascend : bool
         Whether the smallest comes first.
 
-    Returns
-    -------
-    NDArray
-        Of the data's shape.
+    {returns_like_data}
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If there is no such axis.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.sort(nd.array([3, 1, 2]), is_ascend=False).asnumpy()
     array([3., 2., 1.], dtype=float32)
     """
@@ -91,13 +82,11 @@ def _sort_gradient(ans: Any, data: Any, *, axis: int | None, is_ascend: bool) ->
     return lambda g: np.reshape(put_along(g, order, axis=along, length=raw.shape[along]), np.shape(data))
 
 
-@operator(name="argsort")
+@operator(name="argsort", zero="all", dtypes=dtype_attribute("float32"))
 def argsort(data: np.ndarray, *, axis: int | None = -1, is_ascend: bool = True, dtype: str = "float32") -> np.ndarray:
     """Return the positions of the elements in order; equal elements stay in the order in which they come.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
     axis : int, optional
         Along which; None orders all elements, flattened.
     is_ascend : bool
@@ -105,27 +94,17 @@ def argsort(data: np.ndarray, *, axis: int | None = -1, is_ascend: bool = True, 
     dtype : str
         Of the result.
 
-    Returns
-    -------
-    NDArray
-        Of the data's shape.
+    {returns_like_data}
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If there is no such axis.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.argsort(nd.array([3, 1, 2])).asnumpy()
     array([1., 2., 0.], dtype=float32)
     """
     data, axis = _laid_out("argsort", data, axis)
     return _order(data, axis, is_ascend).astype(dtype)
-
-
-argsort.def_grad_zero()
 
 
 @operator(name="topk", outputs=lambda attributes: _TOPK_OUTPUTS.get(attributes.get("ret_typ"), ("output",)))
@@ -140,9 +119,7 @@ def topk(
 ) -> Any:
     """Return the k largest elements in order, their positions, or both.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
     axis : int, optional
         Along which; None takes all elements, flattened.
     k : int
@@ -159,16 +136,12 @@ def topk(
     NDArray, or two of them
         With length k along the axis; a mask has the data's shape.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If there is no such axis.
     ArgumentError
         If k is larger than the axis, or for another `ret_typ`.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.topk(nd.array([3, 1, 2]), k=2).asnumpy()
     array([0., 2.], dtype=float32)
     >>> nd.topk(nd.array([3, 1, 2]), k=2, ret_typ='mask').asnumpy()
@@ -212,7 +185,7 @@ def _topk_gradient(ans: Any, data: Any, *, axis: int | None, k: int, ret_typ: st
     return gradient
 
 
-@operator(name="cumsum", aliases=("_np_cumsum",))
+@operator(name="cumsum", aliases=("_np_cumsum",), shape_only=(0,), saved_name="_np_cumsum")
 def cumsum(a: np.ndarray, *, axis: int | None = None, dtype: str | None = None) -> np.ndarray:
     """Return the sums of the elements up to each.
 
@@ -224,19 +197,13 @@ def cumsum(a: np.ndarray, *, axis: int | None = None, dtype: str | None = None) 
     dtype : str, optional
         Of the sums; that of `a` if left out, int64 for booleans, of which the true ones are counted.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of the shape of `a`; with one axis if `axis` is None.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If there is no such axis.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.cumsum(nd.array([1, 2, 3])).asnumpy()
     array([1., 3., 6.], dtype=float32)
     """
@@ -257,10 +224,6 @@ def _cumsum_gradient(ans: Any, a: Any, *, axis: int | None) -> Any:
     return gradient
 
 
-# Its rule reads no values of the data, only its shape.
-cumsum.keep_shape_only(0)
-
-
 def _ordered_shapes(inputs: Any, outputs: Any, *, axis: int | None, **_: Any) -> Any:
     if axis is not None:
         return same_shape(inputs, outputs)
@@ -279,9 +242,6 @@ cumsum.def_infer_shape(_cumsum_shapes)
 @cumsum.def_infer_type
 def _cumsum_dtypes(inputs: Any, outputs: Any, *, dtype: Any) -> Any:
     return (booleans_give(np.int64) if dtype in (None, "None") else dtype_attribute())(inputs, outputs, dtype=dtype)
-
-
-argsort.def_infer_type(dtype_attribute("float32"))
 
 
 @topk.def_infer_shape
@@ -305,6 +265,4 @@ def _topk_dtypes(inputs: Any, outputs: Any, *, ret_typ: str, dtype: Any) -> Any:
     return inputs, [*elements, positions][: len(outputs)]
 
 
-cumsum.saved_name = "_np_cumsum"
-sort.saved_outputs = lambda given: 2
 topk.saved_outputs = lambda given: 2 if given.get("ret_typ") in ("value", "both") else 1

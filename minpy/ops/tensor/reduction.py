@@ -157,7 +157,7 @@ def _count(data: Any, ans: Any) -> int:
 # -- sums and products -------------------------------------------------------------------------------------------------
 
 
-@operator(name="sum", aliases=("sum_axis",), doc=_doc("sum", "Return the sum over axes.", "[5., 6.]"))
+@operator(name="sum", aliases=("sum_axis",), doc=_doc("sum", "Return the sum over axes.", "[5., 6.]"), shape_only=(0,))
 def sum(data: np.ndarray, *, axis: Axis = None, keepdims: bool = False, exclude: bool = False) -> np.ndarray:
     axes = _reduced("sum", data, axis, exclude)
     return _shaped(sum_over(data, axes, keepdims))
@@ -185,6 +185,7 @@ def _nansum_gradient(ans: Any, data: Any, *, axis: Axis, keepdims: bool, exclude
 @operator(
     name="mean",
     doc=_doc("mean", "Return the mean over axes.", "[1.6666666, 2.       ]", "The mean of integers is truncated."),
+    shape_only=(0,),
 )
 def mean(data: np.ndarray, *, axis: Axis = None, keepdims: bool = False, exclude: bool = False) -> np.ndarray:
     axes = _reduced("mean", data, axis, exclude)
@@ -356,46 +357,35 @@ def _position(name: str, function: Callable[..., Any], data: Any, axis: Any, kee
     return _shaped(position.astype(np.int64 if data.dtype.kind == "b" else data.dtype))
 
 
-@operator(name="argmax", doc=_POSITION_DOC.format(name="argmax", which="largest", result="[1., 0.]"))
+@operator(name="argmax", doc=_POSITION_DOC.format(name="argmax", which="largest", result="[1., 0.]"), zero="all")
 def argmax(data: np.ndarray, *, axis: int | None = None, keepdims: bool = False) -> np.ndarray:
     return _position("argmax", np.argmax, data, axis, keepdims)
 
 
-@operator(name="argmin", doc=_POSITION_DOC.format(name="argmin", which="smallest", result="[0., 1.]"))
+@operator(name="argmin", doc=_POSITION_DOC.format(name="argmin", which="smallest", result="[0., 1.]"), zero="all")
 def argmin(data: np.ndarray, *, axis: int | None = None, keepdims: bool = False) -> np.ndarray:
     return _position("argmin", np.argmin, data, axis, keepdims)
 
 
-@operator(name="argmax_channel")
+@operator(name="argmax_channel", zero="all")
 def argmax_channel(data: np.ndarray) -> np.ndarray:
     """Return `argmax` along axis 1, where a batch has its channels.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Of two axes or more.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of the dtype of `data` (int64 for booleans), without axis 1. Its gradient is zero.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If there is no axis 1.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.argmax_channel(nd.array([[1, 2, 2], [3, 0, 3]])).asnumpy()
     array([1., 0.], dtype=float32)
     """
     return _position("argmax_channel", np.argmax, data, 1, False)
 
-
-for _operator in (argmax, argmin, argmax_channel):
-    _operator.def_grad_zero()
 
 # -- moments -----------------------------------------------------------------------------------------------------------
 
@@ -404,9 +394,7 @@ for _operator in (argmax, argmin, argmax_channel):
 def moments(data: np.ndarray, *, axes: int | tuple[int, ...], keepdims: bool = False) -> tuple[np.ndarray, np.ndarray]:
     """Return mean and variance over axes.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
     axes : int or tuple of int
         The axes to reduce; for global moments all of them.
     keepdims : bool
@@ -417,14 +405,10 @@ def moments(data: np.ndarray, *, axes: int | tuple[int, ...], keepdims: bool = F
     mean, variance : NDArray
         Of the dtype of `data`. The variance is the mean square of the differences from the mean.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If an axis does not exist, or is given twice.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> mean, variance = nd.moments(nd.array([[1, 3], [2, 6]]), axes=1)
     >>> mean.asnumpy(), variance.asnumpy()
     (array([2., 4.], dtype=float32), array([1., 4.], dtype=float32))
@@ -450,15 +434,13 @@ def _moments_gradient(ans: Any, data: Any, *, axes: Any, keepdims: bool) -> Call
 # -- norms -------------------------------------------------------------------------------------------------------------
 
 
-@operator(name="norm")
+@operator(name="norm", dtypes=dtype_attribute(name="out_dtype"))
 def norm(
     data: np.ndarray, *, ord: int = 2, axis: Axis = None, out_dtype: str | None = None, keepdims: bool = False
 ) -> np.ndarray:
     """Return the norm over axes: the root of the sum of squares, or the sum of absolute values.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
     ord : int
         2 for the root of the sum of squares (over two axes Frobenius' norm), 1 for the sum of absolute values.
     axis : int or tuple of int, optional
@@ -468,21 +450,15 @@ def norm(
     keepdims : bool
         Whether the reduced axes stay, with length 1.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (1,) if all axes are reduced and not kept. The gradient of a norm of zeros is zero.
 
-    Raises
-    ------
-    ArgumentError
+    {raises_argument_error}
         If `ord` is neither 1 nor 2.
     ShapeError
         If an axis does not exist, or is given twice.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.norm(nd.array([[3, 4], [6, 8]]), axis=1).asnumpy()
     array([ 5., 10.], dtype=float32)
     >>> nd.norm(nd.array([[3, -4]]), ord=1).asnumpy()
@@ -509,9 +485,6 @@ def _norm_gradient(ans: Any, data: Any, *, ord: int, axis: Axis, keepdims: bool)
 for _operator in (sum, nansum, mean, prod, nanprod, max, min, argmax, argmin, argmax_channel, moments, norm):
     _operator.may_alias = False
 
-# Their rules read no values of the data, only its shape.
-for _operator in (mean, sum):
-    _operator.keep_shape_only(0)
 
 # -- inference ---------------------------------------------------------------------------------------------------------
 
@@ -536,7 +509,6 @@ for _operator in (argmax, argmin, norm):
 argmax_channel.def_infer_shape(lambda inputs, outputs: _shapes_without_exclude(inputs, outputs, axis=1, keepdims=False))
 for _operator in (argmax, argmin, argmax_channel):
     _operator.def_infer_type(booleans_give(np.int64))
-norm.def_infer_type(dtype_attribute(name="out_dtype"))
 
 
 @moments.def_infer_shape

@@ -17,17 +17,16 @@ from minpy.ops.registry import operator
 __all__ = ["expand_dims", "flatten", "reshape", "reshape_exactly", "reshape_like", "squeeze"]
 
 
-@operator(name="_reshape_exactly", public=False)
+@operator(name="_reshape_exactly", public=False, may_alias=False, shape_only=(0,))
 def reshape_exactly(data: np.ndarray, *, shape: tuple[int, ...]) -> np.ndarray:
     """Return `data` in a shape given without codes; a view."""
     return data.reshape(shape)
 
 
 reshape_exactly.def_grad(lambda ans, data: lambda g: np.reshape(g, np.shape(data)))
-reshape_exactly.may_alias = False  # `x.reshape` shares memory, also while recording
 
 
-@operator(name="reshape", aliases=("Reshape",))
+@operator(name="reshape", aliases=("Reshape",), shape_only=(0,), category="shape")
 def reshape(
     data: np.ndarray,
     *,
@@ -38,9 +37,7 @@ def reshape(
 ) -> np.ndarray:
     """Return the data in another shape.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
     shape : tuple of int
         Lengths, and codes: 0 copies an axis, -1 is inferred, -2 copies all remaining axes, -3 merges two into one,
         -4 splits one into the two lengths that follow.
@@ -51,20 +48,14 @@ def reshape(
     keep_highest : bool
         With `target_shape`: the first axis stays as it is.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the number of elements would change, or a code does not fit.
     ArgumentError
         If neither `shape` nor `target_shape` is given.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.reshape(nd.zeros((2, 3, 4)), shape=(0, -1)).shape
     (2, 12)
     """
@@ -84,7 +75,7 @@ def _reshape_shapes(
     return [solved(data, product(result)) if is_known(result) else data], [result]
 
 
-@operator(name="reshape_like")
+@operator(name="reshape_like", zero=(1,), dtypes=dtype_of(0), shape_only=(0,))
 def reshape_like(
     lhs: np.ndarray,
     rhs: np.ndarray,
@@ -106,18 +97,12 @@ def reshape_like(
     rhs_begin, rhs_end : int, optional
         The axes of `rhs` to put there; all if left out.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the number of elements would change.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.reshape_like(nd.zeros((6,)), nd.zeros((2, 3))).shape
     (2, 3)
     >>> nd.reshape_like(nd.zeros((6, 7)), nd.zeros((2, 3, 4)), lhs_begin=0, lhs_end=1, rhs_begin=0, rhs_end=2).shape
@@ -133,9 +118,6 @@ def reshape_like(
 @reshape_like.def_grad()
 def _reshape_like_gradient(ans: Any, lhs: Any, rhs: Any) -> Any:
     return lambda g: np.reshape(g, np.shape(lhs))
-
-
-reshape_like.def_grad_zero(1)
 
 
 @reshape_like.def_infer_shape
@@ -156,31 +138,20 @@ def _reshape_like_shapes(
     return [solved(lhs, product(result)) if is_known(result) else lhs, rhs], [result]
 
 
-reshape_like.def_infer_type(dtype_of(0))
-
-
-@operator(name="flatten", aliases=("Flatten",))
+@operator(name="flatten", aliases=("Flatten",), shape_only=(0,), category="shape")
 def flatten(data: np.ndarray) -> np.ndarray:
     """Return the data as a matrix: the first axis stays, the others become one.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         With one axis or more.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         With two axes.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the data has no axis.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.flatten(nd.zeros((2, 3, 4))).shape
     (2, 12)
     """
@@ -204,28 +175,20 @@ def _flatten_shapes(inputs: Any, outputs: Any) -> Any:
     return [(data[0], *(solved(data[1:], result[1]) or ()))], [result]
 
 
-@operator(name="expand_dims")
+@operator(name="expand_dims", shape_only=(0,), category="shape")
 def expand_dims(data: np.ndarray, *, axis: int) -> np.ndarray:
     """Return the data with a new axis of length 1.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
     axis : int
         Where the new axis stands in the result.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the result has no such axis.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.expand_dims(nd.zeros((2, 3)), axis=1).shape
     (2, 1, 3)
     """
@@ -250,29 +213,21 @@ def _expand_dims_shapes(inputs: Any, outputs: Any, *, axis: int) -> Any:
     return [data], [result]
 
 
-@operator(name="squeeze")
+@operator(name="squeeze", shape_only=(0,), category="shape")
 def squeeze(data: np.ndarray, *, axis: int | tuple[int, ...] | None = None) -> np.ndarray:
     """Return the data without axes of length 1.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
     axis : int or tuple of int, optional
         The axes to remove; all of length 1 if left out.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         With one axis at least.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If an axis does not have length 1.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.squeeze(nd.zeros((1, 2, 1)), axis=0).shape
     (2, 1)
     """
@@ -303,11 +258,5 @@ def _squeeze_shapes(inputs: Any, outputs: Any, *, axis: Any) -> Any:
     return [data], [tuple(length for position, length in enumerate(data) if position not in removed) or (1,)]
 
 
-# Their rules read no values of the data, only its shape.
-for _operator in (expand_dims, flatten, reshape, reshape_exactly, reshape_like, squeeze):
-    _operator.keep_shape_only(0)
-
-for _operator in (flatten, reshape, expand_dims, squeeze):
-    _operator.category = "shape"
 # MXNet's files write these names, not the ones of the functions.
 flatten.saved_name, reshape.saved_name = "Flatten", "Reshape"

@@ -55,7 +55,7 @@ def _rint(data: Any) -> Any:
 round = operator(
     _round,
     name="round",
-    elementwise=True,
+    like_ufunc=True,
     doc=unary_doc(
         "round",
         "Return the nearest whole number; halves are rounded away from zero.",
@@ -68,7 +68,7 @@ round = operator(
 rint = operator(
     _rint,
     name="rint",
-    elementwise=True,
+    like_ufunc=True,
     doc=unary_doc(
         "rint",
         "Return the nearest whole number; halves are rounded down.",
@@ -79,26 +79,20 @@ rint = operator(
 ).def_grad_zero()
 
 
-@operator(name="clip")
+@operator(name="clip", elementwise=True, shapes=same_shape, dtypes=booleans_give(np.float32))
 def clip(data: np.ndarray, *, a_min: float, a_max: float) -> np.ndarray:
     """Return the elements limited to [a_min, a_max].
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Of any shape and dtype.
     a_min, a_max : float
         The limits; for integer arrays truncated to whole numbers.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of the shape and dtype of `data`; float32 for booleans. The gradient is 1 within the limits (both included), 0
         elsewhere.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.clip(nd.array([-1, 0.5, 3]), 0, 1).asnumpy()
     array([0. , 0.5, 1. ], dtype=float32)
     """
@@ -121,9 +115,5 @@ def _clip_kernel(data: Any, *, a_min: float, a_max: float) -> Any:
 def _clip_gradient(ans: Any, data: Any) -> Callable[[Any], Any]:
     return lambda g: g * (ans == data)
 
-
-clip.elementwise = True
-clip.def_infer_shape(same_shape)
-clip.def_infer_type(booleans_give(np.float32))
 
 trunc.saved_aliases = frozenset({"fix"})

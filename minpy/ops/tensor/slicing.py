@@ -35,35 +35,27 @@ def slice_key(ndim: int, begin: Any, end: Any, step: Any) -> tuple[Slice, ...]:
     return tuple(map(Slice, begin, end, step))
 
 
-@operator(name="slice", aliases=("crop",))
+@operator(name="slice", aliases=("crop",), shape_only=(0,), category="shape")
 def slice(
     data: np.ndarray, *, begin: tuple[int | None, ...], end: tuple[int | None, ...], step: tuple[int | None, ...] = ()
 ) -> np.ndarray:
     """Return the part of an array between `begin` and `end`, along its first axes.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
     begin, end : tuple of int or None
         The first position, and the one after the last, for each of the first axes; None is where the axis starts or
         ends, and negative positions count from its end.
     step : tuple of int or None
         1 if left out.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If there are more entries than axes, or not equally many.
     ArgumentError
         If a step is 0.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.slice(nd.array([[1, 2, 3], [4, 5, 6]]), begin=(0, 1), end=(2, 3)).asnumpy()
     array([[2., 3.],
            [5., 6.]], dtype=float32)
@@ -103,29 +95,21 @@ def _axis_key(data_shape: tuple[int, ...], axis: int, begin: int, end: int | Non
     return (*(Slice(None),) * axis, Slice(first, last))
 
 
-@operator(name="slice_axis")
+@operator(name="slice_axis", shape_only=(0,), category="shape")
 def slice_axis(data: np.ndarray, *, axis: int, begin: int, end: int | None) -> np.ndarray:
     """Return the part of an array between two positions along one axis.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
     axis : int
     begin, end : int
         The first position, and the one after the last; negative ones count from the axis's end, which `end=None` means.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If there is no such axis, or a position lies beyond it.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.slice_axis(nd.array([[1, 2, 3], [4, 5, 6]]), axis=1, begin=-2, end=None).asnumpy()
     array([[2., 3.],
            [5., 6.]], dtype=float32)
@@ -168,30 +152,22 @@ def _like_key(shape: tuple[int, ...], like: tuple[int, ...], axes: Any) -> tuple
     return tuple(key)
 
 
-@operator(name="slice_like")
+@operator(name="slice_like", zero=(1,), dtypes=dtype_of(0), shape_only=(0,))
 def slice_like(data: np.ndarray, shape_like: np.ndarray, *, axes: tuple[int, ...] = ()) -> np.ndarray:
     """Return the beginning of an array, cut to the shape of another.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
     shape_like : NDArray
         Only its shape is read.
     axes : tuple of int
         The axes to cut; all if left out.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If `shape_like` is longer than the data.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.slice_like(nd.array([[1, 2, 3], [4, 5, 6]]), nd.zeros((1, 2))).asnumpy()
     array([[1., 2.]], dtype=float32)
     """
@@ -202,10 +178,6 @@ def slice_like(data: np.ndarray, shape_like: np.ndarray, *, axes: tuple[int, ...
 def _slice_like_gradient(ans: Any, data: Any, shape_like: Any, *, axes: Any) -> Any:
     shape = np.shape(data)
     return lambda g: unindex(g, key=_like_key(shape, np.shape(shape_like), axes), shape=shape)
-
-
-slice_like.def_grad_zero(1)
-slice_like.def_infer_type(dtype_of(0))
 
 
 @slice_like.def_infer_shape
@@ -233,32 +205,24 @@ def _diagonal_key(shape: tuple[int, ...], k: int, axis1: int, axis2: int) -> tup
     return positions + max(-k, 0), positions + max(k, 0)
 
 
-@operator(name="diag")
+@operator(name="diag", shape_only=(0,))
 def diag(data: np.ndarray, *, k: int = 0, axis1: int = 0, axis2: int = 1) -> np.ndarray:
     """Return a diagonal of an array, or the matrix with a vector on a diagonal.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         A vector, or with two axes or more.
     k : int
         0 for the main diagonal, positive above it, negative below.
     axis1, axis2 : int
         The axes of the matrices.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         For a vector of length n a square matrix of n + abs(k) rows. Else the other axes, then the diagonal.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If there is no such diagonal.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.diag(nd.array([[1, 2], [3, 4]])).asnumpy()
     array([1., 4.], dtype=float32)
     >>> nd.diag(nd.array([1, 2])).asnumpy()
@@ -302,10 +266,3 @@ def _diag_shape(data: Any, *, k: int = 0, axis1: int = 0, axis2: int = 1, **_: A
     if UNKNOWN in (data[axis1], data[axis2]):
         return (*rest, UNKNOWN)
     return (*rest, len(_diagonal_key(data, k, axis1, axis2)[0]))
-
-
-# Their rules read no values of the data, only its shape.
-for _operator in (diag, slice, slice_axis, slice_like):
-    _operator.keep_shape_only(0)
-
-slice.category = slice_axis.category = "shape"

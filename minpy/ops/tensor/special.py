@@ -55,7 +55,7 @@ def _rounded(answer: Any, data: Any) -> Any:
 def _special(
     forward: Callable[[Any], Any], name: str, sentence: str, example: str, result: str, notes: str = ""
 ) -> Any:
-    return operator(forward, name=name, elementwise=True, doc=unary_doc(name, sentence, example, result, notes))
+    return operator(forward, name=name, like_ufunc=True, doc=unary_doc(name, sentence, example, result, notes))
 
 
 _NEEDS_SCIPY = "It needs SciPy: `pip install scipy`."
@@ -108,7 +108,7 @@ gammaln = _special(
 gammaln.def_grad(lambda ans, data: lambda g: g * polygamma(data, n=0))
 
 
-@operator(name="_polygamma", public=False)
+@operator(name="_polygamma", public=False, elementwise=True)
 def polygamma(data: np.ndarray, *, n: int) -> np.ndarray:
     """Return the n-th derivative of digamma, which is the derivative of gammaln (n = 0: digamma itself)."""
     special = _scipy_special("polygamma")
@@ -116,5 +116,4 @@ def polygamma(data: np.ndarray, *, n: int) -> np.ndarray:
     return answer.astype(data.dtype, copy=False)
 
 
-polygamma.elementwise = True
 polygamma.def_grad(lambda ans, data, *, n: lambda g: g * polygamma(data, n=n + 1))

@@ -22,13 +22,23 @@ def _as_it_is(part: Any) -> Any:
     return part
 
 
-@operator(name="SliceChannel", aliases=("split",), outputs=lambda attributes: numbered(int(attributes["num_outputs"])))
-def split(data: np.ndarray, *, num_outputs: int, axis: int = 1, squeeze_axis: bool = False) -> Any:
+@operator(
+    name="SliceChannel",
+    aliases=("split",),
+    outputs=lambda attributes: numbered(int(attributes["num_outputs"])),
+    kernel={"_dense": np.ascontiguousarray},
+)
+def split(
+    data: np.ndarray,
+    *,
+    num_outputs: int,
+    axis: int = 1,
+    squeeze_axis: bool = False,
+    _dense: Callable[[Any], Any] = _as_it_is,
+) -> Any:
     """Return an array cut into parts of equal length along an axis.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
     num_outputs : int
         How many parts.
     axis : int
@@ -40,24 +50,13 @@ def split(data: np.ndarray, *, num_outputs: int, axis: int = 1, squeeze_axis: bo
     tuple of NDArray
         One NDArray if `num_outputs` is 1.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the axis cannot be divided, or removed, or does not exist.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> [part.asnumpy().tolist() for part in nd.split(nd.array([[1, 2, 3, 4]]), num_outputs=2)]
     [[[1.0, 2.0]], [[3.0, 4.0]]]
     """
-    return _split_by(data, num_outputs=num_outputs, axis=axis, squeeze_axis=squeeze_axis, dense=_as_it_is)
-
-
-@split.def_kernel
-def _split_by(
-    data: Any, *, num_outputs: int, axis: int, squeeze_axis: bool, dense: Callable[[Any], Any] = np.ascontiguousarray
-) -> Any:
     axis = one_axis("split", axis, data.ndim)
     length = data.shape[axis]
     if num_outputs < 1 or length % num_outputs:
@@ -70,7 +69,7 @@ def _split_by(
             f"split: squeeze_axis=True needs parts of length 1, but axis {axis} of data {data.shape} gives "
             f"{num_outputs} parts of length {length // num_outputs}."
         )
-    parts = tuple(map(dense, np.split(data, num_outputs, axis)))
+    parts = tuple(map(_dense, np.split(data, num_outputs, axis)))
     if squeeze_axis:
         parts = tuple(part.squeeze(axis) for part in parts)
     return parts[0] if num_outputs == 1 else parts
@@ -109,15 +108,19 @@ def _split_shapes(inputs: Any, outputs: Any, *, num_outputs: int, axis: int, squ
     name="split_v2",
     outputs=lambda attributes: _part_names(attributes["indices_or_sections"]),
     synonyms={"ary": "data"},
+    kernel={"_dense": np.ascontiguousarray},
 )
 def split_v2(
-    data: np.ndarray, *, indices_or_sections: int | tuple[int, ...], axis: int = 0, squeeze_axis: bool = False
+    data: np.ndarray,
+    *,
+    indices_or_sections: int | tuple[int, ...],
+    axis: int = 0,
+    squeeze_axis: bool = False,
+    _dense: Callable[[Any], Any] = _as_it_is,
 ) -> Any:
     """Return an array cut at given positions, or into parts of equal length, along an axis.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
     indices_or_sections : int or tuple of int
         How many parts, or where each part but the first begins.
     axis : int
@@ -129,31 +132,13 @@ def split_v2(
     tuple of NDArray
         One NDArray if there is one part.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the axis cannot be divided, or removed, or does not exist.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> [part.asnumpy().tolist() for part in nd.split_v2(nd.array([1, 2, 3, 4]), (1, 2))]
     [[1.0], [2.0], [3.0, 4.0]]
     """
-    return _split_v2_by(
-        data, indices_or_sections=indices_or_sections, axis=axis, squeeze_axis=squeeze_axis, dense=_as_it_is
-    )
-
-
-@split_v2.def_kernel
-def _split_v2_by(
-    data: Any,
-    *,
-    indices_or_sections: Any,
-    axis: int,
-    squeeze_axis: bool,
-    dense: Callable[[Any], Any] = np.ascontiguousarray,
-) -> Any:
     axis = one_axis("split_v2", axis, data.ndim)
     length = data.shape[axis]
     if isinstance(indices_or_sections, int) and (indices_or_sections < 1 or length % indices_or_sections):
@@ -161,7 +146,7 @@ def _split_v2_by(
             f"split_v2: axis {axis} of data {data.shape} has length {length}, which cannot be cut into "
             f"{indices_or_sections} equal parts."
         )
-    parts = tuple(map(dense, np.split(data, indices_or_sections, axis)))
+    parts = tuple(map(_dense, np.split(data, indices_or_sections, axis)))
     if squeeze_axis:
         if any(part.shape[axis] != 1 for part in parts):
             raise ShapeError(
@@ -231,9 +216,7 @@ def split_at(
 ) -> Any:
     """Return an array cut at given positions, or into parts of equal length, along an axis.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
     indices : tuple of int
         Where the parts begin: a first 0, and the position of each part but the first.
     axis : int
@@ -247,16 +230,12 @@ def split_at(
     tuple of NDArray
         One NDArray if there is one part.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the axis cannot be divided, or removed, or does not exist.
     ArgumentError
         If neither `indices` nor `sections` is given.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> [part.asnumpy().tolist() for part in nd._split_v2(nd.array([1, 2, 3, 4]), indices=(0, 1, 2), axis=0)]
     [[1.0], [2.0], [3.0, 4.0]]
     """

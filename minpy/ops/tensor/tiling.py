@@ -17,24 +17,18 @@ from minpy.ops.registry import operator
 __all__ = ["depth_to_space", "flip", "margins_of", "pad", "repeat", "space_to_depth", "tile", "unpad"]
 
 
-@operator(name="tile")
+@operator(name="tile", shape_only=(0,))
 def tile(data: np.ndarray, *, reps: tuple[int, ...]) -> np.ndarray:
     """Return copies of the data side by side.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
     reps : tuple of int
         How many copies along each axis, the last entry for the last axis.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         With as many axes as the longer of `data` and `reps`.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.tile(nd.array([1, 2]), reps=(2, 2)).asnumpy()
     array([[1., 2., 1., 2.],
            [1., 2., 1., 2.]], dtype=float32)
@@ -66,29 +60,21 @@ def _times(length: int, count: int) -> int:
     return product((length, count))
 
 
-@operator(name="repeat")
+@operator(name="repeat", shape_only=(0,))
 def repeat(data: np.ndarray, *, repeats: int, axis: int | None = None) -> np.ndarray:
     """Return the data with each element repeated in place.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
     repeats : int
     axis : int, optional
         Along which; if left out, the data is flattened first.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If there is no such axis.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.repeat(nd.array([[1, 2]]), repeats=2, axis=1).asnumpy()
     array([[1., 1., 2., 2.]], dtype=float32)
     """
@@ -114,28 +100,19 @@ def _repeat_shape(data: Any, *, repeats: int, axis: int | None = None, **_: Any)
     return replace_length(data, axis, _times(data[axis], repeats))
 
 
-@operator(name="flip", aliases=("reverse",))
+@operator(name="flip", aliases=("reverse",), shapes=same_shape)
 def flip(data: np.ndarray, *, axis: int | tuple[int, ...]) -> np.ndarray:
     """Return the data with its elements in reverse order along axes.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
     axis : int or tuple of int
 
-    Returns
-    -------
-    NDArray
-        Of the data's shape.
+    {returns_like_data}
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If there is no such axis.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.flip(nd.array([[1, 2], [3, 4]]), axis=1).asnumpy()
     array([[2., 1.],
            [4., 3.]], dtype=float32)
@@ -144,7 +121,6 @@ def flip(data: np.ndarray, *, axis: int | tuple[int, ...]) -> np.ndarray:
 
 
 flip.def_grad(lambda ans, data, *, axis: lambda g: flip(g, axis=axis))
-flip.def_infer_shape(same_shape)
 
 
 # -- padding -----------------------------------------------------------------------------------------------------------
@@ -166,7 +142,7 @@ def margins_of(pad_width: Any, ndim: int) -> tuple[tuple[int, int], ...]:
     return tuple(zip(numbers[::2], numbers[1::2], strict=True))
 
 
-@operator(name="pad", aliases=("Pad",))
+@operator(name="pad", aliases=("Pad",), shape_only=(0,), category="shape")
 def pad(
     data: np.ndarray,
     *,
@@ -176,29 +152,21 @@ def pad(
 ) -> np.ndarray:
     """Return the data with a margin around it.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
     mode : {'constant', 'edge', 'reflect'}
         Whether the margin holds a constant, the nearest element, or the data mirrored at its first and last elements.
     pad_width : tuple of int
         Widths before and after each axis: (before_0, after_0, before_1, ...).
     constant_value : float
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If there are not two widths an axis.
     ArgumentError
         For another mode.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.pad(nd.array([[1, 2, 3]]), mode='edge', pad_width=(0, 0, 2, 1)).asnumpy()
     array([[1., 1., 1., 2., 3., 3.]], dtype=float32)
     """
@@ -262,25 +230,17 @@ def _check_block(name: str, data: Any, block_size: int, axes: tuple[int, ...], f
 def depth_to_space(data: np.ndarray, *, block_size: int) -> np.ndarray:
     """Return images whose channels were moved into blocks of pixels.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Of shape (batch, channels, height, width).
     block_size : int
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (batch, channels / block², height · block, width · block).
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the channels are not divisible by the square of `block_size`.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.depth_to_space(nd.array([1, 2, 3, 4]).reshape((1, 4, 1, 1)), 2).asnumpy()
     array([[[[1., 2.],
              [3., 4.]]]], dtype=float32)
@@ -296,25 +256,17 @@ def depth_to_space(data: np.ndarray, *, block_size: int) -> np.ndarray:
 def space_to_depth(data: np.ndarray, *, block_size: int) -> np.ndarray:
     """Return images whose blocks of pixels were moved into channels.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Of shape (batch, channels, height, width).
     block_size : int
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (batch, channels · block², height / block, width / block).
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If height or width are not divisible by `block_size`.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.space_to_depth(nd.array([[[[1, 2], [3, 4]]]]), 2).asnumpy().ravel()
     array([1., 2., 3., 4.], dtype=float32)
     """
@@ -345,9 +297,4 @@ def _space_to_depth_shape(data: Any, *, block_size: int, **_: Any) -> Any:
     return (data[0], _times(data[1], block_size**2), rows, columns)
 
 
-# Their rules read no values of the data, only its shape.
-for _operator in (pad, repeat, tile):
-    _operator.keep_shape_only(0)
-
 flip.saved_name, pad.saved_name = "reverse", "Pad"
-pad.category = "shape"

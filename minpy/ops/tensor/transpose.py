@@ -15,28 +15,20 @@ from minpy.ops.registry import operator
 __all__ = ["permuted", "swapaxes", "transpose"]
 
 
-@operator(name="transpose")
+@operator(name="transpose", category="shape")
 def transpose(data: np.ndarray, *, axes: tuple[int, ...] = ()) -> np.ndarray:
     """Return the data with its axes permuted.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
     axes : tuple of int
         The axes in their new order; reversed if left out.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If `axes` is no permutation of the data's.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.transpose(nd.zeros((2, 3, 4)), axes=(1, 0, 2)).shape
     (3, 2, 4)
     """
@@ -75,27 +67,19 @@ def _transpose_shapes(inputs: Any, outputs: Any, *, axes: Any) -> Any:
     return permuted(inputs, outputs, several_axes("transpose", axes or range(count)[::-1], count))
 
 
-@operator(name="swapaxes", aliases=("SwapAxis",))
+@operator(name="swapaxes", aliases=("SwapAxis",), saved_name="SwapAxis", category="shape")
 def swapaxes(data: np.ndarray, *, dim1: int = 0, dim2: int = 0) -> np.ndarray:
     """Return the data with two axes exchanged.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
     dim1, dim2 : int
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If there is no such axis.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.swapaxes(nd.zeros((2, 3, 4)), 0, 2).shape
     (4, 3, 2)
     """
@@ -129,7 +113,3 @@ def permuted(inputs: Any, outputs: Any, order: Any) -> Any:
     for axis, length in zip(order, result, strict=True):
         data[axis] = length
     return [tuple(data)], [result]
-
-
-swapaxes.saved_name = "SwapAxis"
-transpose.category = swapaxes.category = "shape"

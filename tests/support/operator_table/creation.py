@@ -49,8 +49,8 @@ ROWS = [
     ),
     Row("_random_randint", attributes={"low": 2, "high": 9, "shape": (2, 3)}, **_MADE, random=True),
 ]
-for _name, (_parameters, _) in DISTRIBUTIONS.items():
-    _inputs = [real(2, 3, low=0.2, high=0.5), real(2, 3, low=0.6, high=0.9)][: len(_parameters)]
+for _name, _distribution in DISTRIBUTIONS.items():
+    _inputs = [real(2, 3, low=0.2, high=0.5), real(2, 3, low=0.6, high=0.9)][: len(_distribution.parameters)]
     ROWS += [
         Row(f"_random_{_name}", attributes=_SHAPE, **_MADE, random=True),
         Row(f"_random_{_name}_like", real(2, 3), **_DRAWN),
