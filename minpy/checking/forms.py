@@ -232,16 +232,7 @@ def check_forms(case: Case, ulps: float) -> list[Row]:
 
 
 def compare_forms(form: Form, ulps: float, where: str = "") -> Row:
-    """Return the row that says how many units in the last place a form and its definition are apart.
-
-    Parameters
-    ----------
-    form : Form
-    ulps : float
-        How many are allowed, in every element.
-    where : str
-        Which inputs, for messages.
-    """
+    """Return the row that says how many units in the last place a form and its definition are apart."""
     expected, got = as_outputs(form.definition()), as_outputs(form.form())
     worst = 0.0
     for number, (a, b) in enumerate(itertools.zip_longest(got, expected)):

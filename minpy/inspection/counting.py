@@ -23,12 +23,6 @@ Shapes = Sequence[tuple[int, ...]]
 def multiply_adds(node: Node, inputs: Shapes, outputs: Shapes) -> int | None:
     """Return how many multiply-adds a call of an operator is in prediction; None if that is not known.
 
-    Parameters
-    ----------
-    node : Node
-    inputs, outputs : sequence of tuple of int
-        The shapes of its inputs and of the outputs that callers see.
-
     Examples
     --------
     >>> import minpy as mx

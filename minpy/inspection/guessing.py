@@ -46,21 +46,7 @@ def guessed(
     known: Mapping[Value, Shape],
     infer: Callable[[Mapping[Value, Shape]], Inference],
 ) -> dict[Node, Guess]:
-    """Return the shapes of those inputs for which one can be told.
-
-    Parameters
-    ----------
-    order : sequence of Node
-        The graph.
-    inputs : sequence of Node
-        Variables whose shapes are not known.
-    labels : collection of Node
-        Those of them that only training needs.
-    known : mapping
-        The shapes of parameters, and of other inputs.
-    infer : callable
-        Infers all shapes from those of some variables, and raises where they do not fit.
-    """
+    """Return the shapes of those inputs for which one can be told."""
     readers = consumers(order)
     try:
         facts = infer(known).known

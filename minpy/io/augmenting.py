@@ -78,15 +78,7 @@ def _integer(number: float, most: int) -> int:
 
 
 class Augmenter:
-    """What is done to each picture: resized, turned, padded, cut out, its colours changed, mirrored.
-
-    Parameters
-    ----------
-    function : str
-        For messages.
-    given : SimpleNamespace
-        The iterator's arguments.
-    """
+    """What is done to each picture: resized, turned, padded, cut out, its colours changed, mirrored."""
 
     def __init__(self, function: str, given: SimpleNamespace) -> None:
         require_interpolation(function, given.inter_method)
@@ -258,15 +250,7 @@ class Augmenter:
         return image
 
     def __call__(self, image: numpy.ndarray, u: Any) -> numpy.ndarray:
-        """Return a picture of the target's size.
-
-        Parameters
-        ----------
-        image : numpy.ndarray
-            Of shape (height, width, channels), of uint8, blue first.
-        u : list of float
-            The picture's numbers.
-        """
+        """Return a picture of the target's size."""
         if self.only_cuts:
             height, width, _ = image.shape
             down, across = height - self.height, width - self.width

@@ -37,13 +37,7 @@ _SHORTEST, _HEAD, _OBJECT = 7, 2, 5
 
 
 def require_boxes(label: numpy.ndarray) -> tuple[int, int]:
-    """Return how long the head of a label and an object in it are.
-
-    Raises
-    ------
-    ArgumentValueError
-        If it is no label of boxes.
-    """
+    """Return how long the head of a label and an object in it are."""
     if len(label) < _SHORTEST:
         raise ArgumentValueError(
             f"its label has {len(label)} numbers; expected at least {_SHORTEST}: 2 (the length of the head), the "
@@ -63,17 +57,7 @@ def _ratio(part: numpy.ndarray, whole: Any) -> numpy.ndarray:
 
 
 class BoxAugmenter:
-    """What is done to each picture and its boxes: colours, mirrored, padded, a piece cut out, resized.
-
-    Parameters
-    ----------
-    function : str
-        For messages.
-    given : SimpleNamespace
-        The iterator's arguments.
-    label_width : int
-        How many numbers the longest label has.
-    """
+    """What is done to each picture and its boxes: colours, mirrored, padded, a piece cut out, resized."""
 
     numbers = _NUMBERS
 
@@ -111,13 +95,7 @@ class BoxAugmenter:
     def __call__(
         self, image: numpy.ndarray, label: numpy.ndarray, u: list[float]
     ) -> tuple[numpy.ndarray, numpy.ndarray]:
-        """Return a picture and its label.
-
-        Raises
-        ------
-        ArgumentValueError
-            If the label is none of boxes.
-        """
+        """Return a picture and its label."""
         given = self.given
         head, width = require_boxes(label)
         objects = label[head:].reshape(-1, width).copy()

@@ -96,24 +96,7 @@ _IGNORED: set[tuple[str, str]] = set()
 
 
 def parsed(function: str, table: Table, positional: tuple[Any, ...], given: Mapping[str, Any]) -> SimpleNamespace:
-    """Return the arguments of a call, with the defaults of the table. Of others there is one warning each.
-
-    Parameters
-    ----------
-    function : str
-        For messages.
-    table : dict of str to (kind, default)
-    positional : tuple
-        Arguments that were given without a name, which there should not be.
-    given : dict
-
-    Raises
-    ------
-    ArgumentError
-        If an argument is given without a name, or a required one is not given.
-    ArgumentValueError
-        If a value is not of its kind.
-    """
+    """Return the arguments of a call, with the defaults of the table. Of others there is one warning each."""
     if positional:
         raise ArgumentError(
             f"{function}: got {describe(positional[0])} without a name; its arguments are given by name: "

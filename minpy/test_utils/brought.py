@@ -36,13 +36,7 @@ BROUGHT = sorted({*(name for name, module in _MODULES.items() if _is_installed(m
 
 
 def brought(name: str) -> Any:
-    """Return what such a name stands for.
-
-    Raises
-    ------
-    KeyError
-        For other names.
-    """
+    """Return what such a name stands for."""
     if name in _MODULES:
         module = _MODULES[name]
         return sys.modules[module] if module in sys.modules else import_module(module)
