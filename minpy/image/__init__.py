@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from minpy.image import detection, image
 from minpy.image import detection as det
-from minpy.image.detection import *  # noqa: F403 - as MXNet's package
-from minpy.image.image import *  # noqa: F403
+from minpy.image.detection import *
+from minpy.image.image import *
 from minpy.namespaces import listing, missing
 
 __all__ = ["det", "detection", "image", *sorted({*detection.__all__, *image.__all__})]

@@ -10,7 +10,7 @@ face, `parameters` checks their arguments, and `rounds` says which instances a b
 from __future__ import annotations
 
 from minpy.io import io, utils
-from minpy.io.io import *  # noqa: F403 - as MXNet's package
+from minpy.io.io import *
 from minpy.namespaces import listing, missing
 
 __all__ = [*io.__all__, "io", "utils"]

@@ -249,6 +249,10 @@ class Augmenter:
             image[..., :3] = numpy.rint(image[..., :3] + noise).clip(0, 255)
         return image
 
+    def picture(self, image: numpy.ndarray, label: Any, u: Any) -> tuple[numpy.ndarray, Any]:
+        """Return a picture of the target's size and its label, which stays as it is."""
+        return self(image, u), label
+
     def __call__(self, image: numpy.ndarray, u: Any) -> numpy.ndarray:
         """Return a picture of the target's size."""
         if self.only_cuts:
