@@ -105,13 +105,9 @@ class Answer:
             top = self._top(values)
             if top:
                 of = f" of {name}" if len(self.outputs) > 1 else ""
-                scores = [[str(number), label, f"{value:.5g}"] for number, label, value in top]
-                if any(label for _, label, _ in top):
-                    cells = [[label, number, value] for number, label, value in scores]
-                    lines += ["", f"the five largest{of}:", *table(("label", "class", "value"), cells, (1, 2))]
-                else:
-                    cells = [[number, value] for number, _, value in scores]
-                    lines += ["", f"the five largest{of}:", *table(("class", "value"), cells, (1,))]
+                heads = ("label", "class", "value") if any(label for _, label, _ in top) else ("class", "value")
+                cells = [[label, str(number), f"{value:.5g}"][-len(heads) :] for number, label, value in top]
+                lines += ["", f"the five largest{of}:", *table(heads, cells, (1, 2)[: len(heads) - 1])]
         times = ", ".join(f"{name} {_time(self.seconds[name])}" for name in ("load", "bind", "first", "warm-up"))
         lines += ["", *wrapped(f"{times}, next {_time(self.seconds['next'])} (the median of {self.runs})", "time: ")]
         return "\n".join([*lines, *(line for note in self.notes for line in wrapped(note, "note: "))])
