@@ -288,13 +288,7 @@ def gpu_memory_info(device_id: int = 0) -> tuple[int, int]:
 
 
 def resolve_context(context: Context | str | None) -> Context:
-    """Return the context to allocate on: the given one or this thread's default.
-
-    Raises
-    ------
-    ContextError
-        If it is not a context, or a GPU.
-    """
+    """Return the context to allocate on: the given one or this thread's default."""
     if context is None:
         context = current_context()
     if isinstance(context, str):

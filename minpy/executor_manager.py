@@ -21,22 +21,7 @@ __getattr__ = missing("minpy.executor_manager", "name", __all__)
 
 
 def _split_input_slice(batch_size: int, work_load_list: Sequence[float]) -> list[slice]:
-    """Return the part of a batch that each device gets, in proportion to its load.
-
-    Parameters
-    ----------
-    batch_size : int
-    work_load_list : list of number
-
-    Returns
-    -------
-    list of slice
-
-    Raises
-    ------
-    ArgumentValueError
-        If a device would get nothing.
-    """
+    """Return the part of a batch that each device gets, in proportion to its load."""
     total = sum(work_load_list)
     counts = [round(load * batch_size / total) for load in work_load_list]
     if sum(counts) < batch_size:

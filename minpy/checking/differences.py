@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy
 
 from minpy.checking.report import FAILED, OK, SKIPPED
 
-__all__ = ["Comparison", "Tolerance", "compare", "elementwise", "equal", "equal_but_for_rounding", "repeats", "slopes"]
+__all__ = ["Comparison", "Derivatives", "Tolerance", "compare", "equal", "equal_but_for_rounding", "repeats"]
 
 Arrays = Sequence[numpy.ndarray]
 Function = Callable[..., Arrays]
@@ -71,19 +72,18 @@ def equal_but_for_rounding(first: Arrays, second: Arrays) -> bool:
     >>> equal_but_for_rounding([third], [third * (1 + 2**-52)]), equal_but_for_rounding([third], [third * 1.001])
     (True, False)
     """
-    if [(one.shape, one.dtype) for one in first] != [(one.shape, one.dtype) for one in second]:
+    if [(array.shape, array.dtype) for array in first] != [(array.shape, array.dtype) for array in second]:
         return False
-    for one, other in zip(first, second, strict=True):
-        if one.dtype.kind not in "fc":
-            if not numpy.array_equal(one, other):
-                return False
-            continue
-        allowed = _ROUNDING * float(numpy.finfo(one.dtype).eps)
-        finite = numpy.abs(one[numpy.isfinite(one)].astype(numpy.complex128))
-        scale = float(finite.max(initial=0.0))
-        if not numpy.allclose(one, other, rtol=allowed, atol=allowed * scale, equal_nan=True):
-            return False
-    return True
+    return all(map(_equal_but_for_rounding, first, second))
+
+
+def _equal_but_for_rounding(first: numpy.ndarray, second: numpy.ndarray) -> bool:
+    if first.dtype.kind not in "fc":
+        return numpy.array_equal(first, second)
+    allowed = _ROUNDING * float(numpy.finfo(first.dtype).eps)
+    finite = numpy.abs(first[numpy.isfinite(first)].astype(numpy.complex128))
+    scale = float(finite.max(initial=0.0))
+    return numpy.allclose(first, second, rtol=allowed, atol=allowed * scale, equal_nan=True)
 
 
 def repeats(run: Callable[[], Arrays], first: Arrays | None = None) -> bool:
@@ -111,35 +111,65 @@ def flat(outputs: Any) -> numpy.ndarray:
     return numpy.concatenate(parts) if parts else numpy.zeros(0)
 
 
-def slopes(
-    function: Function,
-    variables: Arrays,
-    position: int,
-    direction: numpy.ndarray,
-    tolerance: Tolerance,
-    centre: numpy.ndarray | None = None,
-) -> tuple[numpy.ndarray, numpy.ndarray]:
-    """Return (derivatives of every output along a direction of one variable, where they can be trusted).
+@dataclass(frozen=True)
+class Derivatives:
+    """Numeric derivatives of a function's outputs, and of their sum weighed by `upstream`, by one of its variables."""
 
-    `centre` are the outputs at the variables themselves, where they are known.
-    """
-    values = list(variables)
+    function: Function
+    variables: Arrays
+    position: int
+    tolerance: Tolerance
+    upstream: Arrays = ()
 
-    def at(distance: float) -> numpy.ndarray:
-        values[position] = variables[position] + distance * direction
-        return flat(function(*values))
+    @cached_property
+    def weights(self) -> numpy.ndarray:
+        """The upstream gradients as one vector."""
+        return flat(self.upstream)
 
-    if centre is None:
-        centre = flat(function(*values))
-    value = numpy.full(centre.shape, numpy.nan)
-    smooth = numpy.zeros(centre.shape, bool)
-    for step in tolerance.steps:
-        found, trusted = _one_step(at, centre, step, tolerance)
-        value = numpy.where(smooth, value, found)
-        smooth = smooth | trusted
-        if smooth.all():
-            break
-    return value, smooth
+    @cached_property
+    def centre(self) -> numpy.ndarray:
+        """The outputs at the variables themselves."""
+        return flat(self.function(*self.variables))
+
+    def slopes(self, direction: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:
+        """Return (derivatives of every output along a direction, where they can be trusted)."""
+        values = list(self.variables)
+
+        def at(distance: float) -> numpy.ndarray:
+            values[self.position] = self.variables[self.position] + distance * direction
+            return flat(self.function(*values))
+
+        derivatives = numpy.full(self.centre.shape, numpy.nan)
+        smooth = numpy.zeros(self.centre.shape, bool)
+        for step in self.tolerance.steps:
+            estimate, trusted = _one_step(at, self.centre, step, self.tolerance)
+            derivatives = numpy.where(smooth, derivatives, estimate)
+            smooth = smooth | trusted
+            if smooth.all():
+                break
+        return derivatives, smooth
+
+    def weighed(self, direction: numpy.ndarray) -> tuple[float, bool, numpy.ndarray]:
+        """Return (derivative of the weighed sum along a direction, whether it can be trusted, all outputs' ones)."""
+        derivatives, smooth = self.slopes(direction)
+        used = self.weights != 0
+        return float(self.weights[used] @ derivatives[used]), bool(smooth[used].all()), derivatives
+
+    def of_elements(self, indices: Iterable[int]) -> Iterator[tuple[tuple[int, ...], float, float, bool]]:
+        """Yield (index, derivative of the weighed sum, its noise as a size, whether it can be trusted) of elements."""
+        variable = self.variables[self.position]
+        used = self.weights != 0
+        terms = numpy.where(used, numpy.abs(self.weights * numpy.where(used, self.centre, 0)), 0)
+        for place in indices:
+            index = tuple(map(int, numpy.unravel_index(place, variable.shape)))
+            if not numpy.isfinite(variable[index]):
+                yield index, numpy.nan, 0.0, False
+                continue
+            direction = numpy.zeros(variable.shape)
+            direction[index] = size = max(abs(float(variable[index])), 0.1)
+            slope, smooth, derivatives = self.weighed(direction)
+            noise = float(terms[derivatives != 0].sum()) / size  # outputs that do not depend on the element add none
+            yield index, slope / size, noise, smooth
 
 
 def _one_step(
@@ -159,42 +189,30 @@ def _one_step(
     return value, agrees & halves & numpy.isfinite(value) & numpy.isfinite(centre)
 
 
-def compare(
-    function: Function,
-    variables: Arrays,
-    position: int,
-    upstream: Arrays,
-    gradient: numpy.ndarray,
-    tolerance: Tolerance,
-    directions: Iterable[numpy.ndarray],
-) -> Comparison:
+def compare(derivatives: Derivatives, gradient: numpy.ndarray, directions: Iterable[numpy.ndarray]) -> Comparison:
     """Compare a gradient with numeric derivatives of <upstream, function> along directions of one variable.
 
     Where a direction disagrees, single elements decide: which one is worst, or that the point is at a kink.
     """
-    weights = flat(upstream)
-    used = weights != 0
-    centre = flat(function(*variables))
-    terms = weights[used] * centre[used]
+    tolerance, weights = derivatives.tolerance, derivatives.weights
+    terms = weights[weights != 0] * derivatives.centre[weights != 0]
     magnitude = float(numpy.abs(terms).sum())
-    is_finite = bool(numpy.isfinite(centre).all())
     worst = 0.0
     for direction in directions:
-        slope, smooth = slopes(function, variables, position, direction, tolerance, centre)
+        expected, smooth, _ = derivatives.weighed(direction)
         parts = gradient * direction
-        got, expected = float(parts.sum()), float(weights[used] @ slope[used])
+        got = float(parts.sum())
         error = abs(got - expected)
         # One wrong element among many hides behind the others: what is suspicious is less than what is wrong.
         typical = float(numpy.linalg.norm(parts)) / max(parts.size, 1) ** 0.5
         suspicious = tolerance.bound(typical, 0.01 * float(numpy.linalg.norm(terms)))
-        if not (error <= suspicious and smooth[used].all()):
+        if not (error <= suspicious and smooth):
             wrong = tolerance.bound(max(abs(got), abs(expected), float(numpy.linalg.norm(parts))), magnitude)
-            indices = _suspects(function, variables, position, weights, gradient, tolerance, direction, centre)
-            found = _worst_element(function, variables, position, weights, gradient, tolerance, indices, is_finite)
+            indices = _suspects(derivatives, gradient, direction)
+            found = _worst_element(derivatives, gradient, indices)
             if found.result == SKIPPED and indices.size < direction.size:
                 others = numpy.setdiff1d(numpy.arange(direction.size), indices)
-                some = others[:: -(-others.size // MOST_ELEMENTS)]
-                found = _worst_element(function, variables, position, weights, gradient, tolerance, some, is_finite)
+                found = _worst_element(derivatives, gradient, others[:: -(-others.size // MOST_ELEMENTS)])
             if found.result != OK or found.note or error <= wrong:
                 return found
             return Comparison(FAILED, error, "along a random direction", None, got, expected)
@@ -202,21 +220,11 @@ def compare(
     return Comparison(OK, worst)
 
 
-def _suspects(
-    function: Function,
-    variables: Arrays,
-    position: int,
-    weights: numpy.ndarray,
-    gradient: numpy.ndarray,
-    tolerance: Tolerance,
-    direction: numpy.ndarray,
-    centre: numpy.ndarray,
-) -> numpy.ndarray:
+def _suspects(derivatives: Derivatives, gradient: numpy.ndarray, direction: numpy.ndarray) -> numpy.ndarray:
     """Return the (flat) elements to look at: all, or those of a block found by halving where a direction disagrees.
 
     A block along which the function has a kink, or is NaN, says nothing: another one is looked at first.
     """
-    used = weights != 0
 
     def disagreement(indices: numpy.ndarray) -> tuple[bool, float]:
         part = numpy.zeros(direction.size)
@@ -224,70 +232,36 @@ def _suspects(
         got = float(gradient.ravel()[indices] @ part[indices])
         if not numpy.isfinite(got):
             return True, numpy.inf
-        slope, smooth = slopes(function, variables, position, part.reshape(direction.shape), tolerance, centre)
-        error = abs(got - float(weights[used] @ slope[used]))
-        is_known = bool(smooth[used].all())
-        clear = is_known and error > tolerance.bound(float(numpy.linalg.norm(gradient.ravel()[indices])))
-        return clear, error if is_known else -1.0
+        slope, is_known, _ = derivatives.weighed(part.reshape(direction.shape))
+        error = abs(got - slope)
+        bound = derivatives.tolerance.bound(float(numpy.linalg.norm(gradient.ravel()[indices])))
+        return is_known and error > bound, error if is_known else -1.0
 
     indices = numpy.arange(direction.size)
     while indices.size > MOST_ELEMENTS:
         halves = numpy.array_split(indices, 2)
-        found = [disagreement(half) for half in halves]
-        if not any(clear for clear, _ in found) and any(error < 0 for _, error in found):
+        errors = [disagreement(half) for half in halves]
+        if not any(clear for clear, _ in errors) and any(error < 0 for _, error in errors):
             # What is wrong is in a half that says nothing, if it is anywhere.
-            indices = halves[min(range(2), key=lambda place: found[place][1])]
+            indices = halves[min(range(2), key=lambda place: errors[place][1])]
         else:
-            indices = halves[max(range(2), key=lambda place: found[place])]
+            indices = halves[max(range(2), key=lambda place: errors[place])]
     return indices
 
 
-def elementwise(
-    function: Function,
-    variables: Arrays,
-    position: int,
-    weights: numpy.ndarray,
-    tolerance: Tolerance,
-    indices: Iterable[int],
-) -> Iterator[tuple[tuple[int, ...], float, float, bool]]:
-    """Yield (index, numeric derivative, its noise as a size, whether it can be trusted) of some elements."""
-    variable = variables[position]
-    used = weights != 0
-    centre = flat(function(*variables))
-    terms = numpy.where(used, numpy.abs(weights * numpy.where(used, centre, 0)), 0)
-    for place in indices:
-        index = tuple(map(int, numpy.unravel_index(place, variable.shape)))
-        if not numpy.isfinite(variable[index]):
-            yield index, numpy.nan, 0.0, False
-            continue
-        direction = numpy.zeros(variable.shape)
-        direction[index] = size = max(abs(float(variable[index])), 0.1)
-        slope, smooth = slopes(function, variables, position, direction, tolerance, centre)
-        noise = float(terms[slope != 0].sum()) / size  # outputs that do not depend on the element add none
-        yield index, float(weights[used] @ slope[used]) / size, noise, bool(smooth[used].all())
-
-
-def _worst_element(
-    function: Function,
-    variables: Arrays,
-    position: int,
-    weights: numpy.ndarray,
-    gradient: numpy.ndarray,
-    tolerance: Tolerance,
-    indices: numpy.ndarray,
-    is_finite: bool,
-) -> Comparison:
+def _worst_element(derivatives: Derivatives, gradient: numpy.ndarray, indices: numpy.ndarray) -> Comparison:
     """Return how the worst of some elements compares; where outputs are NaN, a gradient that is NaN says nothing."""
+    is_finite = bool(numpy.isfinite(derivatives.centre).all())
     kinks = 0
     worst: Comparison | None = None
     largest = 0.0
-    for index, expected, noise, smooth in elementwise(function, variables, position, weights, tolerance, indices):
+    for index, expected, noise, smooth in derivatives.of_elements(indices):
         got = float(gradient[index])
         if not smooth or not (is_finite or numpy.isfinite(got)):
             kinks += 1
             continue
         error = abs(got - expected) if numpy.isfinite(got) else numpy.inf
-        if error <= tolerance.bound(max(abs(got), abs(expected)), noise):
+        if error <= derivatives.tolerance.bound(max(abs(got), abs(expected)), noise):
             largest = max(largest, error)
         elif worst is None or error > worst.error:
             worst = Comparison(FAILED, error, "", index, got, expected)

@@ -194,13 +194,7 @@ def _some_gradient(answer: numpy.ndarray) -> numpy.ndarray:
     return numpy.cos(numpy.arange(answer.size)).reshape(answer.shape).astype(answer.dtype)
 
 
-FORMS: list[Callable[[Call], Iterator[Form]]] = [
-    kernel,
-    into_memory,
-    rule_kernels,
-    several_kernels,
-    rules_into_memory,
-]
+FORMS: list[Callable[[Call], Iterator[Form]]] = [kernel, into_memory, rule_kernels, several_kernels, rules_into_memory]
 
 
 def _littered(like: numpy.ndarray) -> numpy.ndarray:
@@ -221,27 +215,18 @@ def check_forms(case: Case, ulps: float) -> list[Row]:
             refused[kind] = type(error).__name__
             continue
         for form in forms:
-            known = rows.get(form.what)
-            if known is None or known.result == OK:
-                found = compare_forms(form, ulps, f"with {kind} inputs")
-                worse = known is None or found.result != OK or (found.error or 0) > (known.error or 0)
-                rows[form.what] = found if worse else known  # type: ignore[assignment]
+            before = rows.get(form.what)
+            if before is None or before.result == OK:
+                row = compare_forms(form, ulps, f"with {kind} inputs")
+                if before is None or row.result != OK or (row.error or 0) > (before.error or 0):
+                    rows[form.what] = row
     if not rows and refused:
         return [skip("forms", f"the definition does not run on raw arrays: {', '.join(refused.values())}")]
     return list(rows.values())
 
 
 def compare_forms(form: Form, ulps: float, where: str = "") -> Row:
-    """Return the row that says how many units in the last place a form and its definition are apart.
-
-    Parameters
-    ----------
-    form : Form
-    ulps : float
-        How many are allowed, in every element.
-    where : str
-        Which inputs, for messages.
-    """
+    """Return the row that says how many units in the last place a form and its definition are apart."""
     expected, got = as_outputs(form.definition()), as_outputs(form.form())
     worst = 0.0
     for number, (a, b) in enumerate(itertools.zip_longest(got, expected)):
@@ -289,10 +274,8 @@ def _calls(case: Case) -> Iterator[tuple[str, Call]]:
         yield dtype, _call(cast)
         arrays = [index for index, value in enumerate(cast.inputs) if isinstance(value, numpy.ndarray)]
         if case.operator.elementwise and arrays:
-            yield (
-                f"extreme {dtype}",
-                _call(cast.replaced(dict(zip(arrays, _extremes(dtype, len(arrays)), strict=True)))),
-            )
+            extremes = dict(zip(arrays, _extremes(dtype, len(arrays)), strict=True))
+            yield f"extreme {dtype}", _call(cast.replaced(extremes))
 
 
 def _call(case: Case) -> Call:

@@ -12,7 +12,7 @@ import numpy
 
 from minpy.checking.case import Arrays, as_outputs
 from minpy.checking.checks import compared
-from minpy.checking.differences import MOST_ELEMENTS, Comparison, Tolerance, compare, elementwise, flat, slopes
+from minpy.checking.differences import MOST_ELEMENTS, Comparison, Derivatives, Tolerance, compare, flat
 from minpy.checking.modes import SECOND_ORDER, SecondOrder, Unsupported
 from minpy.checking.point import Point
 from minpy.checking.report import FAILED, OK, SKIPPED, Row, attempt, failure, skip
@@ -33,7 +33,7 @@ def check_gradient(point: Point, position: int) -> Row:
     slot = case.slots[position]
     [gradient] = case.gradients(upstream, [position])
     directions = point.directions(case.variables[position])
-    found = compare(point.evaluate, case.variables, position, point.weights, gradient, point.tolerance, directions)
+    found = compare(point.derivatives(position), gradient, directions)
     hint = partial(diagnose, point, position, gradient)
     return _row(f"gradient of {case.name(slot)}", f"the gradient of {case.title(slot)}", "the rule gives", found, hint)
 
@@ -62,11 +62,9 @@ def diagnose(point: Point, position: int, got: numpy.ndarray) -> str:
 
 def numeric(point: Point, position: int) -> numpy.ndarray:
     """Return the whole gradient of one variable from central differences; NaN where it is not known."""
-    variables = point.case.variables
-    result = numpy.full(variables[position].shape, numpy.nan)
+    result = numpy.full(point.case.variables[position].shape, numpy.nan)
     some = range(0, result.size, -(-result.size // MOST_ELEMENTS))
-    weights = flat(point.weights)
-    for index, value, _, smooth in elementwise(point.evaluate, variables, position, weights, point.tolerance, some):
+    for index, value, _, smooth in point.derivatives(position).of_elements(some):
         result[index] = value if smooth else numpy.nan
     return result
 
@@ -86,7 +84,7 @@ def check_jvp(point: Point, position: int) -> Row:
     for tangent in point.directions(case.variables[position]):
         _, pushed = tracing.jvp(case.function, case.variables, [position], [tangent])
         parts = as_outputs(pushed)
-        expected, smooth = slopes(point.evaluate, case.variables, position, tangent, point.tolerance)
+        expected, smooth = point.derivatives(position).slopes(tangent)
         error = numpy.where(smooth, numpy.abs(flat(parts) - expected), 0)
         error[numpy.isnan(error)] = numpy.inf
         wrong = error > point.tolerance.bound(numpy.abs(expected), numpy.abs(flat(point.outputs)))
@@ -120,7 +118,7 @@ def check_zero(point: Point, slot: int | str) -> Row:
     shapes = {tuple(y.shape for y in other.evaluate(value + 1e-6 * step)) for step in (zeros, *directions)}
     if len(shapes) > 1:
         return skip(what, "said to be zero; the shape of the answer changes with it")
-    found = compare(other.evaluate, [value], 0, other.weights, zeros, point.tolerance, directions)
+    found = compare(other.derivatives(0), zeros, directions)
     if found.result == OK:
         return Row(what, OK, found.error, "said to be zero")
     reason = found.note if found.result == SKIPPED else "central differences are not"
@@ -184,15 +182,8 @@ def check_second_order(point: Point, modes: bool = False) -> list[Row]:
     tolerance = point.tolerance_of([*firsts, *point.outputs])
     rows = []
     for position, name in enumerate([*map(case.name, case.slots), *_upstream_names(point)]):
-        found = compare(
-            lambda *values: as_outputs(gradient(*values)),
-            values,
-            position,
-            weights,
-            seconds[position],
-            tolerance,
-            point.directions(values[position]),
-        )
+        derivatives = Derivatives(lambda *values: as_outputs(gradient(*values)), values, position, tolerance, weights)
+        found = compare(derivatives, seconds[position], point.directions(values[position]))
         title = f"the second-order gradient with respect to {name}"
         rows.append(_row(f"second order, {name}", title, "the rules give", found, lambda: DETACHED))
     if modes and not any(row.result == FAILED for row in rows):

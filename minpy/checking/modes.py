@@ -112,9 +112,9 @@ def record_twice_on(cls: type[Array]) -> SecondOrder:
             heads = [head._node for head in call.heads]
             found = gradients(heads, starts, nodes, retain_graph=True, create_graph=True)
         recorded = [(found.get(node), weight) for node, weight in zip(nodes, weights, strict=True)]
-        again = [(one, weight) for one, weight in recorded if isinstance(one, Array) and one._node is not None]
+        again = [(array, weight) for array, weight in recorded if isinstance(array, Array) and array._node is not None]
         if again:
-            backward([one for one, _ in again], [weight for _, weight in again], train_mode=state.training)
+            backward([array for array, _ in again], [weight for _, weight in again], train_mode=state.training)
         return [gradient._data for gradient in call.gradients]
 
     return run

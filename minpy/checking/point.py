@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 
 from minpy.checking.case import Arrays, Case, as_outputs
-from minpy.checking.differences import Tolerance
+from minpy.checking.differences import Derivatives, Tolerance
 
 __all__ = ["Options", "Point"]
 
@@ -83,6 +83,10 @@ class Point:
         sizes = numpy.where(numpy.isfinite(variable), numpy.maximum(numpy.abs(variable), 0.1), 0)
         for _ in range(self.options.directions if variable.size else 0):
             yield self.normal(variable.shape) * sizes
+
+    def derivatives(self, position: int) -> Derivatives:
+        """Return the numeric derivatives by a variable, weighed by the upstream gradients."""
+        return Derivatives(self.evaluate, self.case.variables, position, self.tolerance, self.weights)
 
     def evaluate(self, *variables: Any) -> Arrays:
         """Return what the rules are the gradients of, at other values of the variables: the outputs, as a rule."""

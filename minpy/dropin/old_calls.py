@@ -95,11 +95,6 @@ def restore_calls() -> list[str]:
     """Give NumPy the keywords, arguments, methods and modules back that it had and has not any more, in this process.
 
     Call it when the names of the top are there again.
-
-    Returns
-    -------
-    list of str
-        What was missing, and is there now: 'reshape(newshape=)', 'ndarray.ptp', 'lib.function_base'.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -217,13 +217,7 @@ OLD_NAMES = frozenset({*_RENAMED, *_VALUES, *_MOVED, *_MADE})
 
 
 def restore() -> list[str]:
-    """Give NumPy the names back that it had and has not any more, in this process.
-
-    Returns
-    -------
-    list of str
-        The names that were missing, and are there now; and what `restore_calls` gives back.
-    """
+    """Give NumPy the names back that it had and has not any more, in this process."""
     restored = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

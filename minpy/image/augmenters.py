@@ -24,6 +24,7 @@ __all__ = [
     "Augmenter",
     "CastAug",
     "CenterCropAug",
+    "Described",
     "ForceResizeAug",
     "HorizontalFlipAug",
     "RandomCropAug",
@@ -32,17 +33,38 @@ __all__ = [
     "ResizeAug",
     "SequentialAug",
     "flipped",
-    "plain",
 ]
 
 
-def plain(value: Any) -> Any:
+def _plain(value: Any) -> Any:
     """Return an argument as JSON can hold it."""
     value = raw_of(value)
     return value.tolist() if isinstance(value, np.ndarray) else value
 
 
-class Augmenter:
+class Described:
+    """The base of augmenters: what they were made with, as text."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        self._kwargs = {name: _plain(value) for name, value in kwargs.items()}
+
+    def dumps(self) -> Any:
+        """Return the class and its arguments as JSON; as a list, where it holds others.
+
+        Returns
+        -------
+        str or list
+
+        Examples
+        --------
+        >>> import minpy as mx
+        >>> mx.image.ResizeAug(256).dumps()
+        '["resizeaug", {"size": 256, "interp": 2}]'
+        """
+        return json.dumps([type(self).__name__.lower(), self._kwargs])
+
+
+class Augmenter(Described):
     """What changes a picture. One of your own derives from it and defines `__call__(self, src)`.
 
     Parameters
@@ -60,31 +82,29 @@ class Augmenter:
     array([[[5.]]], dtype=float32)
     """
 
-    def __init__(self, **kwargs: Any) -> None:
-        self._kwargs = {name: plain(value) for name, value in kwargs.items()}
-
-    def dumps(self) -> Any:
-        """Return the class and its arguments as JSON; as a list, where it holds others.
-
-        Returns
-        -------
-        str or list
-
-        Examples
-        --------
-        >>> import minpy as mx
-        >>> mx.image.ResizeAug(256).dumps()
-        '["resizeaug", {"size": 256, "interp": 2}]'
-        """
-        return json.dumps([type(self).__name__.lower(), self._kwargs])
-
     def __call__(self, src: Any) -> Any:
         raise NotImplementedError(
             f"{type(self).__name__} does not define __call__(self, src), which returns a picture."
         )
 
 
-class SequentialAug(Augmenter):
+class _Chain(Augmenter):
+    """Several augmenters, one after another."""
+
+    def __init__(self, ts: Sequence[Any]) -> None:
+        super().__init__()
+        self.ts = ts
+
+    def dumps(self) -> list[Any]:
+        return [type(self).__name__.lower(), [augmenter.dumps() for augmenter in self.ts]]
+
+    def __call__(self, src: Any) -> Any:
+        for augmenter in self.ts:
+            src = augmenter(src)
+        return src
+
+
+class SequentialAug(_Chain):
     """Several augmenters, one after another.
 
     Parameters
@@ -99,26 +119,8 @@ class SequentialAug(Augmenter):
     <class 'numpy.float64'>
     """
 
-    def __init__(self, ts: Sequence[Any]) -> None:
-        super().__init__()
-        self.ts = ts
 
-    def dumps(self) -> list[Any]:
-        """Return the class and what those inside dump.
-
-        Returns
-        -------
-        list
-        """
-        return [type(self).__name__.lower(), [one.dumps() for one in self.ts]]
-
-    def __call__(self, src: Any) -> Any:
-        for one in self.ts:
-            src = one(src)
-        return src
-
-
-class RandomOrderAug(Augmenter):
+class RandomOrderAug(_Chain):
     """Several augmenters, one after another, each time in another order.
 
     Parameters
@@ -133,27 +135,21 @@ class RandomOrderAug(Augmenter):
     (4, 4, 3)
     """
 
-    def __init__(self, ts: Any) -> None:
-        super().__init__()
-        self.ts = ts
-
-    def dumps(self) -> list[Any]:
-        """Return the class and what those inside dump.
-
-        Returns
-        -------
-        list
-        """
-        return [type(self).__name__.lower(), [one.dumps() for one in self.ts]]
-
     def __call__(self, src: Any) -> Any:
-        random.shuffle(self.ts)
-        for one in self.ts:
-            src = one(src)
-        return src
+        random.shuffle(self.ts)  # type: ignore[arg-type]
+        return super().__call__(src)
 
 
-class ResizeAug(Augmenter):
+class _Sized(Augmenter):
+    """What gives pictures a size, interpolated in one of the ways of `imresize`."""
+
+    def __init__(self, size: Any, interp: int = 2) -> None:
+        super().__init__(size=size, interp=interp)
+        self.size = size
+        self.interp = interp
+
+
+class ResizeAug(_Sized):
     """Gives the shorter side of a picture a size, and keeps the ratio of its sides.
 
     Parameters
@@ -169,16 +165,11 @@ class ResizeAug(Augmenter):
     (20, 30, 3)
     """
 
-    def __init__(self, size: int, interp: int = 2) -> None:
-        super().__init__(size=size, interp=interp)
-        self.size = size
-        self.interp = interp
-
     def __call__(self, src: Any) -> Any:
         return resize_short(src, self.size, self.interp)
 
 
-class ForceResizeAug(Augmenter):
+class ForceResizeAug(_Sized):
     """Gives a picture a width and height, whatever its sides' ratio.
 
     Parameters
@@ -195,18 +186,13 @@ class ForceResizeAug(Augmenter):
     (30, 20, 3)
     """
 
-    def __init__(self, size: tuple[int, int], interp: int = 2) -> None:
-        super().__init__(size=size, interp=interp)
-        self.size = size
-        self.interp = interp
-
     def __call__(self, src: Any) -> Any:
         width, height = self.size
         code = _get_interp_method(self.interp, (*height_and_width("ForceResizeAug", src), height, width))
         return interpolated("ForceResizeAug", src, width, height, code)
 
 
-class RandomCropAug(Augmenter):
+class RandomCropAug(_Sized):
     """Takes a part of a picture, at a place drawn by chance: `random_crop`.
 
     Parameters
@@ -222,11 +208,6 @@ class RandomCropAug(Augmenter):
     >>> mx.image.RandomCropAug((20, 30))(mx.nd.zeros((40, 60, 3))).shape
     (30, 20, 3)
     """
-
-    def __init__(self, size: tuple[int, int], interp: int = 2) -> None:
-        super().__init__(size=size, interp=interp)
-        self.size = size
-        self.interp = interp
 
     def __call__(self, src: Any) -> Any:
         return random_crop(src, self.size, self.interp)[0]
@@ -266,7 +247,7 @@ class RandomSizedCropAug(Augmenter):
         return random_size_crop(src, self.size, self.area, self.ratio, self.interp)[0]
 
 
-class CenterCropAug(Augmenter):
+class CenterCropAug(_Sized):
     """Takes the middle of a picture: `center_crop`.
 
     Parameters
@@ -282,11 +263,6 @@ class CenterCropAug(Augmenter):
     >>> mx.image.CenterCropAug((20, 30))(mx.nd.zeros((40, 60, 3))).shape
     (30, 20, 3)
     """
-
-    def __init__(self, size: tuple[int, int], interp: int = 2) -> None:
-        super().__init__(size=size, interp=interp)
-        self.size = size
-        self.interp = interp
 
     def __call__(self, src: Any) -> Any:
         return center_crop(src, self.size, self.interp)[0]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from minpy.core.array import FRONT_ENDS, Array, new_array
+from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentError, ArgumentValueError, describe
 from minpy.image.augmenters import (
     Augmenter,
@@ -19,7 +20,7 @@ from minpy.image.augmenters import (
 )
 from minpy.image.color_augmenters import ColorJitterAug, ColorNormalizeAug, HueJitterAug, LightingAug, RandomGrayAug
 
-__all__ = ["MEAN", "STD", "CreateAugmenter", "color_augmenters", "require_data_shape"]
+__all__ = ["COLOURS", "MEAN", "STD", "CreateAugmenter", "color_augmenters", "require_data_shape"]
 
 # Of ImageNet's pictures, of red, green and blue.
 MEAN = (123.68, 116.28, 103.53)
@@ -80,6 +81,22 @@ def color_augmenters(name: str, options: dict[str, Any], exact: bool) -> list[Au
     return augmenters
 
 
+COLOURS = """
+    rand_mirror : bool
+        Whether half of the pictures have left and right exchanged.
+    mean, std : True, array of one or three numbers, or None
+        What is subtracted, and divided by; True for ImageNet's.
+    brightness, contrast, saturation, hue : float
+        How much these are changed, up to.
+    pca_noise : float
+        The standard deviation of a colour that is added: see `LightingAug`.
+    inter_method : int
+        How pictures are resized: 0 to 4 (nearest pixel, bilinear, bicubic, areas, Lanczos), 9 (by the sizes), 10 (by
+        chance).
+    """
+
+
+@documented(colours=COLOURS)
 def CreateAugmenter(
     data_shape: Any,
     resize: int = 0,
@@ -108,19 +125,9 @@ def CreateAugmenter(
         Whether the part is taken at a place drawn by chance, not in the middle.
     rand_resize : bool
         Whether its area and ratio are drawn as well; takes `rand_crop`.
-    rand_mirror : bool
-        Whether half of the pictures have left and right exchanged.
-    mean, std : True, array of one or three numbers, or None
-        What is subtracted, and divided by; True for ImageNet's.
-    brightness, contrast, saturation, hue : float
-        How much these are changed, up to.
-    pca_noise : float
-        The standard deviation of a colour that is added: see `LightingAug`.
+    {colours}
     rand_gray : float
         How many pictures lose their colours: of 1.
-    inter_method : int
-        How pictures are resized: 0 to 4 (nearest pixel, bilinear, bicubic, areas, Lanczos), 9 (by the sizes), 10 (by
-        chance).
 
     Returns
     -------

@@ -11,6 +11,7 @@ import warnings
 from typing import Any
 
 from minpy.base import numeric_types
+from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentError, ArgumentValueError
 from minpy.image.pixels import height_and_width, is_recorded, like, pixels
 from minpy.image.sizes import _get_interp_method, interpolated, scale_down
@@ -19,6 +20,29 @@ from minpy.pictures import resize
 __all__ = ["areas_of", "center_crop", "fixed_crop", "random_crop", "random_size_crop"]
 
 _ATTEMPTS = 10
+# What the functions below that choose a part have in common.
+_PART = """
+    Returns
+    -------
+    NDArray
+    tuple of four ints
+        x0, y0, width and height of the part in the image.
+
+    Raises
+    ------
+    ArgumentError, ShapeError
+        For a size or an image without pixels.
+    """
+_SIZE = """
+    Parameters
+    ----------
+    src : NDArray
+        Of shape (height, width, channels).
+    size : tuple of two ints
+        The width and height of the part. If the image is smaller, a smaller part of this ratio is made larger.
+    interp : int
+        How it is made larger: as for `fixed_crop`.
+    """
 
 
 def fixed_crop(src: Any, x0: int, y0: int, w: int, h: int, size: tuple[int, int] | None = None, interp: int = 2) -> Any:
@@ -83,28 +107,13 @@ def _fitting(name: str, src: Any, size: tuple[int, int]) -> tuple[int, int, int,
     return height, width, part_width, part_height
 
 
+@documented(size=_SIZE, part=_PART)
 def random_crop(src: Any, size: tuple[int, int], interp: int = 2) -> tuple[Any, tuple[int, int, int, int]]:
     """Return a part of an image at a place drawn by chance, and where it was.
 
-    Parameters
-    ----------
-    src : NDArray
-        Of shape (height, width, channels).
-    size : tuple of two ints
-        The width and height of the part. If the image is smaller, a smaller part of this ratio is made larger.
-    interp : int
-        How it is made larger: as for `fixed_crop`.
+    {size}
 
-    Returns
-    -------
-    NDArray
-    tuple of four ints
-        x0, y0, width and height of the part in the image.
-
-    Raises
-    ------
-    ArgumentError, ShapeError
-        For a size or an image without pixels.
+    {part}
 
     Examples
     --------
@@ -114,34 +123,17 @@ def random_crop(src: Any, size: tuple[int, int], interp: int = 2) -> tuple[Any, 
     ((30, 20, 3), 20, 30)
     """
     height, width, part_width, part_height = _fitting("random_crop", src, size)
-    x0 = random.randint(0, width - part_width)
-    y0 = random.randint(0, height - part_height)
-    part = fixed_crop(src, x0, y0, part_width, part_height, size, interp)
-    return part, (x0, y0, part_width, part_height)
+    place = random.randint(0, width - part_width), random.randint(0, height - part_height), part_width, part_height
+    return fixed_crop(src, *place, size, interp), place
 
 
+@documented(size=_SIZE, part=_PART)
 def center_crop(src: Any, size: tuple[int, int], interp: int = 2) -> tuple[Any, tuple[int, int, int, int]]:
     """Return the middle of an image, and where it was.
 
-    Parameters
-    ----------
-    src : NDArray
-        Of shape (height, width, channels).
-    size : tuple of two ints
-        The width and height of the part. If the image is smaller, a smaller part of this ratio is made larger.
-    interp : int
-        How it is made larger: as for `fixed_crop`.
+    {size}
 
-    Returns
-    -------
-    NDArray
-    tuple of four ints
-        x0, y0, width and height of the part in the image.
-
-    Raises
-    ------
-    ArgumentError, ShapeError
-        For a size or an image without pixels.
+    {part}
 
     Examples
     --------
@@ -151,10 +143,8 @@ def center_crop(src: Any, size: tuple[int, int], interp: int = 2) -> tuple[Any, 
     ((30, 20, 3), (20, 5, 20, 30))
     """
     height, width, part_width, part_height = _fitting("center_crop", src, size)
-    x0 = (width - part_width) // 2
-    y0 = (height - part_height) // 2
-    part = fixed_crop(src, x0, y0, part_width, part_height, size, interp)
-    return part, (x0, y0, part_width, part_height)
+    place = (width - part_width) // 2, (height - part_height) // 2, part_width, part_height
+    return fixed_crop(src, *place, size, interp), place
 
 
 def areas_of(name: str, area: Any, options: dict[str, Any]) -> tuple[float, float]:
@@ -170,6 +160,7 @@ def areas_of(name: str, area: Any, options: dict[str, Any]) -> tuple[float, floa
     return smallest, largest
 
 
+@documented(part=_PART)
 def random_size_crop(
     src: Any, size: tuple[int, int], area: Any, ratio: tuple[float, float], interp: int = 2, **kwargs: Any
 ) -> tuple[Any, tuple[int, int, int, int]]:
@@ -190,16 +181,7 @@ def random_size_crop(
     interp : int
         How it is resized: as for `fixed_crop`.
 
-    Returns
-    -------
-    NDArray
-    tuple of four ints
-        x0, y0, width and height of the part in the image.
-
-    Raises
-    ------
-    ArgumentError, ShapeError
-        For a size or an image without pixels.
+    {part}
 
     Examples
     --------
@@ -221,8 +203,7 @@ def random_size_crop(
         part_width = round(math.sqrt(pixels_of_part * ratio_of_part))
         part_height = round(math.sqrt(pixels_of_part / ratio_of_part))
         if 0 < part_width <= width and 0 < part_height <= height:
-            x0 = random.randint(0, width - part_width)
-            y0 = random.randint(0, height - part_height)
-            part = fixed_crop(src, x0, y0, part_width, part_height, size, interp)
-            return part, (x0, y0, part_width, part_height)
+            x0, y0 = random.randint(0, width - part_width), random.randint(0, height - part_height)
+            place = x0, y0, part_width, part_height
+            return fixed_crop(src, *place, size, interp), place
     return center_crop(src, size, interp)

@@ -6,7 +6,6 @@ width and height; then what the program likes. What is drawn comes from Python's
 
 from __future__ import annotations
 
-import json
 import math
 import random
 import warnings
@@ -16,7 +15,7 @@ import numpy as np
 
 from minpy.base import numeric_types
 from minpy.core.errors import ArgumentError, ArgumentValueError, describe
-from minpy.image.augmenters import Augmenter, flipped, plain
+from minpy.image.augmenters import Augmenter, Described, flipped
 from minpy.image.cropping import fixed_crop
 from minpy.image.pixels import height_and_width
 from minpy.image.sizes import copyMakeBorder
@@ -36,7 +35,7 @@ _BELOW_HALF = 0.4999999
 _FEWEST_PIXELS = 2
 
 
-class DetAugmenter:
+class DetAugmenter(Described):
     """What changes a picture and its label. One of your own derives from it and defines `__call__(self, src, label)`.
 
     Parameters
@@ -54,18 +53,6 @@ class DetAugmenter:
     >>> OneClass().dumps()
     '["oneclass", {}]'
     """
-
-    def __init__(self, **kwargs: Any) -> None:
-        self._kwargs = {name: plain(value) for name, value in kwargs.items()}
-
-    def dumps(self) -> Any:
-        """Return the class and its arguments as JSON; as a list, where it holds others.
-
-        Returns
-        -------
-        str or list
-        """
-        return json.dumps([type(self).__name__.lower(), self._kwargs])
 
     def __call__(self, src: Any, label: Any) -> Any:
         raise NotImplementedError(
@@ -96,12 +83,6 @@ class DetBorrowAug(DetAugmenter):
         self.augmenter = augmenter
 
     def dumps(self) -> list[Any]:
-        """Return the class and what the augmenter dumps.
-
-        Returns
-        -------
-        list
-        """
         return [type(self).__name__.lower(), self.augmenter.dumps()]
 
     def __call__(self, src: Any, label: Any) -> Any:
@@ -128,23 +109,17 @@ class DetRandomSelectAug(DetAugmenter):
         super().__init__(skip_prob=skip_prob)
         if not isinstance(aug_list, (list, tuple)):
             aug_list = [aug_list]
-        for one in aug_list:
-            if not isinstance(one, DetAugmenter):
+        for augmenter in aug_list:
+            if not isinstance(augmenter, DetAugmenter):
                 raise ArgumentValueError(
-                    f"DetRandomSelectAug: aug_list holds {describe(one)}; expected DetAugmenters. Put DetBorrowAug "
-                    "around an Augmenter."
+                    f"DetRandomSelectAug: aug_list holds {describe(augmenter)}; expected DetAugmenters. Put "
+                    "DetBorrowAug around an Augmenter."
                 )
         self.aug_list = list(aug_list)
         self.skip_prob = skip_prob if self.aug_list else 1
 
     def dumps(self) -> list[Any]:
-        """Return the class and what those inside dump.
-
-        Returns
-        -------
-        list
-        """
-        return [type(self).__name__.lower(), [one.dumps() for one in self.aug_list]]
+        return [type(self).__name__.lower(), [augmenter.dumps() for augmenter in self.aug_list]]
 
     def __call__(self, src: Any, label: Any) -> Any:
         if random.random() < self.skip_prob:
@@ -195,12 +170,35 @@ def _range(name: str, what: str, value: Any) -> tuple[float, float]:
     return tuple(value)
 
 
-def _disabled(name: str, why: str) -> bool:
-    warnings.warn(f"{name}: {why}. It leaves all pictures as they are.", UserWarning, stacklevel=4)
-    return False
+class _RandomBox(DetAugmenter):
+    """What draws a box, of a ratio and an area within limits, up to `max_attempts` times."""
+
+    _areas, _least_area = "areas", 0.0  # which areas are left out, for messages, and how large they are
+    aspect_ratio_range: tuple[float, float]
+    area_range: tuple[float, float]
+    max_attempts: int
+
+    def __init__(self, **kwargs: Any) -> None:
+        name = type(self).__name__
+        for limits in ("aspect_ratio_range", "area_range"):
+            kwargs[limits] = _range(name, limits, kwargs[limits])
+        super().__init__(**kwargs)
+        vars(self).update(kwargs)
+        problem = ""
+        if self.area_range[1] <= self._least_area or not 0 <= self.area_range[0] <= self.area_range[1]:
+            problem = f"area_range {self.area_range} holds no {self._areas}"
+        elif not 0 < self.aspect_ratio_range[0] <= self.aspect_ratio_range[1]:
+            problem = f"aspect_ratio_range {self.aspect_ratio_range} holds no ratios"
+        self.enabled = not problem
+        if problem:
+            warnings.warn(f"{name}: {problem}. It leaves all pictures as they are.", UserWarning, stacklevel=3)
+
+    def _limits(self, height: int, width: int) -> tuple[float, float]:
+        """Return the smallest and largest area of a box, in pixels."""
+        return self.area_range[0] * height * width, self.area_range[1] * height * width
 
 
-class DetRandomCropAug(DetAugmenter):
+class DetRandomCropAug(_RandomBox):
     """Takes a part of a picture that covers objects well enough; objects of which little is left go.
 
     Parts are drawn as by TensorFlow's `sample_distorted_bounding_box`: a ratio, a height, a place, until one meets the
@@ -229,6 +227,9 @@ class DetRandomCropAug(DetAugmenter):
     (3.0, (1, 5))
     """
 
+    min_object_covered: float
+    min_eject_coverage: float
+
     def __init__(
         self,
         min_object_covered: float = 0.1,
@@ -237,8 +238,6 @@ class DetRandomCropAug(DetAugmenter):
         min_eject_coverage: float = 0.3,
         max_attempts: int = 50,
     ) -> None:
-        aspect_ratio_range = _range("DetRandomCropAug", "aspect_ratio_range", aspect_ratio_range)
-        area_range = _range("DetRandomCropAug", "area_range", area_range)
         super().__init__(
             min_object_covered=min_object_covered,
             aspect_ratio_range=aspect_ratio_range,
@@ -246,16 +245,6 @@ class DetRandomCropAug(DetAugmenter):
             min_eject_coverage=min_eject_coverage,
             max_attempts=max_attempts,
         )
-        self.min_object_covered = min_object_covered
-        self.min_eject_coverage = min_eject_coverage
-        self.max_attempts = max_attempts
-        self.aspect_ratio_range = aspect_ratio_range
-        self.area_range = area_range
-        self.enabled = True
-        if area_range[1] <= 0 or area_range[0] < 0 or area_range[0] > area_range[1]:
-            self.enabled = _disabled("DetRandomCropAug", f"area_range {area_range} holds no areas")
-        elif aspect_ratio_range[0] > aspect_ratio_range[1] or aspect_ratio_range[0] <= 0:
-            self.enabled = _disabled("DetRandomCropAug", f"aspect_ratio_range {aspect_ratio_range} holds no ratios")
 
     def __call__(self, src: Any, label: Any) -> Any:
         height, width = height_and_width("DetRandomCropAug", src)
@@ -310,7 +299,7 @@ class DetRandomCropAug(DetAugmenter):
         """Return x, y, width, height and the label of a part that meets the conditions; or nothing."""
         if not self.enabled or height <= 0 or width <= 0:
             return ()
-        smallest, largest = (area * height * width for area in self.area_range)
+        smallest, largest = self._limits(height, width)
         for _ in range(self.max_attempts):
             ratio = random.uniform(*self.aspect_ratio_range)
             high = round(math.sqrt(largest / ratio))
@@ -339,7 +328,7 @@ class DetRandomCropAug(DetAugmenter):
         return ()
 
 
-class DetRandomPadAug(DetAugmenter):
+class DetRandomPadAug(_RandomBox):
     """Puts a picture somewhere on a larger one of one colour: objects become smaller.
 
     Parameters
@@ -363,6 +352,9 @@ class DetRandomPadAug(DetAugmenter):
     True
     """
 
+    _areas, _least_area = "larger areas", 1.0
+    pad_val: Any
+
     def __init__(
         self,
         aspect_ratio_range: Any = (0.75, 1.33),
@@ -372,20 +364,9 @@ class DetRandomPadAug(DetAugmenter):
     ) -> None:
         if not isinstance(pad_val, (list, tuple)) and not isinstance(pad_val, numeric_types):
             raise ArgumentError(f"DetRandomPadAug: pad_val is {describe(pad_val)}; expected one or three numbers.")
-        aspect_ratio_range = _range("DetRandomPadAug", "aspect_ratio_range", aspect_ratio_range)
-        area_range = _range("DetRandomPadAug", "area_range", area_range)
         super().__init__(
             aspect_ratio_range=aspect_ratio_range, area_range=area_range, max_attempts=max_attempts, pad_val=pad_val
         )
-        self.pad_val = pad_val
-        self.aspect_ratio_range = aspect_ratio_range
-        self.area_range = area_range
-        self.max_attempts = max_attempts
-        self.enabled = True
-        if area_range[1] <= 1.0 or area_range[0] > area_range[1]:
-            self.enabled = _disabled("DetRandomPadAug", f"area_range {area_range} holds no larger areas")
-        elif aspect_ratio_range[0] > aspect_ratio_range[1] or aspect_ratio_range[0] <= 0:
-            self.enabled = _disabled("DetRandomPadAug", f"aspect_ratio_range {aspect_ratio_range} holds no ratios")
 
     def __call__(self, src: Any, label: Any) -> Any:
         height, width = height_and_width("DetRandomPadAug", src)
@@ -412,7 +393,7 @@ class DetRandomPadAug(DetAugmenter):
         """Return x, y, width, height of a larger picture and the label in it; or nothing."""
         if not self.enabled or height <= 0 or width <= 0:
             return ()
-        smallest, largest = (area * height * width for area in self.area_range)
+        smallest, largest = self._limits(height, width)
         for _ in range(self.max_attempts):
             ratio = random.uniform(*self.aspect_ratio_range)
             new_height = round(math.sqrt(smallest / ratio))

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from minpy.base import numeric_types
+from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentError
 from minpy.image.augmenters import CastAug, ForceResizeAug, ResizeAug
-from minpy.image.creating import color_augmenters, require_data_shape
+from minpy.image.creating import COLOURS, color_augmenters, require_data_shape
 from minpy.image.detection_augmenters import (
     DetAugmenter,
     DetBorrowAug,
@@ -77,11 +78,12 @@ def CreateMultiRandCropAugmenter(
 
 def _widest(value: Any) -> Any:
     """Return the range that holds all ranges of a list; a single one as it is."""
-    if not isinstance(value, list) or all(isinstance(one, numeric_types) for one in value):
+    if not isinstance(value, list) or all(isinstance(limit, numeric_types) for limit in value):
         return value
-    return min(one[0] for one in value), max(one[1] for one in value)
+    return min(limits[0] for limits in value), max(limits[1] for limits in value)
 
 
+@documented(colours=COLOURS)
 def CreateDetAugmenter(
     data_shape: Any,
     resize: int = 0,
@@ -118,17 +120,7 @@ def CreateDetAugmenter(
         How often a picture is put on a larger one: of 1.
     rand_gray : float
         How often a picture loses its colours: of 1.
-    rand_mirror : bool
-        Whether half of the pictures have left and right exchanged.
-    mean, std : True, array of one or three numbers, or None
-        What is subtracted, and divided by; True for ImageNet's.
-    brightness, contrast, saturation, hue : float
-        How much these are changed, up to.
-    pca_noise : float
-        The standard deviation of a colour that is added: see `LightingAug`.
-    inter_method : int
-        How pictures are resized: 0 to 4 (nearest pixel, bilinear, bicubic, areas, Lanczos), 9 (by the sizes), 10 (by
-        chance).
+    {colours}
     min_object_covered, aspect_ratio_range, area_range, min_eject_coverage, max_attempts
         As for `CreateMultiRandCropAugmenter`. The areas go up to that of the larger picture.
     pad_val : tuple of three numbers
@@ -178,5 +170,7 @@ def CreateDetAugmenter(
         augmenters.append(DetRandomSelectAug([pad], 1 - rand_pad))
     augmenters.append(DetBorrowAug(ForceResizeAug((width, height), inter_method)))
     augmenters.append(DetBorrowAug(CastAug()))
-    augmenters.extend(DetBorrowAug(one) for one in color_augmenters("CreateDetAugmenter", options, exact=True))
+    augmenters.extend(
+        DetBorrowAug(augmenter) for augmenter in color_augmenters("CreateDetAugmenter", options, exact=True)
+    )
     return augmenters

@@ -150,15 +150,12 @@ class ImageDetIter(ImageIter):
 
     def _labels(self) -> Iterator[Any]:
         """Yield the labels of an epoch; pictures in files are not read."""
-        by_list = self.imglist is not None and type(self).next_sample is ImageIter.next_sample
-        while True:
-            if by_list and self.seq is not None and self.imglist is not None:
-                if self.cur >= len(self.seq):
-                    return
-                key = self.seq[self.cur]
-                self.cur += 1
+        if self.imglist is not None and self.seq is not None and type(self).next_sample is ImageIter.next_sample:
+            for position, key in enumerate(self.seq, 1):
+                self.cur = position
                 yield self.imglist[key][0]
-                continue
+            return
+        while True:
             try:
                 label, _ = self.next_sample()
             except StopIteration:
@@ -268,18 +265,17 @@ class ImageDetIter(ImageIter):
         """
         if not isinstance(it, ImageDetIter):
             raise ArgumentError(f"sync_label_shape: it is {describe(it)}; expected an ImageDetIter.")
-        own, other = self.label_shape, it.label_shape
-        if own[1] != other[1]:
+        (count, width), (their_count, their_width) = self.label_shape, it.label_shape
+        if width != their_width:
             raise ArgumentError(
-                f"sync_label_shape: objects have {own[1]} numbers here, and {other[1]} there; expected the same."
+                f"sync_label_shape: objects have {width} numbers here, and {their_width} there; expected the same."
             )
-        most = max(own[0], other[0])
-        if most > own[0]:
-            self.reshape(None, (most, own[1]))
-        if most > other[0]:
-            it.reshape(None, (most, own[1]))
-        if verbose and most > min(own[0], other[0]):
-            logging.info("Resized label_shape to (%d, %d).", most, own[1])
+        larger = max(count, their_count), width
+        for iterator in (self, it):
+            if iterator.label_shape != larger:
+                iterator.reshape(None, larger)
+        if verbose and count != their_count:
+            logging.info("Resized label_shape to (%d, %d).", *larger)
         return it
 
     # -- batches -------------------------------------------------------------------------------------------------------
@@ -289,7 +285,7 @@ class ImageDetIter(ImageIter):
         label = np.full((self.batch_size, *self.label_shape), -1, np.float32)
         return array_of(data), array_of(label)
 
-    def _next_objects(self) -> tuple[Any, np.ndarray] | None:
+    def _next_picture(self) -> tuple[Any, np.ndarray] | None:
         """Return the next picture and its objects, changed; None if no object is left of it."""
         label, encoded = self.next_sample()
         data = self._decoded(encoded)
@@ -304,27 +300,14 @@ class ImageDetIter(ImageIter):
             return None
         return data, objects
 
-    def _batchify(self, batch_data: Any, batch_label: Any, start: int = 0) -> int:
-        position = start
-        labels = batch_label._data
-        while position < self.batch_size:
-            try:
-                found = self._next_objects()
-            except StopIteration:
-                break
-            if found is None:
-                continue
-            data, objects = found
-            self._put_picture(batch_data._data, position, data)
-            if len(objects) > labels.shape[1] or objects.shape[1] != labels.shape[2]:
-                raise ShapeError(
-                    f"{self._which()} has objects of shape {objects.shape} after the augmenters; "
-                    f"expected at most label_shape {self.label_shape}. Use reshape(label_shape=...)."
-                )
-            labels[position, : len(objects)] = objects
-            labels[position, len(objects) :] = -1
-            position += 1
-        return position
+    def _put_label(self, batch: np.ndarray, position: int, label: Any) -> None:
+        if len(label) > batch.shape[1] or label.shape[1] != batch.shape[2]:
+            raise ShapeError(
+                f"{self._which()} has objects of shape {label.shape} after the augmenters; "
+                f"expected at most label_shape {self.label_shape}. Use reshape(label_shape=...)."
+            )
+        batch[position, : len(label)] = label
+        batch[position, len(label) :] = -1
 
     def augmentation_transform(self, data: Any, label: Any) -> tuple[Any, np.ndarray]:  # type: ignore[override]
         """Return a picture and its objects, changed by all augmenters.
@@ -386,12 +369,12 @@ class ImageDetIter(ImageIter):
         cv2 = require_opencv("draw_next")
         while True:
             try:
-                found = self._next_objects()
+                picture = self._next_picture()
             except StopIteration:
                 return
-            if found is None:
+            if picture is None:
                 continue
-            data, objects = found
+            data, objects = picture
             image = viewable(np.asarray(raw_of(data)), raw_of(mean), raw_of(std), clip)
             image = drawn(cv2, image, objects, color, thickness, id2labels)
             if waitKey is not None:

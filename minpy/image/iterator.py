@@ -125,9 +125,9 @@ class ImageIter(DataIter):
     ) -> None:
         super().__init__()
         name = type(self).__name__
-        for what, number in (("batch_size", batch_size), ("label_width", label_width), ("num_parts", num_parts)):
+        for argument, number in (("batch_size", batch_size), ("label_width", label_width), ("num_parts", num_parts)):
             if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < 1:
-                raise ArgumentValueError(f"{name}: {what} is {describe(number)}; expected an integer above 0.")
+                raise ArgumentValueError(f"{name}: {argument} is {describe(number)}; expected an integer above 0.")
         if dtype not in _DTYPES:
             raise ArgumentValueError(f"{name}: dtype is {dtype!r}; expected one of {', '.join(_DTYPES)}, for labels.")
         if not path_imgrec and not path_imglist and imglist is None:
@@ -160,21 +160,13 @@ class ImageIter(DataIter):
         self.shuffle = shuffle
         self.seq = self._sequence(keys, part_index, num_parts)
         self.num_image = None if self.seq is None else len(self.seq)
-        self.auglist: list[Any]
-        if aug_list is None:
-            self.auglist = list(CreateAugmenter(data_shape, **kwargs))
-        else:
-            self.auglist = aug_list
-            if kwargs:
-                warnings.warn(
-                    f"{name}: {', '.join(kwargs)} do nothing, as aug_list is given.", UserWarning, stacklevel=2
-                )
+        self.auglist: list[Any] = list(CreateAugmenter(data_shape, **kwargs)) if aug_list is None else aug_list
+        if aug_list is not None and kwargs:
+            warnings.warn(f"{name}: {', '.join(kwargs)} do nothing, as aug_list is given.", UserWarning, stacklevel=2)
         self.cur = 0
         self._allow_read = True
         self.last_batch_handle = self._handle(last_batch_handle)
-        self._cache_data: Any = None
-        self._cache_label: Any = None
-        self._cache_idx: int | None = None
+        self._rolled_over: tuple[Any, Any, int] | None = None  # the beginning of a batch, and how much it has
         self._records_read = 0
         self._warned_of_labels = False
         self.reset()
@@ -229,7 +221,7 @@ class ImageIter(DataIter):
         """Start the next epoch."""
         if self.seq is not None and self.shuffle:
             random.shuffle(self.seq)
-        if self.last_batch_handle != "roll_over" or self._cache_data is None:
+        if self.last_batch_handle != "roll_over" or self._rolled_over is None:
             self._rewind()
             self._allow_read = True
 
@@ -239,7 +231,7 @@ class ImageIter(DataIter):
             random.shuffle(self.seq)
         self._rewind()
         self._allow_read = True
-        self._cache_data = self._cache_label = self._cache_idx = None
+        self._rolled_over = None
 
     def _rewind(self) -> None:
         if self.imgrec is not None and self.seq is None:
@@ -309,35 +301,20 @@ class ImageIter(DataIter):
     # -- batches -------------------------------------------------------------------------------------------------------
 
     def next(self) -> DataBatch:
-        """Return the next batch.
-
-        Returns
-        -------
-        DataBatch
-
-        Raises
-        ------
-        StopIteration
-            At the end of the epoch.
-        ArgumentError, FileFormatError, ShapeError
-            For a damaged picture, a label of another width, or a picture of another shape: which it is.
-        """
-        if self._cache_data is not None:
-            data, label, filled = self._cache_data, self._cache_label, self._cache_idx or 0
-            self._cache_data = self._cache_label = self._cache_idx = None
-            rolled_over = True
+        begun, self._rolled_over = self._rolled_over, None
+        if begun is not None:
+            data, label, filled = begun
         else:
             data, label = self._empty_batch()
             filled = self._batchify(data, label)
-            rolled_over = False
             if not filled:
                 raise StopIteration
         pad = self.batch_size - filled
         if pad:
             if self.last_batch_handle == "discard":
                 raise StopIteration
-            if self.last_batch_handle == "roll_over" and not rolled_over:
-                self._cache_data, self._cache_label, self._cache_idx = data, label, filled
+            if self.last_batch_handle == "roll_over" and begun is None:
+                self._rolled_over = data, label, filled
                 raise StopIteration
             while filled < self.batch_size:
                 more = self._batchify(data, label, filled)
@@ -361,19 +338,25 @@ class ImageIter(DataIter):
         position = start
         while position < self.batch_size:
             try:
-                label, encoded = self.next_sample()
+                picture = self._next_picture()
             except StopIteration:
                 break
-            data = self._decoded(encoded)
-            try:
-                self.check_valid_image([data])
-            except RuntimeError as error:
-                logging.debug("Invalid image, skipping:  %s", error)
-                continue
-            self._put_picture(batch_data._data, position, self.augmentation_transform(data))
-            self._put_label(batch_label._data, position, label)
-            position += 1
+            if picture is not None:
+                self._put_picture(batch_data._data, position, picture[0])
+                self._put_label(batch_label._data, position, picture[1])
+                position += 1
         return position
+
+    def _next_picture(self) -> tuple[Any, Any] | None:
+        """Return the next picture, changed, and its label; None if it is skipped."""
+        label, encoded = self.next_sample()
+        data = self._decoded(encoded)
+        try:
+            self.check_valid_image([data])
+        except RuntimeError as error:
+            logging.debug("Invalid image, skipping:  %s", error)
+            return None
+        return self.augmentation_transform(data), label
 
     def _decoded(self, encoded: bytes) -> Any:
         try:
@@ -400,20 +383,13 @@ class ImageIter(DataIter):
     def _put_label(self, batch: np.ndarray, position: int, label: Any) -> None:
         values = np.asarray(raw_of(label))
         if values.size != self.label_width:
-            self._require_width(values)
+            if values.size != 1:
+                raise ShapeError(f"{self._which()} has {values.size} labels; expected label_width={self.label_width}.")
+            if not self._warned_of_labels:
+                self._warned_of_labels = True
+                message = f"has one label, which is taken {self.label_width} times, as label_width={self.label_width}."
+                warnings.warn(f"{self._which()} {message}", UserWarning, stacklevel=5)
         batch[position] = values.reshape(-1) if batch.ndim > 1 else values.reshape(-1)[0]
-
-    def _require_width(self, values: np.ndarray) -> None:
-        if values.size != 1:
-            raise ShapeError(f"{self._which()} has {values.size} labels; expected label_width={self.label_width}.")
-        if not self._warned_of_labels:
-            self._warned_of_labels = True
-            warnings.warn(
-                f"{self._which()} has one label, which is taken {self.label_width} times, as "
-                f"label_width={self.label_width}.",
-                UserWarning,
-                stacklevel=6,
-            )
 
     # -- what classes of one's own may replace -------------------------------------------------------------------------
 

@@ -5,23 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from minpy.core.array import Array
+from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentValueError, describe
 from minpy.core.switches import is_np_array
 from minpy.ndarray.decoding import _cvimdecode, _cvimread
 
 __all__ = ["imdecode", "imread"]
 
-
-def _answer(image: Any, out: Any) -> Any:
-    return image.as_np_ndarray() if out is None and is_np_array() else image
-
-
-def imread(filename: Any, *args: Any, **kwargs: Any) -> Any:
-    """Return a picture that is read from a file.
-
-    Parameters
-    ----------
-    filename : str or path
+_OPTIONS = """
     flag : {1, 0}, optional
         Colours, or gray.
     to_rgb : bool, optional
@@ -34,6 +25,21 @@ def imread(filename: Any, *args: Any, **kwargs: Any) -> Any:
     NDArray
         Of dtype uint8 and shape (height, width, 3), or (height, width, 1) in gray. (`mx.np.ndarray` where NumPy's
         arrays are used: `set_np`.)
+    """
+
+
+def _answer(image: Any, out: Any) -> Any:
+    return image.as_np_ndarray() if out is None and is_np_array() else image
+
+
+@documented(options=_OPTIONS)
+def imread(filename: Any, *args: Any, **kwargs: Any) -> Any:
+    """Return a picture that is read from a file.
+
+    Parameters
+    ----------
+    filename : str or path
+    {options}
 
     Raises
     ------
@@ -55,24 +61,14 @@ def imread(filename: Any, *args: Any, **kwargs: Any) -> Any:
     return _answer(_cvimread(filename, *args, **kwargs), kwargs.get("out"))
 
 
+@documented(options=_OPTIONS)
 def imdecode(buf: Any, *args: Any, **kwargs: Any) -> Any:
     """Return a picture that is decoded from the bytes of a PNG, JPEG, ... file.
 
     Parameters
     ----------
     buf : bytes, bytearray, numpy.ndarray or NDArray
-    flag : {1, 0}, optional
-        Colours, or gray.
-    to_rgb : bool, optional
-        Whether red comes first (the default), or blue.
-    out : NDArray, optional
-        Where it is written to.
-
-    Returns
-    -------
-    NDArray
-        Of dtype uint8 and shape (height, width, 3), or (height, width, 1) in gray. (`mx.np.ndarray` where NumPy's
-        arrays are used: `set_np`.)
+    {options}
 
     Raises
     ------

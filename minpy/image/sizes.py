@@ -22,23 +22,6 @@ _BY_SIZE, _BY_CHANCE = 9, 10
 def _get_interp_method(interp: int, sizes: Sequence[int] = ()) -> int:
     """Return one of OpenCV's codes of interpolations, for a code that leaves the choice.
 
-    Parameters
-    ----------
-    interp : int
-        0 to 4: OpenCV's own. 9: bicubic to make a picture larger, areas to make it smaller, else bilinear. 10: one that
-        is drawn from Python's `random`.
-    sizes : tuple of four ints, or empty
-        The old height and width, the new height and width. Without, 9 means bicubic.
-
-    Returns
-    -------
-    int
-
-    Raises
-    ------
-    ArgumentValueError
-        For another code, or another number of sizes.
-
     Examples
     --------
     >>> _get_interp_method(9, (256, 256, 224, 224))

@@ -105,13 +105,9 @@ class Answer:
             top = self._top(values)
             if top:
                 of = f" of {name}" if len(self.outputs) > 1 else ""
-                scores = [[str(number), label, f"{value:.5g}"] for number, label, value in top]
-                if any(label for _, label, _ in top):
-                    cells = [[label, number, value] for number, label, value in scores]
-                    lines += ["", f"the five largest{of}:", *table(("label", "class", "value"), cells, (1, 2))]
-                else:
-                    cells = [[number, value] for number, _, value in scores]
-                    lines += ["", f"the five largest{of}:", *table(("class", "value"), cells, (1,))]
+                heads = ("label", "class", "value") if any(label for _, label, _ in top) else ("class", "value")
+                cells = [[label, str(number), f"{value:.5g}"][-len(heads) :] for number, label, value in top]
+                lines += ["", f"the five largest{of}:", *table(heads, cells, (1, 2)[: len(heads) - 1])]
         times = ", ".join(f"{name} {_time(self.seconds[name])}" for name in ("load", "bind", "first", "warm-up"))
         lines += ["", *wrapped(f"{times}, next {_time(self.seconds['next'])} (the median of {self.runs})", "time: ")]
         return "\n".join([*lines, *(line for note in self.notes for line in wrapped(note, "note: "))])
@@ -151,21 +147,7 @@ def is_picture(path: str) -> bool:
 
 
 def read_picture(path: str, shape: Sequence[int], preparation: Preparation) -> numpy.ndarray:
-    """Return a picture as a network's input.
-
-    Parameters
-    ----------
-    path : str
-    shape : sequence of int
-        (batch, channels, height, width) or (batch, height, width, channels); the picture is repeated along the batch.
-    preparation : Preparation
-        How pixels become the network's numbers.
-
-    Raises
-    ------
-    ShapeError
-        If the input is no picture.
-    """
+    """Return a picture as a network's input."""
     from minpy.pictures import read, resize
 
     if len(shape) != 4 or not (shape[1] in (1, 3) or shape[3] in (1, 3)):
@@ -196,15 +178,7 @@ def read_picture(path: str, shape: Sequence[int], preparation: Preparation) -> n
 
 
 def read_arrays(path: str, inputs: Sequence[Input]) -> dict[str, numpy.ndarray]:
-    """Return arrays by the names of inputs, from a .npy file (for the first input) or a .npz file (by name).
-
-    Raises
-    ------
-    FileMissingError, FileAccessError, FileFormatError
-        If it cannot be read; pickled objects are not.
-    ArgumentError
-        If it names no input.
-    """
+    """Return arrays by the names of inputs, from a .npy file (for the first input) or a .npz file (by name)."""
     try:
         if path.endswith(".npz"):
             with open_to_read(path, pipes=False) as stream, numpy.load(stream, allow_pickle=False) as file:
@@ -258,25 +232,7 @@ def labels_of(path: str) -> list[str]:
 def answer(
     artifact: Artifact, report: Report, given: Mapping[str, numpy.ndarray], labels: Sequence[str] = (), repeat: int = 10
 ) -> Answer:
-    """Run a model.
-
-    Parameters
-    ----------
-    artifact : Artifact
-    report : Report
-        For the shapes of these very inputs.
-    given : dict of str to numpy.ndarray
-        By the names of inputs. Labels, states and (as `im_info`) the size of the picture need not be given.
-    labels : sequence of str
-        The names of classes.
-    repeat : int
-        How many further runs are timed, at most.
-
-    Raises
-    ------
-    ArgumentError
-        If the network cannot be run, or an input is missing.
-    """
+    """Run a model."""
     if not report.runs:
         raise ArgumentError(f"{_COMMAND}: the network cannot be run, as said above.")
     notes: list[str] = []
@@ -353,13 +309,7 @@ def _fed(report: Report, given: Mapping[str, numpy.ndarray], notes: list[str]) -
 
 
 def save(path: str, outputs: Mapping[str, numpy.ndarray]) -> None:
-    """Write outputs to a .npz file, whole or not at all.
-
-    Raises
-    ------
-    FileAccessError
-        If it cannot be written.
-    """
+    """Write outputs to a .npz file, whole or not at all."""
     import io
 
     stream = io.BytesIO()

@@ -69,11 +69,6 @@ class Archive:
         """Yield (name, size, stream) of every regular file; a stream lasts until the next is asked for.
 
         Where one ends before its size, that is found when it is read, or when the next is asked for.
-
-        Raises
-        ------
-        FileFormatError
-            If the archive is damaged, or beyond the limits.
         """
         try:
             yield from self._zipped() if zipfile.is_zipfile(self._file) else self._tarred()
@@ -166,13 +161,7 @@ class _Bounded:
 
 
 def read_exactly(stream: BinaryIO, size: int, what: str) -> bytes:
-    """Return the content of a member, of which `size` bytes are claimed.
-
-    Raises
-    ------
-    FileFormatError
-        If there are fewer.
-    """
+    """Return the content of a member, of which `size` bytes are claimed."""
     content = bytearray()
     while len(content) < size:
         part = stream.read(min(_CHUNK, size - len(content)))
@@ -186,13 +175,7 @@ def read_exactly(stream: BinaryIO, size: int, what: str) -> bytes:
 
 @contextlib.contextmanager
 def opened(path: str) -> Iterator[Archive]:
-    """Open an archive.
-
-    Raises
-    ------
-    FileAccessError
-        If it cannot be read.
-    """
+    """Open an archive."""
     try:
         with open(path, "rb") as file:
             archive = Archive(path, file)

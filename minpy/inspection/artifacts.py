@@ -77,26 +77,7 @@ class Artifact:
 def find(
     path: str | os.PathLike[str], params: str | os.PathLike[str] | None = None, epoch: int | None = None
 ) -> Artifact:
-    """Find a model's files, and read the symbol's and what stands in front of the parameters.
-
-    Parameters
-    ----------
-    path : str or PathLike
-        A `-symbol.json` file; a `.params` file; the prefix of both; a folder; or an archive.
-    params : str or PathLike, optional
-        The parameters' file; by default that beside the symbol, of the last epoch if there are several.
-    epoch : int, optional
-        Which of several.
-
-    Raises
-    ------
-    FileMissingError, FileAccessError
-        If there is no such file, or it cannot be read.
-    FileFormatError
-        If a file is damaged, of another format, or an archive is beyond the limits.
-    ArgumentError
-        If a folder or an archive holds several models.
-    """
+    """Find a model's files, and read the symbol's and what stands in front of the parameters."""
     name = checked_path(_COMMAND, path)
     if params is not None:
         params = checked_path(_COMMAND, params)
@@ -219,13 +200,7 @@ def _beside(symbol: str, names: Mapping[str, Any], epoch: int | None, notes: lis
 
 
 def heads_of_file(path: str) -> Mapping[str, ArrayHead]:
-    """Return what a file of parameters says of its arrays, by name.
-
-    Raises
-    ------
-    FileMissingError, FileAccessError, FileFormatError
-        If it is not there, cannot be read, is damaged, or holds no names.
-    """
+    """Return what a file of parameters says of its arrays, by name."""
     try:
         with open_to_read(path, pipes=False) as file:
             size = os.fstat(file.fileno()).st_size

@@ -9,6 +9,7 @@ moves or looks up values counts nothing. Where the work depends on values, or is
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -22,12 +23,6 @@ Shapes = Sequence[tuple[int, ...]]
 
 def multiply_adds(node: Node, inputs: Shapes, outputs: Shapes) -> int | None:
     """Return how many multiply-adds a call of an operator is in prediction; None if that is not known.
-
-    Parameters
-    ----------
-    node : Node
-    inputs, outputs : sequence of tuple of int
-        The shapes of its inputs and of the outputs that callers see.
 
     Examples
     --------
@@ -62,26 +57,23 @@ def _attribute(node: Node, name: str) -> Any:
     return None if default is REQUIRED else default
 
 
-def _place(node: Node, name: str) -> int:
-    names: list[str] = node.input_names()
-    return names.index(name)
+def _weight(node: Node, inputs: Shapes) -> tuple[int, ...]:
+    """Return the shape of a layer's weight."""
+    return inputs[node.input_names().index("weight")]
 
 
-# -- layers ------------------------------------------------------------------------------------------------------------
+def _matrices(node: Node, inputs: Shapes, outputs: Shapes, transposed: str = "transpose_a", rows: int = -2) -> int:
+    """Each output element is a product with a row of the first input, or, where that is transposed, a column."""
+    return prod(outputs[0]) * inputs[0][rows if _attribute(node, transposed) else -1]
 
 
 def _convolution(node: Node, inputs: Shapes, outputs: Shapes) -> int:
     """Each output element is a product with one filter: (filters, channels / groups, *kernel)."""
-    return prod(outputs[0]) * prod(inputs[_place(node, "weight")][1:])
+    return prod(outputs[0]) * prod(_weight(node, inputs)[1:])
 
 
-def _deconvolution(node: Node, inputs: Shapes, outputs: Shapes) -> int:
-    """Each input element is multiplied with one filter: (channels, filters / groups, *kernel)."""
-    return prod(inputs[0]) * prod(inputs[_place(node, "weight")][1:])
-
-
-def _fully_connected(node: Node, inputs: Shapes, outputs: Shapes) -> int:
-    return prod(outputs[0]) * inputs[_place(node, "weight")][-1]
+def _head_width(node: Node, inputs: Shapes) -> int:
+    return int(inputs[0][2] // _attribute(node, "heads"))
 
 
 def _rnn(node: Node, inputs: Shapes, outputs: Shapes) -> int:
@@ -111,90 +103,40 @@ def _upsampling(node: Node, inputs: Shapes, outputs: Shapes) -> int:
     return prod(inputs[0]) * prod(inputs[1][1:])  # a deconvolution
 
 
-def _correlation(node: Node, inputs: Shapes, outputs: Shapes) -> int:
-    return prod(outputs[0]) * int(_attribute(node, "kernel_size")) ** 2 * inputs[0][1]
-
-
-def _lrn(node: Node, inputs: Shapes, outputs: Shapes) -> int:
-    return prod(outputs[0]) * int(_attribute(node, "nsize"))
-
-
 def _roi_align(node: Node, inputs: Shapes, outputs: Shapes) -> int | None:
     """Each output element is the mean of samples, and each of these of four pixels."""
     ratio = _attribute(node, "sample_ratio")
     return None if ratio <= 0 else prod(outputs[0]) * int(ratio) ** 2 * 4
 
 
-def _first_input(node: Node, inputs: Shapes, outputs: Shapes) -> int:
-    return prod(inputs[0])
-
-
-# -- products of matrices ----------------------------------------------------------------------------------------------
-
-
-def _dot(node: Node, inputs: Shapes, outputs: Shapes) -> int:
-    return prod(outputs[0]) * inputs[0][0 if _attribute(node, "transpose_a") else -1]
-
-
-def _batch_dot(node: Node, inputs: Shapes, outputs: Shapes) -> int:
-    return prod(outputs[0]) * inputs[0][-2 if _attribute(node, "transpose_a") else -1]
-
-
-def _syrk(node: Node, inputs: Shapes, outputs: Shapes) -> int:
-    return prod(outputs[0]) * inputs[0][-2 if _attribute(node, "transpose") else -1]
-
-
-def _trmm(node: Node, inputs: Shapes, outputs: Shapes) -> int:
-    """Half of a triangular matrix is zero."""
-    length = inputs[0][-1]
-    return prod(outputs[0]) * (length + 1) // 2
-
-
-def _khatri_rao(node: Node, inputs: Shapes, outputs: Shapes) -> int:
-    return prod(outputs[0]) * (len(inputs) - 1)
-
-
-# -- attention ---------------------------------------------------------------------------------------------------------
-
-
-def _selfatt_qk(node: Node, inputs: Shapes, outputs: Shapes) -> int:
-    """Queries, keys and values of all heads lie side by side along the last axis."""
-    return prod(outputs[0]) * (inputs[0][2] // _attribute(node, "heads") // 3)
-
-
-def _encdec_qk(node: Node, inputs: Shapes, outputs: Shapes) -> int:
-    return prod(outputs[0]) * (inputs[0][2] // _attribute(node, "heads"))
-
-
-def _valatt(node: Node, inputs: Shapes, outputs: Shapes) -> int:
-    return prod(outputs[0]) * inputs[1][-1]
-
-
 _RULES: dict[str, Callable[[Node, Shapes, Shapes], int | None]] = {
     "Convolution": _convolution,
-    "Correlation": _correlation,
-    "Deconvolution": _deconvolution,
-    "FullyConnected": _fully_connected,
-    "LRN": _lrn,
+    "Correlation": lambda node, ins, outs: prod(outs[0]) * int(_attribute(node, "kernel_size")) ** 2 * ins[0][1],
+    # Each input element is multiplied with one filter: (channels, filters / groups, *kernel).
+    "Deconvolution": lambda node, ins, outs: prod(ins[0]) * prod(_weight(node, ins)[1:]),
+    "FullyConnected": lambda node, ins, outs: prod(outs[0]) * _weight(node, ins)[-1],
+    "LRN": lambda node, ins, outs: prod(outs[0]) * int(_attribute(node, "nsize")),
     "Pooling": _pooling,
     "Pooling_v1": _pooling,
     "RNN": _rnn,
     "UpSampling": _upsampling,
-    "_contrib_AdaptiveAvgPooling2D": _first_input,
+    "_contrib_AdaptiveAvgPooling2D": lambda node, ins, outs: prod(ins[0]),
     "_contrib_DeformableConvolution": _convolution,
     "_contrib_ModulatedDeformableConvolution": _convolution,
     "_contrib_ROIAlign": _roi_align,
-    "_contrib_interleaved_matmul_encdec_qk": _encdec_qk,
-    "_contrib_interleaved_matmul_encdec_valatt": _valatt,
-    "_contrib_interleaved_matmul_selfatt_qk": _selfatt_qk,
-    "_contrib_interleaved_matmul_selfatt_valatt": _valatt,
-    "_linalg_gemm": _batch_dot,
-    "_linalg_gemm2": _batch_dot,
-    "_linalg_syrk": _syrk,
-    "_linalg_trmm": _trmm,
-    "batch_dot": _batch_dot,
-    "dot": _dot,
-    "khatri_rao": _khatri_rao,
+    "_contrib_interleaved_matmul_encdec_qk": lambda node, ins, outs: prod(outs[0]) * _head_width(node, ins),
+    "_contrib_interleaved_matmul_encdec_valatt": lambda node, ins, outs: prod(outs[0]) * ins[1][-1],
+    # Queries, keys and values of all heads lie side by side along the last axis.
+    "_contrib_interleaved_matmul_selfatt_qk": lambda node, ins, outs: prod(outs[0]) * (_head_width(node, ins) // 3),
+    "_contrib_interleaved_matmul_selfatt_valatt": lambda node, ins, outs: prod(outs[0]) * ins[1][-1],
+    "_linalg_gemm": _matrices,
+    "_linalg_gemm2": _matrices,
+    "_linalg_syrk": partial(_matrices, transposed="transpose"),
+    # Half of a triangular matrix is zero.
+    "_linalg_trmm": lambda node, ins, outs: prod(outs[0]) * (ins[0][-1] + 1) // 2,
+    "batch_dot": _matrices,
+    "dot": partial(_matrices, rows=0),
+    "khatri_rao": lambda node, ins, outs: prod(outs[0]) * (len(ins) - 1),
 }
 
 # What reads every element of its first input, and answers with fewer.

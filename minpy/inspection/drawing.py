@@ -25,15 +25,6 @@ def draw(artifact: Artifact, path: str, shapes: Mapping[str, tuple[int, ...]]) -
 
     Graphviz draws it, where it is there. Without it an SVG is drawn all the same; for other formats the file is a
     description for the program `dot`, with the ending .gv.
-
-    Raises
-    ------
-    ArgumentError
-        For an ending that is not known.
-    MissingDependencyError
-        If the Python package graphviz is not installed, for another format than SVG.
-    FileAccessError
-        If the file cannot be written.
     """
     stem, ending = os.path.splitext(path)
     kind = ending[1:].lower()

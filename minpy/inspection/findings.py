@@ -127,15 +127,15 @@ class Findings:
     outputs: list[Output]
     layers: list[Layer]
     operators: dict[str, int]
-    unknown: list[UnknownOperator]
-    fit: Fit | None
-    parameters: int | None
-    states: int | None
-    parameter_bytes: int | None
-    activation_bytes: int | None
-    peak_bytes: int | None
-    multiply_adds: int | None
-    dtypes: list[str]
+    unknown: list[UnknownOperator] = field(default_factory=list)
+    fit: Fit | None = None
+    parameters: int | None = None
+    states: int | None = None
+    parameter_bytes: int | None = None
+    activation_bytes: int | None = None
+    peak_bytes: int | None = None
+    multiply_adds: int | None = None
+    dtypes: list[str] = field(default_factory=list)
     facts: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     problem: str = ""

@@ -71,17 +71,7 @@ def compared(
     given: Mapping[str, tuple[str, Any]],
     needed: Mapping[str, Any],
 ) -> Fit:
-    """Compare what a symbol needs with what a file holds.
-
-    Parameters
-    ----------
-    arguments, states, inputs : collections of Node
-        The symbol's variables; inputs are no parameters.
-    given : mapping
-        As `by_name` returns it, of things that have a shape.
-    needed : mapping of str to tuple of int
-        The shapes that the symbol's parameters must have, as far as they are known without the file.
-    """
+    """Compare what a symbol needs with what a file holds."""
     wanted = {node.name: "arg" for node in arguments if node not in inputs}
     wanted |= {node.name: "aux" for node in states}
     others = {node.name for node in inputs}

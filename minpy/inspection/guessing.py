@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 from minpy.core.errors import MXNetError
@@ -46,21 +47,7 @@ def guessed(
     known: Mapping[Value, Shape],
     infer: Callable[[Mapping[Value, Shape]], Inference],
 ) -> dict[Node, Guess]:
-    """Return the shapes of those inputs for which one can be told.
-
-    Parameters
-    ----------
-    order : sequence of Node
-        The graph.
-    inputs : sequence of Node
-        Variables whose shapes are not known.
-    labels : collection of Node
-        Those of them that only training needs.
-    known : mapping
-        The shapes of parameters, and of other inputs.
-    infer : callable
-        Infers all shapes from those of some variables, and raises where they do not fit.
-    """
+    """Return the shapes of those inputs for which one can be told."""
     readers = consumers(order)
     try:
         facts = infer(known).known
@@ -76,7 +63,7 @@ def guessed(
         Value(node, index) for node in order if node.operator is not None for index in range(len(node.output_names()))
     ]
     found: list[tuple[dict[str, Any], dict[Node, Shape]]] = []
-    free = {one for form in forms.values() for one in form if isinstance(one, str)} - {_BATCH}
+    free = {length for form in forms.values() for length in form if isinstance(length, str)} - {_BATCH}
     end = time.perf_counter() + _SECONDS
     for sizes in _candidates(free, order, forms, facts):
         shapes = {node: _filled(form, sizes) for node, form in forms.items()}
@@ -94,13 +81,13 @@ def guessed(
     sizes, shapes = found[0]
     guesses = {}
     for node, shape in shapes.items():
-        own = [one for one in dict.fromkeys(forms.get(node, ())) if one in free]
+        own = [length for length in dict.fromkeys(forms.get(node, ())) if length in free]
         origin = "follows from the parameters"
         if node not in forms:
             origin = "assumed"
         elif own:
             what = "length" if own == [_LENGTH] else "size"
-            numbers = " x ".join(str(one or "one") for one in dict.fromkeys(sizes[one] for one in own))
+            numbers = " x ".join(str(size or "one") for size in dict.fromkeys(sizes[length] for length in own))
             origin = (
                 f"its {what} is assumed: others fit as well"
                 if len(found) > 1
@@ -132,7 +119,7 @@ def _with_label(
     """Find a shape for a label, and add it to `shapes`; return all shapes that follow."""
     batch = sizes[_BATCH]
     like = [shape[:2] for shape in shapes.values() if len(shape) == 2]
-    for shape in [*like, *((one[1], one[0]) for one in like), (batch,), (batch, 1), (batch, 4), (batch, 1, 5)]:
+    for shape in [*like, *(shape[::-1] for shape in like), (batch,), (batch, 1), (batch, 4), (batch, 1, 5)]:
         after = _tried(infer, known, {**shapes, node: shape})
         if after is not None and all(is_known(after.get(value)) for value in needed):
             shapes[node] = shape
@@ -171,7 +158,7 @@ def _nearest(
 
 def _filled(form: Form, sizes: Mapping[str, Any]) -> Shape:
     """Return a form with its letters replaced; a length of None leaves the axis out."""
-    lengths = [sizes[one] if isinstance(one, str) else one for one in form]
+    lengths = [sizes[length] if isinstance(length, str) else length for length in form]
     return tuple(length for length in lengths if length is not None)
 
 
@@ -182,18 +169,14 @@ def _candidates(
     grey = any(_HEIGHT in form and 1 in form and 3 not in form for form in forms.values())
     sizes = list(dict.fromkeys([*((28, 32) if grey else ()), *_SIZES, *range(8, 1025, 8), *range(1, 320)]))
     steps = [node.attributes["num_outputs"] for node in order if isinstance(node.attributes.get("num_outputs"), int)]
-    fixed = [
-        one
-        for node in order
-        for one in node.attributes.get("shape") or ()
-        if isinstance(node.attributes.get("shape"), tuple)
-    ]
-    usual = list(dict.fromkeys([*(one for one in steps if one > 2), *_LENGTHS[:4], None, *_LENGTHS[4:]]))
-    lengths: list[int | None] = list(dict.fromkeys([*usual, *(one for one in fixed if one > 1), *range(1, 257)]))
-    squares = [{_HEIGHT: one, _WIDTH: one} for one in sizes]
+    shapes = [shape for node in order if isinstance(shape := node.attributes.get("shape"), tuple)]
+    usual = [*(count for count in steps if count > 2), *_LENGTHS[:4], None, *_LENGTHS[4:]]
+    fixed = [length for shape in shapes for length in shape if length > 1]
+    lengths: list[int | None] = list(dict.fromkeys([*usual, *fixed, *range(1, 257)]))
+    squares = [{_HEIGHT: size, _WIDTH: size} for size in sizes]
     others = [{_HEIGHT: height, _WIDTH: width} for height in _HEIGHTS for width in _WIDTHS if height != width]
     pictures = [*squares[:22], *others, *squares[22:]] if free & {_HEIGHT, _WIDTH} else [{}]
-    texts: list[dict[str, Any]] = [{_LENGTH: one} for one in lengths] if _LENGTH in free else [{}]
+    texts: list[dict[str, Any]] = [{_LENGTH: length} for length in lengths] if _LENGTH in free else [{}]
     if free & {_HEIGHT, _WIDTH} and _LENGTH in free:
         pictures, texts = pictures[:6], texts[:12]
     ways = [{**picture, **text} for picture in pictures for text in texts]
@@ -214,13 +197,9 @@ def _batches(order: Sequence[Node], facts: Mapping[Value, Any]) -> list[int]:
 
 
 def _roles(order: Sequence[Node], value: Value) -> set[str]:
-    return {
-        role
-        for node in order
-        if value in node.inputs
-        for role, given in zip(node.input_names(), node.inputs, strict=False)
-        if given == value
-    }
+    readers = (node for node in order if value in node.inputs)
+    roles = (role for node in readers for role in zip(node.input_names(), node.inputs, strict=False))
+    return {name for name, read in roles if read == value}
 
 
 # -- what an input looks like to the first layers that read it ---------------------------------------------------------
@@ -261,8 +240,8 @@ def _form(value: Value, readers: Mapping[Value, Sequence[Node]], facts: Mapping[
 
 def _after(first: Callable[[Form], Form | None], then: Callable[[Form], Form | None]) -> Callable[[Form], Form | None]:
     def both(form: Form) -> Form | None:
-        one = first(form)
-        return None if one is None else then(one)
+        between = first(form)
+        return None if between is None else then(between)
 
     return both
 
@@ -279,8 +258,8 @@ def _passed_on(node: Node) -> Callable[[Form], Form | None] | None:
         axes = node.attributes["axes"]
         return lambda form: _permuted(form, axes)
     if name == "swapaxes":
-        one, other = node.attributes.get("dim1", 0), node.attributes.get("dim2", 0)
-        return lambda form: _swapped(form, one, other)
+        first, second = node.attributes.get("dim1", 0), node.attributes.get("dim2", 0)
+        return lambda form: _swapped(form, first, second)
     if name == "expand_dims":
         axis = node.attributes["axis"]
         return lambda form: tuple(length for place, length in enumerate(form) if place != axis % len(form))
@@ -310,22 +289,20 @@ def _joined(form: Form, parts: int, axis: int, squeezed: bool) -> Form | None:
     return (*form[:axis], form[axis] * parts, *form[axis + 1 :])
 
 
-def _swapped(form: Form, one: int, other: int) -> Form | None:
-    if not (-len(form) <= one < len(form) and -len(form) <= other < len(form)):
+def _swapped(form: Form, first: int, second: int) -> Form | None:
+    if not (-len(form) <= first < len(form) and -len(form) <= second < len(form)):
         return None
     result = list(form)
-    result[one], result[other] = result[other], result[one]
+    result[first], result[second] = result[second], result[first]
     return tuple(result)
 
 
 def _read_by(node: Node, value: Value, facts: Mapping[Value, Any]) -> Form | None:
     """Return what a layer says about the form of one of its inputs."""
     name = node.operator.__name__
-    roles = [role for role, given in zip(node.input_names(), node.inputs, strict=False) if given == value]
-    role = roles[0] if roles else ""
-    shapes: dict[str, Any] = {
-        role: facts.get(given) for role, given in zip(node.input_names(), node.inputs, strict=False)
-    }
+    inputs = list(zip(node.input_names(), node.inputs, strict=False))
+    role = next((name for name, read in inputs if read == value), "")
+    shapes: dict[str, Any] = {name: facts.get(read) for name, read in inputs}
     if name in ("Convolution", "Deconvolution", "_contrib_DeformableConvolution") and role == "data":
         return _of_convolution(node, shapes.get("weight"))
     if name == "FullyConnected" and role == "data":
@@ -336,16 +313,13 @@ def _read_by(node: Node, value: Value, facts: Mapping[Value, Any]) -> Form | Non
     if name == "RNN" and role == "data":
         return _of_rnn(node, shapes.get("parameters"))
     if name == "dot" and role == "lhs" and not node.attributes.get("transpose_a"):
-        other: Sequence[int] = shapes.get("rhs") or ()
-        rows = list(other)[::-1] if node.attributes.get("transpose_b") else list(other)
+        rows: list[int] = list(shapes.get("rhs") or ())
+        rows = rows[::-1] if node.attributes.get("transpose_b") else rows
         return (_BATCH, rows[0]) if len(rows) == 2 else None
     if name == "reshape" and not node.attributes.get("reverse"):
         target: Sequence[int] = node.attributes.get("shape") or ()
         if len(target) > 1 and target[0] in (-1, 0) and all(length > 0 for length in target[1:]):
-            count = 1
-            for length in target[1:]:
-                count *= length
-            return (_BATCH, count)
+            return (_BATCH, prod(target[1:]))
     if name == "_contrib_MultiBoxTarget" and role == "label":
         return (_BATCH, 1, 5)
     if name in ("_contrib_Proposal", "_contrib_MultiProposal") and role == "im_info":
@@ -377,6 +351,6 @@ def _of_rnn(node: Node, parameters: Sequence[int] | None) -> Form | None:
         return None
     rule: Any = node.operator.shape_inference
     unknown, outputs = [None] * (len(node.inputs) - 1), [None] * len(node.output_names())
-    one, two = (rule([(1, 1, width), *unknown], outputs, **node.attributes)[0][1][0] for width in (1, 2))
-    width, rest = divmod(parameters[0] - one, two - one)
-    return None if rest or width < 0 else (_LENGTH, _BATCH, width + 1)
+    least, next_count = (rule([(1, 1, width), *unknown], outputs, **node.attributes)[0][1][0] for width in (1, 2))
+    width, remainder = divmod(parameters[0] - least, next_count - least)
+    return None if remainder or width < 0 else (_LENGTH, _BATCH, width + 1)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import repeat
 from math import prod
 from typing import Any
 
@@ -122,43 +124,27 @@ def find_params(params: Any) -> Mapping[str, Any]:
 
 
 def _kinds(symbol: Symbol) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for node in symbol.order:
-        if node.operator is not None:
-            found[node.kind] = found.get(node.kind, 0) + 1
-    return found
+    return dict(Counter(node.kind for node in symbol.order if node.operator is not None))
 
 
 def _of_unknown(artifact: Artifact, said: Contents) -> Report:
     """Return what can be said of a symbol that cannot be made here."""
     heads = artifact.heads or {}
-    names = {name for name, (_, _) in by_name(heads).items()}
+    names = by_name(heads)
     inputs = [
         Input(name, None, "", "", name.endswith("label"))
         for name in said.variables
         if name not in names and not name.endswith(_ENDINGS)
     ]
-    count = sum(prod(head.shape) for head in heads.values())
+    sizes = [(prod(head.shape), head.dtype.itemsize) for head in heads.values()]
     return Report(
-        artifact.symbol_name,
-        artifact.params_name,
-        said.version_text,
-        inputs,
-        [],
-        [],
-        said.operators,
-        said.unknown,
-        None,
-        count if heads else None,
-        None,
-        sum(prod(head.shape) * head.dtype.itemsize for head in heads.values()) if heads else None,
-        None,
-        None,
-        None,
-        sorted({head.dtype.name for head in heads.values()}),
-        dict(artifact.facts),
-        list(artifact.notes),
-        "operators are not here",
+        *(artifact.symbol_name, artifact.params_name, said.version_text, inputs, [], [], said.operators, said.unknown),
+        parameters=sum(count for count, _ in sizes) if heads else None,
+        parameter_bytes=sum(count * width for count, width in sizes) if heads else None,
+        dtypes=sorted({head.dtype.name for head in heads.values()}),
+        facts=dict(artifact.facts),
+        notes=list(artifact.notes),
+        problem="operators are not here",
     )
 
 
@@ -234,7 +220,7 @@ class _Inspection:
         for name, shape in shapes.items():
             node = inputs.get(name)
             if node is None:
-                node = next((one for one in self.arguments if one.name == name), None)
+                node = next((argument for argument in self.arguments if argument.name == name), None)
                 if node is None:
                     raise ArgumentError(
                         f"inspection.report: the network has no input {name!r}; it has {', '.join(inputs) or 'none'}."
@@ -272,17 +258,15 @@ class _Inspection:
             follows = facts if agrees else self._needed(alone, facts)
             needed = {node.name: follows.get(Value(node)) for node in (*self.arguments, *self.states)}
             fit = compared(self.arguments, self.states, self.inputs, self.given, needed)
-        layers = [self._layer(node, facts, owners) for owners in [self._owners()] for node in self._calls()]
+        owners = self._owners()
+        layers = [self._layer(node, facts, owners) for node in self.order if node.operator is not None]
         learned = [node for node in self.arguments if node not in self.inputs]
         return Report(
             source,
             params_name,
             said.version_text if said.version else "",
             [self._input(node, facts, origins) for node in self.inputs],
-            [
-                self._output(value, name, facts)
-                for value, name in zip(self.symbol.values, self.symbol.list_outputs(), strict=True)
-            ],
+            list(map(self._output, self.symbol.values, self.symbol.list_outputs(), repeat(facts))),
             layers,
             said.operators,
             [],
@@ -293,12 +277,7 @@ class _Inspection:
             _total([layer.memory for layer in layers]),
             self._peak(facts),
             sum(layer.multiply_adds or 0 for layer in layers) if not problem else None,
-            sorted(
-                {
-                    array.dtype.name if hasattr(array.dtype, "name") else numpy.dtype(array.dtype).name
-                    for _, array in self.given.values()
-                }
-            ),
+            sorted({numpy.dtype(array.dtype).name for _, array in self.given.values()}),
             dict(self.artifact.facts) if self.artifact is not None else {},
             self.notes,
             problem,
@@ -330,7 +309,7 @@ class _Inspection:
         example = _EXAMPLES.get(readers[0][0].operator.__name__, "1,3,224,224") if readers else "1,3,224,224"
         if partly is not None:
             usual = [1, 3, 224, 224]
-            example = ",".join(str(one if one > 0 else usual[place % 4]) for place, one in enumerate(partly))
+            example = ",".join(str(length if length > 0 else usual[place % 4]) for place, length in enumerate(partly))
         known = "" if partly is None else f"; what is known of it is {shape_text(partly)}"
         read = f" It is read by {readers[0][0].name!r} ({readers[0][0].kind})." if readers else ""
         return (
@@ -339,9 +318,6 @@ class _Inspection:
         )
 
     # -- rows ----------------------------------------------------------------------------------------------------------
-
-    def _calls(self) -> list[Node]:
-        return [node for node in self.order if node.operator is not None]
 
     def _owners(self) -> dict[Node, list[Node]]:
         """Return the parameters of each layer; one that several read belongs to the first."""
@@ -403,10 +379,7 @@ class _Inspection:
 
     def _peak(self, facts: Mapping[Value, Any]) -> int | None:
         """Go through the nodes, and free each output after its last use."""
-        last: dict[Value, int] = {}
-        for position, node in enumerate(self.order):
-            for value in node.inputs:
-                last[value] = position
+        last = {value: position for position, node in enumerate(self.order) for value in node.inputs}
         last |= dict.fromkeys(self.symbol.values, len(self.order))
         live = peak = 0
         for position, node in enumerate(self.order):

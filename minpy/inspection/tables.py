@@ -13,15 +13,6 @@ WIDTH = 100
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = (), indent: int = 2) -> list[str]:
     """Return the lines of a table, at most `WIDTH` wide: the first column gives way.
 
-    Parameters
-    ----------
-    heads : sequence of str
-    rows : sequence of sequence of str
-    right : sequence of int
-        The columns that are aligned to the right.
-    indent : int
-        The spaces in front.
-
     Examples
     --------
     >>> print(*table(['name', 'count'], [['one', '1'], ['eleven', '11']], right=[1], indent=0), sep=chr(10))

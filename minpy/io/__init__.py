@@ -10,45 +10,9 @@ face, `parameters` checks their arguments, and `rounds` says which instances a b
 from __future__ import annotations
 
 from minpy.io import io, utils
-from minpy.io.io import (
-    CSVIter,
-    DataBatch,
-    DataDesc,
-    DataIter,
-    ImageDetRecordIter,
-    ImageRecordInt8Iter,
-    ImageRecordIter,
-    ImageRecordIter_v1,
-    ImageRecordUInt8Iter,
-    ImageRecordUInt8Iter_v1,
-    LibSVMIter,
-    MNISTIter,
-    MXDataIter,
-    NDArrayIter,
-    PrefetchingIter,
-    ResizeIter,
-)
+from minpy.io.io import *
 from minpy.namespaces import listing, missing
 
-__all__ = [
-    "CSVIter",
-    "DataBatch",
-    "DataDesc",
-    "DataIter",
-    "ImageDetRecordIter",
-    "ImageRecordInt8Iter",
-    "ImageRecordIter",
-    "ImageRecordIter_v1",
-    "ImageRecordUInt8Iter",
-    "ImageRecordUInt8Iter_v1",
-    "LibSVMIter",
-    "MNISTIter",
-    "MXDataIter",
-    "NDArrayIter",
-    "PrefetchingIter",
-    "ResizeIter",
-    "io",
-    "utils",
-]
+__all__ = [*io.__all__, "io", "utils"]
 __dir__ = listing(__all__)
 __getattr__ = missing("minpy.io", "name", __all__)

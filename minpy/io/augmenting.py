@@ -78,15 +78,7 @@ def _integer(number: float, most: int) -> int:
 
 
 class Augmenter:
-    """What is done to each picture: resized, turned, padded, cut out, its colours changed, mirrored.
-
-    Parameters
-    ----------
-    function : str
-        For messages.
-    given : SimpleNamespace
-        The iterator's arguments.
-    """
+    """What is done to each picture: resized, turned, padded, cut out, its colours changed, mirrored."""
 
     def __init__(self, function: str, given: SimpleNamespace) -> None:
         require_interpolation(function, given.inter_method)
@@ -257,16 +249,12 @@ class Augmenter:
             image[..., :3] = numpy.rint(image[..., :3] + noise).clip(0, 255)
         return image
 
-    def __call__(self, image: numpy.ndarray, u: Any) -> numpy.ndarray:
-        """Return a picture of the target's size.
+    def picture(self, image: numpy.ndarray, label: Any, u: Any) -> tuple[numpy.ndarray, Any]:
+        """Return a picture of the target's size and its label, which stays as it is."""
+        return self(image, u), label
 
-        Parameters
-        ----------
-        image : numpy.ndarray
-            Of shape (height, width, channels), of uint8, blue first.
-        u : list of float
-            The picture's numbers.
-        """
+    def __call__(self, image: numpy.ndarray, u: Any) -> numpy.ndarray:
+        """Return a picture of the target's size."""
         if self.only_cuts:
             height, width, _ = image.shape
             down, across = height - self.height, width - self.width

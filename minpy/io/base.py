@@ -71,16 +71,28 @@ class DataIter:
         return DataBatch(data=self.getdata(), label=self.getlabel(), pad=self.getpad(), index=self.getindex())
 
     def iter_next(self) -> Any:
-        """Move to the next batch, and return whether there is one. Nothing, and None, here."""
+        """Move to the next batch, and return whether there is one. In the base class there is none."""
 
     def getdata(self) -> Any:
-        """Return the data of the current batch, a list of NDArray. None here."""
+        """Return the data of the current batch, a list of NDArray; None in the base class.
+
+        Raises
+        ------
+        MXNetError
+            Before the first batch, and after the last.
+        """
 
     def getlabel(self) -> Any:
-        """Return the labels of the current batch, a list of NDArray. None here."""
+        """Return the labels of the current batch, a list of NDArray; None in the base class.
+
+        Raises
+        ------
+        MXNetError
+            Before the first batch, and after the last.
+        """
 
     def getindex(self) -> Any:
         """Return which instances the current batch has, a numpy.ndarray of integers, or None."""
 
     def getpad(self) -> Any:
-        """Return how many instances at the end of the current batch are there to fill it up. None here."""
+        """Return how many instances at the end of the current batch only fill it up; None in the base class."""

@@ -12,21 +12,11 @@ from minpy.core.errors import ArgumentValueError
 from minpy.io.augmenting import chosen_interpolation, coloured, require_interpolation, shorter_edge
 from minpy.pictures import resize
 
-__all__ = ["BoxAugmenter", "require_boxes"]
+__all__ = ["LOWER_LIMITS", "UPPER_LIMITS", "BoxAugmenter", "require_boxes"]
 
-_SAMPLER_LISTS = (
-    "min_crop_scales",
-    "max_crop_scales",
-    "min_crop_aspect_ratios",
-    "max_crop_aspect_ratios",
-    "min_crop_overlaps",
-    "max_crop_overlaps",
-    "min_crop_sample_coverages",
-    "max_crop_sample_coverages",
-    "min_crop_object_coverages",
-    "max_crop_object_coverages",
-    "max_crop_trials",
-)
+# What each sampler of pieces has limits of.
+_LIMITED = ("scales", "aspect_ratios", "overlaps", "sample_coverages", "object_coverages")
+LOWER_LIMITS, UPPER_LIMITS = ([f"{end}_crop_{quantity}" for quantity in _LIMITED] for end in ("min", "max"))
 # Which of a picture's numbers decides what; those of the crops follow.
 _INTERPOLATION, _MIRROR, _PAD, _PAD_SCALE, _PAD_X, _PAD_Y, _CROP, _SEED = range(8)
 _COLOURS = 8  # probability and amount of hue, light, saturation, contrast
@@ -37,13 +27,7 @@ _SHORTEST, _HEAD, _OBJECT = 7, 2, 5
 
 
 def require_boxes(label: numpy.ndarray) -> tuple[int, int]:
-    """Return how long the head of a label and an object in it are.
-
-    Raises
-    ------
-    ArgumentValueError
-        If it is no label of boxes.
-    """
+    """Return how long the head of a label and an object in it are."""
     if len(label) < _SHORTEST:
         raise ArgumentValueError(
             f"its label has {len(label)} numbers; expected at least {_SHORTEST}: 2 (the length of the head), the "
@@ -63,17 +47,7 @@ def _ratio(part: numpy.ndarray, whole: Any) -> numpy.ndarray:
 
 
 class BoxAugmenter:
-    """What is done to each picture and its boxes: colours, mirrored, padded, a piece cut out, resized.
-
-    Parameters
-    ----------
-    function : str
-        For messages.
-    given : SimpleNamespace
-        The iterator's arguments.
-    label_width : int
-        How many numbers the longest label has.
-    """
+    """What is done to each picture and its boxes: colours, mirrored, padded, a piece cut out, resized."""
 
     numbers = _NUMBERS
 
@@ -92,32 +66,25 @@ class BoxAugmenter:
         self.samplers = []
         for position in range(given.num_crop_sampler if given.rand_crop_prob > 0 else 0):
             values = {}
-            for name in _SAMPLER_LISTS:
-                found = getattr(given, name)
-                if len(found) not in (1, given.num_crop_sampler):
+            for name in (*LOWER_LIMITS, *UPPER_LIMITS, "max_crop_trials"):
+                column = getattr(given, name)
+                if len(column) not in (1, given.num_crop_sampler):
                     raise ArgumentValueError(
-                        f"{function}: {name} has {len(found)} values; expected one, or one for each of the "
+                        f"{function}: {name} has {len(column)} values; expected one, or one for each of the "
                         f"{given.num_crop_sampler} samplers."
                     )
-                values[name] = found[0] if len(found) == 1 else found[position]
-            for name in _SAMPLER_LISTS[:-1:2]:
-                low, high = values[name], values[name.replace("min", "max")]
-                if low > high:
+                values[name] = column[0] if len(column) == 1 else column[position]
+            for lower, upper in zip(LOWER_LIMITS, UPPER_LIMITS, strict=True):
+                if values[lower] > values[upper]:
                     raise ArgumentValueError(
-                        f"{function}: {name} {low} is larger than {name.replace('min', 'max')} {high}."
+                        f"{function}: {lower} {values[lower]} is larger than {upper} {values[upper]}."
                     )
             self.samplers.append(SimpleNamespace(**values))
 
-    def __call__(
+    def picture(
         self, image: numpy.ndarray, label: numpy.ndarray, u: list[float]
     ) -> tuple[numpy.ndarray, numpy.ndarray]:
-        """Return a picture and its label.
-
-        Raises
-        ------
-        ArgumentValueError
-            If the label is none of boxes.
-        """
+        """Return a picture and its label."""
         given = self.given
         head, width = require_boxes(label)
         objects = label[head:].reshape(-1, width).copy()

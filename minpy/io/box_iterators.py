@@ -5,13 +5,12 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-import numpy
-
+from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentValueError
-from minpy.io.box_augmenting import BoxAugmenter
+from minpy.io.box_augmenting import LOWER_LIMITS, UPPER_LIMITS, BoxAugmenter
 from minpy.io.mxdata_iter import MXDataIter
 from minpy.io.normalizing import Normalizer
-from minpy.io.parameters import parsed
+from minpy.io.parameters import ITERATOR, parsed
 from minpy.io.picture_batches import LabelReader, PictureBatches
 from minpy.io.picture_iterators import SHARED, opened, require_picture_shape, with_mean
 from minpy.io.record_files import RecordFiles
@@ -25,16 +24,9 @@ _TABLE = {
     "label_pad_width": ("int", 0),
     "label_pad_value": ("float", -1.0),
     "rand_crop_prob": ("float", 0.0),
-    "min_crop_scales": ("floats", (0.0,)),
-    "max_crop_scales": ("floats", (1.0,)),
+    **dict.fromkeys(LOWER_LIMITS, ("floats", (0.0,))),
+    **dict.fromkeys(UPPER_LIMITS, ("floats", (1.0,))),
     "min_crop_aspect_ratios": ("floats", (1.0,)),
-    "max_crop_aspect_ratios": ("floats", (1.0,)),
-    "min_crop_overlaps": ("floats", (0.0,)),
-    "max_crop_overlaps": ("floats", (1.0,)),
-    "min_crop_sample_coverages": ("floats", (0.0,)),
-    "max_crop_sample_coverages": ("floats", (1.0,)),
-    "min_crop_object_coverages": ("floats", (0.0,)),
-    "max_crop_object_coverages": ("floats", (1.0,)),
     "num_crop_sampler": ("count", 1),
     "crop_emit_mode": ("str", "center"),
     "emit_overlap_thresh": ("float", 0.3),
@@ -52,41 +44,27 @@ _TABLE = {
     "rand_mirror_prob": ("float", 0.0),
     "fill_value": ("int", 127),
     "resize_mode": ("str", "force"),
-    "std_r": ("float", 0.0),
-    "std_g": ("float", 0.0),
-    "std_b": ("float", 0.0),
-    "std_a": ("float", 0.0),
+    **dict.fromkeys(("std_r", "std_g", "std_b", "std_a"), ("float", 0.0)),
 }
-
-
-class _Boxes:
-    """Pictures with boxes."""
-
-    numbers = BoxAugmenter.numbers
-
-    def __init__(self, augmenter: BoxAugmenter) -> None:
-        self.augmenter = augmenter
-
-    def picture(self, image: numpy.ndarray, label: Any, u: list[float]) -> tuple[numpy.ndarray, Any]:
-        return self.augmenter(image, label, u)
 
 
 def _width(function: str, given: SimpleNamespace, records: RecordFiles, labels: LabelReader) -> int:
     """Return how many numbers labels are filled up to."""
     if given.label_width > 0:
-        found = given.label_width
+        longest = given.label_width
     elif labels.listed is not None:
-        found = max((len(label) for label in labels.listed.values()), default=0)
+        longest = max((len(label) for label in labels.listed.values()), default=0)
     else:
-        found = max(records.label_count(number) for number in range(len(records)))
-    if 0 < given.label_pad_width < found:
+        longest = max(records.label_count(number) for number in range(len(records)))
+    if 0 < given.label_pad_width < longest:
         raise ArgumentValueError(
-            f"{function}: label_pad_width is {given.label_pad_width}; the longest label has {found} numbers. Give at "
+            f"{function}: label_pad_width is {given.label_pad_width}; the longest label has {longest} numbers. Give at "
             "least that, or -1."
         )
-    return max(found, given.label_pad_width)
+    return max(longest, given.label_pad_width)
 
 
+@documented(iterator=ITERATOR)
 def ImageDetRecordIter(*args: Any, **kwargs: Any) -> MXDataIter:
     """Return an iterator over pictures in a RecordIO file whose labels are boxes.
 
@@ -146,19 +124,9 @@ def ImageDetRecordIter(*args: Any, **kwargs: Any) -> MXDataIter:
     verbose, ctx, aug_seq, shuffle_chunk_size, shuffle_chunk_seed, name
         Without effect.
 
-    Returns
-    -------
-    MXDataIter
-
-    Raises
-    ------
-    ArgumentError
-        For arguments that there are not, or that lack, or are of another kind; a batch size larger than the data; a
-        label that is none of boxes.
-    FileMissingError, FileAccessError
-        If a file is not there, or cannot be read.
+    {iterator}
     FileFormatError
-        If a record or its picture is damaged; also by `next`.
+        If a record or its picture is damaged, or a label is none of boxes; also by `next`.
     MissingDependencyError
         If neither OpenCV nor Pillow is installed.
 
@@ -185,7 +153,7 @@ def ImageDetRecordIter(*args: Any, **kwargs: Any) -> MXDataIter:
     records, labels = opened(function, given)
     width = _width(function, given, records, labels)
     source = PictureBatches(
-        function, given, records, labels, _Boxes(BoxAugmenter(function, given, width)), normalizer, (width + 4,)
+        function, given, records, labels, BoxAugmenter(function, given, width), normalizer, (width + 4,)
     )
     with_mean(function, given, normalizer, source)
     return MXDataIter(source, given.data_name, given.label_name)

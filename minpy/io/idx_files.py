@@ -25,21 +25,6 @@ def read_idx(function: str, path: str, dimensions: int) -> numpy.ndarray:
     """Return the array of unsigned bytes in an idx file, which may be packed by gzip.
 
     No more is unpacked than the header says, and nothing if the file is too short for that.
-
-    Parameters
-    ----------
-    function : str
-        For messages.
-    path : str
-    dimensions : int
-        How many it must have.
-
-    Raises
-    ------
-    FileMissingError, FileAccessError
-        If the file is not there, or cannot be read.
-    FileFormatError
-        If it is none, or cut short.
     """
     try:
         with open_to_read(path, pipes=False) as file:

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy
 
+from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentValueError, FileFormatError
 from minpy.io.idx_files import read_idx
 from minpy.io.mxdata_iter import Loaded, MXDataIter
-from minpy.io.parameters import parsed
+from minpy.io.parameters import ITERATOR, parsed
 from minpy.io.rounds import Place
 from minpy.io.text_files import require_part
 
@@ -55,6 +56,7 @@ _TABLE = {
 }
 
 
+@documented(iterator=ITERATOR)
 def MNISTIter(*args: Any, **kwargs: Any) -> MXDataIter:
     """Return an iterator over gray pictures and labels in two files of the MNIST database's format, idx.
 
@@ -80,16 +82,7 @@ def MNISTIter(*args: Any, **kwargs: Any) -> MXDataIter:
     silent, prefetch_buffer, ctx, name
         Without effect.
 
-    Returns
-    -------
-    MXDataIter
-
-    Raises
-    ------
-    ArgumentError
-        For arguments that there are not, or of another kind; a batch size larger than the data.
-    FileMissingError, FileAccessError
-        If a file is not there, or cannot be read.
+    {iterator}
     FileFormatError
         If a file is of another format, is cut short, or has another number of instances than the other.
 

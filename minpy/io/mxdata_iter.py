@@ -100,12 +100,6 @@ class MXDataIter(DataIter):
         self._batches = self.handle.epoch(place)
 
     def iter_next(self) -> bool:
-        """Move to the next batch, and return whether there is one.
-
-        Returns
-        -------
-        bool
-        """
         if self._waiting:
             self._waiting = False
         else:
@@ -115,17 +109,6 @@ class MXDataIter(DataIter):
         return self._loaded is not None
 
     def next(self) -> DataBatch:
-        """Return the next batch.
-
-        Returns
-        -------
-        DataBatch
-
-        Raises
-        ------
-        StopIteration
-            At the end of the epoch.
-        """
         if self._debug_skip_load and self._kept is not None:
             return self._kept
         if not self.iter_next():
@@ -141,60 +124,18 @@ class MXDataIter(DataIter):
         return self._loaded
 
     def getdata(self) -> Any:
-        """Return the data of the current batch.
-
-        Returns
-        -------
-        NDArray
-
-        Raises
-        ------
-        MXNetError
-            If there is none.
-        """
+        """Return the data of the current batch, an NDArray; raise MXNetError if there is none."""
         data = self._current().data
         return array(data, dtype=data.dtype)
 
     def getlabel(self) -> Any:
-        """Return the labels of the current batch.
-
-        Returns
-        -------
-        NDArray
-
-        Raises
-        ------
-        MXNetError
-            If there is none.
-        """
+        """Return the labels of the current batch, an NDArray; raise MXNetError if there is none."""
         label = self._current().label
         return array(label, dtype=label.dtype)
 
     def getindex(self) -> numpy.ndarray:
-        """Return which instances the current batch has: their numbers in the data, or the ids of records.
-
-        Returns
-        -------
-        numpy.ndarray
-            Of uint64.
-
-        Raises
-        ------
-        MXNetError
-            If there is none.
-        """
+        """Return which instances the current batch has: their numbers in the data, or the ids of records, of uint64."""
         return self._current().instances
 
     def getpad(self) -> int:
-        """Return how many instances at the end of the current batch fill it up.
-
-        Returns
-        -------
-        int
-
-        Raises
-        ------
-        MXNetError
-            If there is no batch.
-        """
         return self._current().pad

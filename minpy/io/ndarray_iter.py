@@ -143,7 +143,6 @@ class NDArrayIter(DataIter):
         self._rest = {}
 
     def reset(self) -> None:
-        """Start the next epoch."""
         if self.shuffle:
             self._shuffle_data()
         is_rest = self.num_data - self.batch_size < self.cursor < self.num_data
@@ -154,29 +153,12 @@ class NDArrayIter(DataIter):
             self._rest = {}
 
     def iter_next(self) -> bool:
-        """Move to the next batch, and return whether there is one.
-
-        Returns
-        -------
-        bool
-        """
         self.cursor += self.batch_size
         if self.last_batch_handle == "discard":
             return self.cursor + self.batch_size <= self.num_data
         return self.cursor < self.num_data
 
     def next(self) -> DataBatch:
-        """Return the next batch.
-
-        Returns
-        -------
-        DataBatch
-
-        Raises
-        ------
-        StopIteration
-            At the end of the epoch.
-        """
         if not self.iter_next():
             raise StopIteration
         if self.last_batch_handle == "roll_over" and self.cursor + self.batch_size > self.num_data:
@@ -205,40 +187,13 @@ class NDArrayIter(DataIter):
         return answers
 
     def getdata(self) -> list[Any]:
-        """Return the data of the current batch.
-
-        Returns
-        -------
-        list of NDArray
-
-        Raises
-        ------
-        MXNetError
-            Before the first batch, and after the last.
-        """
         return self._batch("data", self._data)
 
     def getlabel(self) -> list[Any]:
-        """Return the labels of the current batch.
-
-        Returns
-        -------
-        list of NDArray
-
-        Raises
-        ------
-        MXNetError
-            Before the first batch, and after the last.
-        """
         return self._batch("label", self._label)
 
     def getpad(self) -> int:
-        """Return how many instances of the current batch fill it up, or come from the epoch before.
-
-        Returns
-        -------
-        int
-        """
+        """Return how many instances of the current batch fill it up, or come from the epoch before."""
         if self.last_batch_handle == "pad" and self.cursor + self.batch_size > self.num_data:
             return self.cursor + self.batch_size - self.num_data
         if self.last_batch_handle == "roll_over" and -self.batch_size < self.cursor < 0:

@@ -15,13 +15,7 @@ __all__ = ["Normalizer", "saved_mean"]
 
 
 def saved_mean(function: str, path: str, shape: tuple[int, ...]) -> numpy.ndarray:
-    """Return the mean picture in a file, in which it is `mean_img` or the first array.
-
-    Raises
-    ------
-    FileFormatError
-        If it has no array, or one of another shape.
-    """
+    """Return the mean picture in a file, in which it is `mean_img` or the first array."""
     content = load(path)
     arrays: Any = content if isinstance(content, dict) else dict(enumerate(content))
     if not arrays:
@@ -37,14 +31,6 @@ class Normalizer:
     """`((pixel - mean) * contrast + illumination) * scale / std`, channel by channel, red first.
 
     int8 gets the pixel without the mean, cut off at its limits; uint8 the pixel as it is, as in MXNet.
-
-    Parameters
-    ----------
-    given : SimpleNamespace
-        The iterator's arguments.
-    dtype : dtype
-    is_random : bool
-        Whether contrast and illumination are random.
     """
 
     def __init__(self, given: SimpleNamespace, dtype: Any, is_random: bool = True) -> None:
@@ -65,17 +51,7 @@ class Normalizer:
         self.illumination = given.max_random_illumination if is_random else 0.0
 
     def __call__(self, pixels: numpy.ndarray, u: numpy.ndarray, out: numpy.ndarray) -> None:
-        """Write the numbers of pictures.
-
-        Parameters
-        ----------
-        pixels : numpy.ndarray
-            Of shape (pictures, channels, height, width), of uint8.
-        u : numpy.ndarray
-            The pictures' random numbers.
-        out : numpy.ndarray
-            Of that shape.
-        """
+        """Write the numbers of pictures."""
         if self.dtype == numpy.uint8:
             out[...] = pixels
             return

@@ -8,10 +8,26 @@ from collections.abc import Callable, Mapping
 from types import SimpleNamespace
 from typing import Any
 
+import numpy
+
 from minpy.core.errors import ArgumentError, ArgumentValueError, describe, nearest
 from minpy.core.source_lines import warn_at_program
 
-__all__ = ["REQUIRED", "parsed"]
+__all__ = ["ITERATOR", "REQUIRED", "parsed"]
+
+# What the iterators over files return and raise.
+ITERATOR = """
+    Returns
+    -------
+    MXDataIter
+
+    Raises
+    ------
+    ArgumentError
+        For arguments that there are not, or that lack, or are of another kind; a batch size larger than the data.
+    FileMissingError, FileAccessError
+        If a file is not there, or cannot be read.
+    """
 
 # In the place of a default: the argument must be given.
 REQUIRED = object()
@@ -19,12 +35,9 @@ Table = Mapping[str, tuple[str, Any]]
 
 
 def _boolean(value: Any) -> bool:
-    if isinstance(value, str):
-        found = {"true": True, "1": True, "false": False, "0": False}.get(value.strip().lower())
-        if found is None:
-            raise ValueError
-        return found
-    return bool(value)
+    if not isinstance(value, str):
+        return bool(value)
+    return ("false", "0", "true", "1").index(value.strip().lower()) >= 2
 
 
 def _integer(value: Any) -> int:
@@ -41,12 +54,8 @@ def _count(value: Any) -> int:
     return number
 
 
-def _optional_float(value: Any) -> float | None:
-    return None if value is None or value == "None" else float(value)
-
-
-def _optional_integer(value: Any) -> int | None:
-    return None if value is None or value == "None" else _integer(value)
+def _optional(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda value: None if value is None or value == "None" else convert(value)
 
 
 def _text(value: Any) -> str:
@@ -70,23 +79,17 @@ def _floats(value: Any) -> tuple[float, ...]:
     return tuple(float(number) for number in _tuple(value))
 
 
-def _dtype(value: Any) -> str | None:
-    import numpy
-
-    return None if value is None or value == "None" else numpy.dtype(value).name
-
-
 _KINDS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "bool": (_boolean, "True or False"),
     "int": (_integer, "an integer"),
     "count": (_count, "an integer that is not negative"),
-    "int?": (_optional_integer, "an integer or None"),
+    "int?": (_optional(_integer), "an integer or None"),
     "float": (float, "a number"),
-    "float?": (_optional_float, "a number or None"),
+    "float?": (_optional(float), "a number or None"),
     "str": (_text, "a string"),
     "shape": (_shape, "a tuple of positive integers"),
     "floats": (_floats, "a tuple of numbers"),
-    "dtype": (_dtype, "a dtype or None"),
+    "dtype": (_optional(lambda value: numpy.dtype(value).name), "a dtype or None"),
     "any": (lambda value: value, "anything"),
 }
 
@@ -96,24 +99,7 @@ _IGNORED: set[tuple[str, str]] = set()
 
 
 def parsed(function: str, table: Table, positional: tuple[Any, ...], given: Mapping[str, Any]) -> SimpleNamespace:
-    """Return the arguments of a call, with the defaults of the table. Of others there is one warning each.
-
-    Parameters
-    ----------
-    function : str
-        For messages.
-    table : dict of str to (kind, default)
-    positional : tuple
-        Arguments that were given without a name, which there should not be.
-    given : dict
-
-    Raises
-    ------
-    ArgumentError
-        If an argument is given without a name, or a required one is not given.
-    ArgumentValueError
-        If a value is not of its kind.
-    """
+    """Return the arguments of a call, with the defaults of the table. Of others there is one warning each."""
     if positional:
         raise ArgumentError(
             f"{function}: got {describe(positional[0])} without a name; its arguments are given by name: "
@@ -126,17 +112,14 @@ def parsed(function: str, table: Table, positional: tuple[Any, ...], given: Mapp
                 f"{function} ignores {name}=...: it has no such argument, as in MXNet.{nearest(name, table)} "
                 "Leave it out."
             )
-    found = {}
-    for name, (kind, default) in table.items():
-        value = given.get(name, default)
+    arguments = {name: default for name, (_, default) in table.items()}
+    for name in [name for name in table if name in given]:
+        convert, expected = _KINDS[table[name][0]]
+        try:
+            arguments[name] = convert(given[name])
+        except (TypeError, ValueError, SyntaxError) as error:
+            raise ArgumentValueError(f"{function}: {name} is {describe(given[name])}; expected {expected}.") from error
+    for name, value in arguments.items():
         if value is REQUIRED:
             raise ArgumentError(f"{function}: the argument {name!r} is required.")
-        convert, expected = _KINDS[kind]
-        if name not in given:
-            found[name] = value
-            continue
-        try:
-            found[name] = convert(value)
-        except (TypeError, ValueError, SyntaxError) as error:
-            raise ArgumentValueError(f"{function}: {name} is {describe(value)}; expected {expected}.") from error
-    return SimpleNamespace(**found)
+    return SimpleNamespace(**arguments)

@@ -41,18 +41,7 @@ class PictureWork(Protocol):
 
 
 class LabelReader:
-    """The labels of pictures: from a list, by ids, or from their records.
-
-    Parameters
-    ----------
-    function : str
-    records : RecordFiles
-    listed : dict, or None
-    width : int
-        How many labels a picture has; -1 for any number.
-    list_path : str
-        For messages.
-    """
+    """The labels of pictures: from a list, by ids, or from their records."""
 
     def __init__(
         self, function: str, records: RecordFiles, listed: dict[int, numpy.ndarray] | None, width: int, list_path: str
@@ -61,13 +50,7 @@ class LabelReader:
         self.list_path = list_path
 
     def __call__(self, number: int, label: Any, identity: int) -> Any:
-        """Return the labels of a record that says that they are `label`: an array, or a float.
-
-        Raises
-        ------
-        FileFormatError
-            If the list has none for its id, or there are not as many as `width` says.
-        """
+        """Return the labels of a record that says that they are `label`: an array, or a float."""
         if self.listed is None and self.width == 1 and isinstance(label, float):
             return label
         label = numpy.atleast_1d(label)
@@ -95,21 +78,7 @@ def single_labels(label: tuple[tuple[int, ...], Any]) -> tuple[tuple[int, ...], 
 
 
 class PictureBatches:
-    """The source of the iterators over pictures.
-
-    Parameters
-    ----------
-    function : str
-        For messages.
-    given : SimpleNamespace
-        The iterator's arguments.
-    records : RecordFiles
-    labels : LabelReader
-    work : PictureWork
-    normalizer : Normalizer
-    label_shape : tuple of int
-        Of one picture.
-    """
+    """The source of the iterators over pictures."""
 
     def __init__(
         self,
@@ -240,13 +209,7 @@ class PictureBatches:
             data[position, :, :, width:] = 0
 
     def decoded(self, number: int, content: Any) -> numpy.ndarray:
-        """Return the picture of a record, blue first.
-
-        Raises
-        ------
-        FileFormatError
-            If it is damaged, or has other channels.
-        """
+        """Return the picture of a record, blue first."""
         try:
             image = decode(content, self._flag, to_rgb=False)
         except ArgumentError as error:
@@ -261,13 +224,7 @@ class PictureBatches:
         return image if image.dtype == numpy.uint8 else (image >> 8).astype("uint8")
 
     def mean_picture(self) -> numpy.ndarray:
-        """Return the mean of all pictures as they are before numbers are subtracted.
-
-        Raises
-        ------
-        MXNetError
-            If there are no pictures.
-        """
+        """Return the mean of all pictures as they are before numbers are subtracted."""
         total = numpy.zeros(self.given.data_shape, "float64")
         count = len(self._numbers)
         if not count:

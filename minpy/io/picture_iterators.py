@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-import numpy
-
+from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentValueError, ShapeError
 from minpy.io.augmenting import Augmenter
 from minpy.io.mxdata_iter import MXDataIter
 from minpy.io.normalizing import Normalizer, saved_mean
-from minpy.io.parameters import REQUIRED, parsed
+from minpy.io.parameters import ITERATOR, REQUIRED, parsed
 from minpy.io.picture_batches import LabelReader, PictureBatches
 from minpy.io.record_files import RecordFiles, label_list
 from minpy.ndarray.creation import array
@@ -49,14 +49,8 @@ SHARED = {
     "resize": ("int", -1),
     "inter_method": ("int", 1),
     "mean_img": ("str", ""),
-    "mean_r": ("float", 0.0),
-    "mean_g": ("float", 0.0),
-    "mean_b": ("float", 0.0),
-    "mean_a": ("float", 0.0),
-    "std_r": ("float", 1.0),
-    "std_g": ("float", 1.0),
-    "std_b": ("float", 1.0),
-    "std_a": ("float", 1.0),
+    **dict.fromkeys(("mean_r", "mean_g", "mean_b", "mean_a"), ("float", 0.0)),
+    **dict.fromkeys(("std_r", "std_g", "std_b", "std_a"), ("float", 1.0)),
     "scale": ("float", 1.0),
     "data_name": ("str", "data"),
     "label_name": ("str", "softmax_label"),
@@ -99,17 +93,6 @@ _CLASSIFICATION = {
 }
 
 
-class _Pictures:
-    """Pictures of one class, or several labels."""
-
-    def __init__(self, augmenter: Augmenter) -> None:
-        self.augmenter = augmenter
-        self.numbers = augmenter.numbers
-
-    def picture(self, image: numpy.ndarray, label: Any, u: list[float]) -> tuple[numpy.ndarray, Any]:
-        return self.augmenter(image, u), label
-
-
 def require_picture_shape(function: str, shape: tuple[int, ...]) -> None:
     """Raise an error unless a shape is one of pictures."""
     if len(shape) != 3 or shape[0] not in (1, 3, 4):
@@ -142,13 +125,14 @@ def _made(function: str, args: tuple[Any, ...], kwargs: dict[str, Any], dtype: s
     if given.label_width < 1:
         raise ArgumentValueError(f"{function}: label_width is {given.label_width}; expected at least 1.")
     normalizer = Normalizer(given, given.dtype or dtype)
-    work = _Pictures(Augmenter(function, given))
+    work = Augmenter(function, given)
     records, labels = opened(function, given)
     source = PictureBatches(function, given, records, labels, work, normalizer, (given.label_width,))
     with_mean(function, given, normalizer, source)
     return MXDataIter(source, given.data_name, given.label_name)
 
 
+@documented(iterator=ITERATOR)
 def ImageRecordIter(*args: Any, **kwargs: Any) -> MXDataIter:
     """Return an iterator over pictures in a RecordIO file, as `im2rec` or `recordio.pack_img` make them.
 
@@ -221,16 +205,7 @@ def ImageRecordIter(*args: Any, **kwargs: Any) -> MXDataIter:
     verbose, device_id, ctx, aug_seq, shuffle_chunk_size, shuffle_chunk_seed, name
         Without effect.
 
-    Returns
-    -------
-    MXDataIter
-
-    Raises
-    ------
-    ArgumentError
-        For arguments that there are not, or that lack, or are of another kind; a batch size larger than the data.
-    FileMissingError, FileAccessError
-        If a file is not there, or cannot be read.
+    {iterator}
     FileFormatError
         If a record or its picture is damaged, or has not `label_width` labels; also by `next`.
     MissingDependencyError
@@ -256,8 +231,14 @@ def ImageRecordIter(*args: Any, **kwargs: Any) -> MXDataIter:
     return _made("ImageRecordIter", args, kwargs, "float32")
 
 
-def ImageRecordUInt8Iter(*args: Any, **kwargs: Any) -> MXDataIter:
-    """Return an iterator as `ImageRecordIter` does, whose data are of uint8: `ImageRecordIter(dtype='uint8')`.
+def _variant(name: str, dtype: str, summary: str) -> Callable[..., MXDataIter]:
+    """Return an iterator that differs from `ImageRecordIter` in its name and dtype."""
+
+    def iterator(*args: Any, **kwargs: Any) -> MXDataIter:
+        return _made(name, args, kwargs, dtype)
+
+    iterator.__name__ = iterator.__qualname__ = name
+    iterator.__doc__ = f"""{summary}
 
     Parameters
     ----------
@@ -268,49 +249,12 @@ def ImageRecordUInt8Iter(*args: Any, **kwargs: Any) -> MXDataIter:
     -------
     MXDataIter
     """
-    return _made("ImageRecordUInt8Iter", args, kwargs, "uint8")
+    return iterator
 
 
-def ImageRecordInt8Iter(*args: Any, **kwargs: Any) -> MXDataIter:
-    """Return an iterator as `ImageRecordIter` does, whose data are of int8: `ImageRecordIter(dtype='int8')`.
-
-    Parameters
-    ----------
-    *args, **kwargs
-        As those of `ImageRecordIter`.
-
-    Returns
-    -------
-    MXDataIter
-    """
-    return _made("ImageRecordInt8Iter", args, kwargs, "int8")
-
-
-def ImageRecordIter_v1(*args: Any, **kwargs: Any) -> MXDataIter:
-    """Return what `ImageRecordIter` returns: the name of an older iterator.
-
-    Parameters
-    ----------
-    *args, **kwargs
-        As those of `ImageRecordIter`.
-
-    Returns
-    -------
-    MXDataIter
-    """
-    return _made("ImageRecordIter_v1", args, kwargs, "float32")
-
-
-def ImageRecordUInt8Iter_v1(*args: Any, **kwargs: Any) -> MXDataIter:
-    """Return what `ImageRecordUInt8Iter` returns: the name of an older iterator.
-
-    Parameters
-    ----------
-    *args, **kwargs
-        As those of `ImageRecordIter`.
-
-    Returns
-    -------
-    MXDataIter
-    """
-    return _made("ImageRecordUInt8Iter_v1", args, kwargs, "uint8")
+_OF_DTYPE = "Return an iterator as `ImageRecordIter` does, whose data are of {0}: `ImageRecordIter(dtype='{0}')`."
+_OLDER = "Return what `{}` returns: the name of an older iterator."
+ImageRecordUInt8Iter = _variant("ImageRecordUInt8Iter", "uint8", _OF_DTYPE.format("uint8"))
+ImageRecordInt8Iter = _variant("ImageRecordInt8Iter", "int8", _OF_DTYPE.format("int8"))
+ImageRecordIter_v1 = _variant("ImageRecordIter_v1", "float32", _OLDER.format("ImageRecordIter"))
+ImageRecordUInt8Iter_v1 = _variant("ImageRecordUInt8Iter_v1", "uint8", _OLDER.format("ImageRecordUInt8Iter"))

@@ -10,13 +10,7 @@ __all__ = ["require_process"]
 
 
 def require_process(function: str, pid: int) -> None:
-    """Raise an error where a process waits for threads of the one that it was forked from: it would wait for ever.
-
-    Raises
-    ------
-    WorkerError
-        If this process has another number.
-    """
+    """Raise an error where a process waits for threads of the one that it was forked from: it would wait for ever."""
     if pid != os.getpid():
         raise WorkerError(
             f"{function}: the iterator was made in process {pid}, whose threads read for it, and is asked for a batch "

@@ -28,23 +28,7 @@ _DIGITS = 20  # of the largest offset that there can be, 2**64
 
 
 class RecordFiles:
-    """The records of a file, or of all files in a folder.
-
-    Parameters
-    ----------
-    function : str
-        For messages.
-    path : str
-    index : str
-        The file that says where the records are; if empty, they are looked for.
-
-    Raises
-    ------
-    FileMissingError, FileAccessError
-        If a file is not there, or cannot be read.
-    FileFormatError
-        If it is no file of records, or a damaged one, or has none.
-    """
+    """The records of a file, or of all files in a folder."""
 
     def __init__(self, function: str, path: str, index: str = "") -> None:
         self.function = function
@@ -163,13 +147,7 @@ class RecordFiles:
         return f"record {number} (at offset {offset}) of {self.paths[file]!r}"
 
     def read(self, number: int) -> bytes:
-        """Return the bytes of a record.
-
-        Raises
-        ------
-        FileFormatError
-            If it is damaged.
-        """
+        """Return the bytes of a record."""
         where, offset = self._places[number].tolist()
         span = int(self._spans[number])
         file = self._files[where]
@@ -189,13 +167,7 @@ class RecordFiles:
         return record[0]
 
     def label_count(self, number: int) -> int:
-        """Return how many labels a record has, without reading the picture.
-
-        Raises
-        ------
-        FileFormatError
-            If it is damaged, or has no room for so many.
-        """
+        """Return how many labels a record has, without reading the picture."""
         where, offset = self._places[number].tolist()
         piece = self._pread(self._files[where], 12, offset)
         if len(piece) == 12:
@@ -207,13 +179,7 @@ class RecordFiles:
         return int(numpy.size(label))
 
     def unpacked(self, numbers: Sequence[int]) -> Iterator[tuple[Any, int, numpy.ndarray]]:
-        """Yield label (a float, or an array), id and picture (its bytes) of records.
-
-        Raises
-        ------
-        FileFormatError
-            If one is damaged, or shorter than its header says.
-        """
+        """Yield label (a float, or an array), id and picture (its bytes) of records."""
         pread, unpack, files = getattr(os, "pread", self._pread), _RECORD.unpack_from, self._files
         frombuffer, byte = numpy.frombuffer, _BYTE
         places, spans = self._places[numbers].tolist(), self._spans[numbers].tolist()
@@ -245,15 +211,7 @@ class RecordFiles:
 
 
 def label_list(function: str, path: str) -> dict[int, numpy.ndarray]:
-    """Return the labels in a list of pictures by their ids: a line is an id, labels, and a path, with tabs between.
-
-    Raises
-    ------
-    FileMissingError, FileAccessError
-        If the file is not there, or cannot be read.
-    FileFormatError
-        If a line is of another format.
-    """
+    """Return the labels in a list of pictures by their ids: a line is an id, labels, and a path, with tabs between."""
     try:
         with open_to_read(path, "r", encoding="utf-8", errors="replace") as file:
             lines = file.read().split("\n")

@@ -30,15 +30,6 @@ class Rounds:
 
     With `round_batch` the last batch of an epoch is filled up with the first instances of the next round, with which
     the next epoch does not begin then. Else it has fewer instances.
-
-    Parameters
-    ----------
-    count : int
-        How many instances there are.
-    batch_size : int
-    round_batch : bool
-    order : callable, optional
-        Of the number of a round, from 0: its instances in order.
     """
 
     def __init__(

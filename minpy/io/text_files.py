@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy
 
+from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentValueError, FileFormatError
 from minpy.files import access_error, open_to_read
 from minpy.io.mxdata_iter import Loaded, MXDataIter
-from minpy.io.parameters import REQUIRED, parsed
+from minpy.io.parameters import ITERATOR, REQUIRED, parsed
 from minpy.io.rounds import Place, Rounds
 
 __all__ = ["CSVIter", "LibSVMIter"]
@@ -123,6 +124,7 @@ _CSV = {
 }
 
 
+@documented(iterator=ITERATOR)
 def CSVIter(*args: Any, **kwargs: Any) -> MXDataIter:
     """Return an iterator over the lines of a CSV file: numbers, separated by commas.
 
@@ -146,16 +148,7 @@ def CSVIter(*args: Any, **kwargs: Any) -> MXDataIter:
     prefetch_buffer, ctx, name
         Without effect.
 
-    Returns
-    -------
-    MXDataIter
-
-    Raises
-    ------
-    ArgumentError
-        For arguments that there are not, or that lack, or are of another kind; a batch size larger than the data.
-    FileMissingError, FileAccessError
-        If a file is not there, or cannot be read.
+    {iterator}
     FileFormatError
         If a line has other than numbers, or not as many as the shape; or there are fewer labels than instances.
 
@@ -248,6 +241,7 @@ def require_part(function: str, num_parts: int, part_index: int) -> None:
         )
 
 
+@documented(iterator=ITERATOR)
 def LibSVMIter(*args: Any, **kwargs: Any) -> MXDataIter:
     """Return an iterator over a file in LibSVM's format: a label, and `index:value` of what is not 0, a line.
 
@@ -274,16 +268,7 @@ def LibSVMIter(*args: Any, **kwargs: Any) -> MXDataIter:
     prefetch_buffer, ctx, name
         Without effect.
 
-    Returns
-    -------
-    MXDataIter
-
-    Raises
-    ------
-    ArgumentError
-        For arguments that there are not, or that lack, or are of another kind; a batch size larger than the data.
-    FileMissingError, FileAccessError
-        If a file is not there, or cannot be read.
+    {iterator}
     FileFormatError
         If a line is of another format, has an index beyond the shape, or there are fewer labels than instances.
 

@@ -114,13 +114,7 @@ class Source:
 
 
 def sources(what: str, value: Any, default_name: str, axis: int) -> list[Source]:
-    """Return the named arrays of an argument: one, a list, or a dictionary of them; none for None.
-
-    Raises
-    ------
-    ArgumentError
-        If it is none of these.
-    """
+    """Return the named arrays of an argument: one, a list, or a dictionary of them; none for None."""
     if value is None:
         return []
     if isinstance(value, dict):

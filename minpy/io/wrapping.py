@@ -16,7 +16,30 @@ from minpy.io.processes import require_process
 __all__ = ["PrefetchingIter", "ResizeIter"]
 
 
-class ResizeIter(DataIter):
+class _CurrentBatch(DataIter):
+    """The base of iterators that hold a batch of another iterator."""
+
+    current_batch: Any = None
+
+    def _current(self) -> Any:
+        if self.current_batch is None:
+            raise MXNetError(f"{type(self).__name__}: there is no batch yet. Call next(), or iter_next().")
+        return self.current_batch
+
+    def getdata(self) -> Any:
+        return self._current().data
+
+    def getlabel(self) -> Any:
+        return self._current().label
+
+    def getindex(self) -> Any:
+        return self._current().index
+
+    def getpad(self) -> Any:
+        return self._current().pad
+
+
+class ResizeIter(_CurrentBatch):
     """Epochs of another number of batches.
 
     Parameters
@@ -42,7 +65,6 @@ class ResizeIter(DataIter):
         self.size = size
         self.reset_internal = reset_internal
         self.cur = 0
-        self.current_batch: Any = None
         self.provide_data = data_iter.provide_data
         self.provide_label = data_iter.provide_label
         self.batch_size = data_iter.batch_size
@@ -50,23 +72,12 @@ class ResizeIter(DataIter):
             self.default_bucket_key = data_iter.default_bucket_key
 
     def reset(self) -> None:
-        """Start the next epoch."""
         self.cur = 0
         if self.reset_internal:
             self.data_iter.reset()
 
     def iter_next(self) -> bool:
-        """Move to the next batch, and return whether there is one.
-
-        Returns
-        -------
-        bool
-
-        Raises
-        ------
-        StopIteration
-            If the inner iterator has no batch right after its `reset`.
-        """
+        """Move to the next batch, and return whether there is one; as it begins anew, an empty iterator has none."""
         if self.cur == self.size:
             return False
         try:
@@ -76,27 +87,6 @@ class ResizeIter(DataIter):
             self.current_batch = self.data_iter.next()
         self.cur += 1
         return True
-
-    def _current(self) -> Any:
-        if self.current_batch is None:
-            raise MXNetError("ResizeIter: there is no batch yet. Call next(), or iter_next().")
-        return self.current_batch
-
-    def getdata(self) -> Any:
-        """Return the data of the current batch, a list of NDArray."""
-        return self._current().data
-
-    def getlabel(self) -> Any:
-        """Return the labels of the current batch, a list of NDArray."""
-        return self._current().label
-
-    def getindex(self) -> Any:
-        """Return which instances the current batch has, or None."""
-        return self._current().index
-
-    def getpad(self) -> Any:
-        """Return how many instances at the end of the current batch fill it up."""
-        return self._current().pad
 
 
 class _Reader:
@@ -109,7 +99,7 @@ class _Reader:
         self.error: BaseException | None = None
         self.running = True
         self.pid = os.getpid()
-        self.thread = threading.Thread(target=_Reader._run, args=(self,), name="PrefetchingIter", daemon=True)
+        self.thread = threading.Thread(target=self._run, name="PrefetchingIter", daemon=True)
         self.thread.start()
         self.asked.set()
 
@@ -134,7 +124,7 @@ class _Reader:
         self.ready.wait()
 
     def taken(self) -> Any:
-        """Wait for the batch, and return it, or None at the end; or raise what the iterator raised."""
+        """Return the batch, or None at the end; or raise what the iterator raised."""
         self.wait()
         if self.error is not None:
             raise self.error
@@ -145,20 +135,17 @@ class _Reader:
         self.ready.clear()
         self.asked.set()
 
-    def stop(self) -> None:
-        """End the thread."""
-        self.running = False
-        self.asked.set()
-        if self.thread is not threading.current_thread():
-            self.thread.join()
-
 
 def _stop(readers: Sequence[_Reader]) -> None:
+    """End the threads."""
     for reader in readers:
-        reader.stop()
+        reader.running = False
+        reader.asked.set()
+        if reader.thread is not threading.current_thread():
+            reader.thread.join()
 
 
-class PrefetchingIter(DataIter):
+class PrefetchingIter(_CurrentBatch):
     """One or several iterators, each read a batch ahead by a thread. Of several, the batches are put together.
 
     What an iterator raises is raised where its batch is asked for, until `reset`.
@@ -202,14 +189,8 @@ class PrefetchingIter(DataIter):
         # Names that do not fit are found now, not in the midst of training.
         self.batch_size = self.provide_data[0][1][0]
         self._renamed("rename_label", rename_label, "provide_label")
-        self.current_batch: Any = None
         self._readers = [_Reader(iterator) for iterator in self.iters]
-        self._finish = weakref.finalize(self, _stop, self._readers)
-
-    def __del__(self) -> None:
-        finish = vars(self).get("_finish")
-        if finish is not None:
-            finish()
+        weakref.finalize(self, _stop, self._readers)
 
     def _renamed(self, what: str, names: Sequence[dict[str, str]] | None, provided: str) -> list[DataDesc]:
         lists = [getattr(iterator, provided) for iterator in self.iters]
@@ -253,17 +234,6 @@ class PrefetchingIter(DataIter):
             reader.ask()
 
     def iter_next(self) -> bool:
-        """Move to the next batch, and return whether there is one.
-
-        Returns
-        -------
-        bool
-
-        Raises
-        ------
-        MXNetError
-            If one iterator has ended and another has not, or their batches have other pads.
-        """
         batches = [reader.taken() for reader in self._readers]
         if batches[0] is None or any(batch is None for batch in batches):
             if any(batch is not None for batch in batches):
@@ -292,42 +262,7 @@ class PrefetchingIter(DataIter):
         return True
 
     def next(self) -> DataBatch:
-        """Return the next batch.
-
-        Returns
-        -------
-        DataBatch
-
-        Raises
-        ------
-        StopIteration
-            At the end of the epoch.
-        MXNetError
-            If one iterator has ended and another has not, or their batches have other pads.
-        """
         if not self.iter_next():
             raise StopIteration
         batch: DataBatch = self.current_batch
         return batch
-
-    def _current(self) -> DataBatch:
-        if self.current_batch is None:
-            raise MXNetError("PrefetchingIter: there is no batch yet. Call next(), or iter_next().")
-        batch: DataBatch = self.current_batch
-        return batch
-
-    def getdata(self) -> Any:
-        """Return the data of the current batch, a list of NDArray."""
-        return self._current().data
-
-    def getlabel(self) -> Any:
-        """Return the labels of the current batch, a list of NDArray."""
-        return self._current().label
-
-    def getindex(self) -> Any:
-        """Return which instances the current batch has, or None."""
-        return self._current().index
-
-    def getpad(self) -> Any:
-        """Return how many instances at the end of the current batch fill it up."""
-        return self._current().pad

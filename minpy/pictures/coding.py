@@ -90,11 +90,6 @@ def decoder(flag: int = 1, to_rgb: bool = True) -> Callable[[np.ndarray], np.nda
     """Return a function that decodes many small pictures with less ado than `decode`, and answers None where that is to
     be asked: what OpenCV does not decode, or all if it is not there.
 
-    Parameters
-    ----------
-    flag, to_rgb
-        As of `decode`. The function takes an array of bytes.
-
     Examples
     --------
     >>> decoder()(np.frombuffer(b'no picture', dtype='uint8')) is None

@@ -61,13 +61,7 @@ def libraries() -> list[str]:
 
 
 def require_any(purpose: str) -> tuple[ModuleType | None, ModuleType | None]:
-    """Return OpenCV and Pillow's `Image`, None for what is not there.
-
-    Raises
-    ------
-    MissingDependencyError
-        If neither is there; `purpose` is what needs one: 'decoding pictures'.
-    """
+    """Return OpenCV and Pillow's `Image`, None for what is not there."""
     found = opencv(), pillow()
     if found == (None, None):
         package = "opencv-python-headless" if _wanted() == "opencv" else "pillow"

@@ -16,24 +16,6 @@ def warped(image: np.ndarray, matrix: np.ndarray, width: int, height: int, inter
 
     Without OpenCV it is computed in NumPy, with the nearest pixel or bilinearly.
 
-    Parameters
-    ----------
-    image : numpy.ndarray
-        Of shape (height, width, channels), of uint8.
-    matrix : numpy.ndarray
-        Of shape (2, 3): where a pixel goes.
-    width, height : int
-        Of the result.
-    interp : int
-        OpenCV's code of the interpolation.
-    fill : int
-        The colour of what is outside.
-
-    Returns
-    -------
-    numpy.ndarray
-        Of shape (height, width, channels).
-
     Examples
     --------
     >>> image = np.arange(4, dtype='uint8').reshape(1, 4, 1)

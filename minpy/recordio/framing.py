@@ -26,13 +26,7 @@ _AHEAD, _ASIDE = 1 << 20, 1 << 15
 
 
 def framed(record: bytes) -> list[bytes]:
-    """Return what is written to a file for a record.
-
-    Raises
-    ------
-    ArgumentValueError
-        If it is too long for the format.
-    """
+    """Return what is written to a file for a record."""
     length = len(record)
     if length > _LONGEST:
         raise ArgumentValueError(
@@ -85,21 +79,7 @@ class RecordSource:
         return os.fstat(self._file.fileno()).st_size
 
     def record(self, offset: int, named: str, expected: int = _ASIDE) -> tuple[bytes, int] | None:
-        """Return the record that begins at an offset, and where the next one does; None at the end of the file.
-
-        Parameters
-        ----------
-        offset : int
-        named : str
-            Which record that is, for messages.
-        expected : int
-            How many bytes it probably has in the file: as many are read at once.
-
-        Raises
-        ------
-        FileFormatError
-            If there is no record, or a part of one.
-        """
+        """Return the record that begins at an offset, and where the next one does; None at the end of the file."""
         kind, part, following = self._part(offset, named, offset, expected)
         if kind == _WHOLE:
             return part, following
@@ -184,13 +164,7 @@ class RecordSource:
 
 
 def checked_record(record: Any) -> bytes:
-    """Return a record as bytes.
-
-    Raises
-    ------
-    ArgumentError
-        If it is nothing that has bytes.
-    """
+    """Return a record as bytes."""
     if isinstance(record, bytes):
         return record
     if isinstance(record, (bytearray, memoryview)):

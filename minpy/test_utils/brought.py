@@ -11,7 +11,7 @@ from typing import Any
 
 from minpy.importing import import_module
 
-__all__ = ["BROUGHT", "brought"]
+__all__ = ["NAMES", "find"]
 
 # Modules; and where other names come from.
 _MODULES = {
@@ -32,17 +32,11 @@ def _is_installed(module: str) -> bool:
     return find_spec(module.partition(".")[0]) is not None
 
 
-BROUGHT = sorted({*(name for name, module in _MODULES.items() if _is_installed(module)), *_OBJECTS, "np_symbol"})
+NAMES = sorted({*(name for name, module in _MODULES.items() if _is_installed(module)), *_OBJECTS, "np_symbol"})
 
 
-def brought(name: str) -> Any:
-    """Return what such a name stands for.
-
-    Raises
-    ------
-    KeyError
-        For other names.
-    """
+def find(name: str) -> Any:
+    """Return what such a name stands for."""
     if name in _MODULES:
         module = _MODULES[name]
         return sys.modules[module] if module in sys.modules else import_module(module)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy
 
 from minpy.checking.differences import repeats
+from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentError, CheckError, describe, nearest
 from minpy.ndarray.creation import array
 from minpy.ndarray.ndarray import NDArray
@@ -17,6 +18,26 @@ from minpy.test_utils.defaults import EPS, default_numeric_eps
 from minpy.test_utils.drawing import require_dense
 
 __all__ = ["check_numeric_gradient", "check_symbolic_backward", "check_symbolic_forward", "simple_forward"]
+
+
+# What the checks below have in common.
+_LOCATION = """
+    sym : Symbol
+    location : list or dict of array_like
+        The values of all arguments, in the order of `list_arguments` or by name.
+    """
+_TOLERANCES = """
+    rtol, atol : float, optional
+        The tolerances; by default those of the dtypes, as for `assert_almost_equal`.
+    aux_states : list or dict of array_like, optional
+        The values of all auxiliary states.
+    ctx : Context, optional
+    """
+_GRADIENT_ERRORS = """
+    CheckError
+        An AssertionError that names the arguments whose gradients are wrong, with their worst elements and the
+        tolerances.
+    """
 
 
 def simple_forward(sym: Symbol, ctx: Any = None, is_train: bool = False, **inputs: Any) -> Any:
@@ -50,6 +71,7 @@ def simple_forward(sym: Symbol, ctx: Any = None, is_train: bool = False, **input
     return outputs[0] if len(outputs) == 1 else outputs
 
 
+@documented(location=_LOCATION, tolerances=_TOLERANCES)
 def check_symbolic_forward(
     sym: Symbol,
     location: Any,
@@ -65,16 +87,10 @@ def check_symbolic_forward(
 
     Parameters
     ----------
-    sym : Symbol
-    location : list or dict of array_like
-        The values of all arguments, in the order of `list_arguments` or by name.
+    {location}
     expected : list or dict of array_like
         The values of all outputs, in the order of `list_outputs` or by name. None: not checked.
-    rtol, atol : float, optional
-        The tolerances; by default those of the dtypes, as for `assert_almost_equal`.
-    aux_states : list or dict of array_like, optional
-        The values of all auxiliary states.
-    ctx : Context, optional
+    {tolerances}
     equal_nan : bool
         Whether NaN equals NaN.
     dtype : str or type, optional
@@ -117,6 +133,7 @@ def check_symbolic_forward(
     return outputs
 
 
+@documented(location=_LOCATION, tolerances=_TOLERANCES, errors=_GRADIENT_ERRORS)
 def check_symbolic_backward(
     sym: Symbol,
     location: Any,
@@ -138,20 +155,14 @@ def check_symbolic_backward(
 
     Parameters
     ----------
-    sym : Symbol
-    location : list or dict of array_like
-        The values of all arguments, in the order of `list_arguments` or by name.
+    {location}
     out_grads : list or dict of array_like, or None
         The gradients of all outputs, in the order of `list_outputs` or by name.
     expected : list or dict of array_like
         The gradients of all arguments in the order of `list_arguments`, or of some by name. None: not checked.
-    rtol, atol : float, optional
-        The tolerances; by default those of the dtypes, as for `assert_almost_equal`.
-    aux_states : list or dict of array_like, optional
-        The values of all auxiliary states.
+    {tolerances}
     grad_req : str, or list or dict of str
         'write', 'add' or 'null', for all arguments or for each.
-    ctx : Context, optional
     grad_stypes : dict of str to str, optional
         Storages of gradients: 'default'.
     equal_nan : bool
@@ -166,9 +177,7 @@ def check_symbolic_backward(
 
     Raises
     ------
-    CheckError
-        An AssertionError that names the arguments whose gradients are wrong, with their worst elements and the
-        tolerances.
+    {errors}
     ArgumentError
         If values are missing, or of what the symbol does not have.
 
@@ -211,6 +220,7 @@ def check_symbolic_backward(
     return gradients
 
 
+@documented(location=_LOCATION)
 def check_numeric_gradient(
     sym: Symbol,
     location: Any,
@@ -231,9 +241,7 @@ def check_numeric_gradient(
 
     Parameters
     ----------
-    sym : Symbol
-    location : list or dict of array_like
-        The values of all arguments, in the order of `list_arguments` or by name.
+    {location}
     aux_states : list or dict of array_like, optional
         The values of all auxiliary states; they are the same in every run.
     numeric_eps : float, optional
@@ -401,10 +409,11 @@ def _bound_values(
     states = _by_name(
         [] if aux_states is None else aux_states, sym.list_auxiliary_states(), "aux_states", "auxiliary state", method
     )
-    return (
-        {name: array(raw_value(value, name), ctx, _dtype(value, dtype)) for name, value in arguments.items()},
-        {name: array(raw_value(value, name), ctx, _dtype(value, dtype)) for name, value in states.items()},
-    )
+
+    def arrays(values: Mapping[str, Any]) -> dict[str, NDArray]:
+        return {name: array(raw_value(value, name), ctx, _dtype(value, dtype)) for name, value in values.items()}
+
+    return arrays(arguments), arrays(states)
 
 
 def _dtype(value: Any, dtype: Any) -> Any:

@@ -35,20 +35,6 @@ class Item(NamedTuple):
 def found(root: str, recursive: bool, extensions: Sequence[str]) -> tuple[list[Item], dict[str, int]]:
     """Return the pictures in a folder, and the labels of its folders.
 
-    Parameters
-    ----------
-    root : str
-        The folder.
-    recursive : bool
-        Whether folders in it are looked through, too, and each that holds pictures gets a label; else the label is 0.
-    extensions : sequence of str
-        What names of pictures end with, in small letters.
-
-    Raises
-    ------
-    FileMissingError, FileAccessError
-        If there is no such folder, or it cannot be read.
-
     Examples
     --------
     >>> import os, tempfile
@@ -112,19 +98,6 @@ def shuffled(items: list[Item]) -> list[Item]:
 def chunks(items: list[Item], count: int, train_ratio: float, test_ratio: float) -> Iterator[tuple[str, list[Item]]]:
     """Yield the lists that pictures are divided into, and what is added to the names of their files.
 
-    Parameters
-    ----------
-    items : list of Item
-    count : int
-        How many pieces there are; each is divided again.
-    train_ratio, test_ratio : float
-        Which parts of a piece are for training and for tests; what is left is for validation.
-
-    Raises
-    ------
-    ArgumentValueError
-        If the count is less than 1, or the ratios are negative or larger than 1 together.
-
     Examples
     --------
     >>> items = [Item(number, '', ()) for number in range(8)]
@@ -157,11 +130,6 @@ def chunks(items: list[Item], count: int, train_ratio: float, test_ratio: float)
 def write(path: str, items: list[Item]) -> None:
     """Write a list of pictures.
 
-    Raises
-    ------
-    FileMissingError, FileAccessError
-        If it cannot be written.
-
     Examples
     --------
     >>> import tempfile
@@ -180,11 +148,6 @@ def write(path: str, items: list[Item]) -> None:
 
 def read(path: str) -> tuple[list[Item], list[FileFormatError]]:
     """Return the pictures of a list, and an error for each line that is none.
-
-    Raises
-    ------
-    FileMissingError, FileAccessError
-        If the file is not there, or cannot be read.
 
     Examples
     --------

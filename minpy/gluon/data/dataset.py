@@ -9,8 +9,10 @@ from typing import Any
 import numpy
 
 from minpy import ndarray as nd
+from minpy import numpy as np
 from minpy import recordio
 from minpy.core.errors import ArgumentError, ArgumentValueError, OutOfRangeError, ShapeError, describe
+from minpy.core.switches import is_np_array
 from minpy.gluon.data.sampler import FilterSampler, Sampler, SequentialSampler
 from minpy.namespaces import listing, missing
 
@@ -251,13 +253,13 @@ class ArrayDataset(Dataset):
 
     def _rows(self, indices: Sequence[int]) -> list[Any] | None:
         """Return the rows of all arrays at some indices, in new memory; None if not all are arrays of numbers."""
-        found = []
+        rows = []
         for data in self._data:
             raw = data._data if isinstance(data, nd.NDArray) else data
             if type(raw) is not numpy.ndarray or raw.dtype.kind not in "biufc":
                 return None
-            found.append(data._like(raw.take(indices, axis=0)) if raw is not data else raw.take(indices, axis=0))
-        return found
+            rows.append(data._like(raw.take(indices, axis=0)) if raw is not data else raw.take(indices, axis=0))
+        return rows
 
 
 class RecordFileDataset(Dataset):
@@ -375,6 +377,11 @@ class _DownloadedDataset(Dataset):
 
     def __len__(self) -> int:
         return len(self._label)
+
+    def _keep(self, images: numpy.ndarray, labels: numpy.ndarray) -> None:
+        """Hold images and labels as arrays of the kind that this thread uses."""
+        self._data = (np if is_np_array() else nd).array(images, dtype="uint8")
+        self._label = np.array(labels, dtype="int32") if is_np_array() else labels.astype(numpy.int32)
 
     def _get_data(self) -> None:
         raise NotImplementedError(f"{type(self).__name__} has no _get_data: write one that sets _data and _label.")

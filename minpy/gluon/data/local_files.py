@@ -16,23 +16,7 @@ def default_root(name: str) -> str:
 
 
 def found(dataset: str, root: str, names: Sequence[str], origin: str) -> str:
-    """Return the path of the first of some files that there is in a folder.
-
-    Parameters
-    ----------
-    dataset : str
-        For messages.
-    root : str
-    names : sequence of str
-        What the file may be called.
-    origin : str
-        Where it comes from: 'yann.lecun.com/exdb/mnist'.
-
-    Raises
-    ------
-    FileMissingError
-        If there is none.
-    """
+    """Return the path of the first of some files that there is in a folder."""
     for name in names:
         path = os.path.join(root, *name.split("/"))
         if os.path.isfile(path):

@@ -200,24 +200,6 @@ class _MultiWorkerIter:
     """Batches that a pool of workers makes in advance.
 
     Programs that bring a pool, such as a `multiprocessing.pool.ThreadPool`, use it by itself.
-
-    Parameters
-    ----------
-    worker_pool : pool
-        What has `apply_async(function, arguments)`; None: batches are made when they are used.
-    batchify_fn : callable
-    batch_sampler : Sampler
-    pin_memory : bool
-    pin_device_id : int
-    worker_fn : callable
-        Called with indices, `batchify_fn` and the dataset.
-    prefetch : int
-        How many batches are begun in advance.
-    dataset : Dataset
-    data_loader : DataLoader, optional
-        Kept alive as long as this.
-    timeout : int
-        How many seconds to wait for a batch.
     """
 
     def __init__(

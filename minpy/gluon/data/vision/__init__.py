@@ -1,27 +1,9 @@
 """`mx.gluon.data.vision`: datasets of images, and their transforms."""
 
 from minpy.gluon.data.vision import datasets, transforms
-from minpy.gluon.data.vision.datasets import (
-    CIFAR10,
-    CIFAR100,
-    MNIST,
-    FashionMNIST,
-    ImageFolderDataset,
-    ImageListDataset,
-    ImageRecordDataset,
-)
+from minpy.gluon.data.vision.datasets import *
 from minpy.namespaces import listing, missing
 
-__all__ = [
-    "CIFAR10",
-    "CIFAR100",
-    "MNIST",
-    "FashionMNIST",
-    "ImageFolderDataset",
-    "ImageListDataset",
-    "ImageRecordDataset",
-    "datasets",
-    "transforms",
-]
+__all__ = [*datasets.__all__, "datasets", "transforms"]
 __dir__ = listing(__all__)
 __getattr__ = missing("minpy.gluon.data.vision", "name", __all__)

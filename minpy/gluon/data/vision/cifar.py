@@ -10,10 +10,7 @@ from typing import Any
 
 import numpy
 
-from minpy import ndarray as nd
-from minpy import numpy as np
 from minpy.core.errors import FileFormatError
-from minpy.core.switches import is_np_array
 from minpy.files import access_error, open_to_read
 from minpy.gluon.data.dataset import _DownloadedDataset
 from minpy.gluon.data.local_files import default_root, found
@@ -92,11 +89,7 @@ class CIFAR10(_DownloadedDataset):
 
     def _get_data(self) -> None:
         parts = [self._read_batch(name) for name in self._files()]
-        images = numpy.concatenate([images for images, _ in parts])
-        self._label = numpy.concatenate([labels for _, labels in parts])
-        self._data = (np if is_np_array() else nd).array(images, dtype="uint8")
-        if is_np_array():
-            self._label = np.array(self._label, dtype="int32")
+        self._keep(*map(numpy.concatenate, zip(*parts, strict=True)))
 
 
 class CIFAR100(CIFAR10):

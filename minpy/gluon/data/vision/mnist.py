@@ -5,12 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy
-
-from minpy import ndarray as nd
-from minpy import numpy as np
 from minpy.core.errors import FileFormatError
-from minpy.core.switches import is_np_array
 from minpy.gluon.data.dataset import _DownloadedDataset
 from minpy.gluon.data.local_files import default_root, found
 from minpy.io.idx_files import read_idx
@@ -74,10 +69,7 @@ class MNIST(_DownloadedDataset):
                 f"{self._name}: {paths[0]!r} has {len(images)} images, and {paths[1]!r} {len(labels)} labels. They do "
                 "not belong together, or one was cut."
             )
-        self._label = labels.astype(numpy.int32)
-        self._data = (np if is_np_array() else nd).array(images[..., None], dtype="uint8")
-        if is_np_array():
-            self._label = np.array(self._label, dtype="int32")
+        self._keep(images[..., None], labels)
 
 
 class FashionMNIST(MNIST):

@@ -9,20 +9,17 @@ from typing import Any
 
 import numpy
 
-from minpy import ndarray as nd
-from minpy import numpy as np
 from minpy import recordio
 from minpy.core.errors import (
     ArgumentError,
     ArgumentValueError,
     FileAccessError,
     FileFormatError,
-    MXNetError,
     describe,
 )
-from minpy.core.switches import is_np_array
 from minpy.files import access_error, open_to_read
 from minpy.gluon.data.dataset import Dataset, RecordFileDataset
+from minpy.image.pixels import array_of
 from minpy.pictures import decode, read
 
 __all__ = ["ImageFolderDataset", "ImageListDataset", "ImageRecordDataset"]
@@ -30,21 +27,14 @@ __all__ = ["ImageFolderDataset", "ImageListDataset", "ImageRecordDataset"]
 _EXTENSIONS = [".jpg", ".jpeg", ".png"]
 
 
-def _array(raw: numpy.ndarray) -> Any:
-    front: Any = np if is_np_array() else nd
-    return front.array(raw, dtype=raw.dtype)
-
-
 def _picture(path: str, flag: int, where: str) -> Any:
     """Return a picture file as an array; errors name the item."""
     try:
-        return _array(read(path, flag, name=where))
+        return array_of(read(path, flag, name=where))
     except FileAccessError:
         raise
-    except MXNetError as error:
-        if isinstance(error, ArgumentError):
-            raise FileFormatError(str(error)) from error
-        raise
+    except ArgumentError as error:
+        raise FileFormatError(str(error)) from error
 
 
 class ImageFolderDataset(Dataset):
@@ -182,7 +172,7 @@ class ImageRecordDataset(RecordFileDataset):
         record = super().__getitem__(idx)
         try:
             header, picture = recordio.unpack(record)
-            image = _array(decode(picture, self._flag, name="the picture"))
+            image = array_of(decode(picture, self._flag, name="the picture"))
         except (ArgumentError, FileFormatError) as error:
             raise FileFormatError(
                 f"ImageRecordDataset: item {idx} of {self.filename!r} holds no picture that can be read: {error}"

@@ -26,13 +26,7 @@ def rounded(size: int) -> int:
 
 
 class SharedMemory:
-    """A piece of memory, made by a worker (`SharedMemory.made`) and mapped by the loader's process as well.
-
-    Raises
-    ------
-    OSError
-        If the system has no more memory, or no more descriptors.
-    """
+    """A piece of memory, made by a worker (`SharedMemory.made`) and mapped by the loader's process as well."""
 
     def __init__(self, descriptor: int, size: int) -> None:
         self.size = size

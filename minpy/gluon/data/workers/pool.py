@@ -140,15 +140,7 @@ class Task:
         self._pool._wait(self, timeout)
 
     def get(self, timeout: float | None = None) -> Any:
-        """Return the answer, or raise what the worker raised.
-
-        Raises
-        ------
-        WorkerTimeoutError
-            If it has not come after so many seconds.
-        WorkerError
-            If the worker has ended, or raised what cannot be raised here.
-        """
+        """Return the answer, or raise what the worker raised."""
         self._pool._wait(self, timeout)
         if self.error is not None:
             raise self.error

@@ -61,19 +61,7 @@ class Answer(NamedTuple):
 def main(
     connection: Any, inherited: Sequence[Any], dataset: Any, batchify: Any, switches: tuple[bool, bool, bool]
 ) -> None:
-    """Answer tasks until the connection ends.
-
-    Parameters
-    ----------
-    connection : multiprocessing.connection.Connection
-    inherited : sequence of Connection
-        The loader's ends of connections, which a fork copies: as long as they are open, their workers do not notice
-        that the loader is gone.
-    dataset, batchify
-        What tasks refer to by name.
-    switches : tuple
-        Whether NumPy's semantics are on: shapes, arrays, dtypes.
-    """
+    """Answer tasks until the connection ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the loader's process gets Ctrl-C too, and says what is to be done
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     if hasattr(signal, "pthread_sigmask"):

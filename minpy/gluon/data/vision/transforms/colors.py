@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from minpy.gluon.block import Block, HybridBlock
+from minpy.gluon.block import Block
+from minpy.gluon.data.vision.transforms.tensors import ByOperator
 
 __all__ = [
     "RandomBrightness",
@@ -20,7 +21,7 @@ __all__ = [
 ]
 
 
-class RandomBrightness(HybridBlock):
+class RandomBrightness(ByOperator):
     """Changes the brightness of an image by chance.
 
     Parameters
@@ -35,16 +36,13 @@ class RandomBrightness(HybridBlock):
     (8, 8, 3)
     """
 
+    _operator = "random_brightness"
+
     def __init__(self, brightness: float) -> None:
-        super().__init__()
-        self._args = (max(0, 1 - brightness), 1 + brightness)
-
-    def hybrid_forward(self, F: Any, x: Any, *args: Any) -> Any:
-        """Return an image of shape (height, width, channels), changed."""
-        return F.image.random_brightness(x, *self._args)
+        super().__init__(max(0, 1 - brightness), 1 + brightness)
 
 
-class RandomContrast(HybridBlock):
+class RandomContrast(ByOperator):
     """Changes the contrast of an image by chance.
 
     Parameters
@@ -59,16 +57,13 @@ class RandomContrast(HybridBlock):
     (8, 8, 3)
     """
 
+    _operator = "random_contrast"
+
     def __init__(self, contrast: float) -> None:
-        super().__init__()
-        self._args = (max(0, 1 - contrast), 1 + contrast)
-
-    def hybrid_forward(self, F: Any, x: Any, *args: Any) -> Any:
-        """Return an image of shape (height, width, channels), changed."""
-        return F.image.random_contrast(x, *self._args)
+        super().__init__(max(0, 1 - contrast), 1 + contrast)
 
 
-class RandomSaturation(HybridBlock):
+class RandomSaturation(ByOperator):
     """Changes the saturation of an image by chance.
 
     Parameters
@@ -83,16 +78,13 @@ class RandomSaturation(HybridBlock):
     (8, 8, 3)
     """
 
+    _operator = "random_saturation"
+
     def __init__(self, saturation: float) -> None:
-        super().__init__()
-        self._args = (max(0, 1 - saturation), 1 + saturation)
-
-    def hybrid_forward(self, F: Any, x: Any, *args: Any) -> Any:
-        """Return an image of shape (height, width, channels), changed."""
-        return F.image.random_saturation(x, *self._args)
+        super().__init__(max(0, 1 - saturation), 1 + saturation)
 
 
-class RandomHue(HybridBlock):
+class RandomHue(ByOperator):
     """Changes the hue of an image by chance.
 
     Parameters
@@ -107,16 +99,13 @@ class RandomHue(HybridBlock):
     (8, 8, 3)
     """
 
+    _operator = "random_hue"
+
     def __init__(self, hue: float) -> None:
-        super().__init__()
-        self._args = (max(0, 1 - hue), 1 + hue)
-
-    def hybrid_forward(self, F: Any, x: Any, *args: Any) -> Any:
-        """Return an image of shape (height, width, channels), changed."""
-        return F.image.random_hue(x, *self._args)
+        super().__init__(max(0, 1 - hue), 1 + hue)
 
 
-class RandomColorJitter(HybridBlock):
+class RandomColorJitter(ByOperator):
     """Changes brightness, contrast, saturation and hue of an image by chance, in an order that is drawn, too.
 
     Parameters
@@ -133,16 +122,13 @@ class RandomColorJitter(HybridBlock):
     (8, 8, 3)
     """
 
+    _operator = "random_color_jitter"
+
     def __init__(self, brightness: float = 0, contrast: float = 0, saturation: float = 0, hue: float = 0) -> None:
-        super().__init__()
-        self._args = (brightness, contrast, saturation, hue)
-
-    def hybrid_forward(self, F: Any, x: Any, *args: Any) -> Any:
-        """Return an image of shape (height, width, channels), changed."""
-        return F.image.random_color_jitter(x, *self._args)
+        super().__init__(brightness, contrast, saturation, hue)
 
 
-class RandomLighting(HybridBlock):
+class RandomLighting(ByOperator):
     """Adds a colour to an image, along the directions in which the colours of photos vary.
 
     Parameters
@@ -157,13 +143,10 @@ class RandomLighting(HybridBlock):
     (8, 8, 3)
     """
 
-    def __init__(self, alpha: float) -> None:
-        super().__init__()
-        self._alpha = alpha
+    _operator = "random_lighting"
 
-    def hybrid_forward(self, F: Any, x: Any, *args: Any) -> Any:
-        """Return an image of shape (height, width, channels), changed."""
-        return F.image.random_lighting(x, self._alpha)
+    def __init__(self, alpha: float) -> None:
+        super().__init__(alpha)
 
 
 # How bright red, green and blue are, as MXNet's augmenters have it.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
+from itertools import groupby
 from typing import Any
 
 from minpy.core.errors import ArgumentError, ArgumentValueError, describe
@@ -19,10 +20,10 @@ __all__ = ["Compose", "HybridCompose", "HybridRandomApply", "RandomApply"]
 def _checked(name: str, transforms: Any) -> list[Any]:
     if callable(transforms) or not isinstance(transforms, Sequence):
         raise ArgumentError(f"{name}: transforms must be a list of transforms, got {describe(transforms)}.")
-    for position, one in enumerate(transforms):
-        if not callable(one):
+    for position, transform in enumerate(transforms):
+        if not callable(transform):
             raise ArgumentError(
-                f"{name}: the transform at position {position} is {describe(one)}, which is no function."
+                f"{name}: the transform at position {position} is {describe(transform)}, which is no function."
             )
     return list(transforms)
 
@@ -47,18 +48,17 @@ class Compose(Sequential):
 
     def __init__(self, transforms: Sequence[Any]) -> None:
         super().__init__()
-        steps = [one if isinstance(one, Block) else _Function(one) for one in _checked("Compose", transforms)]
+        steps = [step if isinstance(step, Block) else _Function(step) for step in _checked("Compose", transforms)]
         with self.name_scope():
-            while steps:
-                count = next((at for at, one in enumerate(steps) if not isinstance(one, HybridBlock)), len(steps))
-                if count < 2:
-                    self.add(steps.pop(0))
+            for is_hybrid, neighbours in groupby(steps, lambda step: isinstance(step, HybridBlock)):
+                blocks: list[Any] = list(neighbours)
+                if not is_hybrid or len(blocks) < 2:
+                    self.add(*blocks)
                     continue
                 together = HybridSequential()
                 with together.name_scope():
-                    together.add(*(one for one in steps[:count] if isinstance(one, HybridBlock)))
+                    together.add(*blocks)
                 self.add(together)
-                del steps[:count]
 
     def forward(self, x: Any, *args: Any) -> Any:
         """Return what the last transform returns; further arguments go to the first."""
@@ -121,11 +121,11 @@ class HybridCompose(HybridSequential):
 
     def __init__(self, transforms: Sequence[HybridBlock]) -> None:
         super().__init__()
-        for position, one in enumerate(_checked("HybridCompose", transforms)):
-            if not isinstance(one, HybridBlock):
+        for position, transform in enumerate(_checked("HybridCompose", transforms)):
+            if not isinstance(transform, HybridBlock):
                 raise ArgumentError(
-                    f"HybridCompose: the transform at position {position} is {describe(one)}, and no HybridBlock. Use "
-                    "Compose."
+                    f"HybridCompose: the transform at position {position} is {describe(transform)}, and no "
+                    "HybridBlock. Use Compose."
                 )
         with self.name_scope():
             self.add(*transforms)

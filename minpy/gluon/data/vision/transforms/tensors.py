@@ -9,7 +9,7 @@ import numpy as np
 from minpy.gluon.block import HybridBlock
 from minpy.ops.image.geometry import by_channel, normalize, to_tensor
 
-__all__ = ["Cast", "Normalize", "OnBuffers", "ToTensor"]
+__all__ = ["ByOperator", "Cast", "Normalize", "OnBuffers", "ToTensor"]
 
 
 class OnBuffers:
@@ -21,6 +21,26 @@ class OnBuffers:
     def on_buffer(self, raw: np.ndarray, fresh: bool) -> np.ndarray:
         """Return new memory, or `raw` itself, changed, if it is fresh: nobody else has it then."""
         raise NotImplementedError
+
+
+class ByOperator(HybridBlock):
+    """A transform that is an operator of `F.image`, called with `_args`.
+
+    Parameters
+    ----------
+    *args
+        What the operator takes besides the image.
+    """
+
+    _operator = ""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__()
+        self._args = args
+
+    def hybrid_forward(self, F: Any, x: Any, *args: Any) -> Any:
+        """Return an image of shape (height, width, channels), changed."""
+        return getattr(F.image, self._operator)(x, *self._args)
 
 
 class Cast(HybridBlock):

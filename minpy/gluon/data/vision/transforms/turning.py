@@ -8,7 +8,8 @@ import numpy as np
 
 from minpy.base import numeric_types
 from minpy.core.errors import ArgumentError, ArgumentValueError, DTypeError, describe
-from minpy.gluon.block import Block, HybridBlock
+from minpy.gluon.block import Block
+from minpy.gluon.data.vision.transforms.tensors import ByOperator
 from minpy.image.rotation import imrotate, random_rotate
 
 __all__ = ["RandomFlipLeftRight", "RandomFlipTopBottom", "RandomRotation", "Rotate"]
@@ -106,7 +107,7 @@ class RandomRotation(Block):
         return random_rotate(x, *self._args)
 
 
-class RandomFlipLeftRight(HybridBlock):
+class RandomFlipLeftRight(ByOperator):
     """Exchanges left and right by chance, in every second case.
 
     Examples
@@ -116,15 +117,13 @@ class RandomFlipLeftRight(HybridBlock):
     (8, 8, 3)
     """
 
+    _operator = "random_flip_left_right"
+
     def __init__(self) -> None:
         super().__init__()
 
-    def hybrid_forward(self, F: Any, x: Any, *args: Any) -> Any:
-        """Return an image of shape (height, width, channels), flipped or not."""
-        return F.image.random_flip_left_right(x)
 
-
-class RandomFlipTopBottom(HybridBlock):
+class RandomFlipTopBottom(ByOperator):
     """Exchanges top and bottom by chance, in every second case.
 
     Examples
@@ -134,9 +133,7 @@ class RandomFlipTopBottom(HybridBlock):
     (8, 8, 3)
     """
 
+    _operator = "random_flip_top_bottom"
+
     def __init__(self) -> None:
         super().__init__()
-
-    def hybrid_forward(self, F: Any, x: Any, *args: Any) -> Any:
-        """Return an image of shape (height, width, channels), flipped or not."""
-        return F.image.random_flip_top_bottom(x)
