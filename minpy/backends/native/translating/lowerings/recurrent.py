@@ -18,7 +18,7 @@ from minpy.backends.native.translating.lowerings.ufuncs import apply
 from minpy.backends.native.translating.refusals import NotLowered
 from minpy.ops.kernels.recurrent import Layers, weights_of
 from minpy.ops.nn.rnn import drawn_masks, valid_steps
-from minpy.ops.nn.rnn_steps import Call, Forward, pulled, unrolled
+from minpy.ops.nn.rnn_steps import Call, pulled, unrolled
 
 __all__: list[str] = []
 
