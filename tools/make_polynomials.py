@@ -12,6 +12,7 @@ L-approximations, ARITH 18, 2007), as the rounding of the coefficients alone wou
 from __future__ import annotations
 
 import sys
+import textwrap
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -21,7 +22,7 @@ import mpmath as mp
 import numpy
 
 mp.mp.dps = 100
-TARGET = Path(__file__).parent.parent / "minpy" / "graph" / "native" / "mathematics" / "coefficients.py"
+TARGET = Path(__file__).parent.parent / "minpy" / "backends" / "native" / "mathematics" / "coefficients.py"
 COUNTS = {"float": "single", "double": "double"}
 Function = Callable[[mp.mpf], mp.mpf]
 
@@ -244,6 +245,17 @@ def windows() -> list[list[float]]:
     return rows
 
 
+def keyword(name: str, text: str) -> list[str]:
+    """Return the lines of a string as a keyword argument, as long as lines may be."""
+    if len(line := f'    {name}="{text}",') <= 120:
+        return [line]
+    first, *more = textwrap.wrap(text, 118 - len(f'    {name}="'))
+    more = textwrap.wrap(" ".join(more), 113)
+    pieces = [first, *more]
+    quoted = [f'"{piece} "' for piece in pieces[:-1]] + [f'"{pieces[-1]}",']
+    return [f"    {name}={quoted[0]}", *(f"    {piece}" for piece in quoted[1:])]
+
+
 def main() -> None:
     chosen = sys.argv[1:]
     lines = [
@@ -255,6 +267,11 @@ def main() -> None:
         "",
         "from __future__ import annotations",
         "",
+        "",
+        "def _numbers(**texts: str) -> dict[str, tuple[float, ...]]:",
+        "    return {type: tuple(map(float, text.split())) for type, text in texts.items()}",
+        "",
+        "",
     ]
     for name, row in ROWS.items():
         if chosen and name not in chosen:
@@ -264,12 +281,10 @@ def main() -> None:
         errors = ", ".join(f"{type} 2**{error:.1f}" for type, (_, error) in fits.items())
         print(f"{name:16} {errors}")
         lines.append(f"# {row.what}, in [{low:g}, {high:g}]: {errors}")
-        lines.append(f"{name} = {{")
+        lines.append(f"{name} = _numbers(")
         for type, (coefficients, _) in fits.items():
-            lines.append(f'    "{type}": (')
-            lines.extend(f"        {coefficient!r}," for coefficient in coefficients)
-            lines.append("    ),")
-        lines += ["}", ""]
+            lines += keyword(type, " ".join(map(repr, coefficients)))
+        lines += [")", ""]
     for name, (what, value, bits) in PARTS.items():
         lines += [f"# {what}, in parts", f"{name} = {{"]
         for type, counts in bits.items():

@@ -145,7 +145,7 @@ def rnn(
         use_sequence_length=use_sequence_length,
     )
     masks = _masks(call, p if training else 0.0)
-    result, last, last_cell, kept = unrolled(call, masks)
+    result, last, last_cell, kept, _ = unrolled(call, masks)
     reserve = np.concatenate([np.ravel(part) for part in kept])
     return _answers(data.dtype, result, last, last_cell, masks, reserve)
 
@@ -303,7 +303,8 @@ def _rnn_gradients(
     **attributes: Any,
 ) -> Any:
     call = _call(data, parameters, state, state_cell, sequence_length, mode=mode, **attributes)
-    return lambda g: _with_lengths(pulled(call, ans[-2], *_upstream(call, g)), mode, state_cell)
+    forward = unrolled(call, ans[-2])[-1]
+    return lambda g: _with_lengths(pulled(call, forward, *_upstream(call, g)), mode, state_cell)
 
 
 @rnn.def_multiple_grad_kernel

@@ -1,7 +1,12 @@
-"""What `RNN` computes, step by step, and its gradients: the definition, which `ops.kernels.recurrent` computes fast."""
+"""What `RNN` computes, step by step, and its gradients: the definition, which `ops.kernels.recurrent` computes fast.
+
+What the input's weights multiply is known before a layer begins: one product for all steps in time. What the gradients
+of weights sum up is known once a layer is done: one product for all steps, too. Compiled programs unroll these steps.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,7 +14,7 @@ import numpy as np
 from minpy.core.sums import sum_over
 from minpy.ops.kernels.recurrent import Layers, Weights
 
-__all__ = ["Call", "pulled", "unrolled"]
+__all__ = ["Call", "Forward", "pulled", "unrolled"]
 
 
 class Call(NamedTuple):
@@ -23,232 +28,253 @@ class Call(NamedTuple):
     valid: Any
 
 
+class CellSteps(NamedTuple):
+    """What one cell computed at every step, by number of the step in time."""
+
+    order: list[int]  # in which it went through them
+    outputs: list[Any]
+    hidden: list[Any]  # before each step
+    cells: list[Any]  # before each step
+    cells_after: list[Any]
+    gates: list[list[Any]]
+    extra: list[Any]  # of an LSTM tanh of the cells; of a GRU what the reset gate multiplies
+    last_hidden: Any
+    last_cell: Any
+
+
+class Forward(NamedTuple):
+    """What the way back reads.
+
+    Attributes
+    ----------
+    masks : array
+        What the outputs of each layer but the last are multiplied by; empty: nothing.
+    inputs : list of array
+        Of each layer, of shape (time, batch, inputs).
+    cells : list of list of CellSteps
+        Of each layer, for each direction.
+    """
+
+    masks: Any
+    inputs: list[Any]
+    cells: list[list[CellSteps]]
+
+
 def _sigmoid(values: Any) -> Any:
     return np.tanh(values * 0.5) * 0.5 + 0.5
 
 
-class _Steps(NamedTuple):
-    """What one cell computed at every step, in the order in which it went."""
-
-    order: list[int]
-    outputs: list[Any]
-    hidden: list[Any]  # before each step
-    cells: list[Any]  # before each step, and the last
-    gates: list[list[Any]]
-    bent: list[Any]  # of an LSTM tanh of the cells; of a GRU what the reset gate multiplies
+def _matrix(weight: Any) -> Any:
+    """Return weights of all gates, one below the other."""
+    return np.reshape(weight, (-1, weight.shape[-1]))
 
 
-def _turn(weight: Any) -> Any:
-    return np.swapaxes(weight, -1, -2)
+def _by_gate(values: Any, layers: Layers) -> list[Any]:
+    """Return the columns of each gate."""
+    return [values[:, gate * layers.size : (gate + 1) * layers.size] for gate in range(layers.gates)]
 
 
-def _cell_steps(call: Call, index: int, rows: Any) -> _Steps:
+def _cell_steps(call: Call, index: int, rows: Any) -> CellSteps:
     """Run one cell, the index-th, over all steps of (time, batch, inputs)."""
     layers, weights = call.layers, call.weights[index]
     steps, batch = rows.shape[:2]
-    flat = np.reshape(rows, (steps * batch, rows.shape[2]))
-    bias = weights.input_bias
-    given = np.matmul(flat, _turn(weights.input)) + np.expand_dims(bias, 1)
-    given = np.reshape(given, (layers.gates, steps, batch, layers.size))
-    backwards = index % layers.directions == 1
-    order = list(reversed(range(steps)) if backwards else range(steps))
+    given = np.matmul(_matrix(rows), np.transpose(_matrix(weights.input)))
+    hidden_weight = np.transpose(_matrix(weights.hidden))
+    biases = weights.input_bias + weights.hidden_bias
     hidden, cell = call.state[index], None if call.cell is None else call.cell[index]
-    found = _Steps(order, [], [], [cell], [], [])
+    order = list(range(steps))[:: -1 if index % layers.directions else 1]
+    nothing: list[Any] = [None] * steps
+    found = CellSteps(order, *(list(nothing) for _ in range(6)), hidden, cell)
     for step in order:
-        product = np.matmul(hidden, _turn(weights.hidden)) + np.expand_dims(weights.hidden_bias, 1)
-        found.hidden.append(hidden)
-        gates, new, cell, bent = _step(layers, weights, given[:, step], product, hidden, cell)
+        found.hidden[step], found.cells[step] = hidden, cell
+        inputs, product = given[step * batch : (step + 1) * batch], np.matmul(hidden, hidden_weight)
+        found.gates[step], new, new_cell, found.extra[step] = _step(
+            layers, weights, biases, inputs, product, hidden, cell
+        )
         if call.valid is None:
-            out, hidden = new, new
+            found.outputs[step] = hidden = new
         else:
             inside = call.valid[step]
-            out, hidden = np.where(inside, new, 0.0), np.where(inside, new, hidden)
-            cell = None if cell is None else np.where(inside, cell, found.cells[-1])
-        found.outputs.append(out)
-        found.gates.append(gates)
-        found.cells.append(cell)
-        found.bent.append(bent)
-    found.hidden.append(hidden)
-    return found
+            found.outputs[step], hidden = np.where(inside, new, 0.0), np.where(inside, new, hidden)
+            new_cell = None if cell is None else np.where(inside, new_cell, cell)
+        found.cells_after[step] = cell = new_cell
+    return found._replace(last_hidden=hidden, last_cell=cell)
 
 
 def _step(
-    layers: Layers, weights: Weights, given: Any, product: Any, hidden: Any, cell: Any
+    layers: Layers, weights: Weights, biases: Any, inputs: Any, product: Any, hidden: Any, cell: Any
 ) -> tuple[list[Any], Any, Any, Any]:
     """Return (the gates, the new state, the new cell, what else the way back reads) of one step."""
+    if layers.mode == "gru":
+        of_inputs, of_state = _by_gate(inputs, layers), _by_gate(product, layers)
+        reset, update = (_sigmoid(of_inputs[gate] + of_state[gate] + biases[gate]) for gate in range(2))
+        through = of_state[2] + weights.hidden_bias[2]
+        candidate = np.tanh(of_inputs[2] + weights.input_bias[2] + reset * through)
+        return [reset, update, candidate], candidate + update * (hidden - candidate), None, through
+    before = [total + bias for total, bias in zip(_by_gate(inputs + product, layers), biases, strict=True)]
     if layers.mode == "lstm":
-        first, second, third, fourth = (given[gate] + product[gate] for gate in range(4))
-        enter, forget, candidate, leave = _sigmoid(first), _sigmoid(second), np.tanh(third), _sigmoid(fourth)
+        enter, forget, candidate, leave = (
+            np.tanh(total) if gate == 2 else _sigmoid(total) for gate, total in enumerate(before)
+        )
         cell = forget * cell + enter * candidate
         if layers.clip is not None:
             least, most, stops_nan = layers.clip
             cell = np.fmin(np.fmax(cell, least), most) if stops_nan else np.clip(cell, least, most)
-        bent = np.tanh(cell)
-        new = leave * bent
+        squashed = np.tanh(cell)
+        new = leave * squashed
         if weights.projection is not None:
-            new = np.dot(new, np.transpose(weights.projection))
-        return [enter, forget, candidate, leave], new, cell, bent
-    if layers.mode == "gru":
-        reset, update = _sigmoid(given[0] + product[0]), _sigmoid(given[1] + product[1])
-        candidate = np.tanh(given[2] + reset * product[2])
-        return [reset, update, candidate], candidate + update * (hidden - candidate), None, product[2]
-    total = given[0] + product[0]
-    new = np.maximum(total, 0) if layers.mode == "rnn_relu" else np.tanh(total)
+            new = np.matmul(new, np.transpose(weights.projection))
+        return [enter, forget, candidate, leave], new, cell, squashed
+    new = np.maximum(before[0], 0) if layers.mode == "rnn_relu" else np.tanh(before[0])
     return [new], new, None, None
 
 
-def _in_time(steps: _Steps, values: list[Any]) -> Any:
-    """Return values of all steps as one array, in the order of time."""
-    backwards = len(steps.order) > 1 and steps.order[0] > 0
-    return np.stack(values[::-1] if backwards else values)
+def _stacked(call: Call, values: Sequence[Any], width: int) -> Any:
+    """Return values of all steps as one array, also if there are no steps."""
+    return np.stack(values) if values else np.zeros((0, call.data.shape[1], width), call.data.dtype)
 
 
-def _stacked(call: Call, steps: _Steps, values: list[Any], width: int) -> Any:
-    """Return values of all steps as one array, in the order of time, also if there are no steps."""
-    if values:
-        return _in_time(steps, values)
-    return np.zeros((0, call.data.shape[1], width), call.data.dtype)
+def _kept(call: Call, cell: CellSteps) -> list[Any]:
+    """Return what a kernel would reserve of one cell."""
+    layers = call.layers
+    kept = [[gates[gate] for gates in cell.gates] for gate in layers.order]
+    kept += [cell.cells_after] if layers.mode == "lstm" else []
+    kept += [cell.extra] if layers.mode in ("lstm", "gru") else []
+    return [_stacked(call, values, layers.size) for values in kept]
 
 
-def _layer_outputs(call: Call, cells: list[_Steps]) -> Any:
-    return np.concatenate([_stacked(call, one, one.outputs, call.layers.results) for one in cells], axis=-1)
-
-
-def _layer(call: Call, layer: int, rows: Any) -> list[_Steps]:
-    directions = call.layers.directions
-    return [_cell_steps(call, layer * directions + direction, rows) for direction in range(directions)]
-
-
-def unrolled(call: Call, masks: Any) -> tuple[Any, Any, Any, list[Any]]:
-    """Return (outputs, last states, last cells, what a kernel would reserve)."""
+def unrolled(call: Call, masks: Any) -> tuple[Any, Any, Any, list[Any], Forward]:
+    """Return (outputs, last states, last cells, what a kernel would reserve, what the way back reads)."""
     layers, rows = call.layers, call.data
-    last, last_cell, kept = [], [], []
+    forward = Forward(masks, [], [])
+    kept = []
     result = rows
     for layer in range(layers.count):
-        cells = _layer(call, layer, rows)
-        result = _layer_outputs(call, cells)
-        for one in cells:
-            last.append(one.hidden[-1])
-            last_cell.append(one.cells[-1])
-            for gate in layers.order:
-                kept.append(_stacked(call, one, [gates[gate] for gates in one.gates], layers.size))
-            if layers.mode == "lstm":
-                kept.append(_stacked(call, one, one.cells[1:], layers.size))
-            if layers.mode in ("lstm", "gru"):
-                kept.append(_stacked(call, one, one.bent, layers.size))
+        first = layer * layers.directions
+        cells = [_cell_steps(call, first + direction, rows) for direction in range(layers.directions)]
+        forward.inputs.append(rows)
+        forward.cells.append(cells)
+        result = np.concatenate([_stacked(call, cell.outputs, layers.results) for cell in cells], axis=-1)
+        kept += [part for cell in cells for part in _kept(call, cell)]
         if layer + 1 < layers.count:
             kept.append(result)
             rows = result * masks[layer] if len(masks) else result
-    return result, np.stack(last), np.stack(last_cell) if layers.mode == "lstm" else None, kept
+    ends = [cell for cells in forward.cells for cell in cells]
+    last = np.stack([cell.last_hidden for cell in ends])
+    last_cell = np.stack([cell.last_cell for cell in ends]) if layers.mode == "lstm" else None
+    return result, last, last_cell, kept, forward
 
 
 def _pulled_step(
-    call: Call, weights: Weights, steps: _Steps, number: int, upstream: Any, to_cell: Any
-) -> tuple[list[Any], list[Any], Any, Any]:
-    """Return the gradients of one step: of its gates' inputs and their products with the state; its state and cell."""
-    layers, gates, hidden = call.layers, steps.gates[number], steps.hidden[number]
+    call: Call, weights: Weights, cell: CellSteps, step: int, upstream: Any, to_cell: Any
+) -> tuple[list[Any], Any, Any]:
+    """Return the gradients of one step: of what goes into its gates, of its state beside them, of its cell.
+
+    Of a GRU there are four: of what goes into n, r and z, and of the product with the state that goes into n.
+    """
+    layers, gates, hidden = call.layers, cell.gates[step], cell.hidden[step]
     if layers.mode == "lstm":
         enter, forget, candidate, leave = gates
         if weights.projection is not None:
-            upstream = np.dot(upstream, weights.projection)
-        bent = steps.bent[number]
-        to_cell = to_cell + upstream * leave * (1 - bent * bent)
+            upstream = np.matmul(upstream, weights.projection)
+        squashed = cell.extra[step]
+        into_cell = upstream * leave * (1 - squashed * squashed)
+        to_cell = into_cell if to_cell is None else to_cell + into_cell
         if layers.clip is not None:
-            now = steps.cells[number + 1]
+            now = cell.cells_after[step]
             to_cell = to_cell * ((now > layers.clip[0]) & (now < layers.clip[1]))
         slopes = [
             to_cell * candidate * (enter - enter * enter),
-            to_cell * steps.cells[number] * (forget - forget * forget),
+            to_cell * cell.cells[step] * (forget - forget * forget),
             to_cell * enter * (1 - candidate * candidate),
-            upstream * bent * (leave - leave * leave),
+            upstream * squashed * (leave - leave * leave),
         ]
-        return slopes, slopes, 0.0, to_cell * forget
+        return slopes, None, to_cell * forget
     if layers.mode == "gru":
         reset, update, candidate = gates
         slope = upstream * (1 - update) * (1 - candidate * candidate)
-        first = slope * steps.bent[number] * (reset - reset * reset)
-        second = upstream * (hidden - candidate) * (update - update * update)
-        return [first, second, slope], [first, second, slope * reset], upstream * update, None
+        of_reset = slope * cell.extra[step] * (reset - reset * reset)
+        of_update = upstream * (hidden - candidate) * (update - update * update)
+        return [slope, of_reset, of_update, slope * reset], upstream * update, None
     new = gates[0]
-    slope = upstream * ((new > 0) if layers.mode == "rnn_relu" else 1 - new * new)
-    return [slope], [slope], 0.0, None
+    return [upstream * ((new > 0) if layers.mode == "rnn_relu" else 1 - new * new)], None, None
 
 
 def _pulled_cell(
-    call: Call, index: int, rows: Any, steps: _Steps, g: Any, to_hidden: Any, to_cell: Any
+    call: Call, index: int, rows: Any, cell: CellSteps, g: Any, to_hidden: Any, to_cell: Any
 ) -> tuple[Any, list[Any], Any, Any]:
-    """Return the gradients of one cell: of what it was given, its weights, its first state and cell."""
-    layers, weights = call.layers, call.weights[index]
-    slopes: list[Any] = []
-    products: list[Any] = []
-    answered: list[Any] = []
-    for number in reversed(range(len(steps.order))):
-        step = steps.order[number]
-        upstream, rest, rest_of_cell = g[step] + to_hidden, 0.0, 0.0
+    """Return the gradients of one cell: of its input, its weights, its first state and cell.
+
+    `g`, `to_hidden` and `to_cell` are the gradients of its outputs, last state and last cell; None: zeros.
+    """
+    layers, weights, size = call.layers, call.weights[index], call.layers.size
+    is_gru = layers.mode == "gru"
+    steps, batch = rows.shape[:2]
+    hidden_weight = _matrix(weights.hidden)
+    slopes: list[Any] = [None] * steps
+    pulled_outputs: list[Any] = [None] * steps
+    for step in reversed(cell.order):
+        upstream = to_hidden if g is None else g[step] if to_hidden is None else to_hidden + g[step]
+        if upstream is None:
+            upstream = np.zeros((batch, layers.results), rows.dtype)
+        past_the_end = []
         if call.valid is not None:
             inside = call.valid[step]
-            upstream, rest = upstream * inside, to_hidden * ~inside
-            if to_cell is not None:
-                to_cell, rest_of_cell = to_cell * inside, to_cell * ~inside
-        answered.append(upstream)
-        into_gates, into_products, rest_of_step, cell = _pulled_step(call, weights, steps, number, upstream, to_cell)
-        slopes.append(np.stack(into_gates))
-        products.append(np.stack(into_products))
-        to_hidden = np.sum(np.matmul(products[-1], weights.hidden), axis=0) + rest + rest_of_step
-        to_cell = None if cell is None else cell + rest_of_cell
-    shape = (layers.gates, rows.shape[0] * rows.shape[1], layers.size)
-    # The walk went against the order of the steps: forward in time for the direction that goes backwards.
-    turned = slice(None) if index % layers.directions == 1 else slice(None, None, -1)
-    batch = rows.shape[1]
-
-    def flat(values: list[Any], width: int) -> Any:
-        return np.reshape(np.stack(values[turned]) if values else np.zeros((0, batch, width)), (-1, width))
-
-    def by_gates(values: list[Any]) -> Any:
-        if not values:
-            return np.zeros(shape, rows.dtype)
-        return np.reshape(np.swapaxes(np.stack(values[turned]), 0, 1), shape)
-
-    given = np.reshape(rows, (shape[1], rows.shape[2]))
-    before = flat(steps.hidden[-2::-1], layers.results)
-    into_gates, into_products = by_gates(slopes), by_gates(products)
-    parts = [np.matmul(_turn(into_gates), given), np.matmul(_turn(into_products), before)]
+            upstream = np.where(inside, upstream, 0.0)
+            past_the_end = [None if to is None else np.where(inside, 0.0, to) for to in (to_hidden, to_cell)]
+            to_cell = None if to_cell is None else np.where(inside, to_cell, 0.0)
+        pulled_outputs[step] = upstream
+        into_gates, to_state, to_cell = _pulled_step(call, weights, cell, step, upstream, to_cell)
+        slopes[step] = into_gates[0] if len(into_gates) == 1 else np.concatenate(into_gates, axis=1)
+        to_hidden = np.matmul(slopes[step][:, size:] if is_gru else slopes[step], hidden_weight)
+        for more in (to_state, *past_the_end[:1]):
+            to_hidden = to_hidden if more is None else to_hidden + more
+        if past_the_end and past_the_end[1] is not None:
+            to_cell = to_cell + past_the_end[1]
+    into_gates = _matrix(_stacked(call, slopes, (4 if is_gru else layers.gates) * size))
+    sums = sum_over(into_gates, axis=0)
+    given = _matrix(rows)
+    if is_gru:  # the gates are r, z, n: n comes first in the slopes, and again last
+        input_slopes = np.concatenate([into_gates[:, size : 3 * size], into_gates[:, :size]], axis=1)
+        biases = [np.concatenate([sums[size : 3 * size], sums[:size]]), sums[size:]]
+    else:
+        input_slopes, biases = into_gates, [sums, sums]
+    parts = [np.matmul(np.transpose(input_slopes), given)]
+    parts.append(_hidden_gradient(call, cell, into_gates[:, size:] if is_gru else into_gates))
     if weights.projection is not None:
-        left = [gates[3] * bent for gates, bent in zip(steps.gates, steps.bent, strict=True)]
-        parts.append(np.dot(np.transpose(flat(answered, layers.results)), flat(left[::-1], layers.size)))
-    parts += [sum_over(into_gates, axis=1), sum_over(into_products, axis=1)]
-    to_rows = np.sum(np.matmul(into_gates, weights.input), axis=0)
-    return np.reshape(to_rows, rows.shape), parts, to_hidden, to_cell
+        left = [gates[3] * extra for gates, extra in zip(cell.gates, cell.extra, strict=True)]
+        upstreams = _matrix(_stacked(call, pulled_outputs, layers.results))
+        parts.append(np.matmul(np.transpose(upstreams), _matrix(_stacked(call, left, size))))
+    to_rows = np.reshape(np.matmul(input_slopes, _matrix(weights.input)), rows.shape)
+    return to_rows, [*parts, *biases], to_hidden, to_cell
 
 
-def pulled(call: Call, masks: Any, g: Any, of_state: Any, of_cell: Any) -> tuple[Any, Any, Any, Any]:
-    """Return the gradients of data, parameters, state and cell, from what is computed anew."""
-    layers = call.layers
-    rows: list[Any] = [call.data]
-    cells: list[list[_Steps]] = []
-    for layer in range(layers.count):
-        cells.append(_layer(call, layer, rows[-1]))
-        if layer + 1 < layers.count:
-            result = _layer_outputs(call, cells[-1])
-            rows.append(result * masks[layer] if len(masks) else result)
+def _hidden_gradient(call: Call, cell: CellSteps, slopes: Any) -> Any:
+    """Return the gradient of the weights of the state."""
+    return np.matmul(np.transpose(slopes), _matrix(_stacked(call, cell.hidden, call.layers.results)))
+
+
+def pulled(call: Call, forward: Forward, g: Any, of_state: Any, of_cell: Any) -> tuple[Any, Any, Any, Any]:
+    """Return the gradients of data, parameters, states and cells; upstream gradients that are None are zeros."""
+    layers, masks = call.layers, forward.masks
     weights: dict[int, list[Any]] = {}
     states: dict[int, Any] = {}
-    ended: dict[int, Any] = {}
+    first_cells: dict[int, Any] = {}
     for layer in reversed(range(layers.count)):
-        parts = []
+        to_rows = None
         for direction in range(layers.directions):
             index = layer * layers.directions + direction
-            some = slice(direction * layers.results, (direction + 1) * layers.results)
-            part, weights[index], states[index], ended[index] = _pulled_cell(
-                call, index, rows[layer], cells[layer][direction], g[:, :, some], of_state[index],
+            columns = slice(direction * layers.results, (direction + 1) * layers.results)
+            to_input, weights[index], states[index], first_cells[index] = _pulled_cell(
+                call, index, forward.inputs[layer], forward.cells[layer][direction],
+                None if g is None else g[:, :, columns],
+                None if of_state is None else of_state[index],
                 None if of_cell is None else of_cell[index],
             )  # fmt: skip
-            parts.append(part)
-        g = parts[0] if len(parts) == 1 else parts[0] + parts[1]
-        if layer and len(masks):
-            g = g * masks[layer - 1]
+            to_rows = to_input if to_rows is None else to_rows + to_input
+        g = to_rows * masks[layer - 1] if layer and len(masks) else to_rows
     numbers = range(layers.count * layers.directions)
     flat = [np.ravel(part) for index in numbers for part in weights[index][:-2]]
     flat += [np.ravel(part) for index in numbers for part in weights[index][-2:]]
-    to_cell = None if of_cell is None else np.stack([ended[index] for index in numbers])
+    to_cell = None if call.cell is None else np.stack([first_cells[index] for index in numbers])
     return g, np.concatenate(flat), np.stack([states[index] for index in numbers]), to_cell

@@ -205,4 +205,4 @@ def _covered(name: str, dtype: str) -> Function:
 def _written(name: str, dtype: str) -> tuple[str, dict[str, str]]:
     function = _covered(name, dtype)
     writer = Writer(symbol(name, dtype), FORMATS[dtype], function.arity)
-    return writer.finish(function.write(*writer.arguments)), writer.requires_grad
+    return writer.finish(function.write(*writer.arguments)), writer.required

@@ -7,7 +7,7 @@ a fast-math flag: the arithmetic is IEEE 754's, one rounding an operation, every
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from minpy.backends.native.llvm_ir import FunctionWriter, literal
@@ -87,7 +87,7 @@ class Writer(FunctionWriter):
     Attributes
     ----------
     arguments : tuple of Value
-    needed : dict of str to str
+    required : dict of str to str
         What a module has to declare or define for the function, name to text: intrinsics, constant tables.
     """
 
@@ -96,7 +96,7 @@ class Writer(FunctionWriter):
         self.name = name
         self.format = format
         self.arguments = tuple(Value(self, format.type, f"%x{index}") for index in range(arity))
-        self.requires_grad: dict[str, str] = {}
+        self.required: dict[str, str] = {}
         self._known: dict[str, Value] = {}
 
     def instruction(self, type: str, text: str) -> Value:
@@ -109,7 +109,7 @@ class Writer(FunctionWriter):
         """Append a call of an LLVM intrinsic of floating-point numbers of one type."""
         operand = operands[0].type
         name = f"llvm.{intrinsic}.{FORMATS[operand].suffix}"
-        self.requires_grad[name] = f"declare {operand} @{name}({', '.join([operand] * len(operands))})"
+        self.required[name] = f"declare {operand} @{name}({', '.join([operand] * len(operands))})"
         return self.instruction(
             operand, f"call {operand} @{name}({', '.join(f'{operand} {value.name}' for value in operands)})"
         )
@@ -117,7 +117,7 @@ class Writer(FunctionWriter):
     def load(self, table: str, content: bytes, index: Value) -> Value:
         """Append a load of the 64 bits that begin at a byte of a constant table, the first byte the lowest."""
         escaped = "".join(f"\\{byte:02X}" for byte in content)
-        self.requires_grad[table] = f'@{table} = internal constant [{len(content)} x i8] c"{escaped}", align 8'
+        self.required[table] = f'@{table} = internal constant [{len(content)} x i8] c"{escaped}", align 8'
         pointer = self.instruction("ptr", f"getelementptr inbounds i8, ptr @{table}, i64 {index.name}")
         return self.instruction("i64", f"load i64, ptr {pointer.name}, align 1")
 
@@ -131,6 +131,14 @@ class Writer(FunctionWriter):
         parameters = ", ".join(f"{type} {argument.name}" for argument in self.arguments)
         head = f"define internal {type} @{self.name}({parameters}) alwaysinline nounwind willreturn {{"
         return "\n".join([head, *self.lines, f"  ret {type} {result.name}", "}"]) + "\n"
+
+
+def _binary_operator(floating: str, integer: str, swapped: bool = False) -> Callable[[Value, Value | Number], Value]:
+    return lambda value, operand: value.binary(floating, integer, operand, swapped)
+
+
+def _comparison(floating: str, integer: str) -> Callable[[Value, Value | Number], Value]:
+    return lambda value, operand: value.compared(f"o{floating}", integer, operand)
 
 
 class Value:
@@ -147,76 +155,64 @@ class Value:
         self.type = type
         self.name = name
 
-    def _other(self, other: Value | Number) -> Value:
-        if not isinstance(other, Value):
-            return self.writer.constant(self.type, other)
-        assert other.type == self.type, (self.type, other.type)
-        return other
+    def operand(self, operand: Value | Number) -> Value:
+        """Return what an operator is applied to, a constant if it is a number."""
+        if not isinstance(operand, Value):
+            return self.writer.constant(self.type, operand)
+        assert operand.type == self.type, (self.type, operand.type)
+        return operand
 
-    def _binary(self, floating: str, integer: str, other: Value | Number, swapped: bool = False) -> Value:
-        left, right = self, self._other(other)
+    def binary(self, floating: str, integer: str, operand: Value | Number, swapped: bool = False) -> Value:
+        """Append one of two instructions: that of floating-point numbers, or that of integers."""
+        left, right = self, self.operand(operand)
         if swapped:
             left, right = right, left
         operation = floating if self.type in FORMATS else integer
         assert operation, self.type
         return self.writer.instruction(self.type, f"{operation} {self.type} {left.name}, {right.name}")
 
-    def _compare(self, predicate: str, other: Value | Number) -> Value:
-        ordered = f"fcmp o{predicate}" if self.type in FORMATS else f"icmp {predicate}"
-        if self.type not in FORMATS and predicate in ("lt", "le", "gt", "ge"):
-            ordered = f"icmp s{predicate}"
-        return self.writer.instruction("i1", f"{ordered} {self.type} {self.name}, {self._other(other).name}")
+    def compared(self, floating: str, integer: str, operand: Value | Number) -> Value:
+        """Append a comparison by one of two predicates: that of floating-point numbers, or that of integers."""
+        comparison = f"fcmp {floating}" if self.type in FORMATS else f"icmp {integer}"
+        return self.writer.instruction("i1", f"{comparison} {self.type} {self.name}, {self.operand(operand).name}")
 
     @property
     def format(self) -> Format:
         """The format of a floating-point number, or that of the width of an integer."""
         return FORMATS[self.type] if self.type in FORMATS else _BY_INTEGER[self.type]
 
-    def __add__(self, other: Value | Number) -> Value:
-        return self._binary("fadd", "add", other)
+    __add__ = _binary_operator("fadd", "add")
+    __radd__ = _binary_operator("fadd", "add", swapped=True)
+    __sub__ = _binary_operator("fsub", "sub")
+    __rsub__ = _binary_operator("fsub", "sub", swapped=True)
+    __mul__ = _binary_operator("fmul", "mul")
+    __rmul__ = _binary_operator("fmul", "mul", swapped=True)
+    __truediv__ = _binary_operator("fdiv", "")
+    __rtruediv__ = _binary_operator("fdiv", "", swapped=True)
+    __and__ = _binary_operator("", "and")
+    __or__ = _binary_operator("", "or")
+    __xor__ = _binary_operator("", "xor")
+    __lshift__ = _binary_operator("", "shl")
+    __rshift__ = _binary_operator("", "ashr")
+    __lt__ = _comparison("lt", "slt")
+    __le__ = _comparison("le", "sle")
+    __gt__ = _comparison("gt", "sgt")
+    __ge__ = _comparison("ge", "sge")
 
-    def __radd__(self, other: Number) -> Value:
-        return self._binary("fadd", "add", other, swapped=True)
-
-    def __sub__(self, other: Value | Number) -> Value:
-        return self._binary("fsub", "sub", other)
-
-    def __rsub__(self, other: Number) -> Value:
-        return self._binary("fsub", "sub", other, swapped=True)
-
-    def __mul__(self, other: Value | Number) -> Value:
-        return self._binary("fmul", "mul", other)
-
-    def __rmul__(self, other: Number) -> Value:
-        return self._binary("fmul", "mul", other, swapped=True)
-
-    def __truediv__(self, other: Value | Number) -> Value:
-        return self._binary("fdiv", "", other)
-
-    def __rtruediv__(self, other: Number) -> Value:
-        return self._binary("fdiv", "", other, swapped=True)
-
-    def __and__(self, other: Value | int) -> Value:
-        return self._binary("", "and", other)
-
-    def __or__(self, other: Value | int) -> Value:
-        return self._binary("", "or", other)
-
-    def __xor__(self, other: Value | int) -> Value:
-        return self._binary("", "xor", other)
-
-    def __lshift__(self, other: Value | int) -> Value:
-        return self._binary("", "shl", other)
-
-    def __rshift__(self, other: Value | int) -> Value:
-        return self._binary("", "ashr", other)
-
-    def shifted_right(self, other: Value | int) -> Value:
+    def shifted_right(self, count: Value | int) -> Value:
         """Return the bits moved right, zeros moved in."""
-        return self._binary("", "lshr", other)
+        return self.binary("", "lshr", count)
+
+    def equals(self, operand: Value | Number) -> Value:
+        """Return whether two numbers are equal."""
+        return self.compared("oeq", "eq", operand)
+
+    def differs(self, operand: Value | Number) -> Value:
+        """Return whether two numbers are not equal; true where one is NaN."""
+        return self.compared("une", "ne", operand)
 
     def __invert__(self) -> Value:
-        return self._binary("", "xor", 1 if self.type == "i1" else -1)
+        return self.binary("", "xor", 1 if self.type == "i1" else -1)
 
     def __neg__(self) -> Value:
         if self.type in FORMATS:
@@ -225,27 +221,6 @@ class Value:
 
     def __abs__(self) -> Value:
         return self.writer.call("fabs", self)
-
-    def __lt__(self, other: Value | Number) -> Value:
-        return self._compare("lt", other)
-
-    def __le__(self, other: Value | Number) -> Value:
-        return self._compare("le", other)
-
-    def __gt__(self, other: Value | Number) -> Value:
-        return self._compare("gt", other)
-
-    def __ge__(self, other: Value | Number) -> Value:
-        return self._compare("ge", other)
-
-    def equals(self, other: Value | Number) -> Value:
-        """Return whether two numbers are equal."""
-        return self._compare("eq", other)
-
-    def differs(self, other: Value | Number) -> Value:
-        """Return whether two numbers are not equal; true where one is NaN."""
-        predicate = "fcmp une" if self.type in FORMATS else "icmp ne"
-        return self.writer.instruction("i1", f"{predicate} {self.type} {self.name}, {self._other(other).name}")
 
     def bits(self) -> Value:
         """Return the bits of a floating-point number as an integer."""
@@ -312,10 +287,10 @@ class Value:
 def where(condition: Value, yes: Value | Number, no: Value | Number) -> Value:
     """Return `yes` where `condition` holds, `no` elsewhere; both are computed. One of them is a `Value`."""
     if isinstance(yes, Value):
-        no = yes._other(no)
+        no = yes.operand(no)
     else:
         assert isinstance(no, Value), "one of the two has to be a value"
-        yes = no._other(yes)
+        yes = no.operand(yes)
     return condition.writer.instruction(
         yes.type, f"select i1 {condition.name}, {yes.type} {yes.name}, {yes.type} {no.name}"
     )

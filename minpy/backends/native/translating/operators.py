@@ -36,10 +36,18 @@ _DEEPEST = 12
 
 
 class Operators:
-    """Lowers calls of operators, into the steps of an emitter."""
+    """Lowers calls of operators, into the steps of an emitter.
+
+    Attributes
+    ----------
+    emitter : Emitter
+    forwards : dict of Array
+        By its first output, what an operator's gradient reads beside its outputs, where a lowering leaves more.
+    """
 
     def __init__(self, emitter: Emitter) -> None:
         self.emitter = emitter
+        self.forwards: dict[Array, Any] = {}
         self._traces = Traces()
         self._open: list[Any] = []
 
