@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from minpy.backends.native.convolutions.calls import Convolution, ConvolutionForm, Packing, convolution_call
+from minpy.backends.native.convolutions.calls import Convolution, Packing, convolution_call
 from minpy.backends.native.convolutions.channels_last import operands_of
 from minpy.backends.native.convolutions.choosing import choose
 from minpy.backends.native.convolutions.problem import Problem
@@ -92,7 +92,7 @@ def compiled(function: Convolution, arrays: list[np.ndarray]) -> tuple[Callable[
     output = convolution_call(function, operands, Origin())
     call = output.step
     assert isinstance(call, Call)
-    kernels = ConvolutionForm(function).kernels(call)
+    kernels = function.kernels(call)
     text, names = module_text(kernels, linkage="")
     begun = time.perf_counter()
     loaded = llvm.compile(text)

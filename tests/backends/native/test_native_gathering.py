@@ -14,7 +14,6 @@ from minpy.backends.native.evaluating import evaluate
 from minpy.backends.native.gathering.calls import Gather, Scatter
 from minpy.backends.native.language import Array, Call, Part, Routine
 from minpy.backends.native.scanning.calls import Scan
-from minpy.backends.native.translating.forms import form_of
 from minpy.core.errors import ArgumentError, OutOfRangeError
 
 COMPILES = True
@@ -282,6 +281,7 @@ def test_calls_compute_what_their_functions_say() -> None:
     np.testing.assert_array_equal(found[1][4], given[2][0] + given[2][2])
     np.testing.assert_array_equal(found[2], np.cumsum(given[0], axis=1))
     for one in (gathered, summed, scanned):
-        form = form_of(one.step)  # type: ignore[arg-type]
+        assert isinstance(one.step, Call)
+        form = one.step.form
         assert form is not None
         assert form.label() in ("gather", "scatter of sums among 5", "scan of add")

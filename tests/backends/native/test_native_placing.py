@@ -17,7 +17,7 @@ from minpy.backends.native.convolutions.calls import Convolution, Packing
 from minpy.backends.native.convolutions.choosing import choose
 from minpy.backends.native.convolutions.problem import Problem
 from minpy.backends.native.convolutions.registers import Processor
-from minpy.backends.native.language import Assembly, Call, Elementwise
+from minpy.backends.native.language import Call, Elementwise
 from minpy.backends.native.passes import Notes, optimized
 from minpy.backends.native.verifying import verify
 from minpy.backends.switches import disabled, is_enabled
@@ -184,12 +184,12 @@ def rounds(symbol: Any, arrays: dict[str, np.ndarray], training: bool, count: in
     ("network", "shape", "training", "kernels"),
     [
         (lenet, (16, 2, 14, 14), True, ["direct_result", "direct_data", "direct_weight"]),
-        (residual, (18, 3, 9, 9), True, ["depthwise_result", "depthwise_data", "depthwise_weight"]),
-        (residual, (19, 3, 9, 9), False, ["depthwise_result"]),
+        (residual, (18, 3, 9, 9), True, ["direct_result", "direct_data", "direct_weight"]),
+        (residual, (19, 3, 9, 9), False, ["direct_result"]),
         (residual, (1, 3, 9, 9), False, ["pack_weight", "channels_result", "channels_depthwise_result"]),
         (wide, (17, 3, 12, 11), True, ["winograd_weight", "winograd_result", "winograd_data"]),
-        (wide, (1, 3, 12, 11), False, ["pack_weight", "channels_winograd_4_result"]),
-        (wide, (15, 3, 12, 11), False, ["pack_weight", "channels_winograd_4_result"]),
+        (wide, (1, 3, 12, 11), False, ["pack_weight", "channels_winograd_result"]),
+        (wide, (15, 3, 12, 11), False, ["pack_weight", "channels_winograd_result"]),
         (one_dimension, (17, 3, 12), True, ["direct_result", "direct_weight"]),
     ],
 )
@@ -211,12 +211,12 @@ CHOICES = [
     (Problem(32, 64, 64, (32, 32), (3, 3), pad=(1, 1)), "weight", False, "direct"),
     (Problem(32, 64, 128, (32, 32), (3, 3), (2, 2), pad=(1, 1)), "data", False, "direct"),
     (Problem(64, 1, 20, (28, 28), (5, 5)), "result", False, "direct"),
-    (Problem(32, 64, 64, (32, 32), (3, 3), pad=(1, 1), groups=64), "data", False, "depthwise"),
+    (Problem(32, 64, 64, (32, 32), (3, 3), pad=(1, 1), groups=64), "data", False, "direct"),
     (Problem(32, 256, 512, (8, 8), (1, 1)), "result", False, "direct"),
     (Problem(32, 512, 3, (8, 8), (1, 1)), "result", False, "product"),
     (Problem(1, 64, 64, (32, 32), (3, 3), pad=(1, 1)), "result", False, "columns"),
-    (Problem(1, 64, 64, (32, 32), (3, 3), pad=(1, 1)), "result", True, "channels winograd 4"),
-    (Problem(1, 512, 512, (7, 7), (3, 3), pad=(1, 1)), "result", True, "channels winograd 2"),
+    (Problem(1, 64, 64, (32, 32), (3, 3), pad=(1, 1)), "result", True, "channels winograd"),
+    (Problem(1, 512, 512, (7, 7), (3, 3), pad=(1, 1)), "result", True, "channels"),
     (Problem(1, 64, 64, (32, 32), (3, 3), (2, 2), pad=(1, 1)), "result", True, "channels"),
     (Problem(1, 64, 64, (32, 32), (3, 3), pad=(1, 1), groups=64), "result", True, "channels depthwise"),
 ]
@@ -243,26 +243,18 @@ WINDOWS = {
 
 @pytest.mark.parametrize("batch", [1, 3])
 @pytest.mark.parametrize("name", WINDOWS)
-def test_maxima_of_windows_are_kernels_without_padding(name: str, batch: int) -> None:
+def test_maxima_of_windows(name: str, batch: int) -> None:
     def network(data: Any) -> Any:
         data = sym.Convolution(data, kernel=(1, 1), num_filter=20)
         data = sym.Pooling(data, pool_type="max", **WINDOWS[name])
         return sym.Convolution(data, kernel=(2, 2), num_filter=8)
 
-    routine, notes = optimized_network(network, (batch, 3, 11, 12), False)
-    assert notes.counts["maxima of windows: by a kernel"] == 1
-    assert not any(isinstance(step, Assembly) for step in routine.steps), str(routine)
-    # What remains is that windows begin with the lowest number where some reach into the padding.
-    assert not any(
-        isinstance(step, Elementwise) and step.function == "maximum" and not step.operands[1].is_constant
-        for step in routine.steps
-    )
-    routine, notes = optimized_network(network, (batch, 3, 11, 12), True)
-    assert notes.counts["maxima of windows: by a kernel"] == 0  # gradients read the views
+    for training in (False, True):
+        optimized_network(network, (batch, 3, 11, 12), training)
 
 
 def test_special_numbers_in_maxima_of_windows() -> None:
-    """A NaN reaches the windows that it is in, and an infinity is the largest there, as without kernels."""
+    """A NaN reaches the windows that it is in, and an infinity is the largest there, as in the program."""
     data = sym.Convolution(sym.Variable("data"), kernel=(1, 1), num_filter=16, no_bias=True, name="one")
     data = sym.Pooling(data, kernel=(3, 3), stride=(2, 2), pad=(1, 1), pool_type="max")
     values = np.random.RandomState(0).normal(size=(1, 1, 9, 9)).astype("f")

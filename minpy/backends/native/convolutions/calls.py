@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,43 +10,32 @@ import numpy
 
 from minpy.backends.native.convolutions.channel_windows import channels_depthwise
 from minpy.backends.native.convolutions.channels_last import channels_forward, operands_of, pack_weight, packed_shape
-from minpy.backends.native.convolutions.channels_winograd import (
-    channels_winograd,
-    channels_winograd_weight,
-    kernels_of,
-    transformed,
-    winograd_shape,
-)
-from minpy.backends.native.convolutions.correlation import Code
-from minpy.backends.native.convolutions.data_gradient import data_gradient
-from minpy.backends.native.convolutions.depthwise import (
-    depthwise_data_gradient,
-    depthwise_forward,
-    depthwise_weight_gradient,
-)
+from minpy.backends.native.convolutions.correlation import Code, correlate
 from minpy.backends.native.convolutions.emitter import METADATA
-from minpy.backends.native.convolutions.forward import forward
 from minpy.backends.native.convolutions.problem import Problem
 from minpy.backends.native.convolutions.registers import Processor, VectorsOfBatch
 from minpy.backends.native.convolutions.weight_gradient import weight_gradient
-from minpy.backends.native.convolutions.winograd import transformed_shape, winograd, winograd_weight
+from minpy.backends.native.convolutions.winograd import (
+    kernels_of,
+    transformed,
+    transformed_shape,
+    winograd,
+    winograd_weight,
+)
 from minpy.backends.native.kernels.kernel import Kernel, Pointer
 from minpy.backends.native.language import Array, Call
 from minpy.ops.kernels import columns
 
-__all__ = ["Convolution", "ConvolutionForm", "Packing", "PackingForm", "convolution_call", "kernel_of_code", "packed"]
+__all__ = ["Convolution", "Packing", "convolution_call", "kernel_of_code", "packed"]
 
-GENERATORS: dict[tuple[str, str], Any] = {
-    ("direct", "result"): forward,
-    ("direct", "data"): data_gradient,
-    ("direct", "weight"): weight_gradient,
-    ("depthwise", "result"): depthwise_forward,
-    ("depthwise", "data"): depthwise_data_gradient,
-    ("depthwise", "weight"): depthwise_weight_gradient,
-    ("channels", "result"): channels_forward,
-    ("channels depthwise", "result"): channels_depthwise,
-    ("channels winograd 2", "result"): lambda problem, processor: channels_winograd(problem, 2, processor),
-    ("channels winograd 4", "result"): lambda problem, processor: channels_winograd(problem, 4, processor),
+GENERATORS: dict[str, Callable[[Problem, str, Processor], Code]] = {
+    "direct": lambda problem, what, processor: (
+        weight_gradient(problem, processor) if what == "weight" else correlate(problem, what, processor)
+    ),
+    "winograd": lambda problem, what, processor: winograd(problem, what, processor, channels_last=False),
+    "channels": lambda problem, what, processor: channels_forward(problem, processor),
+    "channels depthwise": lambda problem, what, processor: channels_depthwise(problem, processor),
+    "channels winograd": lambda problem, what, processor: winograd(problem, what, processor, channels_last=True),
 }
 
 
@@ -60,9 +49,8 @@ class Convolution:
         'result': of (data, weight, and scale, bias and residual where there are some); 'data': of (gradient, weight);
         'weight': of (data, gradient).
     problem : Problem
-    kind : {'direct', 'depthwise', 'winograd', 'channels', 'channels depthwise', 'channels winograd 2', \
-'channels winograd 4'}
-        The last four have the channels last, the others the batch; of Winograd's, tiles are so many results long.
+    kind : {'direct', 'winograd', 'channels', 'channels depthwise', 'channels winograd'}
+        The last three have the channels last, the others the batch.
     processor : Processor
         For which weights are packed.
     """
@@ -89,78 +77,70 @@ class Convolution:
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of what it gives."""
-        one = self.problem
+        problem = self.problem
         if self.what == "weight":
-            return (one.filters, one.channels // one.groups, *one.kernel)
-        channels, lengths = (one.filters, one.outputs) if self.what == "result" else (one.channels, one.lengths)
-        return (one.batch, *lengths, channels) if self.has_channels_last else (channels, *lengths, one.batch)
+            return problem.weight_shape
+        is_result = self.what == "result"
+        channels, lengths = (problem.filters, problem.positions) if is_result else (problem.channels, problem.lengths)
+        return (problem.batch, *lengths, channels) if self.has_channels_last else (channels, *lengths, problem.batch)
 
     def __call__(self, first: Any, second: Any, *more: Any) -> Any:
-        one = self.problem
-        window = {"stride": one.stride, "dilate": one.dilate, "pad": one.pad, "num_group": one.groups}
-        # From (C, H, W, N), or (N, H, W, C), to (N, C, H, W) and back: the axes in the opposite order, or turned.
+        problem = self.problem
+        window = {
+            "stride": problem.stride,
+            "dilate": problem.dilate,
+            "pad": problem.pad,
+            "num_group": problem.groups,
+        }
+        # From (C, H, W, N), or (N, H, W, C), to (N, C, H, W) and back.
         order, back = ((0, 3, 1, 2), (0, 2, 3, 1)) if self.has_channels_last else ((3, 0, 1, 2), (1, 2, 3, 0))
         first = first.transpose(order)
         if self.what == "weight":
-            return columns.convolve_weight.forward(first, second.transpose(order), kernel=one.kernel, **window)
+            return columns.convolve_weight.forward(first, second.transpose(order), kernel=problem.kernel, **window)
         if self.what == "data":
-            found = columns.convolve_data.forward(first, second, lengths=one.lengths, **window)
-            return found.transpose(back)
+            return columns.convolve_data.forward(first, second, lengths=problem.lengths, **window).transpose(back)
         if self.has_channels_last:
-            second = Packing(one, self.kind, self.processor).unpacked(second)
-        found = columns.convolve.forward(first, second, **window)
-        given = dict(zip(operands_of(one)[2:], more, strict=True))
-        if one.scale:
-            found = found * given["scale"][:, None, None]
-        if one.bias:
-            found = found + given["bias"][:, None, None]
-        found = found.transpose(back)
-        if one.residual:
-            found = found + given["residual"]
-        return numpy.maximum(found, 0) if one.relu else found
-
-
-@dataclass(frozen=True)
-class ConvolutionForm:
-    """How such a call is done by native code."""
-
-    function: Convolution
+            second = Packing(problem, self.kind, self.processor).unpacked(second)
+        result = columns.convolve.forward(first, second, **window).transpose(back)
+        fused = dict(zip(operands_of(problem)[2:], more, strict=True))
+        per_channel = (-1,) if self.has_channels_last else (-1, 1, 1, 1)
+        if problem.scale:
+            result = result * fused["scale"].reshape(per_channel)
+        if problem.bias:
+            result = result + fused["bias"].reshape(per_channel)
+        if problem.residual:
+            result = result + fused["residual"]
+        return numpy.maximum(result, 0) if problem.relu else result
 
     def kernels(self, call: Call) -> Sequence[Kernel]:
-        """Return the kernel; of Winograd's way a second one, before it, which transforms the weight."""
-        one = self.function
-        problem, processor = one.problem, one.processor
-        names = ("data", "gradient") if one.what == "weight" else operands_of(problem)
+        """Return the kernel; of Winograd's way with the batch last, a second one before it transforms the weight."""
+        problem, what = self.problem, self.what
+        names = ("data", "gradient") if what == "weight" else operands_of(problem)
         arrays = dict(zip(names, call.operands, strict=True))
-        if one.kind != "winograd":
-            code: Code = GENERATORS[one.kind, one.what](problem, processor)
-            arrays[code.writes[0]] = call.output
-            name = f"convolution_{one.kind.replace(' ', '_')}_{one.what}"
-            return (kernel_of_code(code, arrays, name, self.flops(call)),)
-        weight = arrays["weight"]
-        transformed = Array(transformed_shape(problem, one.what, processor), weight.dtype, name="transformed weight")
-        first, second = winograd_weight(problem, one.what, processor), winograd(problem, one.what, processor)
-        given = {"weight": weight, "transformed": transformed}
-        arrays = {**arrays, "weight": transformed, "result": call.output}
-        return (
-            kernel_of_code(first, given, "winograd_weight", 4 * transformed.size),
-            kernel_of_code(second, arrays, f"winograd_{one.what}", self.flops(call) * 4 // 9),
-        )
-
-    def flops(self, call: Call) -> int:
-        """Return how many operations on numbers the sums of products are."""
-        return self.function.problem.flops
+        kernels = []
+        if self.kind == "winograd":
+            weight = arrays["weight"]
+            shape = transformed_shape(problem, what, self.processor, channels_last=False)
+            arrays["weight"] = Array(shape, weight.dtype, name="transformed weight")
+            code = winograd_weight(problem, what, self.processor, channels_last=False)
+            transform = {"weight": weight, "packed": arrays["weight"]}
+            kernels.append(kernel_of_code(code, transform, "winograd_weight", 4 * arrays["weight"].size))
+        code = GENERATORS[self.kind](problem, what, self.processor)
+        arrays[code.writes[0]] = call.output
+        flops = problem.flops // 4 if "winograd" in self.kind else problem.flops
+        kernels.append(kernel_of_code(code, arrays, f"convolution_{self.kind.replace(' ', '_')}_{what}", flops))
+        return kernels
 
     def label(self) -> str:
         """Return what is convolved, and how."""
-        one = self.function.problem
-        along = [name for name in ("scale", "bias", "residual", "relu") if getattr(one, name)]
-        size, kernel = ("x".join(map(str, numbers)) for numbers in (one.lengths, one.kernel))
-        what = {"result": "convolution", "data": "data gradient", "weight": "weight gradient"}[self.function.what]
-        layout = "channels last" if self.function.has_channels_last else "batch last"
-        way = self.function.kind.replace("channels", "direct").removeprefix("direct ")
-        text = f"{way} {what} of {one.batch}x{one.channels}x{size} by {one.filters}x{kernel}, {layout}"
-        return " + ".join([text, *along])
+        problem = self.problem
+        fused = [name for name in ("scale", "bias", "residual", "relu") if getattr(problem, name)]
+        size, kernel = ("x".join(map(str, lengths)) for lengths in (problem.lengths, problem.kernel))
+        what = {"result": "convolution", "data": "data gradient", "weight": "weight gradient"}[self.what]
+        layout = "channels last" if self.has_channels_last else "batch last"
+        kind = self.kind.removeprefix("channels").strip() or "direct"
+        text = f"{kind} {what} of {problem.batch}x{problem.channels}x{size} by {problem.filters}x{kernel}, {layout}"
+        return " + ".join([text, *fused])
 
 
 @dataclass(frozen=True)
@@ -178,14 +158,9 @@ class Packing:
         """The shape of a packed weight."""
         if self.kind == "channels depthwise":
             return (*self.problem.kernel, self.problem.channels)
-        if self.results:
-            return winograd_shape(self.problem, self.results, self.processor)
+        if self.kind == "channels winograd":
+            return transformed_shape(self.problem, "result", self.processor, channels_last=True)
         return packed_shape(self.problem, self.processor)
-
-    @property
-    def results(self) -> int:
-        """How many results a tile of Winograd's way is long; 0 of other ways."""
-        return int(self.kind.rpartition(" ")[2]) if "winograd" in self.kind else 0
 
     def _starts(self) -> list[int]:
         filters = self.problem.filters // self.problem.groups
@@ -195,71 +170,66 @@ class Packing:
     def __call__(self, weight: Any) -> Any:
         if self.kind == "channels depthwise":
             return weight[:, 0].transpose(1, 2, 0)
-        if self.results:
-            return transformed(weight, self.results, self._starts(), self.shape[-1])
-        groups = weight.reshape(self.problem.groups, -1, *weight.shape[1:])
         width = self.shape[-1]
-        return numpy.array([
-            one[start : start + width].transpose(2, 3, 1, 0) for one in groups for start in self._starts()
-        ])  # fmt: skip
+        if self.kind == "channels winograd":
+            return transformed(weight, self._starts(), width)
+        groups = weight.reshape(self.problem.groups, -1, *weight.shape[1:])
+        blocks = [group[start : start + width] for group in groups for start in self._starts()]
+        return numpy.array(blocks).transpose(0, 3, 4, 2, 1)
 
-    def unpacked(self, given: Any) -> Any:
+    def unpacked(self, packed: Any) -> Any:
         """Return the weight that was packed."""
-        one = self.problem
-        shape = (one.filters, one.channels // one.groups, *one.kernel)
+        shape = self.problem.weight_shape
         if self.kind == "channels depthwise":
-            return given.transpose(2, 0, 1).reshape(shape)
-        if self.results:
-            return kernels_of(given, self.results, self._starts())
-        result = numpy.empty((one.groups, one.filters // one.groups, *shape[1:]), given.dtype)
+            return packed.transpose(2, 0, 1).reshape(shape)
         starts = self._starts()
-        for number, vectors in enumerate(given):
-            start = starts[number % len(starts)]
-            result[number // len(starts), start : start + given.shape[-1]] = vectors.transpose(3, 2, 0, 1)
-        return result.reshape(shape)
-
-
-@dataclass(frozen=True)
-class PackingForm:
-    """How a weight is packed by native code."""
-
-    function: Packing
+        if self.kind == "channels winograd":
+            return kernels_of(packed, starts)
+        weight = numpy.empty((self.problem.groups, shape[0] // self.problem.groups, *shape[1:]), packed.dtype)
+        for number, vectors in enumerate(packed):
+            group, block = divmod(number, len(starts))
+            weight[group, starts[block] : starts[block] + packed.shape[-1]] = vectors.transpose(3, 2, 0, 1)
+        return weight.reshape(shape)
 
     def kernels(self, call: Call) -> Sequence[Kernel]:
         """Return the kernel."""
-        one = self.function
-        if one.results:
-            code = channels_winograd_weight(one.problem, one.results, one.processor)
+        if self.kind == "channels winograd":
+            code = winograd_weight(self.problem, "result", self.processor, channels_last=True)
         else:
-            code = pack_weight(one.problem, one.processor)
+            code = pack_weight(self.problem, self.processor)
         arrays = {"weight": call.operands[0], "packed": call.output}
         return (kernel_of_code(code, arrays, "pack_weight", 4 * call.output.size),)
 
-    def flops(self, call: Call) -> int:
-        """Return 0: numbers are moved."""
-        return 0
-
     def label(self) -> str:
         """Return what is packed."""
-        return f"weight {self.function.shape} packed"
+        return f"weight {self.shape} packed"
 
 
 def packed(function: Packing, weight: Array, origin: Any) -> Array:
     """Return a packed weight: of a constant one, a constant."""
     if weight.value is not None:
         return Array(function.shape, weight.dtype, value=numpy.ascontiguousarray(function(weight.value)))
-    facts = [(function.shape, weight.dtype)]
-    (found,) = Call.of(function, [weight], facts, "a generated kernel", form=PackingForm(function), origin=origin)
-    return found
+    return _call(function, [weight], origin)
+
+
+def convolution_call(function: Convolution, operands: Sequence[Array], origin: Any) -> Array:
+    """Return what a new call of a convolution gives."""
+    return _call(function, operands, origin)
+
+
+def _call(function: Convolution | Packing, operands: Sequence[Array], origin: Any) -> Array:
+    facts = [(function.shape, operands[0].dtype)]
+    (result,) = Call.of(function, operands, facts, "a generated kernel", origin=origin)
+    return result
 
 
 def kernel_of_code(code: Code, arrays: dict[str, Array], name: str, flops: int) -> Kernel:
     """Return a generated function as a kernel of some arrays, which lie contiguously."""
     pointers = []
-    for one in (*code.reads, *code.writes):
-        array = arrays[one]
-        assert array.is_contiguous, one
-        pointers.append(Pointer(array.root, array.layout.offset, one in code.writes))
+    for role in (*code.reads, *code.writes):
+        array = arrays[role]
+        assert array.is_contiguous, role
+        pointers.append(Pointer(array.root, array.layout.offset, role in code.writes))
     return Kernel(
         code.body,
         tuple(pointers),
@@ -268,15 +238,7 @@ def kernel_of_code(code: Code, arrays: dict[str, Array], name: str, flops: int) 
         splits=max(1, code.splits),
         scratch=code.scratch,
         flops=flops,
-        bytes_moved=sum(arrays[one].nbytes for one in (*code.reads, *code.writes)),
+        bytes_moved=sum(arrays[role].nbytes for role in (*code.reads, *code.writes)),
         is_written=True,
         name=name,
     )
-
-
-def convolution_call(function: Convolution, operands: Sequence[Array], origin: Any) -> Array:
-    """Return what a new call of a convolution gives."""
-    facts = [(function.shape, operands[0].dtype)]
-    form = ConvolutionForm(function)
-    (found,) = Call.of(function, operands, facts, "a generated kernel", form=form, origin=origin)
-    return found

@@ -25,7 +25,6 @@ __all__ = [
     "AHEAD",
     "Run",
     "channels_forward",
-    "covers_channels",
     "each_run",
     "filter_vectors",
     "operands_of",
@@ -53,11 +52,6 @@ UNROLLED = 4
 def operands_of(problem: Problem) -> tuple[str, ...]:
     """Return what a function reads."""
     return ("data", "weight", *(name for name in ("scale", "bias", "residual") if getattr(problem, name)))
-
-
-def covers_channels(problem: Problem) -> bool:
-    """Tell whether a convolution can be done so: all but depthwise ones, and what is pooled."""
-    return not problem.pool and not (problem.is_depthwise and problem.groups > 1)
 
 
 def filter_vectors(problem: Problem, processor: Processor) -> VectorsOfBatch:
@@ -203,36 +197,26 @@ def _is_by_rows(whole: int, rows: int) -> bool:
     return whole < 4 and rows > whole
 
 
-def channels_forward(problem: Problem, processor: Processor, plain: bool = False) -> Code:
+def channels_forward(problem: Problem, processor: Processor) -> Code:
     """Return the function that does a convolution with the channels last.
 
     Its pointers: data, the packed weight, scale, bias and residual where there are some; the result.
-
-    Parameters
-    ----------
-    problem : Problem
-    processor : Processor
-    plain : bool
-        Whether the data are (batch, channels, height, width): pictures of few channels.
     """
-    return _Writer(problem, processor, plain).write()
+    return _Writer(problem, processor).write()
 
 
 class _Writer:
-    def __init__(self, problem: Problem, processor: Processor, plain: bool) -> None:
+    def __init__(self, problem: Problem, processor: Processor) -> None:
         self.problem = problem = flat(problem, processor)
         self.lanes = filter_vectors(problem, processor)
         self.code = Emitter(problem.element, self.lanes.width)
         self.rows, self.columns = forward_axes(problem)
         self.channels = problem.channels // problem.groups
-        height, width = problem.lengths
-        # How far apart images, channels, rows and columns of the data are.
-        size = height * width * problem.channels
-        self.strides = (
-            (size, height * width, width, 1) if plain else (size, 1, width * problem.channels, problem.channels)
-        )
+        # How far apart rows of the data are, and images.
+        self.line = problem.lengths[1] * problem.channels
+        self.image = problem.lengths[0] * self.line
         self.together, self.some, self.exact, _ = block_of_positions(
-            self.columns, self.lanes.count, processor, self.strides[3] * problem.itemsize
+            self.columns, self.lanes.count, processor, problem.channels * problem.itemsize
         )
         self.runs = runs_of(self.columns, self.together)
         taps = range(self.columns.taps)
@@ -262,8 +246,8 @@ class _Writer:
             block = code.quotient(unit.index, problem.batch)
             group, number = code.quotient(block, self.units), code.remainder(block, self.units)
             first = code.smaller(code.multiply(number, self.some), self.lanes.count - self.some)
-            channel = code.multiply(group, self.channels * self.strides[1])
-            data = code.at(self.pointer["data"], code.multiply(example, self.strides[0]), channel)
+            channel = code.multiply(group, self.channels)
+            data = code.at(self.pointer["data"], code.multiply(example, self.image), channel)
             vector = code.add(code.multiply(group, self.lanes.count), first)
             weight = code.at(self.pointer["weight"], code.multiply(vector, self.packed))
             group_filter = code.multiply(group, problem.filters // problem.groups)
@@ -292,10 +276,9 @@ class _Writer:
         top = code.add(code.multiply(row, self.rows.step), self.rows.offset)
         begin, end = bounds(code, (self.rows,), 0, row, top)
         left = code.add(code.multiply(t, axis.step), axis.offset)
-        _, _, line, element = self.strides
-        data = code.at(data, code.multiply(top, line), code.multiply(left, element))
+        data = code.at(data, code.multiply(top, self.line), code.multiply(left, self.problem.channels))
         with code.loop(begin, end, sums) as i:
-            across = code.at(data, code.multiply(i.index, self.rows.reach * line))
+            across = code.at(data, code.multiply(i.index, self.rows.reach * self.line))
             along = code.at(weight, code.multiply(i.index, axis.taps * self.channels * self.lanes.width))
             if self.exact:
                 for number, positions in enumerate(run.taps):
@@ -316,7 +299,7 @@ class _Writer:
         Taps are loops of their own: written one after the other, they would share numbers, and run out of registers.
         """
         code, axis = self.code, self.columns
-        _, channel, _, element = self.strides
+        element = self.problem.channels
         distance = code.multiply(number, axis.reach)
         across = code.at(across, code.multiply(distance, element))
         along = code.at(along, code.multiply(number, self.channels * self.lanes.width))
@@ -329,7 +312,7 @@ class _Writer:
                 exists = code.both(code.compare("sge", column, 0), code.compare("slt", column, axis.length))
                 here = code.at(*sources[p])
                 sources[p] = (code.put(f"select i1 {exists}, ptr {here}, ptr %scratch"), 0)
-                steps[p] = code.put(f"select i1 {exists}, i64 {channel}, i64 0")
+                steps[p] = code.put(f"select i1 {exists}, i64 1, i64 0")
 
         def step(values: list[str], c: Integer) -> list[str]:
             result = list(values)
@@ -338,7 +321,7 @@ class _Writer:
             if self.is_fetched:
                 for v in range(self.some):
                     code.prefetch(numbers, v * self.packed + AHEAD // self.problem.itemsize)
-            base = code.at(across, code.multiply(c, channel))
+            base = code.at(across, c)
             for p, (source, further) in sources.items():
                 if p in steps:
                     value = code.broadcast(source, code.multiply(c, steps[p]))
@@ -385,10 +368,7 @@ def pack_weight(problem: Problem, processor: Processor) -> Code:
         target = code.at("%p1", code.multiply(unit.index, area * channels * vectors.width))
         with code.loop(0, channels) as c, code.loop(0, area) as k:
             here = code.at(source, code.multiply(c.index, area), k.index)
-            value = "poison"
-            for lane in range(vectors.width):
-                number = code.load_element(here, lane * channels * area)
-                value = code.put(f"insertelement {code.vector} {value}, {code.element} {number}, i64 {lane}")
+            value = code.gathered(here, [lane * channels * area for lane in range(vectors.width)])
             place = code.add(code.multiply(k.index, channels), c.index)
             code.store(value, code.at(target, code.multiply(place, vectors.width)))
     return Code(code.body(2), ("weight",), ("packed",), problem.groups * vectors.count, 0)

@@ -8,13 +8,12 @@ quarter; what matters is which way it says is quicker.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 from minpy.backends.native.convolutions.channels_last import block_of_positions, filter_vectors, flat
-from minpy.backends.native.convolutions.channels_winograd import channels_winograd_cycles, covers_channels_winograd
 from minpy.backends.native.convolutions.problem import Problem, forward_axes
-from minpy.backends.native.convolutions.registers import Processor, batch_lanes, block_of
+from minpy.backends.native.convolutions.registers import Processor, VectorsOfBatch, batch_lanes, block_of
 from minpy.backends.native.convolutions.winograd import covers_winograd, winograd_cycles
 
 __all__ = ["Plan", "choose"]
@@ -42,10 +41,9 @@ class Plan:
 
     Attributes
     ----------
-    kind : {'direct', 'depthwise', 'winograd', 'product', 'channels', 'channels depthwise', 'columns'}
-        'product' is one product of matrices; 'channels' a direct kernel with the channels last, the others have the
-        batch last; 'columns' are the Python kernels, which make columns and multiply them.
-    what : {'result', 'data', 'weight'}
+    kind : {'direct', 'winograd', 'product', 'channels', 'channels depthwise', 'channels winograd', 'columns'}
+        'product' is one product of matrices; 'channels...' have the channels last, the others the batch; 'columns'
+        are the Python kernels, which make columns and multiply them.
     problem : Problem
     cycles : tuple of (str, float)
         What the model says of each way that there is.
@@ -96,23 +94,17 @@ def choose(problem: Problem, what: str, processor: Processor, inference: bool = 
     ):
         # All of a network lies the same way: products and ways with the batch last would have it turned.
         if depthwise:
-            turned = replace(problem, batch=problem.channels, channels=problem.batch, filters=problem.batch)
-            ways["channels depthwise"] = _depthwise(turned, processor)
+            ways["channels depthwise"] = _channels_depthwise(problem, processor)
         else:
             ways["channels"] = _channels(problem, processor)
-            if covers_channels_winograd(problem):
-                for results in (2, 4):
-                    cycles = channels_winograd_cycles(problem, results, processor)
-                    ways[f"channels winograd {results}"] = cycles
+            if covers_winograd(problem, what):
+                ways["channels winograd"] = winograd_cycles(problem, what, processor, channels_last=True)
     else:
-        if depthwise:
-            ways["depthwise"] = _depthwise(problem, processor)
-        else:
-            ways["direct"] = _direct(problem, what, processor)
+        ways["direct"] = _direct(problem, what, processor)
         if is_product(problem):
             ways["product"] = PRODUCT * _products(problem, processor)
         if covers_winograd(problem, what):
-            ways["winograd"] = winograd_cycles(problem, what, processor)
+            ways["winograd"] = winograd_cycles(problem, what, processor, channels_last=False)
         ways["columns"] = _columns(problem, what, processor)
     found = tuple(sorted(ways.items(), key=lambda way: way[1]))
     return Plan(found[0][0], what, problem, found)
@@ -148,7 +140,7 @@ def _direct(problem: Problem, what: str, processor: Processor) -> float:
         width = batch_lanes(problem.batch, lanes, 1).width
         vectors = -(-problem.batch // width)
         # Lanes are added up in the end, two or three instructions for a number.
-        ends = 4 * problem.weight_size
+        ends = 4 * math.prod(problem.weight_shape)
         return DIRECT * 1.2 * sums * vectors + ends
     results = filters if what == "result" else channels
     block = block_of(results, problem.batch, lanes, processor)
@@ -167,11 +159,10 @@ def _channels(problem: Problem, processor: Processor) -> float:
     return DIRECT * one.batch * one.groups * channels * taps * cycles
 
 
-def _depthwise(problem: Problem, processor: Processor) -> float:
-    """Return the cycles of the depthwise kernels: a load for each product."""
-    width = batch_lanes(problem.batch, processor.lanes(problem.itemsize), 1).width
-    sums = problem.filters * math.prod(problem.positions) * _taps(problem)
-    return 2 * sums * -(-problem.batch // width)
+def _channels_depthwise(problem: Problem, processor: Processor) -> float:
+    """Return the cycles of the depthwise kernels with the channels last: a load for each product."""
+    vectors = VectorsOfBatch.of(problem.channels, processor.lanes(problem.itemsize)).count
+    return 2 * problem.batch * math.prod(problem.positions) * _taps(problem) * vectors
 
 
 def _columns(problem: Problem, what: str, processor: Processor) -> float:

@@ -15,11 +15,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from minpy.backends.native.convolutions.emitter import Emitter, Integer
-from minpy.backends.native.convolutions.problem import Axis
+from minpy.backends.native.convolutions.problem import Axis, Problem, forward_axes, gradient_axes
 from minpy.backends.native.convolutions.registers import Lanes, Processor, batch_lanes, block_of
 from minpy.backends.native.convolutions.taps import bounds, source_row
 
-__all__ = ["Code", "Correlation", "Strides", "correlate"]
+__all__ = ["Code", "Correlation", "Strides", "correlate", "correlation_of"]
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Correlation:
         Heights and widths.
     weight : Strides
     element : {'float', 'double'}
-    bias, residual, relu, pool : bool
+    scale, bias, residual, relu : bool
     """
 
     batch: int
@@ -83,10 +83,43 @@ class Correlation:
     target: tuple[int, int]
     weight: Strides
     element: str
+    scale: bool = False
     bias: bool = False
     residual: bool = False
     relu: bool = False
-    pool: bool = False
+
+    @property
+    def itemsize(self) -> int:
+        """The bytes of a number."""
+        return 8 if self.element == "double" else 4
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """What a kernel reads."""
+        return ("data", "weight", *(name for name in ("scale", "bias", "residual") if getattr(self, name)))
+
+
+def correlation_of(problem: Problem, what: str) -> Correlation:
+    """Return a convolution ('result'), or the gradient of its data ('data'), as a correlation.
+
+    The gradient has the taps in the opposite order; with a stride, one axis for each remainder of a position by it.
+    """
+    height, width = problem.kernel
+    channels, filters, area = problem.channels // problem.groups, problem.filters // problem.groups, height * width
+    group = filters * channels * area
+    if what == "data":
+        rows, columns = gradient_axes(problem)
+        strides = Strides(area, channels * area, width, 1, group)
+        lengths = (problem.positions, problem.lengths)
+        return Correlation(
+            problem.batch, problem.groups, filters, channels, rows, columns, *lengths, strides, problem.element
+        )
+    row, column = forward_axes(problem)
+    return Correlation(
+        problem.batch, problem.groups, channels, filters, (row,), (column,), problem.lengths, problem.positions,
+        Strides(channels * area, area, width, 1, group), problem.element,
+        problem.scale, problem.bias, problem.residual, problem.relu,
+    )  # fmt: skip
 
 
 # Streams of rows from which data are copied together before they are read.
@@ -102,20 +135,13 @@ SETS, WAYS, LINE = 64, 8, 64
 TILE = 4
 
 
-def correlate(what: Correlation, processor: Processor, packs: bool | None = None) -> Code:
-    """Return the function that does a correlation.
+def correlate(problem: Problem, what: str, processor: Processor, packs: bool | None = None) -> Code:
+    """Return the function that does a convolution ('result'), or the gradient of its data ('data').
 
-    Its pointers: data, weight, bias and residual where there are some; the result, with `pool` also which of four it
-    was: bytes 0 to 3, and 4 where no gradient goes to any of them.
-
-    Parameters
-    ----------
-    what : Correlation
-    processor : Processor
-    packs : bool, optional
-        Whether data are copied; left out, that is decided here.
+    Its pointers: data (the gradient of the sums), weight, bias and residual where there are some; the result (the
+    gradient of the data). Whether data are copied, it decides itself unless `packs` says so.
     """
-    return _Writer(what, processor, packs).write()
+    return _Writer(correlation_of(problem, what), processor, packs).write()
 
 
 def _meets(stride: int, count: int) -> bool:
@@ -127,18 +153,16 @@ def _meets(stride: int, count: int) -> bool:
 class _Writer:
     def __init__(self, what: Correlation, processor: Processor, packs: bool | None) -> None:
         self.what = what
-        self.itemsize = 8 if what.element == "double" else 4
+        self.itemsize = what.itemsize
         lanes = processor.lanes(self.itemsize)
         block = block_of(what.results, what.batch, lanes, processor)
         self.cut: Lanes = batch_lanes(what.batch, lanes, block.columns)
         self.filters = block.rows
         self.blocks = -(-what.results // block.rows)
         self.code = Emitter(what.element, self.cut.width)
-        self.reads = ("data", "weight", *(name for name in ("bias", "residual") if getattr(what, name)))
-        self.writes = ("result", "index") if what.pool else ("result",)
-        self.pointer = {name: f"%p{number}" for number, name in enumerate(self.reads + self.writes)}
-        self.pooled = 2 if what.pool else 1
-        self.height, self.width = what.target[0] // self.pooled, what.target[1] // self.pooled
+        self.reads = what.reads
+        self.pointer = {name: f"%p{number}" for number, name in enumerate((*self.reads, "result"))}
+        self.height, self.width = what.target
         self.vectors = [(f, start) for f in range(self.filters) for start in self.cut.starts]
         taps = (max(axis.taps for axis in what.rows), max(axis.taps for axis in what.columns))
         positions = min(self.height, TILE) * self.width * len(self.cut.starts)
@@ -163,18 +187,17 @@ class _Writer:
         rows = what.rows
         self.lowest = min((axis.offset for axis in rows if axis.taps), default=0)
         self.highest = max((axis.offset + (axis.taps - 1) * axis.reach for axis in rows if axis.taps), default=0)
-        steps = -(-(self.tile * self.pooled - 1) // len(rows)) * rows[0].step
+        steps = -(-(self.tile - 1) // len(rows)) * rows[0].step
         self.window = max(1, min(what.source[0], steps + self.highest - self.lowest + 1))
         # A row is a line longer than its elements: those of all channels would meet in one set of the cache.
         self.row_size = what.source[1] * self.cut.covered + LINE // self.itemsize
         self.parts = 1
-        if self.packs and not what.pool:
+        if self.packs:
             most = max(16, processor.second_cache // (self.itemsize * self.window * self.row_size))
             self.parts = next(n for n in range(1, what.terms + 1) if what.terms % n == 0 and what.terms // n <= most)
         self.channels = what.terms // self.parts
         block = len(self.vectors) * self.cut.width
         sizes = {
-            "best": 2 * block if what.pool else 0,
             "sums": self.tile * self.blocks * self.width * block if self.parts > 1 else 0,
             "weight": self.filters * self.channels * self.area if self.copies_weight else 0,
             "data": self.channels * self.window * self.row_size if self.packs else 0,
@@ -205,7 +228,7 @@ class _Writer:
             if self.parts > 1:
                 self.write_everywhere(self.finish_filter)
         body = code.body(len(self.pointer))
-        return Code(body, self.reads, self.writes, self.splits, self.scratch * self.itemsize)
+        return Code(body, self.reads, ("result",), self.splits, self.scratch * self.itemsize)
 
     # -- where ---------------------------------------------------------------------------------------------------------
 
@@ -271,8 +294,8 @@ class _Writer:
         code, what = self.code, self.what
         count, step = len(what.rows), what.rows[0].step
         height, line = what.source[0], what.source[1] * what.batch
-        first = code.quotient(code.multiply(self.rows[0], self.pooled), count)
-        last = code.quotient(code.add(code.multiply(self.rows[1], self.pooled), -1), count)
+        first = code.quotient(self.rows[0], count)
+        last = code.quotient(code.add(self.rows[1], -1), count)
         low = code.larger(code.add(code.multiply(first, step), self.lowest), 0)
         high = code.smaller(code.add(code.multiply(last, step), self.highest + 1), height)
         copied = code.at("%scratch", self.at["data"])
@@ -316,12 +339,10 @@ class _Writer:
     def write_columns(self, block: Integer, row: Integer, axis: Axis) -> None:
         """Write a row of results: its positions on one of the axes along it."""
         code = self.code
-        with code.loop(0, axis.count // self.pooled) as column:
+        with code.loop(0, axis.count) as column:
             q = code.add(code.multiply(column.index, axis.spacing), axis.first)
             place = self.place(block, row, q)
-            if self.what.pool:
-                self.write_pooled(row, column.index, axis, place)
-            elif self.parts == 1:
+            if self.parts == 1:
                 sums = self.write_sums(row, column.index, axis, self.biases(place[0]))
                 self.finish(sums, place[1], self.vectors)
             else:
@@ -405,33 +426,3 @@ class _Writer:
             if residual:
                 value = code.arithmetic("fadd", value, code.load(residual, distance))
             code.store(code.relu(value) if self.what.relu else value, target, distance)
-
-    def write_pooled(self, row: Integer, column: Integer, axis: Axis, place: tuple[Integer, Integer]) -> None:
-        """Write the largest of four positions' sums, and which it was. It lies in scratch memory between them."""
-        code, width, count = self.code, self.cut.width, len(self.vectors)
-        best = code.at("%scratch", self.at["best"])
-        which = code.at(best, count * width)
-        biases = self.biases(place[0])
-        self.keep([code.number(float("-inf"))] * count, best)
-        self.keep([code.zero] * count, which)
-        with code.loop(0, 4) as corner:
-            r = code.add(code.multiply(row, 2), code.quotient(corner.index, 2))
-            q = code.add(code.multiply(column, 2), code.remainder(corner.index, 2))
-            sums = self.write_sums(r, q, axis, biases)
-            number = code.splat(code.put(f"uitofp i64 {corner.index} to {code.element}"))
-            for n, value in enumerate(sums):
-                before = code.load(best, n * width)
-                # Larger, or NaN: which stays.
-                taken = code.conditions("and", code.test("ugt", value, before), code.test("ord", before, before))
-                code.store(code.where(taken, value, before), best, n * width)
-                code.store(code.where(taken, number, code.load(which, n * width)), which, n * width)
-        target = code.at(self.pointer["result"], place[1])
-        index = code.put(f"getelementptr i8, ptr {self.pointer['index']}, i64 {place[1]}")
-        for n, (f, v) in enumerate(self.vectors):
-            value = code.load(best, n * width)
-            passes = code.test("ogt" if self.what.relu else "ord", value, code.zero)
-            code.store(code.relu(value) if self.what.relu else value, target, self.distance(f, v))
-            chosen = code.where(passes, code.load(which, n * width), code.number(4))
-            narrow = code.put(f"fptoui {code.vector} {chosen} to <{width} x i8>")
-            at = code.put(f"getelementptr i8, ptr {index}, i64 {self.distance(f, v)}")
-            code.do(f"store <{width} x i8> {narrow}, ptr {at}, align 1")

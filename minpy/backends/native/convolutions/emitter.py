@@ -182,6 +182,10 @@ class Emitter(FunctionWriter):
             return pointer
         return self.put(f"getelementptr {self.element}, ptr {pointer}, i64 {distance}")
 
+    def either_pointer(self, condition: str, first: str, second: str) -> str:
+        """Return the first pointer where a condition holds, else the second."""
+        return self.put(f"select i1 {condition}, ptr {first}, ptr {second}")
+
     def load(self, pointer: str, distance: Integer = 0) -> str:
         """Return a vector of consecutive elements."""
         return self.put(f"load {self.vector}, ptr {self.at(pointer, distance)}, align {self.bytes}")
@@ -219,6 +223,14 @@ class Emitter(FunctionWriter):
             self.store(self.load(source, start), target, start)
 
     # -- vectors -------------------------------------------------------------------------------------------------------
+
+    def gathered(self, pointer: str, distances: Sequence[int]) -> str:
+        """Return a vector of elements here and there."""
+        value = "poison"
+        for lane, distance in enumerate(distances):
+            number = self.load_element(pointer, distance)
+            value = self.put(f"insertelement {self.vector} {value}, {self.element} {number}, i64 {lane}")
+        return value
 
     def splat(self, value: str) -> str:
         """Return a vector of one element's value."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy
 
-from minpy.backends.native.convolutions.calls import Convolution, ConvolutionForm, Packing, convolution_call, packed
+from minpy.backends.native.convolutions.calls import Convolution, Packing, convolution_call, packed
 from minpy.backends.native.convolutions.channels_last import operands_of
 from minpy.backends.native.convolutions.choosing import choose
 from minpy.backends.native.convolutions.problem import Problem
@@ -98,12 +98,12 @@ def _with_batch_last(step: Call, function: Convolution) -> Array:
     first = _turned(first, (1, 2, 3, 0), step.origin)
     second = _turned(second, (1, 2, 3, 0), step.origin) if function.what == "weight" else _weight(second, step.origin)
     if function.kind == "product":
-        found = _product(problem, function.what, first, second, step.origin)
+        result = _product(problem, function.what, first, second, step.origin)
     else:
-        found = convolution_call(function, (first, second), step.origin)
+        result = convolution_call(function, (first, second), step.origin)
     if function.what == "weight":
-        return viewed(found, lambda values: values.reshape(shape))
-    return _back(found, (3, 0, 1, 2), shape)
+        return viewed(result, lambda values: values.reshape(shape))
+    return _back(result, (3, 0, 1, 2), shape)
 
 
 def _product(problem: Problem, what: str, first: Array, second: Array, origin: Origin) -> Array:
@@ -112,12 +112,12 @@ def _product(problem: Problem, what: str, first: Array, second: Array, origin: O
     def matrix(array: Array) -> Array:
         return viewed(array, lambda values: values.reshape(len(values), -1))
 
-    one = matrix(first)
+    data = matrix(first)
     if what == "weight":
-        return Product.of(matrix(second), viewed(one, numpy.transpose), origin=origin)
-    two = viewed(second, lambda values: values.reshape(problem.filters, problem.channels))
-    found = Product.of(two if what == "result" else viewed(two, numpy.transpose), one, origin=origin)
-    return viewed(found, lambda values: values.reshape(-1, *problem.lengths, problem.batch))
+        return Product.of(matrix(second), viewed(data, numpy.transpose), origin=origin)
+    weight = viewed(second, lambda values: values.reshape(problem.filters, problem.channels))
+    product = Product.of(weight if what == "result" else viewed(weight, numpy.transpose), data, origin=origin)
+    return viewed(product, lambda values: values.reshape(-1, *problem.lengths, problem.batch))
 
 
 def _with_channels_last(step: Call, function: Convolution) -> Array:
@@ -136,8 +136,8 @@ def _with_channels_last(step: Call, function: Convolution) -> Array:
         weight = _contiguous(turned, step.origin)
     else:
         weight = packed(Packing(problem, function.kind, function.processor), second, step.origin)
-    found = convolution_call(function, (first, weight), step.origin)
-    return _back(found, (0, 3, 1, 2), step.output.shape)
+    result = convolution_call(function, (first, weight), step.origin)
+    return _back(result, (0, 3, 1, 2), step.output.shape)
 
 
 # -- what follows ------------------------------------------------------------------------------------------------------
@@ -148,78 +148,80 @@ def fused_into_registers(step: Step, rewriter: Rewriter) -> Array | None:
     if not isinstance(step, Elementwise) or step.function not in ("add", "subtract", "multiply", "maximum"):
         return None
     pairs = [step.operands] if step.function == "subtract" else [step.operands, step.operands[::-1]]
-    for found, other in pairs:
-        call = found.root.step
-        if not isinstance(call, Call) or not isinstance(call.form, ConvolutionForm) or found.shape != step.output.shape:
+    for convolved, operand in pairs:
+        call = convolved.root.step
+        if (
+            not isinstance(call, Call)
+            or not isinstance(call.function, Convolution)
+            or convolved.shape != step.output.shape
+        ):
             continue
-        if call.form.function.what != "result" or other.dtype != found.dtype or not _read_once(found, rewriter):
+        if call.function.what != "result" or operand.dtype != convolved.dtype or not _read_once(convolved, rewriter):
             continue
-        channel = _channel_axis(found, call)
+        channel = _channel_axis(convolved, call.output, call.function.channel_axis)
         if channel is not None:
-            fused = _fused(step, call, found, other, channel)
+            fused = _fused(step, call, call.function, convolved, operand, channel)
             if fused is not None:
                 rewriter.notes.add(f"{step.function} after a convolution: in registers")
-                return View.of(fused, found.shape, found.layout) if found.is_view else fused
+                return View.of(fused, convolved.shape, convolved.layout) if convolved.is_view else fused
     return None
 
 
-def _fused(step: Elementwise, call: Call, found: Array, other: Array, channel: int) -> Array | None:
+def _fused(
+    step: Elementwise, call: Call, function: Convolution, convolved: Array, operand: Array, channel: int
+) -> Array | None:
     """Return what a convolution with one function more gives; None, if it cannot be done in registers."""
-    form = call.form
-    assert isinstance(form, ConvolutionForm)
-    problem = form.function.problem
+    problem = function.problem
     if problem.relu:
         return None
-    given = dict(zip(operands_of(problem), call.operands, strict=True))
+    inputs = dict(zip(operands_of(problem), call.operands, strict=True))
+
+    def remade(relu: bool = False) -> Array:
+        flags = {name: name in inputs for name in ("scale", "bias", "residual")}
+        fused = replace(problem, relu=relu, **flags)
+        return convolution_call(
+            replace(function, problem=fused), [inputs[name] for name in operands_of(fused)], call.origin
+        )
+
     if step.function == "maximum":
-        return _remade(call, given, relu=True) if _is_zero(other) else None
+        return remade(relu=True) if _is_zero(operand) else None
     if problem.residual:
         return None
-    numbers = _numbers(other, found.shape, channel)
+    numbers = _numbers(operand, convolved.shape, channel)
     if numbers is None:
-        if step.function != "add" or other.shape != found.shape:
+        if step.function != "add" or operand.shape != convolved.shape:
             return None
-        residual = _as_it_lies(other, found, call.output)
-        return None if residual is None else _remade(call, {**given, "residual": residual})
-    bias = given.get("bias")
-    if step.function != "multiply":
-        first = Elementwise.of("negative", numbers) if bias is None and step.function == "subtract" else numbers
-        return _remade(call, {**given, "bias": first if bias is None else Elementwise.of(step.function, bias, numbers)})
-    if not form.function.has_channels_last:
-        return None
-    scale = given.get("scale")
-    given["scale"] = numbers if scale is None else Elementwise.of("multiply", scale, numbers)
-    if bias is not None:
-        given["bias"] = Elementwise.of("multiply", bias, numbers)
-    return _remade(call, given)
+        residual = _as_it_lies(operand, convolved, call.output)
+        if residual is None:
+            return None
+        inputs["residual"] = residual
+        return remade()
+    bias, scale = inputs.get("bias"), inputs.get("scale")
+    if step.function == "multiply":
+        if not function.has_channels_last:
+            return None
+        inputs["scale"] = numbers if scale is None else Elementwise.of("multiply", scale, numbers)
+        if bias is not None:
+            inputs["bias"] = Elementwise.of("multiply", bias, numbers)
+    elif bias is not None:
+        inputs["bias"] = Elementwise.of(step.function, bias, numbers)
+    else:
+        inputs["bias"] = Elementwise.of("negative", numbers) if step.function == "subtract" else numbers
+    return remade()
 
 
-def _remade(call: Call, given: dict[str, Array], relu: bool = False) -> Array:
-    """Return what a convolution of these operands gives."""
-    form = call.form
-    assert isinstance(form, ConvolutionForm)
-    scale, bias, residual = (name in given for name in ("scale", "bias", "residual"))
-    problem = replace(form.function.problem, scale=scale, bias=bias, residual=residual, relu=relu)
-    operands = [given[name] for name in operands_of(problem)]
-    return convolution_call(replace(form.function, problem=problem), operands, call.origin)
-
-
-def _read_once(found: Array, rewriter: Rewriter) -> bool:
+def _read_once(array: Array, rewriter: Rewriter) -> bool:
     """Tell whether nobody reads a call's result but one step, through one view."""
-    return rewriter.is_read_once(found) and (not found.is_view or rewriter.is_read_once(found.root))
+    return rewriter.is_read_once(array) and (not array.is_view or rewriter.is_read_once(array.root))
 
 
-def _channel_axis(found: Array, call: Call) -> int | None:
+def _channel_axis(view: Array, result: Array, axis: int) -> int | None:
     """Return the axis of a view of a whole result along which the channels are; None, if it shows something else."""
-    result, form = call.output, call.form
-    assert isinstance(form, ConvolutionForm)
-    if found.size != result.size or found.layout.offset or order_of(found, found.shape) is None:
+    if view.size != result.size or view.layout.offset or order_of(view, view.shape) is None:
         return None
-    axis = form.function.channel_axis
-    length, apart = result.shape[axis], result.layout.strides[axis]
-    layout = zip(found.shape, found.layout.strides, strict=True)
-    places = [place for place, one in enumerate(layout) if one == (length, apart)]
-    return places[0] if len(places) == 1 and length > 1 else None
+    channels = result.shape[axis], result.layout.strides[axis]
+    layout = list(zip(view.shape, view.layout.strides, strict=True))
+    return layout.index(channels) if layout.count(channels) == 1 and result.shape[axis] > 1 else None
 
 
 def _is_zero(array: Array) -> bool:
@@ -236,9 +238,9 @@ def _numbers(array: Array, shape: tuple[int, ...], channel: int) -> Array | None
     return _contiguous(View.of(array.root, (array.size,), layout), Origin())
 
 
-def _as_it_lies(array: Array, found: Array, result: Array) -> Array | None:
+def _as_it_lies(array: Array, view: Array, result: Array) -> Array | None:
     """Return an array that is added to a view of a result as it is to be added to the result itself; if it lies so."""
-    order = order_of(found, found.shape)
+    order = order_of(view, view.shape)
     if order is None:
         return None
     lying = permuted(array, array.shape, order, Origin())

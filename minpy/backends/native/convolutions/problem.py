@@ -27,14 +27,12 @@ class Problem:
         Whether sums are multiplied by a number for each filter, a number for each filter and another array of the
         result's shape are added, and negative sums are made zero: in this order, while the sums are in registers. With
         a scale the channels are last.
-    pool : bool
-        Whether only the largest of each 2 x 2 results is kept, and which of them it was. Not with a residual.
 
     Examples
     --------
-    >>> problem = Problem(64, 1, 20, (28, 28), (5, 5), bias=True, relu=True, pool=True)
-    >>> problem.positions, problem.outputs, problem.flops
-    ((24, 24), (12, 12), 36864000)
+    >>> problem = Problem(64, 1, 20, (28, 28), (5, 5), bias=True, relu=True)
+    >>> problem.positions, problem.flops
+    ((24, 24), 36864000)
     """
 
     batch: int
@@ -50,20 +48,13 @@ class Problem:
     bias: bool = False
     residual: bool = False
     relu: bool = False
-    pool: bool = False
     scale: bool = False
 
     @property
     def positions(self) -> tuple[int, int]:
-        """At how many places the kernel is put: height and width of the result before pooling."""
+        """Height and width of the result."""
         height, width = output_lengths(self.lengths, self.kernel, self.stride, self.dilate, self.pad)
         return height, width
-
-    @property
-    def outputs(self) -> tuple[int, int]:
-        """Height and width of the result."""
-        height, width = self.positions
-        return (height // 2, width // 2) if self.pool else (height, width)
 
     @property
     def element(self) -> str:
@@ -87,19 +78,9 @@ class Problem:
         return 2 * self.batch * self.filters * math.prod(self.positions) * taps
 
     @property
-    def data_size(self) -> int:
-        """How many numbers the data are."""
-        return self.batch * self.channels * math.prod(self.lengths)
-
-    @property
-    def result_size(self) -> int:
-        """How many numbers the result is."""
-        return self.batch * self.filters * math.prod(self.outputs)
-
-    @property
-    def weight_size(self) -> int:
-        """How many numbers the weight is."""
-        return self.filters * self.channels // self.groups * math.prod(self.kernel)
+    def weight_shape(self) -> tuple[int, int, int, int]:
+        """The shape of the weight."""
+        return (self.filters, self.channels // self.groups, *self.kernel)
 
 
 @dataclass(frozen=True)

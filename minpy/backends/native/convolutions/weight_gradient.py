@@ -22,9 +22,9 @@ WIDEST = 7
 
 
 def weight_gradient(problem: Problem, processor: Processor) -> Code:
-    """Return the function that makes the gradient of the weight, and of a bias if there is one.
+    """Return the function that makes the gradient of the weight.
 
-    Its pointers: data and the gradient of the convolution's sums; the gradients of weight and bias.
+    Its pointers: data and the gradient of the convolution's sums; the gradient of the weight.
     """
     return _Writer(problem, processor).write()
 
@@ -71,10 +71,9 @@ class _Writer:
         units = problem.groups * self.blocks
         by_channels = self.channel_blocks > 1 and (units == 1 or (units % 2 and units < 5))
         self.split, self.splits = ("channels", self.channel_blocks) if by_channels else ("units", units)
-        # Scratch memory: zeros, lanes added up, sums of the bias, a tile of the gradient, sums between tiles.
+        # Scratch memory: zeros, lanes added up, a tile of the gradient, sums between tiles.
         self.added = self.vectors * self.width
-        self.bias_sums = self.added + (self.sums + self.filters + self.width) * self.width
-        self.tile = self.bias_sums + self.filters * self.width
+        self.tile = self.added + (self.sums + self.width) * self.width
         self.kept = self.tile + self.high * length * self.deep * self.filters * self.width
         self.scratch = self.kept
         if self.layers * self.bands > 1:
@@ -92,16 +91,9 @@ class _Writer:
             block = code.remainder(unit.index, self.blocks)
             first = code.smaller(code.multiply(block, self.filters), self.count - self.filters)
             filters = code.add(code.multiply(group, self.count), first)
-            if problem.bias:
-                for f in range(self.filters):
-                    code.store(code.zero, "%scratch", self.bias_sums + f * self.width)
             with code.loop(0, self.layers) as layer, code.loop(0, self.bands) as band:
                 self.write_tile(group, filters, layer.index, band.index)
-            if problem.bias:
-                self.write_bias(filters)
-        writes = ("weight", "bias") if problem.bias else ("weight",)
-        body = code.body(2 + len(writes))
-        return Code(body, ("data", "gradient"), writes, self.splits, self.scratch * problem.itemsize)
+        return Code(code.body(3), ("data", "gradient"), ("weight",), self.splits, self.scratch * problem.itemsize)
 
     def lanes_of(self, vector: Integer) -> tuple[Integer, str | None]:
         """Return where a vector begins along the batch, and which of its lanes count, if not all do."""
@@ -150,28 +142,18 @@ class _Writer:
         return []
 
     def write_packing(self, filters: Integer, rows: tuple[Integer, Integer], vectors: tuple[Integer, Integer]) -> None:
-        """Copy the gradient of a tile to where the filters' vectors lie side by side, and add it up for the bias."""
+        """Copy the gradient of a tile to where the filters' vectors lie side by side."""
         code, problem = self.code, self.problem
         height, length = problem.positions
         base = code.at("%p1", code.multiply(filters, height * length * problem.batch))
-        pointers = [code.at("%scratch", self.bias_sums + f * self.width) for f in range(self.filters)]
-        sums = [code.load(pointer) for pointer in pointers] if problem.bias else []
-        with code.loop(*rows, sums) as row:
-            with code.loop(0, length, row.values) as q:
-                with code.loop(*vectors, q.values) as vector:
-                    start, lanes = self.lanes_of(vector.index)
-                    place = code.add(code.multiply(row.index, length), q.index)
-                    source = code.at(base, code.multiply(place, problem.batch), start)
-                    target = self.tile_at(row.index, q.index, vector.index, rows, vectors)
-                    for f in range(self.filters):
-                        value = self.masked(code.load(source, f * height * length * problem.batch), lanes)
-                        code.store(value, target, f * self.width)
-                        if problem.bias:
-                            vector.values[f] = code.arithmetic("fadd", vector.values[f], value)
-                q.values = vector.values
-            row.values = q.values
-        for pointer, value in zip(pointers, row.values, strict=False):
-            code.store(value, pointer)
+        with code.loop(*rows) as row, code.loop(0, length) as q, code.loop(*vectors) as vector:
+            start, lanes = self.lanes_of(vector.index)
+            place = code.add(code.multiply(row.index, length), q.index)
+            source = code.at(base, code.multiply(place, problem.batch), start)
+            target = self.tile_at(row.index, q.index, vector.index, rows, vectors)
+            for f in range(self.filters):
+                value = self.masked(code.load(source, f * height * length * problem.batch), lanes)
+                code.store(value, target, f * self.width)
 
     def tile_at(
         self,
@@ -249,13 +231,3 @@ class _Writer:
                     value = code.load_element(added, (f * self.together + c) * self.taps + j)
                     code.store_element(value, result, (f * self.channels + c) * area + j)
         return []
-
-    def write_bias(self, filters: Integer) -> None:
-        code = self.code
-        added = code.at("%scratch", self.added)
-        values = [code.load("%scratch", self.bias_sums + f * self.width) for f in range(self.filters)]
-        for number, value in enumerate(code.sums(values)):
-            code.store(value, added, number * self.width)
-        result = code.at("%p3", filters)
-        for f in range(self.filters):
-            code.store_element(code.load_element(added, f), result, f)

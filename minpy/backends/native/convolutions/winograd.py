@@ -1,263 +1,585 @@
-"""Convolutions by kernels of 3 x 3, batch last: 2 x 2 results from sixteen products instead of thirty-six.
+"""Convolutions by kernels of 3 x 3 in tiles of 4 x 4 results: 36 products in place of 144.
 
-Andrew Lavin and Scott Gray, "Fast Algorithms for Convolutional Neural Networks" (2016), F(2x2, 3x3): a tile of 2 x 2
-results comes of a tile of 4 x 4 data d and a kernel g as A' [(G g G') * (B' d B)] A. All factors are 1 and 1/2, so the
-rounding errors are those of the plain sum; only an infinity or NaN among the data reaches its whole tile.
+A. Lavin and S. Gray, "Fast Algorithms for Convolutional Neural Networks" (2016), F(4x4, 3x3): a tile of results comes
+of a tile of 6 x 6 data d and a kernel g as A' [(G g G') * (B' d B)] A. Along an axis, data are coefficients of a
+polynomial that is multiplied at six points: zero, ±3/4, ±3/2 and infinity. Floats hold these factors exactly, so that
+errors are about twice those of the plain sum; ±1 and ±2 give errors five times as large. An infinity or NaN among the
+data reaches its whole tile, and so does the rounding of a number that is far larger than the others.
 
-A first function transforms the weight. A second one takes a few tiles at a time, each a vector of examples: transforms
-the data, multiplies sixteen pairs of matrices in registers, and transforms back; all of that lies in the second-level
-cache. The gradient of the data is the same with the taps turned. Weights have direct kernels for their gradient.
+A first kernel transforms the weight, into 36 matrices of (blocks of filters, terms, filters of a block). A second one
+takes some tiles at a time: it transforms the data, multiplies 36 pairs of matrices with sums in registers, and
+transforms back; what lies between stays in the second-level cache. In training the batch is last: vectors are of
+examples, and the gradient of the data is the same with the taps reversed. In inference of few examples the channels
+are last: vectors are of channels and of filters.
 """
 
 from __future__ import annotations
 
-from minpy.backends.native.convolutions.correlation import Code, Correlation
-from minpy.backends.native.convolutions.data_gradient import data_correlation
-from minpy.backends.native.convolutions.emitter import Emitter, Integer
-from minpy.backends.native.convolutions.forward import forward_correlation
+import itertools
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy
+
+from minpy.backends.native.convolutions.channels_last import AHEAD
+from minpy.backends.native.convolutions.correlation import Code, Correlation, correlation_of
+from minpy.backends.native.convolutions.emitter import PREFETCH, Emitter, Integer
 from minpy.backends.native.convolutions.problem import Problem
 from minpy.backends.native.convolutions.registers import Processor, VectorsOfBatch
 
-__all__ = ["covers_winograd", "transformed_shape", "winograd", "winograd_cycles", "winograd_weight"]
+__all__ = [
+    "covers_winograd",
+    "kernels_of",
+    "transformed",
+    "transformed_shape",
+    "winograd",
+    "winograd_cycles",
+    "winograd_weight",
+]
 
-# Vectors of tiles that meet a number of the weight, and at least so many vectors of tiles at a time.
-VECTORS, LEAST = 3, 6
+# Results along the side of a tile, data along it, and the products of a tile.
+RESULTS, SIDE = 4, 6
+PRODUCTS = SIDE * SIDE
+
+# The points ±p. Their polynomials: the product of x² - p² over all p, and the one without each of them.
+POINTS = (0.75, 1.5)
+ALL_POINTS = (POINTS[0] ** 2 * POINTS[1] ** 2, -(POINTS[0] ** 2) - POINTS[1] ** 2, 1.0)
+OTHER_POINT = {p: (-(q**2), 1.0) for p, q in (POINTS, POINTS[::-1])}
 
 # Channels and filters from which the fewer products pay for the transforms.
 CHANNELS = 16
 
-# Cycles of the transforms of a tile, for each channel and filter, and of a kernel.
-DATA, RESULT, KERNEL = 90, 60, 30
+# Cycles of the transforms of a vector of data, of one of results, and of a kernel.
+DATA, RESULT, KERNEL = 280, 220, 60
 
-# What each of the four rows (columns) of a transformed tile of data is: the sum or difference of two of its four.
-ROWS = ((0, 2, "fsub"), (1, 2, "fadd"), (2, 1, "fsub"), (1, 3, "fsub"))
+# Vectors of tiles that meet a number of the weight, and vectors of tiles at a time, at least: with the batch last.
+VECTORS, LEAST = 3, 6
+
+# Bytes of a weight that memory gives in a cycle.
+WEIGHT_BYTES = 5
 
 
 def covers_winograd(problem: Problem, what: str) -> bool:
     """Tell whether a convolution, or the gradient of its data, can be done so, with many enough channels to gain."""
-    ones = problem.stride == problem.dilate == (1, 1) and problem.groups == 1
-    fits = problem.kernel == (3, 3) and max(problem.pad) <= 2 and not problem.pool
-    return what != "weight" and ones and fits and min(problem.channels, problem.filters) >= CHANNELS
+    units = problem.stride == problem.dilate == (1, 1) and problem.groups == 1
+    fits = problem.kernel == (3, 3) and max(problem.pad) <= 2
+    return what != "weight" and units and fits and min(problem.channels, problem.filters) >= CHANNELS
 
 
-def _correlation(problem: Problem, what: str) -> Correlation:
-    return forward_correlation(problem) if what == "result" else data_correlation(problem)
+def _filters(correlation: Correlation, processor: Processor, channels_last: bool) -> VectorsOfBatch:
+    """Return the blocks of filters of a transformed weight; the last may overlap the one before."""
+    most = processor.lanes(correlation.itemsize) if channels_last else processor.registers // 4
+    return VectorsOfBatch.of(correlation.results, most)
 
 
-def _filters(processor: Processor) -> int:
-    """Return how many filters are done together."""
-    return 8 if processor.registers >= 32 else 4
+def transformed_shape(problem: Problem, what: str, processor: Processor, channels_last: bool) -> tuple[int, ...]:
+    """Return the shape of a transformed weight."""
+    correlation = correlation_of(problem, what)
+    filters = _filters(correlation, processor, channels_last)
+    return (PRODUCTS, filters.count, correlation.terms, filters.width)
 
 
-def transformed_shape(problem: Problem, what: str, processor: Processor) -> tuple[int, ...]:
-    """Return the shape of a transformed weight: (products, blocks of filters, channels, filters of a block)."""
-    one, filters = _correlation(problem, what), _filters(processor)
-    return (16, -(-one.results // filters), one.terms, filters)
+# -- transforms --------------------------------------------------------------------------------------------------------
 
 
-def winograd_cycles(problem: Problem, what: str, processor: Processor) -> float:
-    """Return the cycles that it takes, as the model of `choosing` counts them."""
-    one = _correlation(problem, what)
-    width = VectorsOfBatch.of(problem.batch, processor.lanes(problem.itemsize))
-    tiles = -(-one.target[0] // 2) * -(-one.target[1] // 2) * width.count
-    filters = _filters(processor)
-    blocks = -(-one.results // filters)
-    step = max(filters * VECTORS, VECTORS + filters / 2) + 1
-    products = 16 * blocks * one.terms * -(-tiles // VECTORS) * step
-    return products + tiles * (DATA * one.terms + RESULT * one.results) + KERNEL * one.terms * one.results
+def _kernel_matrix() -> numpy.ndarray:
+    """Return G, of six rows and three columns: what becomes of a line of a kernel."""
+    rows = [[1 / ALL_POINTS[0], 0.0, 0.0]]
+    for p in POINTS:
+        constant, square = OTHER_POINT[p]
+        factor = 2 * p * p * (constant + square * p * p)
+        rows += [[1 / factor, sign * p / factor, p * p / factor] for sign in (1, -1)]
+    return numpy.array([*rows, [0.0, 0.0, 1.0]])
 
 
-def winograd_weight(problem: Problem, what: str, processor: Processor) -> Code:
+KERNEL_MATRIX = _kernel_matrix()
+
+
+def _sum(code: Emitter, factors: Sequence[float], values: Sequence[str]) -> str:
+    """Write a sum of products with known factors, of which the last is 1."""
+    total = values[-1]
+    for factor, value in zip(reversed(factors[:-1]), reversed(values[:-1]), strict=True):
+        total = code.add_product(total, value, code.number(factor))
+    return total
+
+
+def _data_line(code: Emitter, values: Sequence[str]) -> list[str]:
+    """Write B' times a line of six data."""
+    line = [_sum(code, ALL_POINTS, values[0:-1:2])]
+    for p in POINTS:
+        even = _sum(code, OTHER_POINT[p], values[2::2])
+        odd = code.arithmetic("fmul", _sum(code, OTHER_POINT[p], values[1:-1:2]), code.number(p))
+        line += [code.arithmetic(operation, even, odd) for operation in ("fadd", "fsub")]
+    return [*line, _sum(code, ALL_POINTS, values[1::2])]
+
+
+def _result_line(code: Emitter, values: Sequence[str]) -> list[str]:
+    """Write A' times a line of six products."""
+    pairs = (values[1:3], values[3:5])
+    terms = [[code.arithmetic(operation, *pair) for pair in pairs] for operation in ("fadd", "fsub")]
+    line = [code.arithmetic("fadd", code.arithmetic("fadd", values[0], terms[0][0]), terms[0][1])]
+    for power in range(1, RESULTS):
+        first, second = terms[power % 2]
+        total = code.arithmetic("fmul", first, code.number(POINTS[0] ** power))
+        if power == RESULTS - 1:
+            total = code.arithmetic("fadd", total, values[-1])
+        line.append(code.add_product(total, second, code.number(POINTS[1] ** power)))
+    return line
+
+
+def _kernel_line(code: Emitter, values: Sequence[str]) -> list[str]:
+    """Write G times a line of a kernel; the factors are rounded as the numbers are."""
+    line = []
+    for row in KERNEL_MATRIX:
+        total = ""
+        for factor, value in zip(row, values, strict=True):
+            if factor:
+                number = code.number(float(factor))
+                total = code.add_product(total, value, number) if total else code.arithmetic("fmul", value, number)
+        line.append(total)
+    return line
+
+
+def _square(
+    code: Emitter, transform: Callable[[Emitter, Sequence[str]], list[str]], side: int, value: Callable[[int, int], str]
+) -> list[str]:
+    """Write a transform of a square of values, along its columns and then its rows; return all results, row by row."""
+    columns = [transform(code, [value(i, j) for i in range(side)]) for j in range(side)]
+    return [result for row in zip(*columns, strict=True) for result in transform(code, row)]
+
+
+# -- weights -----------------------------------------------------------------------------------------------------------
+
+
+def transformed(weight: numpy.ndarray, starts: list[int], width: int) -> numpy.ndarray:
+    """Return a weight of (filters, channels, 3, 3) transformed, for blocks of filters that begin at `starts`."""
+    matrices = numpy.einsum("ai,bj,fcij->abcf", KERNEL_MATRIX, KERNEL_MATRIX, weight.astype(numpy.float64))
+    matrices = matrices.reshape(PRODUCTS, *matrices.shape[2:]).astype(weight.dtype)
+    return numpy.stack([matrices[:, :, start : start + width] for start in starts], axis=1)
+
+
+def kernels_of(packed: numpy.ndarray, starts: list[int]) -> numpy.ndarray:
+    """Return the weight that was transformed, up to rounding."""
+    inverse = numpy.linalg.pinv(KERNEL_MATRIX)
+    _, _, channels, width = packed.shape
+    whole = numpy.empty((PRODUCTS, channels, starts[-1] + width))
+    for block, start in enumerate(starts):
+        whole[:, :, start : start + width] = packed[:, block]
+    weight = numpy.einsum("ia,jb,abcf->fcij", inverse, inverse, whole.reshape(SIDE, SIDE, channels, -1))
+    return weight.astype(packed.dtype)
+
+
+def winograd_weight(problem: Problem, what: str, processor: Processor, channels_last: bool) -> Code:
     """Return the function that transforms a weight: G g G'. Its pointers: the weight, and what it becomes."""
-    one, filters = _correlation(problem, what), _filters(processor)
-    code = Emitter(one.element, filters)
-    _, blocks, terms, _ = transformed_shape(problem, what, processor)
-    (rows,), (columns,) = one.rows, one.columns
-    half = code.number(0.5)
+    correlation = correlation_of(problem, what)
+    filters = _filters(correlation, processor, channels_last)
+    code, strides = Emitter(correlation.element, filters.width), correlation.weight
+    (rows,), (columns,) = correlation.rows, correlation.columns
+    matrix = filters.count * correlation.terms * filters.width
+    with code.loop("%begin", "%end") as block, code.loop(0, correlation.terms) as term:
+        first = code.multiply(filters.start(code, block.index), strides.result)
+        source = code.at("%p0", first, code.multiply(term.index, strides.term))
 
-    def thirds(values: list[str]) -> list[str]:
-        """Return G times a column of three."""
-        outer = code.arithmetic("fmul", code.arithmetic("fadd", values[0], values[2]), half)
-        inner = code.arithmetic("fmul", values[1], half)
-        between = [code.arithmetic(operation, outer, inner) for operation in ("fadd", "fsub")]
-        return [values[0], *between, values[2]]
+        def tap(i: int, j: int) -> str:
+            place = (rows.tap + i * rows.tap_step) * strides.row + (columns.tap + j * columns.tap_step) * strides.column
+            return code.gathered(source, [place + f * strides.result for f in range(filters.width)])
 
-    with code.loop("%begin", "%end") as block, code.loop(0, terms) as term:
-        first = code.multiply(block.index, filters)
-        source = code.at("%p0", code.multiply(term.index, one.weight.term))
-        places = [
-            code.multiply(code.smaller(code.add(first, f), one.results - 1), one.weight.result) for f in range(filters)
-        ]
-        kernel = []
-        for i in range(3):
-            row = []
-            for j in range(3):
-                tap = (rows.tap + i * rows.tap_step) * one.weight.row
-                tap += (columns.tap + j * columns.tap_step) * one.weight.column
-                value = "poison"
-                for f, place in enumerate(places):
-                    number = code.load_element(source, code.add(place, tap))
-                    value = code.put(f"insertelement {code.vector} {value}, {code.element} {number}, i64 {f}")
-                row.append(value)
-            kernel.append(row)
-        down = [thirds([kernel[i][j] for i in range(3)]) for j in range(3)]
-        for i in range(4):
-            for j, value in enumerate(thirds([down[k][i] for k in range(3)])):
-                place = code.add(code.multiply(code.add(block.index, (4 * i + j) * blocks), terms), term.index)
-                code.store(value, "%p1", code.multiply(place, filters))
-    return Code(code.body(2), ("weight",), ("transformed",), blocks, 0)
+        place = code.add(code.multiply(block.index, correlation.terms), term.index)
+        target = code.at("%p1", code.multiply(place, filters.width))
+        for product, value in enumerate(_square(code, _kernel_line, 3, tap)):
+            code.store(value, target, product * matrix)
+    return Code(code.body(2), ("weight",), ("packed",), filters.count, 0)
 
 
-def winograd(problem: Problem, what: str, processor: Processor) -> Code:
-    """Return the function that does a convolution ('result'), or the gradient of its data ('data').
+# -- how the tiles are cut ---------------------------------------------------------------------------------------------
 
-    Its pointers: data (the gradient of the sums), the transformed weight, bias and residual where there are some; the
-    result (the gradient of the data).
+
+@dataclass(frozen=True)
+class _Cut:
+    """Tiles that are done together, parts of the filters, and a block of sums in registers.
+
+    Attributes
+    ----------
+    together, blocks : int
+        Tiles that are done together, and how often.
+    filters, parts : int
+        Blocks of filters of a part, and parts.
+    tiles, vectors : int
+        Of the block of sums: tiles, and blocks of filters.
+    cycles : float
+        Of all.
     """
-    return _Writer(_correlation(problem, what), transformed_shape(problem, what, processor), processor).write()
+
+    together: int
+    blocks: int
+    filters: int
+    parts: int
+    tiles: int
+    vectors: int
+    cycles: float
 
 
-class _Writer:
-    def __init__(self, what: Correlation, weight: tuple[int, ...], processor: Processor) -> None:
-        self.what = what
-        _, self.blocks, self.terms, self.filters = weight
-        itemsize = 8 if what.element == "double" else 4
-        self.lanes = VectorsOfBatch.of(what.batch, processor.lanes(itemsize))
-        self.code = Emitter(what.element, self.lanes.width)
-        self.tiles = (-(-what.target[0] // 2), -(-what.target[1] // 2))
-        self.all = self.tiles[0] * self.tiles[1] * self.lanes.count
-        room = processor.second_cache // (16 * (self.terms + self.blocks * self.filters) * processor.vector_bytes)
-        together = max(LEAST, room // VECTORS * VECTORS)
-        self.together = min(together, self.all)
-        self.vectors = min(VECTORS, self.together)
-        self.reads = ("data", "weight", *(name for name in ("bias", "residual") if getattr(what, name)))
+def _step(numbers: int, vectors: int) -> float:
+    """Return the cycles of a step: products, or loads, and the loop."""
+    return max(numbers * vectors, vectors + numbers / 2, 5) + 1
+
+
+def _cut_batch_last(correlation: Correlation, count: int, processor: Processor) -> _Cut:
+    """Return the cut of so many tiles, each a vector of examples: a step has one block of filters."""
+    filters = _filters(correlation, processor, False)
+    terms, results = correlation.terms, correlation.results
+    room = processor.second_cache // (PRODUCTS * (terms + results) * processor.vector_bytes)
+    together = min(max(LEAST, room // VECTORS * VECTORS), count)
+    tiles = min(VECTORS, together)
+    products = PRODUCTS * filters.count * terms * -(-count // tiles) * _step(filters.width, tiles)
+    cycles = products + count * (DATA * terms + RESULT * results) + KERNEL * terms * results
+    return _Cut(together, -(-count // together), filters.count, 1, tiles, 1, cycles)
+
+
+@lru_cache(maxsize=4096)
+def _cut_channels_last(correlation: Correlation, count: int, processor: Processor) -> _Cut:
+    """Return the cut of so many tiles for which the model says the fewest cycles."""
+    lanes = _filters(correlation, processor, True)
+    channels = -(-correlation.terms // lanes.width)
+    best: _Cut | None = None
+    # Two threads are to have as much to do each.
+    for number in sorted({*range(1, min(count, 9)), *(-(-count // size) for size in (48, 36, 28, 24, 16, 14, 12, 8))}):
+        together = -(-count // number)
+        blocks = -(-count // together)
+        parts = 1 if blocks >= 4 or blocks == 2 or lanes.count < 2 else 2
+        filters = -(-lanes.count // parts)
+        units = parts * blocks
+        room = PRODUCTS * together * correlation.itemsize * (correlation.terms + filters * lanes.width)
+        # What does not stay in the second-level cache is written and read further away.
+        spill = max(0.0, 1 - 2 * processor.second_cache / room) * PRODUCTS * together * (channels + filters)
+        weight = PRODUCTS * filters * correlation.terms * processor.vector_bytes / WEIGHT_BYTES
+        transforms = together * (channels * DATA + filters * RESULT) + 16 * spill
+        for vectors, tiles in itertools.product(range(1, min(filters, 6) + 1), range(1, min(together, 28) + 1)):
+            if tiles * vectors + vectors + 1 > processor.registers and (tiles, vectors) != (1, 1):
+                continue
+            steps = PRODUCTS * correlation.terms * -(-filters // vectors) * -(-together // tiles)
+            cycles = (units + units % 2) * (transforms + max(steps * _step(tiles, vectors), weight))
+            if best is None or cycles < best.cycles:
+                best = _Cut(together, blocks, filters, parts, tiles, vectors, cycles)
+    assert best is not None
+    return best
+
+
+def winograd_cycles(problem: Problem, what: str, processor: Processor, channels_last: bool) -> float:
+    """Return the cycles that it takes, as the model of `choosing` counts them."""
+    return _writer(problem, what, processor, channels_last).cut.cycles
+
+
+# -- convolutions ------------------------------------------------------------------------------------------------------
+
+
+def winograd(problem: Problem, what: str, processor: Processor, channels_last: bool) -> Code:
+    """Return the function that does a convolution ('result'), or with the batch last the gradient of its data ('data').
+
+    Its pointers: data (the gradient of the sums), the transformed weight, scale, bias and residual where there are
+    some; the result (the gradient of the data).
+    """
+    return _writer(problem, what, processor, channels_last).write()
+
+
+def _writer(problem: Problem, what: str, processor: Processor, channels_last: bool) -> _Writer:
+    return (_ChannelsLast if channels_last else _BatchLast)(correlation_of(problem, what), processor)
+
+
+class _Writer(ABC):
+    """Writes the three stages; its kinds say what vectors are of, and how arrays and scratch memory lie.
+
+    Attributes
+    ----------
+    lanes : VectorsOfBatch
+        The vectors along the last axis of the results: of examples, or of filters.
+    images, vectors : int
+        Pictures, and vectors of a place in one that are tiles of their own: with the batch last, all examples are one.
+    data_pixel, result_pixel : int
+        How far apart neighbours in a row lie.
+    data_vectors, result_vectors : int
+        How many there are of a tile, or of a part of its results.
+    data_tile, data_product, result_tile, result_product : int
+        How far apart tiles, and matrices, of transformed data and of products lie in scratch memory.
+    number_apart : int
+        How far apart products of one vector with neighbouring numbers lie there.
+    """
+
+    channels_last: bool
+    images: int
+    vectors: int
+    cut: _Cut
+    data_pixel: int
+    result_pixel: int
+    data_vectors: int
+    result_vectors: int
+    data_tile: int
+    data_product: int
+    result_tile: int
+    result_product: int
+    number_apart: int
+
+    def __init__(self, correlation: Correlation, processor: Processor, length: int) -> None:
+        self.correlation = correlation
+        self.lanes = VectorsOfBatch.of(length, processor.lanes(correlation.itemsize))
+        self.code = Emitter(correlation.element, self.lanes.width)
+        self.filters = _filters(correlation, processor, self.channels_last)
+        self.tiles = [-(-positions // RESULTS) for positions in correlation.target]
+        self.reads = correlation.reads
         self.pointer = {name: f"%p{number}" for number, name in enumerate((*self.reads, "result"))}
-        # Scratch memory: zeros, results that do not exist, transformed data, products.
-        width = self.lanes.width
-        self.nowhere = width
-        self.data = 2 * width
-        self.products = self.data + 16 * self.terms * self.together * width
-        self.scratch = (self.products + 16 * self.blocks * self.filters * self.together * width) * itemsize
+
+    @property
+    def count(self) -> int:
+        """How many tiles there are."""
+        return self.images * self.tiles[0] * self.tiles[1] * self.vectors
 
     def write(self) -> Code:
-        code = self.code
-        passes = -(-self.all // self.together)
+        code, cut = self.code, self.cut
+        # Scratch memory: zeros for data that do not exist, a place for such results, transformed data, products.
+        self.data = 2 * code.lanes
+        self.products = self.data + PRODUCTS * self.data_product
+        scratch = (self.products + PRODUCTS * self.result_product) * self.correlation.itemsize
         code.store(code.zero, "%scratch")
-        with code.loop("%begin", "%end") as one:
-            first = code.smaller(code.multiply(one.index, self.together), self.all - self.together)
-            with code.loop(0, self.together) as tile:
+        with code.loop("%begin", "%end") as unit:
+            block, part = code.quotient(unit.index, cut.parts), code.remainder(unit.index, cut.parts)
+            first = code.smaller(code.multiply(block, cut.together), self.count - cut.together)
+            filters = code.smaller(code.multiply(part, cut.filters), self.filters.count - cut.filters)
+            with code.loop(0, cut.together) as tile:
                 self.write_data(code.add(first, tile.index), tile.index)
-            self.write_products()
-            with code.loop(0, self.together) as tile:
-                self.write_results(code.add(first, tile.index), tile.index)
-        return Code(code.body(len(self.pointer)), self.reads, ("result",), passes, self.scratch)
+            self.write_products(filters)
+            with code.loop(0, cut.together) as tile:
+                self.write_results(code.add(first, tile.index), tile.index, filters)
+        body = code.body(len(self.pointer))
+        return Code(body, self.reads, ("result",), cut.blocks * cut.parts, scratch, PREFETCH)
 
-    def tile_of(self, number: Integer) -> tuple[Integer, Integer, Integer]:
-        """Return (row, column, where along the batch) of a tile: those of its first result."""
-        code = self.code
-        place = code.quotient(number, self.lanes.count)
-        start = self.lanes.start(code, code.remainder(number, self.lanes.count))
-        row, column = code.quotient(place, self.tiles[1]), code.remainder(place, self.tiles[1])
-        return code.multiply(row, 2), code.multiply(column, 2), start
+    def place(
+        self, number: Integer, offsets: tuple[int, int], lengths: tuple[int, int], pixel: int, count: int
+    ) -> tuple[Integer, list[list[str]], str]:
+        """Return where a tile begins in an array, which of its elements exist, and whether all do."""
+        code, (down, across) = self.code, self.tiles
+        place, vector = code.quotient(number, self.vectors), code.remainder(number, self.vectors)
+        image: Integer = 0
+        if self.images > 1:
+            image, place = code.quotient(place, down * across), code.remainder(place, down * across)
+        corner = [code.quotient(place, across), code.remainder(place, across)]
+        row, column = (
+            code.add(code.multiply(index, RESULTS), offset) for index, offset in zip(corner, offsets, strict=True)
+        )
+
+        def existing(first: Integer, length: int) -> list[str]:
+            positions = [code.add(first, position) for position in range(count)]
+            return [code.both(code.compare("sge", p, 0), code.compare("slt", p, length)) for p in positions]
+
+        rows, columns = existing(row, lengths[0]), existing(column, lengths[1])
+        whole = code.both(code.both(rows[0], rows[-1]), code.both(columns[0], columns[-1]))
+        exists = [[code.both(one, other) for other in columns] for one in rows]
+        line = code.add(code.multiply(code.add(code.multiply(image, lengths[0]), row), lengths[1]), column)
+        start = self.lanes.start(code, vector) if self.vectors > 1 else 0
+        return code.add(code.multiply(line, pixel), start), exists, whole
 
     def write_data(self, number: Integer, tile: Integer) -> None:
-        """Write B' d B of all channels of a tile."""
-        code, what, width = self.code, self.what, self.lanes.width
-        height, length = what.source
-        row, column, start = self.tile_of(number)
-        row, column = code.add(row, what.rows[0].offset), code.add(column, what.columns[0].offset)
-
-        def existing(first: Integer, count: int) -> list[str]:
-            places = [code.add(first, k) for k in range(4)]
-            return [code.both(code.compare("sge", p, 0), code.compare("slt", p, count)) for p in places]
-
-        rows, columns = existing(row, height), existing(column, length)
-        exists = [[code.both(one, other) for other in columns] for one in rows]
-        place = code.add(code.multiply(code.add(code.multiply(row, length), column), what.batch), start)
+        """Write B' d B of all terms of a tile."""
+        code, correlation = self.code, self.correlation
+        offsets = (correlation.rows[0].offset, correlation.columns[0].offset)
+        place, exists, is_inside = self.place(number, offsets, correlation.source, self.data_pixel, SIDE)
         image = code.at(self.pointer["data"], place)
-        room = code.at("%scratch", self.data, code.multiply(tile, width))
-        with code.loop(0, self.terms) as channel:
-            source = code.at(image, code.multiply(channel.index, height * length * what.batch))
-            found = []
-            for i in range(4):
-                line = []
-                for j in range(4):
-                    pointer = code.at(source, (i * length + j) * what.batch)
-                    pointer = code.put(f"select i1 {exists[i][j]}, ptr {pointer}, ptr %scratch")
-                    line.append(code.load(pointer))
-                found.append(line)
-            down = [[code.arithmetic(how, found[a][j], found[b][j]) for j in range(4)] for a, b, how in ROWS]
-            target = code.at(room, code.multiply(channel.index, self.together * width))
-            for i, line in enumerate(down):
-                for j, (a, b, how) in enumerate(ROWS):
-                    value = code.arithmetic(how, line[a], line[b])
-                    code.store(value, target, (4 * i + j) * self.terms * self.together * width)
+        room = code.at("%scratch", self.data, code.multiply(tile, self.data_tile))
+        line = correlation.source[1] * self.data_pixel
 
-    def write_products(self) -> None:
-        """Write the products of sixteen pairs of matrices."""
-        code, width, filters = self.code, self.lanes.width, self.filters
-        columns = self.together * width
+        def write(inside: bool) -> list[str]:
+            with code.loop(0, self.data_vectors) as vector:
+                distance, target = self.data_places(vector.index)
+                source = code.at(image, distance)
+
+                def loaded(i: int, j: int, source: str = source) -> str:
+                    pointer = code.at(source, i * line + j * self.data_pixel)
+                    return code.load(pointer if inside else code.either_pointer(exists[i][j], pointer, "%scratch"))
+
+                for product, value in enumerate(_square(code, _data_line, SIDE, loaded)):
+                    code.store(value, room, code.add(target, product * self.data_product))
+            return []
+
+        code.either(is_inside, lambda: write(True), lambda: write(False))
+
+    def write_products(self, filters: Integer) -> None:
+        """Write the products of pairs of matrices, for the blocks of filters of a part."""
+        code, cut, width = self.code, self.cut, self.lanes.width
+        packed = self.correlation.terms * self.filters.width
         with (
-            code.loop(0, 16) as product,
-            code.loop(0, self.blocks) as block,
-            code.loop(0, -(-self.together // self.vectors)) as some,
+            code.loop(0, PRODUCTS) as product,
+            code.loop(0, -(-cut.filters // cut.vectors)) as some,
+            code.loop(0, -(-cut.together // cut.tiles)) as several,
         ):
-            first = code.smaller(code.multiply(some.index, self.vectors), self.together - self.vectors)
-            first = code.multiply(first, width)
-            data = code.at("%scratch", self.data, code.multiply(product.index, self.terms * columns), first)
-            place = code.add(code.multiply(product.index, self.blocks), block.index)
-            weight = code.at(self.pointer["weight"], code.multiply(place, self.terms * filters))
-            with code.loop(0, self.terms, [code.zero] * (filters * self.vectors)) as channel:
-                source = code.at(data, code.multiply(channel.index, columns))
-                vectors = [code.load(source, v * width) for v in range(self.vectors)]
-                numbers = code.at(weight, code.multiply(channel.index, filters))
-                sums = []
-                for f in range(filters):
-                    number = code.broadcast(numbers, f)
-                    for v, vector in enumerate(vectors):
-                        sums.append(code.add_product(channel.values[f * self.vectors + v], vector, number))
-                channel.values = sums
-            target = code.at("%scratch", self.products, code.multiply(place, filters * columns), first)
-            for place_of, value in enumerate(channel.values):
-                f, v = divmod(place_of, self.vectors)
-                code.store(value, target, f * columns + v * width)
+            block = code.smaller(code.multiply(some.index, cut.vectors), cut.filters - cut.vectors)
+            tile = code.smaller(code.multiply(several.index, cut.tiles), cut.together - cut.tiles)
+            place = code.add(code.multiply(product.index, self.filters.count), filters, block)
+            weight = code.at(self.pointer["weight"], code.multiply(place, packed))
+            data = code.add(code.multiply(product.index, self.data_product), code.multiply(tile, self.data_tile))
+            data = code.at("%scratch", self.data, data)
+            sums = [code.zero] * (cut.tiles * (cut.vectors if self.channels_last else self.filters.width))
+            with code.loop(0, self.correlation.terms, sums) as term:
+                vectors, numbers = self.factors(weight, data, term.index)
+                pairs = itertools.product(numbers, vectors)
+                term.values = [
+                    code.add_product(total, vector, number)
+                    for total, (number, vector) in zip(term.values, pairs, strict=True)
+                ]
+            target = code.at(
+                "%scratch",
+                self.products,
+                code.multiply(product.index, self.result_product),
+                code.multiply(tile, self.result_tile),
+                self.result_place(block),
+            )
+            for index, value in enumerate(term.values):
+                number, vector = divmod(index, len(vectors))
+                code.store(value, target, number * self.number_apart + vector * width)
 
-    def write_results(self, number: Integer, tile: Integer) -> None:
-        """Write A' m A of all filters of a tile, and what is fused."""
-        code, what, width = self.code, self.what, self.lanes.width
-        height, length = what.target
-        columns = self.together * width
-        row, column, start = self.tile_of(number)
-        rows = [code.compare("slt", code.add(row, i), height) for i in range(2)]
-        lines = [code.compare("slt", code.add(column, j), length) for j in range(2)]
-        exists = [[code.both(one, other) for other in lines] for one in rows]
-        place = code.add(code.multiply(code.add(code.multiply(row, length), column), what.batch), start)
-        nowhere = code.at("%scratch", self.nowhere)
-        products = code.at("%scratch", self.products, code.multiply(tile, width))
-        apart = self.blocks * self.filters * columns
+    def write_results(self, number: Integer, tile: Integer, filters: Integer) -> None:
+        """Write A' m A of the filters of a part of a tile, and what is fused."""
+        code, correlation = self.code, self.correlation
+        place, exists, is_whole = self.place(number, (0, 0), correlation.target, self.result_pixel, RESULTS)
+        products = code.at("%scratch", self.products, code.multiply(tile, self.result_tile))
+        line = correlation.target[1] * self.result_pixel
 
-        def halves(values: list[str]) -> list[str]:
-            """Return A' times a column of four."""
-            upper = code.arithmetic("fadd", code.arithmetic("fadd", values[0], values[1]), values[2])
-            lower = code.arithmetic("fsub", code.arithmetic("fsub", values[1], values[2]), values[3])
-            return [upper, lower]
+        def write(whole: bool) -> list[str]:
+            with code.loop(0, self.result_vectors) as vector:
+                first, distance, target = self.result_places(vector.index, filters)
+                source = code.at(products, distance)
 
-        with code.loop(0, what.results) as f:
-            source = code.at(products, code.multiply(f.index, columns))
-            down = []
-            for j in range(4):
-                down.append(halves([code.load(source, (4 * i + j) * apart) for i in range(4)]))
-            bias = code.broadcast(self.pointer["bias"], f.index) if what.bias else ""
-            target = code.add(place, code.multiply(f.index, height * length * what.batch))
-            for i in range(2):
-                for j, value in enumerate(halves([down[k][i] for k in range(4)])):
-                    at = code.add(target, (i * length + j) * what.batch)
-                    if bias:
+                def loaded(i: int, j: int, source: str = source) -> str:
+                    return code.load(source, (SIDE * i + j) * self.result_product)
+
+                scale, bias = (
+                    self.of_filter(name, first) if getattr(correlation, name) else "" for name in ("scale", "bias")
+                )
+                for index, value in enumerate(_square(code, _result_line, SIDE, loaded)):
+                    i, j = divmod(index, RESULTS)
+                    at = code.add(place, target, i * line + j * self.result_pixel)
+
+                    def pointer_of(name: str, at: Integer = at, exists: str = exists[i][j]) -> str:
+                        pointer = code.at(self.pointer[name], at)
+                        return pointer if whole else code.either_pointer(exists, pointer, nowhere)
+
+                    if scale:
+                        value = code.add_product(bias or code.zero, value, scale)
+                    elif bias:
                         value = code.arithmetic("fadd", value, bias)
-                    if what.residual:
-                        pointer = code.at(self.pointer["residual"], at)
-                        pointer = code.put(f"select i1 {exists[i][j]}, ptr {pointer}, ptr {nowhere}")
-                        value = code.arithmetic("fadd", value, code.load(pointer))
-                    value = code.relu(value) if what.relu else value
-                    pointer = code.at(self.pointer["result"], at)
-                    code.store(value, code.put(f"select i1 {exists[i][j]}, ptr {pointer}, ptr {nowhere}"))
+                    if correlation.residual:
+                        value = code.arithmetic("fadd", value, code.load(pointer_of("residual")))
+                    code.store(code.relu(value) if correlation.relu else value, pointer_of("result"))
+            return []
+
+        nowhere = code.at("%scratch", code.lanes)
+        code.either(is_whole, lambda: write(True), lambda: write(False))
+
+    @abstractmethod
+    def data_places(self, vector: Integer) -> tuple[Integer, Integer]:
+        """Return where a vector of a tile's data lies, and where it goes when it is transformed."""
+
+    @abstractmethod
+    def factors(self, weight: str, data: str, term: Integer) -> tuple[list[str], list[str]]:
+        """Return the vectors and the numbers that meet each other for a term."""
+
+    @abstractmethod
+    def result_place(self, block: Integer) -> Integer:
+        """Return where the products of a block of filters of a part lie, from a tile's first."""
+
+    @abstractmethod
+    def result_places(self, vector: Integer, filters: Integer) -> tuple[Integer, Integer, Integer]:
+        """Return the first filter of a vector of results, where its products lie, and where the results go."""
+
+    @abstractmethod
+    def of_filter(self, name: str, first: Integer) -> str:
+        """Return the numbers of a vector's filters."""
+
+
+class _BatchLast(_Writer):
+    """Vectors are of examples, and meet the numbers of a block of filters."""
+
+    channels_last = False
+
+    def __init__(self, correlation: Correlation, processor: Processor) -> None:
+        super().__init__(correlation, processor, correlation.batch)
+        self.images, self.vectors = 1, self.lanes.count
+        self.cut = _cut_batch_last(correlation, self.count, processor)
+        width, columns = self.lanes.width, self.cut.together * self.lanes.width
+        self.data_pixel = self.result_pixel = correlation.batch
+        self.data_vectors, self.result_vectors = correlation.terms, correlation.results
+        self.data_tile = self.result_tile = width
+        self.data_product, self.result_product = correlation.terms * columns, correlation.results * columns
+        self.number_apart = columns
+
+    def data_places(self, vector: Integer) -> tuple[Integer, Integer]:
+        code, (height, width) = self.code, self.correlation.source
+        plane = height * width * self.data_pixel
+        return code.multiply(vector, plane), code.multiply(vector, self.number_apart)
+
+    def factors(self, weight: str, data: str, term: Integer) -> tuple[list[str], list[str]]:
+        code = self.code
+        data, weight = (
+            code.at(data, code.multiply(term, self.number_apart)),
+            code.at(weight, code.multiply(term, self.filters.width)),
+        )
+        vectors = [code.load(data, vector * self.lanes.width) for vector in range(self.cut.tiles)]
+        return vectors, [code.broadcast(weight, number) for number in range(self.filters.width)]
+
+    def result_place(self, block: Integer) -> Integer:
+        return self.code.multiply(self.filters.start(self.code, block), self.number_apart)
+
+    def result_places(self, vector: Integer, filters: Integer) -> tuple[Integer, Integer, Integer]:
+        code, (height, width) = self.code, self.correlation.target
+        plane = height * width * self.result_pixel
+        return vector, code.multiply(vector, self.number_apart), code.multiply(vector, plane)
+
+    def of_filter(self, name: str, first: Integer) -> str:
+        return self.code.broadcast(self.pointer[name], first)
+
+
+class _ChannelsLast(_Writer):
+    """Vectors are of channels, and of filters, which meet the numbers of some tiles."""
+
+    channels_last = True
+
+    def __init__(self, correlation: Correlation, processor: Processor) -> None:
+        super().__init__(correlation, processor, correlation.results)
+        self.images, self.vectors = correlation.batch, 1
+        self.cut = _cut_channels_last(correlation, self.count, processor)
+        width = self.lanes.width
+        self.channels = VectorsOfBatch.of(correlation.terms, width)
+        self.data_pixel, self.result_pixel = correlation.terms, correlation.results
+        self.data_vectors, self.result_vectors = self.channels.count, self.cut.filters
+        # Tiles lie a little further apart than their channels, so that they do not meet in the sets of a cache.
+        self.data_tile, self.result_tile = (
+            (vectors + 1) * width for vectors in (self.channels.count, self.cut.filters)
+        )
+        self.data_product = self.cut.together * self.data_tile
+        self.result_product = self.cut.together * self.result_tile
+        self.number_apart = self.result_tile
+
+    def data_places(self, vector: Integer) -> tuple[Integer, Integer]:
+        start = self.channels.start(self.code, vector)
+        return start, start
+
+    def factors(self, weight: str, data: str, term: Integer) -> tuple[list[str], list[str]]:
+        code, width = self.code, self.lanes.width
+        weight, data = code.at(weight, code.multiply(term, width)), code.at(data, term)
+        vectors = []
+        for vector in range(self.cut.vectors):
+            distance = vector * self.correlation.terms * width
+            vectors.append(code.load(weight, distance))
+            code.prefetch(weight, distance + AHEAD // self.correlation.itemsize)
+        return vectors, [code.broadcast(data, tile * self.data_tile) for tile in range(self.cut.tiles)]
+
+    def result_place(self, block: Integer) -> Integer:
+        return self.code.multiply(block, self.lanes.width)
+
+    def result_places(self, vector: Integer, filters: Integer) -> tuple[Integer, Integer, Integer]:
+        code = self.code
+        first = self.lanes.start(code, code.add(filters, vector))
+        return first, code.multiply(vector, self.lanes.width), first
+
+    def of_filter(self, name: str, first: Integer) -> str:
+        return self.code.load(self.pointer[name], first)

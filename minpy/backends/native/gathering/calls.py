@@ -10,9 +10,9 @@ import numpy
 
 from minpy.backends.native.gathering.kernels import gather_kernel, scatter_kernel
 from minpy.backends.native.kernels.kernel import Kernel
-from minpy.backends.native.language import Call, NativeForm
+from minpy.backends.native.language import Call
 
-__all__ = ["Gather", "Scatter", "form_of_gathering"]
+__all__ = ["WHY", "Gather", "Scatter"]
 
 # Why they are calls, for reports.
 WHY = "a generated kernel"
@@ -32,6 +32,14 @@ class Gather:
 
     def __call__(self, data: Any, positions: Any) -> Any:
         return numpy.take(data, positions, axis=1)
+
+    def kernels(self, call: Call) -> Sequence[Kernel]:
+        """Return the kernel."""
+        return (gather_kernel(*call.operands, call.output),)
+
+    def label(self) -> str:
+        """Return what is done."""
+        return "gather"
 
 
 @dataclass(frozen=True)
@@ -66,33 +74,11 @@ class Scatter:
             result[positions] = data
         return result
 
-
-@dataclass(frozen=True)
-class GatheringForm:
-    """How such a call is done by native code."""
-
-    function: Gather | Scatter
-
     def kernels(self, call: Call) -> Sequence[Kernel]:
         """Return the kernel."""
         data, positions, *base = call.operands
-        if isinstance(self.function, Gather):
-            return (gather_kernel(data, positions, call.output),)
-        return (scatter_kernel(data, positions, base[0] if base else None, call.output, self.function.adds),)
-
-    def flops(self, call: Call) -> int:
-        """Return how many numbers are added."""
-        adds = isinstance(self.function, Scatter) and self.function.adds
-        return call.operands[0].size if adds else 0
+        return (scatter_kernel(data, positions, base[0] if base else None, call.output, self.adds),)
 
     def label(self) -> str:
         """Return what is done."""
-        if isinstance(self.function, Gather):
-            return "gather"
-        what = "sums" if self.function.adds else "rows"
-        return f"scatter of {what} among {self.function.length}"
-
-
-def form_of_gathering(call: Call) -> NativeForm | None:
-    """Return how a gather or a scatter is done by native code; None for other calls."""
-    return GatheringForm(call.function) if isinstance(call.function, Gather | Scatter) else None
+        return f"scatter of {'sums' if self.adds else 'rows'} among {self.length}"

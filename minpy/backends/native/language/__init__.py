@@ -18,7 +18,7 @@ forward has left.
 """
 
 from minpy.backends.native.language.arrays import Array, Layout, Origin, Step, constant, contiguous
-from minpy.backends.native.language.calls import Call, NativeForm, arrays_of, filled
+from minpy.backends.native.language.calls import Call, NativeFunction, arrays_of, filled
 from minpy.backends.native.language.computing import Elementwise, Product, Reduce
 from minpy.backends.native.language.routines import Part, Routine
 from minpy.backends.native.language.views import Assembly, Piece, View, broadcast, viewed
@@ -29,7 +29,7 @@ __all__ = [
     "Call",
     "Elementwise",
     "Layout",
-    "NativeForm",
+    "NativeFunction",
     "Origin",
     "Part",
     "Piece",

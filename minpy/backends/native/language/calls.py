@@ -1,10 +1,10 @@
-"""`Call`, a step that calls a Python function, and `NativeForm`, how native code does it in its place."""
+"""`Call`, a step that calls a Python function, and `NativeFunction`, one that native code does."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 import numpy
 
@@ -14,21 +14,18 @@ if TYPE_CHECKING:
     from minpy.backends.native.kernels.kernel import Kernel
     from minpy.graph.ir import Node
 
-__all__ = ["Call", "NativeForm", "arrays_of", "filled"]
+__all__ = ["Call", "NativeFunction", "arrays_of", "filled"]
 
 
-class NativeForm(Protocol):
-    """How a call is done by native code: for operators that have generated kernels of their own."""
+@runtime_checkable
+class NativeFunction(Protocol):
+    """A function of a call that native code does: one that has generated kernels of its own."""
 
     def kernels(self, call: Call) -> Sequence[Kernel]:
         """Return the kernels that do it, one after the other.
 
         Their pointers are to operands and outputs of the call, or to arrays that it makes itself for what lies between.
         """
-        ...
-
-    def flops(self, call: Call) -> int:
-        """Return how many operations on floats it takes."""
         ...
 
     def label(self) -> str:
@@ -52,7 +49,6 @@ class Call(Step):
         Why it is a call: for reports.
     node : Node or None
         The node of the graph that it is a call of.
-    form : NativeForm or None
     """
 
     kind: ClassVar[str] = "call"
@@ -62,10 +58,14 @@ class Call(Step):
     facts: tuple[tuple[tuple[int, ...], Any], ...]
     reason: str
     node: Node | None = None
-    form: NativeForm | None = None
 
     def __post_init__(self) -> None:
         self._give(*self.facts)
+
+    @property
+    def form(self) -> NativeFunction | None:
+        """The function, if native code does it."""
+        return self.function if isinstance(self.function, NativeFunction) else None
 
     @classmethod
     def of(
@@ -75,14 +75,13 @@ class Call(Step):
         facts: Sequence[tuple[Sequence[int], Any]],
         reason: str,
         node: Node | None = None,
-        form: NativeForm | None = None,
         *,
         origin: Origin = Origin(),  # noqa: B008
     ) -> tuple[Array, ...]:
         """Return the arrays that a new step gives."""
         kept = tuple((tuple(shape), numpy.dtype(dtype)) for shape, dtype in facts)
         operands = tuple(arrays_of(arguments))
-        return cls(operands, function, tuple(arguments), kept, reason, node, form, origin=origin).outputs
+        return cls(operands, function, tuple(arguments), kept, reason, node, origin=origin).outputs
 
     def evaluate(self, *operands: numpy.ndarray) -> tuple[Any, ...]:
         """Return what the function gives, as a tuple of C-contiguous arrays."""

@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from minpy.backends.native.convolutions import placing, pools
+from minpy.backends.native.convolutions import placing
 from minpy.backends.native.language import Array, Routine, Step
 from minpy.backends.native.passes import (
     algebra,
@@ -112,12 +112,6 @@ PASSES: tuple[Pass, ...] = (
         "what follows convolutions: while sums are in registers",
         placing.fused_into_registers,
         among=("call",),
-    ),
-    Pass(
-        "maxima",
-        "maxima of windows in inference, channels last: by a kernel, without padding",
-        run=pools.pooled,
-        among=("maximum",),
     ),
     Pass(
         "copied once",

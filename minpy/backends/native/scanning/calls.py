@@ -10,9 +10,9 @@ import numpy
 
 from minpy.backends.native.kernels.kernel import Kernel, Pointer
 from minpy.backends.native.kernels.writing import Writer, memory_type
-from minpy.backends.native.language import Array, Call, NativeForm
+from minpy.backends.native.language import Array, Call
 
-__all__ = ["Scan", "form_of_scan"]
+__all__ = ["Scan"]
 
 _INSTRUCTIONS = {"add": "add", "multiply": "mul"}
 
@@ -42,29 +42,13 @@ class Scan:
         with numpy.errstate(all="ignore"):
             return getattr(numpy, self.function).accumulate(values, axis=1)
 
-
-@dataclass(frozen=True)
-class ScanForm:
-    """How such a call is done by native code."""
-
-    function: Scan
-
     def kernels(self, call: Call) -> Sequence[Kernel]:
         """Return the kernel."""
-        return (_kernel(self.function.function, call.operands[0], call.output),)
-
-    def flops(self, call: Call) -> int:
-        """Return how many numbers are added or multiplied."""
-        return call.output.size
+        return (_kernel(self.function, call.operands[0], call.output),)
 
     def label(self) -> str:
         """Return what is done."""
-        return self.function.__name__
-
-
-def form_of_scan(call: Call) -> NativeForm | None:
-    """Return how a running sum or product is done by native code; None for other calls."""
-    return ScanForm(call.function) if isinstance(call.function, Scan) else None
+        return self.__name__
 
 
 def _kernel(function: str, values: Array, result: Array) -> Kernel:

@@ -25,7 +25,6 @@ from minpy.backends.native.language import (
     contiguous,
 )
 from minpy.backends.native.translating.dtypes import Operand, converted, require_supported
-from minpy.backends.native.translating.forms import form_of
 from minpy.backends.native.translating.refusals import NotLowered
 
 __all__ = ["Emitter", "uniform_value"]
@@ -272,7 +271,6 @@ class Emitter:
         """Return what a Python function gives: one array for each fact."""
         step = Call(tuple(arrays_of(arguments)), function, tuple(arguments), _facts(facts), reason, node)
         step.origin = self.origin
-        step.form = form_of(step)
         self._known.add(step)
         self.steps.append(step)
         return step.outputs
