@@ -119,6 +119,7 @@ def with_signature(
     ]
     returns = "tuple[np.ndarray, ...]" if inputs[0].startswith("*") else "np.ndarray"
     definition.__signature__ = inspect.Signature([*arrays, *attributes], return_annotation=returns)  # type: ignore[attr-defined]
+    definition.__annotations__["return"] = returns
     definition.__module__ = module
 
 
