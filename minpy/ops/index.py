@@ -84,13 +84,13 @@ _OPERATORS = {
         "lamb_update_phase1 lamb_update_phase2 mp_lamb_update_phase1 mp_lamb_update_phase2 _multi_lamb_update "
         "_multi_mp_lamb_update multi_lars"
     ),
-    "optimizer.multi_sgd": (
-        "multi_sgd_update multi_sgd_mom_update multi_mp_sgd_update multi_mp_sgd_mom_update preloaded_multi_sgd_update "
-        "preloaded_multi_sgd_mom_update preloaded_multi_mp_sgd_update preloaded_multi_mp_sgd_mom_update"
-    ),
     "optimizer.regularized": "ftrl_update ftml_update",
     "optimizer.rmsprop": "rmsprop_update rmspropalex_update",
-    "optimizer.sgd": "sgd_update sgd_mom_update mp_sgd_update mp_sgd_mom_update nag_mom_update mp_nag_mom_update",
+    "optimizer.sgd": (
+        "sgd_update sgd_mom_update nag_mom_update mp_sgd_update mp_sgd_mom_update mp_nag_mom_update multi_sgd_update "
+        "multi_sgd_mom_update multi_mp_sgd_update multi_mp_sgd_mom_update preloaded_multi_sgd_update "
+        "preloaded_multi_sgd_mom_update preloaded_multi_mp_sgd_update preloaded_multi_mp_sgd_mom_update"
+    ),
     "optimizer.sign": "signsgd_update signum_update",
     "random.choosing": "_shuffle shuffle sample_multinomial _sample_multinomial",
     "random.pdf": (

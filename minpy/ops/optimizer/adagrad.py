@@ -10,7 +10,7 @@ import numpy as np
 from minpy.core.base import Shapes
 from minpy.core.errors import ShapeError
 from minpy.ops.inference.partial_shapes import UNKNOWN, PartialShape, merge_shapes
-from minpy.ops.optimizer.documenting import documented
+from minpy.ops.optimizer.declaring import update
 from minpy.ops.optimizer.updates import Update, arithmetic_dtype, clipped
 
 __all__ = ["group_adagrad_update"]
@@ -29,31 +29,19 @@ class _ByRows(Update):
 
     def apply(self, out: np.ndarray, raws: Sequence[Any], attributes: dict[str, Any]) -> None:
         """Write the new weight into `out`, and move the state."""
-        np.copyto(out, self.definition(*raws, **attributes), casting="same_kind")
+        self._run_formula([], out, *raws, **attributes)
 
 
-@documented(
-    """
-    Return the weight after a step of AdaGrad that has one rate for each row, as of embeddings.
-
-    g = clip(rescale_grad · grad); history += mean of g² over each row; weight - lr · g / √(history + epsilon).
-    """,
-    arrays="""
-    weight, grad : NDArray
+@update(
+    name="_contrib_group_adagrad_update",
+    states=("history",),
+    kind=_ByRows,
+    arrays="""weight, grad : NDArray
         Of equal shapes, with rows along the first axis.
     history : NDArray
-        One number a row, of shape (rows, 1); changed in place.
-    """,
-    source="Duchi, Hazan and Singer, Adaptive Subgradient Methods, JMLR 12, 2011; here a row has one rate.",
-    example="""
-    >>> from minpy import nd
-    >>> weight, history = nd.ones((2, 2)), nd.zeros((2, 1))
-    >>> nd.contrib.group_adagrad_update(weight, nd.array([[2, 2], [0, 0]]), history, lr=0.5, out=weight).asnumpy()
-    array([[0.5000006, 0.5000006],
-           [1.       , 1.       ]], dtype=float32)
-    """,
+        One number a row, of shape (rows, 1); changed in place.""",
 )
-def _group_adagrad_update(
+def group_adagrad_update(
     weight: np.ndarray,
     grad: np.ndarray,
     history: np.ndarray,
@@ -63,6 +51,22 @@ def _group_adagrad_update(
     clip_gradient: float = -1.0,
     epsilon: float = 1e-5,
 ) -> np.ndarray:
+    """Return the weight after a step of AdaGrad that has one rate for each row, as of embeddings.
+
+    g = clip(rescale_grad · grad); history += mean of g² over each row; weight - lr · g / √(history + epsilon).
+
+    References
+    ----------
+    Duchi, Hazan and Singer, Adaptive Subgradient Methods, JMLR 12, 2011; here a row has one rate.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> weight, history = nd.ones((2, 2)), nd.zeros((2, 1))
+    >>> nd.contrib.group_adagrad_update(weight, nd.array([[2, 2], [0, 0]]), history, lr=0.5, out=weight).asnumpy()
+    array([[0.5000006, 0.5000006],
+           [1.       , 1.       ]], dtype=float32)
+    """
     if weight.ndim < 2:
         raise ShapeError(
             f"_contrib_group_adagrad_update: weight has shape {weight.shape}; expected rows, two axes or more."
@@ -71,13 +75,6 @@ def _group_adagrad_update(
     grad = clipped(grad.astype(dtype) * rescale_grad, clip_gradient)
     history += np.mean(np.square(grad), axis=tuple(range(1, weight.ndim)), keepdims=True)
     return (weight - grad * (lr / np.sqrt(history.astype(dtype) + epsilon))).astype(weight.dtype)
-
-
-def _step(work: list[np.ndarray], out: np.ndarray, *arrays: np.ndarray, **attributes: Any) -> None:
-    np.copyto(out, _group_adagrad_update(*arrays, **attributes))
-
-
-group_adagrad_update = _ByRows(_group_adagrad_update, _step, name="_contrib_group_adagrad_update", states=("history",))
 
 
 @group_adagrad_update.def_infer_shape

@@ -4,77 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from minpy.ops.optimizer.updates import Update, clipped, rescaled
+from minpy.ops.optimizer.declaring import update
+from minpy.ops.optimizer.updates import rescaled, with_decay
 
 __all__ = ["dcasgd_mom_update", "dcasgd_update"]
 
 
-def _direction(
-    work: list[np.ndarray],
-    weight: np.ndarray,
-    grad: np.ndarray,
-    previous: np.ndarray,
-    wd: float,
-    lamda: float,
-    rescale_grad: float,
-    clip_gradient: float,
-) -> np.ndarray:
-    """Return what a step goes along, in `work[0]`: the gradient, weight decay, and the correction by `lamda`."""
-    step, other, moved = work[:3]
-    rescaled(step, weight, grad, rescale_grad, clip_gradient, 0.0, other)
-    np.subtract(weight, previous, moved)
-    moved *= step
-    moved *= step
-    moved *= lamda
-    step += moved
-    if wd:
-        step += np.multiply(weight, wd, other)
-    return step
-
-
-def _dcasgd_step(
-    work: list[np.ndarray],
-    out: np.ndarray,
-    weight: np.ndarray,
-    grad: np.ndarray,
-    previous: np.ndarray,
-    *,
-    lr: float,
-    wd: float,
-    lamda: float,
-    rescale_grad: float,
-    clip_gradient: float,
-) -> None:
-    step = _direction(work, weight, grad, previous, wd, lamda, rescale_grad, clip_gradient)
-    step *= lr
-    np.copyto(previous, weight)
-    np.subtract(weight, step, out)
-
-
-def _dcasgd_mom_step(
-    work: list[np.ndarray],
-    out: np.ndarray,
-    weight: np.ndarray,
-    grad: np.ndarray,
-    mom: np.ndarray,
-    previous: np.ndarray,
-    *,
-    lr: float,
-    momentum: float,
-    wd: float,
-    lamda: float,
-    rescale_grad: float,
-    clip_gradient: float,
-) -> None:
-    step = _direction(work, weight, grad, previous, wd, lamda, rescale_grad, clip_gradient)
-    step *= lr
-    mom *= momentum
-    mom -= step
-    np.copyto(previous, weight)
-    np.add(weight, mom, out)
-
-
-def _dcasgd(
+@update(states=("previous",), public=False)
+def dcasgd_update(
     weight: np.ndarray,
     grad: np.ndarray,
     previous: np.ndarray,
@@ -86,13 +23,14 @@ def _dcasgd(
     clip_gradient: float = -1.0,
 ) -> np.ndarray:
     """Return the weight after a step of DCASGD: see `mx.optimizer.DCASGD`."""
-    grad = clipped(grad * rescale_grad, clip_gradient)
-    step = grad + wd * weight + lamda * grad * grad * (weight - previous)
+    grad = rescaled(grad, rescale_grad, clip_gradient)
+    step = with_decay(grad + lamda * (grad * grad * (weight - previous)), wd, weight)
     previous[...] = weight
     return weight - lr * step
 
 
-def _dcasgd_mom(
+@update(states=("mom", "previous"), public=False)
+def dcasgd_mom_update(
     weight: np.ndarray,
     grad: np.ndarray,
     mom: np.ndarray,
@@ -106,13 +44,8 @@ def _dcasgd_mom(
     clip_gradient: float = -1.0,
 ) -> np.ndarray:
     """Return the weight after a step of DCASGD with momentum: see `mx.optimizer.DCASGD`."""
-    grad = clipped(grad * rescale_grad, clip_gradient)
-    mom[...] = momentum * mom - lr * (grad + wd * weight + lamda * grad * grad * (weight - previous))
+    grad = rescaled(grad, rescale_grad, clip_gradient)
+    mom *= momentum
+    mom -= lr * with_decay(grad + lamda * (grad * grad * (weight - previous)), wd, weight)
     previous[...] = weight
     return weight + mom
-
-
-dcasgd_update = Update(_dcasgd, _dcasgd_step, name="dcasgd_update", work=3, states=("previous",), public=False)
-dcasgd_mom_update = Update(
-    _dcasgd_mom, _dcasgd_mom_step, name="dcasgd_mom_update", work=3, states=("mom", "previous"), public=False
-)

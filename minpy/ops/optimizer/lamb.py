@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,9 +10,9 @@ import numpy as np
 
 from minpy.ops.inference.partial_shapes import same_dtype, same_shape
 from minpy.ops.optimizer.adam import move_averages
-from minpy.ops.optimizer.documenting import documented
+from minpy.ops.optimizer.declaring import in_float32, keyword_parameters, update, with_signature
 from minpy.ops.optimizer.multi_updates import MultiUpdate
-from minpy.ops.optimizer.updates import Update, arithmetic_dtype, clipped, rescaled
+from minpy.ops.optimizer.updates import Update, arithmetic_dtype, rescaled, with_decay
 from minpy.ops.registry import operator
 
 __all__ = [
@@ -26,89 +27,9 @@ __all__ = [
     "multi_mp_lamb_update",
 ]
 
-_LAMB = "You et al., Large Batch Optimization for Deep Learning: Training BERT in 76 minutes, ICLR 2020, algorithm 2."
-_LARS = "You, Gitman and Ginsburg, Large Batch Training of Convolutional Networks, 2017, eq. 6."
-_STATES = "weight, grad, mean, var : NDArray\n    Of equal shapes; `mean` and `var` are changed in place."
 
-
-def _trust(r1: float, r2: float, lower: float, upper: float) -> float:
-    """Return what the learning rate is multiplied with: the weight's norm over that of the step."""
-    if lower >= 0:
-        r1 = max(r1, lower)
-    if upper >= 0:
-        r1 = min(r1, upper)
-    return r1 / r2 if r1 != 0 and r2 != 0 else 1.0
-
-
-def _phase1_step(
-    work: list[np.ndarray],
-    out: np.ndarray,
-    weight: np.ndarray,
-    grad: np.ndarray,
-    mean: np.ndarray,
-    var: np.ndarray,
-    *,
-    beta1: float,
-    beta2: float,
-    epsilon: float,
-    t: int,
-    bias_correction: bool,
-    wd: float,
-    rescale_grad: float,
-    clip_gradient: float,
-    **unused: Any,
-) -> None:
-    step, other = work[:2]
-    rescaled(step, weight, grad, rescale_grad, clip_gradient, 0.0, other)
-    move_averages(step, mean, var, beta1, beta2, other)
-    if bias_correction:
-        np.divide(var, 1 - beta2**t, step)
-        np.sqrt(step, step)
-        step += epsilon
-        step *= 1 - beta1**t
-    else:
-        np.sqrt(var, step)
-        step += epsilon
-    np.multiply(weight, wd, other)
-    np.divide(mean, step, out)
-    out += other
-
-
-def _phase2_step(
-    work: list[np.ndarray],
-    out: np.ndarray,
-    weight: np.ndarray,
-    g: np.ndarray,
-    *,
-    r1: float,
-    r2: float,
-    lr: float,
-    lower_bound: float,
-    upper_bound: float,
-    **unused: Any,
-) -> None:
-    np.multiply(g, lr * _trust(r1, r2, lower_bound, upper_bound), work[0])
-    np.subtract(weight, work[0], out)
-
-
-@documented(
-    """
-    Return the step of LAMB before it is scaled: Adam's direction, plus wd · weight.
-
-    g = clip(rescale_grad · grad); mean = beta1 · mean + (1 - beta1) · g; var = beta2 · var + (1 - beta2) · g²;
-    mean' / (√var' + epsilon) + wd · weight, where mean' = mean / (1 - beta1ᵗ) and var' = var / (1 - beta2ᵗ) with
-    `bias_correction`, else mean and var. `lamb_update_phase2` makes the step.
-    """,
-    arrays=_STATES,
-    source=_LAMB,
-    example="""
-    >>> from minpy import nd
-    >>> weight, mean, var = nd.array([1, 2]), nd.zeros(2), nd.zeros(2)
-    >>> nd.lamb_update_phase1(weight, nd.array([1, -2]), mean, var, t=1, wd=0.5).asnumpy().round(3)
-    array([1.5, 0. ], dtype=float32)
-    """,
-)
-def _lamb_update_phase1(
+@update(states=("mean", "var"))
+def lamb_update_phase1(
     weight: np.ndarray,
     grad: np.ndarray,
     mean: np.ndarray,
@@ -123,36 +44,36 @@ def _lamb_update_phase1(
     rescale_grad: float = 1.0,
     clip_gradient: float = -1.0,
 ) -> np.ndarray:
-    grad = clipped(grad.astype(mean.dtype) * rescale_grad, clip_gradient)
-    mean[...] = beta1 * mean + (1 - beta1) * grad
-    var[...] = beta2 * var + (1 - beta2) * grad * grad
-    corrected, squares = mean, var
-    if bias_correction:
-        corrected, squares = mean / (1 - beta1**t), var / (1 - beta2**t)
-    return corrected / (np.sqrt(squares) + epsilon) + wd * weight
+    """Return the step of LAMB before it is scaled: Adam's direction, plus wd · weight.
 
+    g = clip(rescale_grad · grad); mean = beta1 · mean + (1 - beta1) · g; var = beta2 · var + (1 - beta2) · g²;
+    mean' / (√var' + epsilon) + wd · weight, where mean' = mean / (1 - beta1ᵗ) and var' = var / (1 - beta2ᵗ) with
+    `bias_correction`, else mean and var. `lamb_update_phase2` makes the step.
 
-@documented(
-    """
-    Return the weight after a step of LAMB: weight - lr · (r1 / r2) · g.
+    References
+    ----------
+    You et al., Large Batch Optimization for Deep Learning: Training BERT in 76 minutes, ICLR 2020, algorithm 2.
 
-    Where `r1` or `r2` is 0, their ratio counts as 1.
-    """,
-    arrays="""
-    weight, g : NDArray
-        Of equal shapes; `g` is what `lamb_update_phase1` returned.
-    r1, r2 : NDArray
-        The norms of `weight` and `g`, of shape (1,).
-    """,
-    source=_LAMB,
-    example="""
+    Examples
+    --------
     >>> from minpy import nd
-    >>> weight, g = nd.array([3, 4]), nd.array([0, 10])
-    >>> nd.lamb_update_phase2(weight, g, weight.norm(), g.norm(), lr=0.5, out=weight).asnumpy()
-    array([3. , 1.5], dtype=float32)
-    """,
+    >>> weight, mean, var = nd.array([1, 2]), nd.zeros(2), nd.zeros(2)
+    >>> nd.lamb_update_phase1(weight, nd.array([1, -2]), mean, var, t=1, wd=0.5).asnumpy().round(3)
+    array([1.5, 0. ], dtype=float32)
+    """
+    move_averages(rescaled(grad.astype(mean.dtype), rescale_grad, clip_gradient), mean, var, beta1, beta2)
+    of_mean, of_var = (1 - beta1**t, 1 - beta2**t) if bias_correction else (1.0, 1.0)
+    return with_decay(mean / (of_mean * (np.sqrt(var / of_var) + epsilon)), wd, weight)
+
+
+@update(
+    numbers=("r1", "r2"),
+    arrays="""weight, g : NDArray
+    Of equal shapes; `g` is what `lamb_update_phase1` returned.
+r1, r2 : NDArray
+    The norms of `weight` and `g`, of shape (1,).""",
 )
-def _lamb_update_phase2(
+def lamb_update_phase2(
     weight: np.ndarray,
     g: np.ndarray,
     r1: np.ndarray,
@@ -162,129 +83,82 @@ def _lamb_update_phase2(
     lower_bound: float = -1.0,
     upper_bound: float = -1.0,
 ) -> np.ndarray:
+    """Return the weight after a step of LAMB: weight - lr · (r1 / r2) · g.
+
+    Where `r1` or `r2` is 0, their ratio counts as 1.
+
+    References
+    ----------
+    You et al., Large Batch Optimization for Deep Learning: Training BERT in 76 minutes, ICLR 2020, algorithm 2.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> weight, g = nd.array([3, 4]), nd.array([0, 10])
+    >>> nd.lamb_update_phase2(weight, g, weight.norm(), g.norm(), lr=0.5, out=weight).asnumpy()
+    array([3. , 1.5], dtype=float32)
+    """
     dtype = arithmetic_dtype(weight.dtype)
-    scale = r1.reshape((1,) * weight.ndim).astype(dtype)
+    scale = np.reshape(r1, (1,) * weight.ndim).astype(dtype)
     if lower_bound >= 0:
         scale = np.maximum(scale, lower_bound)
     if upper_bound >= 0:
         scale = np.minimum(scale, upper_bound)
-    norm = r2.reshape((1,) * weight.ndim).astype(dtype)
+    norm = np.reshape(r2, (1,) * weight.ndim).astype(dtype)
     is_scaled = np.logical_and(scale != 0, norm != 0)
     trust = np.where(is_scaled, scale / np.where(is_scaled, norm, 1), 1)
     return (weight.astype(dtype) - lr * trust.astype(dtype) * g.astype(dtype)).astype(weight.dtype)
 
 
-_MP_ARRAYS = """
-weight, grad : NDArray
-    Of equal shapes and dtypes; usually float16.
-mean, var : NDArray
-    In float32; changed in place.
-weight32 : NDArray
-    The weight in float32.
-"""
+mp_lamb_update_phase1 = in_float32(
+    lamb_update_phase1,
+    """Return the step of LAMB before it is scaled, in float32: see `lamb_update_phase1`.
 
+    References
+    ----------
+    You et al., Large Batch Optimization for Deep Learning: Training BERT in 76 minutes, ICLR 2020, algorithm 2.
 
-@documented(
-    "Return the step of LAMB before it is scaled, in float32: see `lamb_update_phase1`.",
-    arrays=_MP_ARRAYS,
-    source=_LAMB,
-    example="""
+    Examples
+    --------
     >>> from minpy import nd
     >>> weight32, mean, var = nd.array([1, 2]), nd.zeros(2), nd.zeros(2)
     >>> weight, grad = weight32.astype('float16'), nd.array([1, -2], dtype='float16')
     >>> nd.mp_lamb_update_phase1(weight, grad, mean, var, weight32, t=1, wd=0.5).asnumpy().round(3)
     array([1.5, 0. ], dtype=float32)
     """,
+    arrays="""weight, grad : NDArray
+    Of equal shapes and dtypes; usually float16.
+mean, var : NDArray
+    In float32; changed in place.
+weight32 : NDArray
+    The weight in float32.""",
+    moves_master=False,
 )
-def _mp_lamb_update_phase1(
-    weight: np.ndarray,
-    grad: np.ndarray,
-    mean: np.ndarray,
-    var: np.ndarray,
-    weight32: np.ndarray,
-    *,
-    beta1: float = 0.9,
-    beta2: float = 0.999,
-    epsilon: float = 1e-6,
-    t: int,
-    bias_correction: bool = True,
-    wd: float,
-    rescale_grad: float = 1.0,
-    clip_gradient: float = -1.0,
-) -> np.ndarray:
-    return _lamb_update_phase1(
-        weight32,
-        grad,
-        mean,
-        var,
-        beta1=beta1,
-        beta2=beta2,
-        epsilon=epsilon,
-        t=t,
-        bias_correction=bias_correction,
-        wd=wd,
-        rescale_grad=rescale_grad,
-        clip_gradient=clip_gradient,
-    )
+mp_lamb_update_phase2 = in_float32(
+    lamb_update_phase2,
+    """Return the weight after a step of LAMB that is made in float32: see `lamb_update_phase2`.
 
+    References
+    ----------
+    You et al., Large Batch Optimization for Deep Learning: Training BERT in 76 minutes, ICLR 2020, algorithm 2.
 
-@documented(
-    "Return the weight after a step of LAMB that is made in float32: see `lamb_update_phase2`.",
-    arrays="""
-    weight : NDArray
-        Usually in float16.
-    g : NDArray
-        What `mp_lamb_update_phase1` returned, in float32.
-    r1, r2 : NDArray
-        The norms of `weight32` and `g`, of shape (1,).
-    weight32 : NDArray
-        The weight in float32, changed in place.
-    """,
-    source=_LAMB,
-    example="""
+    Examples
+    --------
     >>> from minpy import nd
     >>> weight32, g = nd.array([3, 4]), nd.array([0, 10])
     >>> weight = weight32.astype('float16')
     >>> nd.mp_lamb_update_phase2(weight, g, weight32.norm(), g.norm(), weight32, lr=0.5, out=weight).asnumpy()
     array([3. , 1.5], dtype=float16)
     """,
-)
-def _mp_lamb_update_phase2(
-    weight: np.ndarray,
-    g: np.ndarray,
-    r1: np.ndarray,
-    r2: np.ndarray,
-    weight32: np.ndarray,
-    *,
-    lr: float,
-    lower_bound: float = -1.0,
-    upper_bound: float = -1.0,
-) -> np.ndarray:
-    weight32[...] = _lamb_update_phase2(weight32, g, r1, r2, lr=lr, lower_bound=lower_bound, upper_bound=upper_bound)
-    return weight32.astype(weight.dtype)
-
-
-lamb_update_phase1 = Update(
-    _lamb_update_phase1, _phase1_step, name="lamb_update_phase1", work=2, states=("mean", "var")
-)
-lamb_update_phase2 = Update(_lamb_update_phase2, _phase2_step, name="lamb_update_phase2", numbers=("r1", "r2"))
-mp_lamb_update_phase1 = Update(
-    _mp_lamb_update_phase1,
-    _phase1_step,
-    name="mp_lamb_update_phase1",
-    work=2,
-    states=("mean", "var"),
-    master="weight32",
-    low=("weight", "grad"),
-)
-mp_lamb_update_phase2 = Update(
-    _mp_lamb_update_phase2,
-    _phase2_step,
-    name="mp_lamb_update_phase2",
-    states=("weight32",),
-    numbers=("r1", "r2"),
-    master="weight32",
-    low=("weight", "out"),
+    inputs=("weight", "g", "r1", "r2", "weight32"),
+    arrays="""weight : NDArray
+    Usually in float16.
+g : NDArray
+    What `mp_lamb_update_phase1` returned, in float32.
+r1, r2 : NDArray
+    The norms of `weight32` and `g`, of shape (1,).
+weight32 : NDArray
+    The weight in float32, changed in place.""",
 )
 
 
@@ -298,16 +172,23 @@ class _Lamb(Update):
         """Write the new weight into `out`, and move the states."""
         weight = raws[self.blocked[0]]
         step = np.empty(weight.shape, arithmetic_dtype(weight.dtype))
-        if self.has_master:
-            mp_lamb_update_phase1.apply(step, raws, {**attributes})
-        else:
-            lamb_update_phase1.apply(step, raws, {**attributes})
+        phase1 = mp_lamb_update_phase1 if self.has_master else lamb_update_phase1
+        phase1.apply(step, raws, _own(phase1, attributes))
         # (The norm is that of the weight itself, also where the update is made in a copy of more digits.)
-        norms = [np.array([np.sqrt(_sum_of_squares(array))]) for array in (raws[0], step)]
+        norm, norm_of_step = math.sqrt(_sum_of_squares(raws[0])), math.sqrt(_sum_of_squares(step))
+        if attributes["lower_bound"] >= 0:
+            norm = max(norm, attributes["lower_bound"])
+        if attributes["upper_bound"] >= 0:
+            norm = min(norm, attributes["upper_bound"])
+        step *= attributes["lr"] * (norm / norm_of_step if norm and norm_of_step else 1.0)
+        np.subtract(weight, step, weight if self.has_master else out, casting="same_kind")
         if self.has_master:
-            mp_lamb_update_phase2.apply(out, [raws[0], step, *norms, weight], {**attributes})
-        else:
-            lamb_update_phase2.apply(out, [weight, step, *norms], {**attributes})
+            np.copyto(out, weight, casting="same_kind")
+
+
+def _own(phase: Update, attributes: dict[str, Any]) -> dict[str, Any]:
+    """Return those of the attributes that a phase has."""
+    return {name: value for name, value in attributes.items() if name in phase.signature.attributes}
 
 
 def _sum_of_squares(array: np.ndarray) -> float:
@@ -317,121 +198,45 @@ def _sum_of_squares(array: np.ndarray) -> float:
     return float(np.dot(flat, flat))
 
 
-def _both_phases(
-    normed: np.ndarray,
-    weight: np.ndarray,
-    grad: np.ndarray,
-    mean: np.ndarray,
-    var: np.ndarray,
-    *,
-    lr: float,
-    lower_bound: float,
-    upper_bound: float,
-    **attributes: Any,
-) -> np.ndarray:
-    """Return the weight after a step whose length is told by the norm of `normed`, which is the weight or a copy."""
-    step = _lamb_update_phase1(weight, grad, mean, var, **attributes)
-    norms = [np.sqrt(np.sum(np.square(array.astype(step.dtype)))) for array in (normed, step)]
-    return _lamb_update_phase2(weight, step, *norms, lr=lr, lower_bound=lower_bound, upper_bound=upper_bound)
+def _lamb(inputs: Sequence[str], single: Update | None = None) -> Update:
+    """Return the update in both phases, in float32 where the inputs end in `weight32`."""
+
+    def definition(weight: Any, grad: Any, mean: Any, var: Any, *masters: Any, **attributes: Any) -> Any:
+        """Return the weight after both phases of a step of LAMB: see `mx.optimizer.LAMB`."""
+        master = masters[0] if masters else weight
+        step = lamb_update_phase1.definition(master, grad, mean, var, **_own(lamb_update_phase1, attributes))
+        norms = [np.sqrt(np.sum(np.square(array.astype(step.dtype)))) for array in (weight, step)]
+        new = lamb_update_phase2.definition(master, step, *norms, **_own(lamb_update_phase2, attributes))
+        if not masters:
+            return new
+        master[...] = new
+        return new.astype(weight.dtype)
+
+    phases = (lamb_update_phase1.definition, lamb_update_phase2.definition)
+    attributes = [parameter for phase in phases for parameter in keyword_parameters(phase)]
+    with_signature(definition, inputs, attributes, __name__)
+    name = "lamb_update" if single is None else "mp_lamb_update"
+    return _Lamb(definition, single=single, name=name, states=inputs[2:], public=False)
 
 
-def _lamb(
-    weight: np.ndarray,
-    grad: np.ndarray,
-    mean: np.ndarray,
-    var: np.ndarray,
-    *,
-    lr: float,
-    beta1: float,
-    beta2: float,
-    epsilon: float,
-    t: int,
-    wd: float,
-    rescale_grad: float,
-    lower_bound: float,
-    upper_bound: float,
-    clip_gradient: float,
-    bias_correction: bool,
-) -> np.ndarray:
-    """Return the weight after both phases of a step of LAMB: see `mx.optimizer.LAMB`."""
-    return _both_phases(
-        weight,
-        weight,
-        grad,
-        mean,
-        var,
-        lr=lr,
-        beta1=beta1,
-        beta2=beta2,
-        epsilon=epsilon,
-        t=t,
-        wd=wd,
-        rescale_grad=rescale_grad,
-        lower_bound=lower_bound,
-        upper_bound=upper_bound,
-        clip_gradient=clip_gradient,
-        bias_correction=bias_correction,
-    )
+lamb_update = _lamb(("weight", "grad", "mean", "var"))
+mp_lamb_update = _lamb(("weight", "grad", "mean", "var", "weight32"), lamb_update)
 
-
-def _mp_lamb(
-    weight: np.ndarray,
-    grad: np.ndarray,
-    mean: np.ndarray,
-    var: np.ndarray,
-    weight32: np.ndarray,
-    *,
-    lr: float,
-    beta1: float,
-    beta2: float,
-    epsilon: float,
-    t: int,
-    wd: float,
-    rescale_grad: float,
-    lower_bound: float,
-    upper_bound: float,
-    clip_gradient: float,
-    bias_correction: bool,
-) -> np.ndarray:
-    """Return the weight after both phases of a step of LAMB that is made in float32."""
-    weight32[...] = _both_phases(
-        weight,
-        weight32,
-        grad,
-        mean,
-        var,
-        lr=lr,
-        beta1=beta1,
-        beta2=beta2,
-        epsilon=epsilon,
-        t=t,
-        wd=wd,
-        rescale_grad=rescale_grad,
-        lower_bound=lower_bound,
-        upper_bound=upper_bound,
-        clip_gradient=clip_gradient,
-        bias_correction=bias_correction,
-    )
-    return weight32.astype(weight.dtype)
-
-
-lamb_update = _Lamb(_lamb, _phase1_step, name="lamb_update", states=("mean", "var"), public=False)
-mp_lamb_update = _Lamb(
-    _mp_lamb,
-    _phase1_step,
-    name="mp_lamb_update",
-    states=("mean", "var", "weight32"),
-    master="weight32",
-    public=False,
+_RATES = {"learning_rates": "lr", "wds": "wd", "step_count": "t"}
+_ORDER = (
+    "learning_rates beta1 beta2 epsilon wds rescale_grad lower_bound upper_bound clip_gradient bias_correction "
+    "step_count num_tensors"
 )
+multi_lamb_update = MultiUpdate(
+    lamb_update,
+    """Return several weights after a step of LAMB each: see `lamb_update_phase1` and `lamb_update_phase2`.
 
+    References
+    ----------
+    You et al., Large Batch Optimization for Deep Learning: Training BERT in 76 minutes, ICLR 2020, algorithm 2.
 
-@documented(
-    "Return several weights after a step of LAMB each: see `lamb_update_phase1` and `lamb_update_phase2`.",
-    arrays="*data : NDArray\n    weight, grad, mean, var of each weight; `mean` and `var` are changed in place.",
-    source=_LAMB,
-    learning_rates="The learning rate of each weight.",
-    example="""
+    Examples
+    --------
     >>> from minpy import nd
     >>> weight, mean, var = nd.array([3, 4]), nd.zeros(2), nd.zeros(2)
     >>> nd.contrib.multi_lamb_update(
@@ -439,49 +244,20 @@ mp_lamb_update = _Lamb(
     ... )[0].asnumpy().round(3)
     array([3. , 1.5], dtype=float32)
     """,
+    name="_multi_lamb_update",
+    attributes=_ORDER,
+    rates=_RATES,
 )
-def _multi_lamb_update(
-    *data: np.ndarray,
-    learning_rates: tuple[float, ...],
-    beta1: float = 0.9,
-    beta2: float = 0.999,
-    epsilon: float = 1e-6,
-    wds: tuple[float, ...],
-    rescale_grad: float = 1.0,
-    lower_bound: float = -1.0,
-    upper_bound: float = -1.0,
-    clip_gradient: float = -1.0,
-    bias_correction: bool = True,
-    step_count: tuple[int, ...],
-    num_tensors: int = 1,
-) -> tuple[np.ndarray, ...]:
-    return multi_lamb_update.defined(
-        data,
-        {
-            "learning_rates": learning_rates,
-            "beta1": beta1,
-            "beta2": beta2,
-            "epsilon": epsilon,
-            "wds": wds,
-            "rescale_grad": rescale_grad,
-            "lower_bound": lower_bound,
-            "upper_bound": upper_bound,
-            "clip_gradient": clip_gradient,
-            "bias_correction": bias_correction,
-            "step_count": step_count,
-            "num_tensors": num_tensors,
-        },
-    )
+multi_mp_lamb_update = MultiUpdate(
+    mp_lamb_update,
+    """Return several weights after a step of LAMB each that is made in float32: see `mp_lamb_update_phase1`.
 
+    References
+    ----------
+    You et al., Large Batch Optimization for Deep Learning: Training BERT in 76 minutes, ICLR 2020, algorithm 2.
 
-@documented(
-    "Return several weights after a step of LAMB each that is made in float32: see `mp_lamb_update_phase1`.",
-    arrays=(
-        "*data : NDArray\n    weight, grad, mean, var, weight32 of each weight; the last three are changed in place."
-    ),
-    source=_LAMB,
-    learning_rates="The learning rate of each weight.",
-    example="""
+    Examples
+    --------
     >>> from minpy import nd
     >>> weight32, mean, var = nd.array([3, 4]), nd.zeros(2), nd.zeros(2)
     >>> weight, grad = weight32.astype('float16'), nd.array([0, 1], dtype='float16')
@@ -490,47 +266,9 @@ def _multi_lamb_update(
     ... )[0].asnumpy()
     array([3. , 1.5], dtype=float16)
     """,
-)
-def _multi_mp_lamb_update(
-    *data: np.ndarray,
-    learning_rates: tuple[float, ...],
-    beta1: float = 0.9,
-    beta2: float = 0.999,
-    epsilon: float = 1e-6,
-    wds: tuple[float, ...],
-    rescale_grad: float = 1.0,
-    lower_bound: float = -1.0,
-    upper_bound: float = -1.0,
-    clip_gradient: float = -1.0,
-    bias_correction: bool = True,
-    step_count: tuple[int, ...],
-    num_tensors: int = 1,
-) -> tuple[np.ndarray, ...]:
-    return multi_mp_lamb_update.defined(
-        data,
-        {
-            "learning_rates": learning_rates,
-            "beta1": beta1,
-            "beta2": beta2,
-            "epsilon": epsilon,
-            "wds": wds,
-            "rescale_grad": rescale_grad,
-            "lower_bound": lower_bound,
-            "upper_bound": upper_bound,
-            "clip_gradient": clip_gradient,
-            "bias_correction": bias_correction,
-            "step_count": step_count,
-            "num_tensors": num_tensors,
-        },
-    )
-
-
-_LISTS = {"learning_rates": "lr", "wds": "wd", "step_count": "t"}
-multi_lamb_update = MultiUpdate(
-    _multi_lamb_update, lamb_update, name="_multi_lamb_update", lists=_LISTS, count="num_tensors"
-)
-multi_mp_lamb_update = MultiUpdate(
-    _multi_mp_lamb_update, mp_lamb_update, name="_multi_mp_lamb_update", lists=_LISTS, count="num_tensors"
+    name="_multi_mp_lamb_update",
+    attributes=_ORDER,
+    rates=_RATES,
 )
 
 
@@ -538,26 +276,6 @@ multi_mp_lamb_update = MultiUpdate(
 
 
 @operator(name="multi_lars")
-@documented(
-    """
-    Return learning rates scaled by the norms of weights and gradients.
-
-    lr · eta · |weight| / (|grad| · rescale_grad + wd · |weight| + eps); where a norm is 0, lr as it is.
-    """,
-    arrays="""
-    lrs, weights_sum_sq, grads_sum_sq, wds : NDArray
-        Of equal shapes: the learning rate, the sums of squares and the weight decay of each weight.
-    """,
-    eta="The trust: how much of a weight's norm a step may be.",
-    eps="Keeps the division from zero.",
-    rescale_grad="What gradients will be multiplied with.",
-    source=_LARS,
-    example="""
-    >>> from minpy import nd
-    >>> nd.multi_lars(nd.array([0.1, 0.1]), nd.array([4, 0]), nd.array([1, 1]), nd.zeros(2), eta=0.5, eps=0).asnumpy()
-    array([0.1, 0.1], dtype=float32)
-    """,
-)
 def multi_lars(
     lrs: np.ndarray,
     weights_sum_sq: np.ndarray,
@@ -568,6 +286,43 @@ def multi_lars(
     eps: float,
     rescale_grad: float = 1.0,
 ) -> np.ndarray:
+    """Return learning rates scaled by the norms of weights and gradients.
+
+    lr · eta · |weight| / (|grad| · rescale_grad + wd · |weight| + eps); where a norm is 0, lr as it is.
+
+    Parameters
+    ----------
+    lrs, weights_sum_sq, grads_sum_sq, wds : NDArray
+        Of equal shapes: the learning rate, the sums of squares and the weight decay of each weight.
+    eta : float
+        The trust: how much of a weight's norm a step may be.
+    eps : float
+        Keeps the division from zero.
+    rescale_grad : float
+        What gradients will be multiplied with.
+    out : NDArray, optional
+        Where to write the result; usually `lrs`.
+
+    Returns
+    -------
+    NDArray
+        `out`, or a new array.
+
+    Raises
+    ------
+    ShapeError
+        If shapes differ.
+
+    References
+    ----------
+    You, Gitman and Ginsburg, Large Batch Training of Convolutional Networks, 2017, eq. 6.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.multi_lars(nd.array([0.1, 0.1]), nd.array([4, 0]), nd.array([1, 1]), nd.zeros(2), eta=0.5, eps=0).asnumpy()
+    array([0.1, 0.1], dtype=float32)
+    """
     weights, grads = np.sqrt(weights_sum_sq), np.sqrt(grads_sum_sq)
     is_scaled = np.logical_and(weights > 0, grads > 0)
     divisor = np.where(is_scaled, grads * rescale_grad + wds * weights + eps, 1)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import inspect
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,14 +13,23 @@ from minpy.core.array import Array
 from minpy.core.attributes import REQUIRED, bind
 from minpy.core.base import DTypes, PartialShape, Shapes
 from minpy.core.errors import ArgumentError, MXNetError, describe, named
+from minpy.core.filling import default_attributes
 from minpy.core.operator import Operator
 from minpy.ops.inference.partial_shapes import merge_shapes
 from minpy.ops.inference.rules import numbered
+from minpy.ops.optimizer.declaring import describe_update, keyword_parameters, with_signature
+from minpy.ops.optimizer.updates import Update
 from minpy.ops.registry import OPERATORS, find_operator
 
 __all__ = ["MultiUpdate"]
 
 _SINGLE = np.dtype("float32")
+# What docstrings say of the inputs that follow those of the weights.
+_LAST = {
+    (): "",
+    ("lrs", "wds"): "; then `lrs` and `wds`, arrays with a value for each weight",
+    ("rescale_grad",): "; then `rescale_grad`, which is of shape (1,)",
+}
 
 
 class _Numbered(tuple[str, ...]):
@@ -34,36 +44,53 @@ class MultiUpdate(Operator):
 
     Parameters
     ----------
-    definition : callable
-        `definition(*data, **attributes)` moves the states and returns the new weights.
     single : Update
         The update of one weight.
+    text : str
+        The docstring, without the sections on parameters, results and errors.
     name : str
-    lists : mapping of str to str
-        The attributes that have a value for each weight, and what `single` calls that value.
+    attributes : str
+        The names of the attributes, in order; the last says how many weights there are.
+    rates : mapping of str to str
+        The attributes, or inputs, that have a value for each weight, and what `single` calls that value.
     shared : sequence of str
-        What the inputs are called that follow those of the weights: one of these may be in `lists`, too.
-    count : str
-        The attribute that says how many weights there are.
+        What the inputs are called that follow those of the weights: one of these may be in `rates`, too.
     """
 
     def __init__(
         self,
-        definition: Callable[..., Any],
-        single: Any,
+        single: Update,
+        text: str,
         *,
         name: str,
-        lists: Mapping[str, str],
+        attributes: str,
+        rates: Mapping[str, str],
         shared: Sequence[str] = (),
-        count: str = "num_weights",
     ) -> None:
+        def definition(*data: np.ndarray, **attributes: Any) -> tuple[np.ndarray, ...]:
+            groups, each = self.split(data, {**self.defaults, **attributes})
+            return tuple(single.definition(*group, **own) for group, own in zip(groups, each, strict=True))
+
+        names = attributes.split()
+        self.single, self.lists, self.shared, self.count = single, dict(rates), tuple(shared), names[-1]
+        self.own = [input_name for input_name in single.signature.inputs if input_name not in single.numbers]
+        of_single = {parameter.name: parameter for parameter in keyword_parameters(single.definition)}
+        parameters = []
+        for attribute in names[:-1]:
+            own = of_single[rates.get(attribute, attribute)]
+            if attribute in rates:
+                own = own.replace(name=attribute, annotation=f"tuple[{own.annotation}, ...]", default=REQUIRED)
+            parameters.append(own)
+        parameters.append(inspect.Parameter(self.count, inspect.Parameter.KEYWORD_ONLY, annotation="int", default=1))
+        with_signature(definition, ("*data",), parameters, single.__module__)
+        arrays = f"*data : NDArray\n    {', '.join(self.own)} of each weight, one after another{_LAST[tuple(shared)]}."
+        if single.auxiliary:
+            arrays += f"\n    Changed in place: {' and '.join(f'`{state}`' for state in single.auxiliary)}."
+        describe_update(definition, text, arrays)
         super().__init__(definition, name=name, builtin=True)
-        self.single, self.lists, self.shared, self.count = single, dict(lists), tuple(shared), count
-        self.own = [known for known in single.signature.inputs if known not in single.numbers]
         self.auxiliary = _Numbered(single.auxiliary)
         self.outputs = self._outputs
-        known = self.signature.attributes.items()
-        self.defaults = {key: one.default for key, one in known if one.default is not REQUIRED}
+        self.defaults = default_attributes(self.signature)
         self.def_grad_zero()
         self.def_kernel(self._compute)
         self.def_infer_shape(self._infer_shapes)
@@ -92,12 +119,12 @@ class MultiUpdate(Operator):
                     f"{self.__name__}: out= is {len(outs)} array(s), {self.count}={len(groups)}; give a list with one "
                     "array for each weight."
                 )
-            results = [self.single.receiver(one, group[0]) for one, group in zip(outs, groups, strict=True)]
+            results = [self.single.receiver(target, group[0]) for target, group in zip(outs, groups, strict=True)]
         self._run(results, groups, each)
         if out is not None:
             return out
-        found = results if like is None else [like._like(result) for result in results]
-        return found[0] if len(found) == 1 else found
+        weights = results if like is None else [like._like(result) for result in results]
+        return weights[0] if len(weights) == 1 else weights
 
     def split(self, raws: Sequence[Any], attributes: dict[str, Any]) -> tuple[list[list[Any]], list[dict[str, Any]]]:
         """Return the inputs of each weight's update, and its attributes."""
@@ -137,11 +164,6 @@ class MultiUpdate(Operator):
         each = [{**common, **{key: values[index] for key, values in lists.items()}} for index in range(number)]
         return groups, each
 
-    def defined(self, raws: Sequence[Any], attributes: dict[str, Any]) -> tuple[np.ndarray, ...]:
-        """Return the new weights by the definition of one weight's update: what definitions call."""
-        groups, each = self.split(raws, attributes)
-        return tuple(self.single.definition(*group, **given) for group, given in zip(groups, each, strict=True))
-
     def _compute(self, *raws: Any, **attributes: Any) -> Any:
         groups, each = self.split(raws, attributes)
         results = tuple(self.single.empty_result(group) for group in groups)
@@ -150,8 +172,8 @@ class MultiUpdate(Operator):
 
     def _run(self, results: Sequence[Any], groups: list[list[Any]], each: list[dict[str, Any]]) -> None:
         try:
-            for result, group, given in zip(results, groups, each, strict=True):
-                self.single.run(result, group, given)
+            for result, group, attributes in zip(results, groups, each, strict=True):
+                self.single.run(result, group, attributes)
         except MXNetError as error:
             raise named(error, self.__name__, whole=True) from error.__cause__
 
@@ -178,23 +200,23 @@ class MultiUpdate(Operator):
 
     def _infer_shapes(self, inputs: Shapes, outputs: Shapes, **attributes: Any) -> tuple[Shapes, Shapes]:
         number, stride = len(outputs), len(self.own)
-        found: list[PartialShape] = []
+        filled: list[PartialShape] = []
         results: list[PartialShape] = []
         for index in range(number):
             shape = outputs[index]
-            for known in inputs[index * stride : (index + 1) * stride]:
-                shape = merge_shapes(shape, known)
-            found += [shape] * stride
+            for input_shape in inputs[index * stride : (index + 1) * stride]:
+                shape = merge_shapes(shape, input_shape)
+            filled += [shape] * stride
             results.append(shape)
-        return found + [(number,) if name in self.lists else (1,) for name in self.shared], results
+        return filled + [(number,) if name in self.lists else (1,) for name in self.shared], results
 
     def _infer_types(self, inputs: DTypes, outputs: DTypes, **attributes: Any) -> tuple[DTypes, DTypes]:
         stride = len(self.own)
-        found: list[Any] = []
+        filled: list[Any] = []
         results: list[Any] = []
         for index, output in enumerate(outputs):
-            own, made = self.single.own_types(inputs[index * stride : (index + 1) * stride], [output])
-            found += own
-            results += made
-        last = inputs[len(found) :]
-        return found + [_SINGLE if dtype is None else dtype for dtype in last], results
+            own, result = self.single.own_types(inputs[index * stride : (index + 1) * stride], [output])
+            filled += own
+            results += result
+        last = inputs[len(filled) :]
+        return filled + [_SINGLE if dtype is None else dtype for dtype in last], results

@@ -1,4 +1,4 @@
-"""Stochastic gradient descent: plain, with momentum, with Nesterov's momentum."""
+"""Stochastic gradient descent: plain, with momentum, with Nesterov's momentum; of one weight, and of several."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from minpy.ops.optimizer.documenting import documented
-from minpy.ops.optimizer.updates import Update, arithmetic_dtype, clipped, numbers_for, rescaled
+from minpy.ops.optimizer.declaring import in_float32, update
+from minpy.ops.optimizer.multi_updates import MultiUpdate
+from minpy.ops.optimizer.updates import Update, arithmetic_dtype, numbers_for, rescaled, with_decay
 
 __all__ = [
+    "MULTI_UPDATES",
     "mp_nag_mom_update",
     "mp_sgd_mom_update",
     "mp_sgd_update",
@@ -17,15 +19,6 @@ __all__ = [
     "sgd_mom_update",
     "sgd_update",
 ]
-
-_ARRAYS = "weight, grad : NDArray\n    Of equal shapes."
-_WITH_MOMENTUM = "weight, grad, mom : NDArray\n    Of equal shapes; `mom` is changed in place."
-_LOW = "weight, grad : NDArray\n    Of equal shapes and dtypes; usually float16."
-_LOW_MOMENTUM = _LOW + "\nmom : NDArray\n    In float32; changed in place."
-_MASTER = (
-    "\nweight32 : NDArray\n    The weight in float32, changed in place: the update is made here, then rounded to the "
-    "weight's dtype."
-)
 
 
 def _sgd_step(
@@ -86,42 +79,8 @@ def _sgd_mom_step(
     np.add(weight, mom, out)
 
 
-def _nag_mom_step(
-    work: list[np.ndarray],
-    out: np.ndarray,
-    weight: np.ndarray,
-    grad: np.ndarray,
-    mom: np.ndarray,
-    *,
-    lr: float,
-    momentum: float,
-    wd: float,
-    rescale_grad: float,
-    clip_gradient: float,
-    **unused: Any,
-) -> None:
-    number = numbers_for(weight)
-    step, other = work[:2]
-    rescaled(step, weight, grad, rescale_grad, clip_gradient, wd, other)
-    step *= number[lr]
-    mom *= number[momentum]
-    mom -= step
-    np.multiply(mom, number[momentum], other)
-    other -= step
-    np.add(weight, other, out)
-
-
-@documented(
-    "Return the weight after a step of gradient descent: weight - lr · (grad + wd · weight).",
-    arrays=_ARRAYS,
-    example="""
-    >>> from minpy import nd
-    >>> weight = nd.array([1, 2])
-    >>> nd.sgd_update(weight, nd.array([1, -1]), lr=0.5, out=weight).asnumpy()
-    array([0.5, 2.5], dtype=float32)
-    """,
-)
-def _sgd_update(
+@update(step=_sgd_step, work=2, allocates=True)
+def sgd_update(
     weight: np.ndarray,
     grad: np.ndarray,
     *,
@@ -131,25 +90,23 @@ def _sgd_update(
     clip_gradient: float = -1.0,
     lazy_update: bool = True,
 ) -> np.ndarray:
+    """Return the weight after a step of gradient descent: weight - lr · (grad + wd · weight).
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> weight = nd.array([1, 2])
+    >>> nd.sgd_update(weight, nd.array([1, -1]), lr=0.5, out=weight).asnumpy()
+    array([0.5, 2.5], dtype=float32)
+    """
     dtype = arithmetic_dtype(weight.dtype)
     old = weight.astype(dtype)
-    step = clipped(grad.astype(dtype) * rescale_grad, clip_gradient) + wd * old
+    step = with_decay(rescaled(grad.astype(dtype), rescale_grad, clip_gradient), wd, old)
     return (old - lr * step).astype(weight.dtype)
 
 
-@documented(
-    "Return the weight after a step with momentum: mom = momentum · mom - lr · (grad + wd · weight); weight + mom.",
-    arrays=_WITH_MOMENTUM,
-    example="""
-    >>> from minpy import nd
-    >>> weight, mom = nd.array([1, 2]), nd.array([2, 0])
-    >>> nd.sgd_mom_update(weight, nd.array([1, -1]), mom, lr=0.5, momentum=0.5, out=weight).asnumpy()
-    array([1.5, 2.5], dtype=float32)
-    >>> mom.asnumpy()
-    array([0.5, 0.5], dtype=float32)
-    """,
-)
-def _sgd_mom_update(
+@update(step=_sgd_mom_step, work=2, states=("mom",), allocates=True)
+def sgd_mom_update(
     weight: np.ndarray,
     grad: np.ndarray,
     mom: np.ndarray,
@@ -161,14 +118,61 @@ def _sgd_mom_update(
     clip_gradient: float = -1.0,
     lazy_update: bool = True,
 ) -> np.ndarray:
-    mom[...] = momentum * mom - lr * (clipped(grad * rescale_grad, clip_gradient) + wd * weight)
+    """Return the weight after a step with momentum: mom = momentum · mom - lr · (grad + wd · weight); weight + mom.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> weight, mom = nd.array([1, 2]), nd.array([2, 0])
+    >>> nd.sgd_mom_update(weight, nd.array([1, -1]), mom, lr=0.5, momentum=0.5, out=weight).asnumpy()
+    array([1.5, 2.5], dtype=float32)
+    >>> mom.asnumpy()
+    array([0.5, 0.5], dtype=float32)
+    """
+    mom *= momentum
+    mom -= lr * with_decay(rescaled(grad, rescale_grad, clip_gradient), wd, weight)
     return weight + mom
 
 
-@documented(
-    "Return the weight after a step of gradient descent that is made in float32: see `sgd_update`.",
-    arrays=_LOW + _MASTER,
-    example="""
+@update(states=("mom",))
+def nag_mom_update(
+    weight: np.ndarray,
+    grad: np.ndarray,
+    mom: np.ndarray,
+    *,
+    lr: float,
+    momentum: float = 0.0,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+) -> np.ndarray:
+    """Return the weight after a step with Nesterov's momentum, which looks ahead.
+
+    step = lr · (grad + wd · weight); mom = momentum · mom - step; weight + momentum · mom - step.
+
+    References
+    ----------
+    Sutskever et al., On the importance of initialization and momentum in deep learning, ICML 2013, eq. 3-4.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> weight, mom = nd.array([1, 2]), nd.array([2, 0])
+    >>> nd.nag_mom_update(weight, nd.array([1, -1]), mom, lr=0.5, momentum=0.5, out=weight).asnumpy()
+    array([0.75, 2.75], dtype=float32)
+    """
+    step = lr * with_decay(rescaled(grad, rescale_grad, clip_gradient), wd, weight)
+    mom *= momentum
+    mom -= step
+    return weight + (momentum * mom - step)
+
+
+mp_sgd_update = in_float32(
+    sgd_update,
+    """Return the weight after a step of gradient descent that is made in float32: see `sgd_update`.
+
+    Examples
+    --------
     >>> from minpy import nd
     >>> weight32 = nd.array([1, 2])
     >>> weight = weight32.astype('float16')
@@ -178,26 +182,12 @@ def _sgd_mom_update(
     array([0.9999, 2.0001], dtype=float32)
     """,
 )
-def _mp_sgd_update(
-    weight: np.ndarray,
-    grad: np.ndarray,
-    weight32: np.ndarray,
-    *,
-    lr: float,
-    wd: float = 0.0,
-    rescale_grad: float = 1.0,
-    clip_gradient: float = -1.0,
-    lazy_update: bool = True,
-) -> np.ndarray:
-    grad = grad.astype(weight32.dtype)
-    weight32[...] = weight32 - lr * (clipped(grad * rescale_grad, clip_gradient) + wd * weight32)
-    return weight32.astype(weight.dtype)
+mp_sgd_mom_update = in_float32(
+    sgd_mom_update,
+    """Return the weight after a step with momentum that is made in float32: see `sgd_mom_update`.
 
-
-@documented(
-    "Return the weight after a step with momentum that is made in float32: see `sgd_mom_update`.",
-    arrays=_LOW_MOMENTUM + _MASTER,
-    example="""
+    Examples
+    --------
     >>> from minpy import nd
     >>> weight32, mom = nd.array([1, 2]), nd.zeros(2)
     >>> weight, grad = weight32.astype('float16'), nd.array([1, -1], dtype='float16')
@@ -207,64 +197,16 @@ def _mp_sgd_update(
     array([-0.5,  0.5], dtype=float32)
     """,
 )
-def _mp_sgd_mom_update(
-    weight: np.ndarray,
-    grad: np.ndarray,
-    mom: np.ndarray,
-    weight32: np.ndarray,
-    *,
-    lr: float,
-    momentum: float = 0.0,
-    wd: float = 0.0,
-    rescale_grad: float = 1.0,
-    clip_gradient: float = -1.0,
-    lazy_update: bool = True,
-) -> np.ndarray:
-    grad = grad.astype(weight32.dtype)
-    mom[...] = momentum * mom - lr * (clipped(grad * rescale_grad, clip_gradient) + wd * weight32)
-    weight32[...] = weight32 + mom
-    return weight32.astype(weight.dtype)
+mp_nag_mom_update = in_float32(
+    nag_mom_update,
+    """Return the weight after a step with Nesterov's momentum that is made in float32: see `nag_mom_update`.
 
+    References
+    ----------
+    Sutskever et al., On the importance of initialization and momentum in deep learning, ICML 2013, eq. 3-4.
 
-_NESTEROV = "Sutskever et al., On the importance of initialization and momentum in deep learning, ICML 2013, eq. 3-4."
-
-
-@documented(
-    """
-    Return the weight after a step with Nesterov's momentum, which looks ahead.
-
-    step = lr · (grad + wd · weight); mom = momentum · mom - step; weight + momentum · mom - step.
-    """,
-    arrays=_WITH_MOMENTUM,
-    source=_NESTEROV,
-    example="""
-    >>> from minpy import nd
-    >>> weight, mom = nd.array([1, 2]), nd.array([2, 0])
-    >>> nd.nag_mom_update(weight, nd.array([1, -1]), mom, lr=0.5, momentum=0.5, out=weight).asnumpy()
-    array([0.75, 2.75], dtype=float32)
-    """,
-)
-def _nag_mom_update(
-    weight: np.ndarray,
-    grad: np.ndarray,
-    mom: np.ndarray,
-    *,
-    lr: float,
-    momentum: float = 0.0,
-    wd: float = 0.0,
-    rescale_grad: float = 1.0,
-    clip_gradient: float = -1.0,
-) -> np.ndarray:
-    step = lr * (clipped(grad * rescale_grad, clip_gradient) + wd * weight)
-    mom[...] = momentum * mom - step
-    return weight + momentum * mom - step
-
-
-@documented(
-    "Return the weight after a step with Nesterov's momentum that is made in float32: see `nag_mom_update`.",
-    arrays=_LOW_MOMENTUM + _MASTER,
-    source=_NESTEROV,
-    example="""
+    Examples
+    --------
     >>> from minpy import nd
     >>> weight32, mom = nd.array([1, 2]), nd.array([2, 0])
     >>> weight, grad = weight32.astype('float16'), nd.array([1, -1], dtype='float16')
@@ -272,32 +214,49 @@ def _nag_mom_update(
     array([0.75, 2.75], dtype=float16)
     """,
 )
-def _mp_nag_mom_update(
-    weight: np.ndarray,
-    grad: np.ndarray,
-    mom: np.ndarray,
-    weight32: np.ndarray,
-    *,
-    lr: float,
-    momentum: float = 0.0,
-    wd: float = 0.0,
-    rescale_grad: float = 1.0,
-    clip_gradient: float = -1.0,
-) -> np.ndarray:
-    step = lr * (clipped(grad.astype(weight32.dtype) * rescale_grad, clip_gradient) + wd * weight32)
-    mom[...] = momentum * mom - step
-    weight32[...] = weight32 + momentum * mom - step
-    return weight32.astype(weight.dtype)
+
+# -- several weights, with rates as numbers or in arrays ---------------------------------------------------------------
+
+_EXAMPLE = """
+Examples
+--------
+>>> from minpy import nd
+>>> grad = nd.array([1, -1], dtype='{dtype}')
+>>> weights = [nd.array([1, 2], dtype='{dtype}') for _ in range(2)]
+>>> data = [array for weight in weights for array in (weight, grad{states})]
+>>> updated = nd.{name}(*data, {rates}, num_weights=2, out=weights)
+>>> updated[0].asnumpy(), updated[1].asnumpy()
+(array([0.5, 2.5], dtype={dtype}), array([0.75, 2.25], dtype={dtype}))
+"""
+_RATES = {False: "lrs=(0.5, 0.25), wds=(0, 0)", True: "nd.array([0.5, 0.25]), nd.array([0, 0])"}
 
 
-_MOM, _BOTH = ("mom",), ("mom", "weight32")
-sgd_update = Update(_sgd_update, _sgd_step, name="sgd_update", work=2, allocates=True)
-sgd_mom_update = Update(_sgd_mom_update, _sgd_mom_step, name="sgd_mom_update", work=2, states=_MOM, allocates=True)
-mp_sgd_update = Update(_mp_sgd_update, _sgd_step, name="mp_sgd_update", work=2, states=("weight32",), master="weight32")
-mp_sgd_mom_update = Update(
-    _mp_sgd_mom_update, _sgd_mom_step, name="mp_sgd_mom_update", work=2, states=_BOTH, master="weight32"
-)
-nag_mom_update = Update(_nag_mom_update, _nag_mom_step, name="nag_mom_update", work=2, states=_MOM)
-mp_nag_mom_update = Update(
-    _mp_nag_mom_update, _nag_mom_step, name="mp_nag_mom_update", work=2, states=_BOTH, master="weight32"
-)
+def _multi(single: Update, preloaded: bool) -> MultiUpdate:
+    """Make the update of several weights from that of one; `preloaded` takes the rates in arrays."""
+    name = f"{'preloaded_' if preloaded else ''}multi_{single.__name__}"
+    momentum = "momentum " if "momentum" in single.signature.attributes else ""
+    rates = "" if preloaded else "lrs wds "
+    example = _EXAMPLE.format(
+        name=name,
+        dtype="float16" if single.has_master else "float32",
+        states=(", nd.zeros(2)" if momentum else "") + (", nd.array([1, 2])" if single.has_master else ""),
+        rates=_RATES[preloaded],
+    )
+    return MultiUpdate(
+        single,
+        f"Return several weights after the step of `{single.__name__}` each, in one call.\n{example}",
+        name=name,
+        attributes=f"{rates}{momentum}rescale_grad clip_gradient num_weights",
+        rates={"lrs": "lr", "wds": "wd"},
+        shared=("lrs", "wds") if preloaded else (),
+    )
+
+
+MULTI_UPDATES = {
+    operator.__name__: operator
+    for operator in (
+        _multi(single, preloaded)
+        for preloaded in (False, True)
+        for single in (sgd_update, sgd_mom_update, mp_sgd_update, mp_sgd_mom_update)
+    )
+}

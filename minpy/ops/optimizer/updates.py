@@ -14,7 +14,7 @@ import numpy as np
 
 from minpy.core import dispatch
 from minpy.core.array import Array, note_write, note_writes
-from minpy.core.attributes import REQUIRED, bind
+from minpy.core.attributes import bind
 from minpy.core.base import DTypes, PartialShape, Shapes
 from minpy.core.errors import (
     ArgumentError,
@@ -25,6 +25,7 @@ from minpy.core.errors import (
     operator_error,
 )
 from minpy.core.extensions import extension
+from minpy.core.filling import default_attributes
 from minpy.core.nodes import Leaf
 from minpy.core.operator import Operator
 from minpy.core.state import state
@@ -32,9 +33,10 @@ from minpy.ops.dtypes import require_floats
 from minpy.ops.inference.partial_shapes import merge_shapes, same_dtype
 from minpy.ops.registry import OPERATORS, find_operator
 
-__all__ = ["Update", "arithmetic_dtype", "clipped", "numbers_for", "rescaled"]
+__all__ = ["Update", "arithmetic_dtype", "clipped", "numbers_for", "rescaled", "with_decay"]
 
 _BLOCK = 1 << 18  # elements; of smaller blocks the calls cost more than the caches save
+_FORMULA_BLOCK = 1 << 16  # where definitions are run, whose arrays in between are to stay in the caches, too
 _LARGE = 1 << 16  # elements; of fewer, NumPy's passes are not much slower than one loop
 _SINGLE, _DOUBLE = np.dtype("float32"), np.dtype("float64")
 
@@ -83,22 +85,17 @@ def clipped(grad: Any, limit: float) -> Any:
     return np.clip(grad, -limit, limit) if limit >= 0 else grad
 
 
-def rescaled(
-    out: np.ndarray, weight: np.ndarray, grad: np.ndarray, rescale: float, clip: float, wd: float, work: np.ndarray
-) -> None:
-    """Write the rescaled, then clipped gradient plus wd · weight into `out`. For steps; `work` is for them to use."""
-    if rescale == 1:
-        np.copyto(out, grad)
-    else:
-        np.multiply(grad, numbers_for(grad)[rescale], out)
-    if clip >= 0:
-        np.clip(out, -clip, clip, out)
-    if wd:
-        np.multiply(weight, numbers_for(weight)[wd], work)
-        out += work
+def rescaled(grad: Any, rescale_grad: float, clip_gradient: float = -1.0) -> Any:
+    """Return a gradient times a factor, then clipped; perhaps the array itself. For definitions."""
+    return clipped(grad if rescale_grad == 1 else grad * rescale_grad, clip_gradient)
 
 
-def _found_natively(update: Update, *arguments: Any) -> bool:
+def with_decay(grad: Any, wd: float, weight: Any) -> Any:
+    """Return a gradient plus wd · weight; as it is, if `wd` is 0, for weights may be infinite. For definitions."""
+    return grad + wd * weight if wd else grad
+
+
+def _find_natively(update: Update, *arguments: Any) -> bool:
     """Find what makes steps natively, in the layer above, for the first of them and for all that follow."""
     natively: Callable[..., bool] = extension("Update.natively")
     Update.natively = staticmethod(natively)
@@ -113,9 +110,12 @@ class Update(Operator):
     definition : callable
         `definition(weight, grad, *states, **attributes)` moves the states and returns the new weight: plain NumPy,
         without a thought for memory.
-    step : callable
+    step : callable, optional
         `step(work, out, weight, grad, *states, **attributes)` does the same in place, on a block of the arrays, all of
         one dtype. `out` may be `weight`. It is given all attributes, and the numbers that are inputs under their names.
+        Without it the definition is run on each block: a step pays for updates that nearly everybody uses.
+    single : Update, optional
+        The update that this one makes in float32, in the input `weight32`, of a weight that has fewer digits.
     name : str
     work : int
         How many further arrays a step needs; `work` is a list of them.
@@ -123,10 +123,8 @@ class Update(Operator):
         The inputs that it changes.
     numbers : sequence of str
         The inputs that are arrays of one number.
-    master : str, optional
-        The input that holds the weight in float32, where the weight itself has fewer digits: the update is made there.
     low : sequence of str
-        Where there is a master: what has the weight's dtype, "out" among them; all else has float32.
+        Of an update in float32: what has the weight's dtype; all else has float32.
     allocates : bool
         Whether a step takes None for arrays of `work`, and makes them where it needs them: cheaper for small weights.
     public : bool
@@ -134,42 +132,48 @@ class Update(Operator):
     """
 
     # `natively(update, raws, attributes)` makes a step of a large weight in place, and tells whether it could. With the
-    # rates of several weights, `raws` are what is given for one after the other.
-    natively: ClassVar[Callable[..., bool]] = staticmethod(_found_natively)
+    # rates of several weights, `raws` are the arrays of one after the other.
+    natively: ClassVar[Callable[..., bool]] = staticmethod(_find_natively)
 
     def __init__(
         self,
         definition: Callable[..., Any],
-        step: Callable[..., None],
+        step: Callable[..., None] | None = None,
         *,
+        single: Update | None = None,
         name: str,
-        work: int = 1,
+        work: int = 0,
         states: Sequence[str] = (),
         numbers: Sequence[str] = (),
-        master: str | None = None,
         low: Sequence[str] = ("weight", "grad", "out"),
         allocates: bool = False,
         public: bool = True,
     ) -> None:
         super().__init__(definition, name=name, builtin=True, auxiliary=states)
         names = self.signature.inputs
-        self.step, self.work, self.numbers = step, work, tuple(numbers)
-        master_place = 0 if master is None else names.index(master)
-        self.has_master, self.low = master is not None, low
-        self.into_master = master in states
+        self.formula = definition
+        if single is not None:
+            self.formula, step, work, numbers = single.formula, single.own_step, single.work, single.numbers
+        self.own_step = step
+        self.step = self._run_formula if step is None else step
+        self.work, self.numbers, self.low = work, tuple(numbers), low
+        self.has_master = single is not None
+        master_place = names.index("weight32") if self.has_master else 0
+        self.into_master = "weight32" in states
         self.places = {name: names.index(name) for name in numbers}
         # What steps are given after `out`: the weight (the master's, if there is one), the gradient, the states.
         self.blocked = [
-            index for index, known in enumerate(names) if index not in (0, master_place) and known not in numbers
+            index
+            for index, input_name in enumerate(names)
+            if index not in (0, master_place) and input_name not in numbers
         ]
         self.blocked.insert(0, master_place)
         self.nothing: list[Any] | None = [None] * work if allocates else None
-        self.is_plain = not numbers and master is None
+        self.is_plain = not numbers and not self.has_master
         self.is_one_step = self.is_plain and type(self).apply is Update.apply
         self.changed = [names.index(name) for name in states]
         self.moved = [0, *self.changed]  # by an update of the weight itself
-        known = self.signature.attributes.items()
-        self.defaults = {key: one.default for key, one in known if one.default is not REQUIRED}
+        self.defaults = default_attributes(self.signature)
         self.def_grad_zero()
         self.def_kernel(self._compute)
         self.def_infer_shape(self._infer_shapes)
@@ -182,10 +186,10 @@ class Update(Operator):
         out, name = attributes.pop("out", None), None
         inputs: Any = arguments
         if not dispatch.needs_no_binding(self, arguments, attributes):
-            given, written = tuple(attributes), dispatch.way_of_writing(arguments, attributes)
+            names, written = tuple(attributes), dispatch.way_of_writing(arguments, attributes)
             name = attributes.pop("name", None)
             inputs, attributes = bind(self.__name__, self.signature, arguments, attributes, positional_attributes=True)
-            if len(inputs) == len(arguments) and tuple(attributes) == given:
+            if len(inputs) == len(arguments) and tuple(attributes) == names:
                 dispatch.note_bound(self, written, attributes)
         raws = [value._data if isinstance(value, Array) else value for value in inputs]
         like = inputs[0]
@@ -280,7 +284,7 @@ class Update(Operator):
         if not self.is_one_step:
             return False
         try:
-            raws = [one._data for row in rows for one in row]
+            raws = [array._data for row in rows for array in row]
             nodes = [row[0]._node for row in rows]
         except AttributeError:  # `change` says what is wrong
             return False
@@ -369,18 +373,23 @@ class Update(Operator):
         if mixed:
             require_floats(self.__name__, raws[0], argument="weight")
             dtype, step, work = arithmetic_dtype(dtype), self._step_converted, work + len(arrays) + 1
-        if out.size > _BLOCK and out.flags.c_contiguous and all(array.flags.c_contiguous for array in arrays):
+        length = _FORMULA_BLOCK if self.own_step is None else _BLOCK
+        if out.size > length and out.flags.c_contiguous and all(array.flags.c_contiguous for array in arrays):
             out = out.reshape(-1)
             arrays = [array.reshape(-1) for array in arrays]
-            whole = np.empty((work, _BLOCK), dtype)
-            for start in range(0, out.size, _BLOCK):
-                block = slice(start, start + _BLOCK)
-                own = [*whole[:, : min(_BLOCK, out.size - start)]]
+            whole = np.empty((work, length), dtype)
+            for start in range(0, out.size, length):
+                block = slice(start, start + length)
+                own = [*whole[:, : min(length, out.size - start)]]
                 step(own, out[block], *[array[block] for array in arrays], **attributes)
         elif self.nothing is not None and not mixed and out.ndim:
             step(self.nothing, out, *arrays, **attributes)
         else:
             step([np.empty(out.shape, dtype) for _ in range(work)], out, *arrays, **attributes)
+
+    def _run_formula(self, work: list[np.ndarray], out: np.ndarray, *arrays: np.ndarray, **attributes: Any) -> None:
+        """Make a step by the definition of one weight of a dtype that is computed in."""
+        np.copyto(out, self.formula(*arrays, **attributes), casting="same_kind")
 
     def _step_converted(self, work: list[np.ndarray], out: np.ndarray, *arrays: np.ndarray, **attributes: Any) -> None:
         """Make a step in the arithmetic's dtype, and write what it changes back."""
@@ -415,9 +424,9 @@ class Update(Operator):
     def _infer_shapes(self, inputs: Shapes, outputs: Shapes, **attributes: Any) -> tuple[Shapes, Shapes]:
         names = self.signature.inputs
         shape: PartialShape = outputs[0]
-        for name, known in zip(names, inputs, strict=True):
+        for name, input_shape in zip(names, inputs, strict=True):
             if name not in self.numbers:
-                shape = merge_shapes(shape, known)
+                shape = merge_shapes(shape, input_shape)
         return [(1,) if name in self.numbers else shape for name in names], [shape]
 
     def _infer_types(self, inputs: DTypes, outputs: DTypes, **attributes: Any) -> tuple[DTypes, DTypes]:
@@ -436,9 +445,14 @@ class Update(Operator):
         if not self.has_master:
             return same_dtype(inputs, outputs)
         names = [name for name in self.signature.inputs if name not in self.numbers] + ["out"]
-        known: Any = [*inputs, *outputs]
-        pairs = list(zip(names, known, strict=True))
-        low = next((dtype for name, dtype in pairs if name in self.low and dtype is not None), None)
-        other = next((dtype for name, dtype in pairs if name not in self.low and dtype is not None), _SINGLE)
-        filled = [(low if name in self.low else other) if dtype is None else dtype for name, dtype in pairs]
+        low: np.dtype | None = None
+        wide: np.dtype | None = None
+        for name, dtype in zip(names, [*inputs, *outputs], strict=True):
+            if dtype is not None and name in self.low:
+                low = dtype if low is None else low
+            elif dtype is not None:
+                wide = dtype if wide is None else wide
+        wide = _SINGLE if wide is None else wide
+        expected = [low if name in self.low else wide for name in names]
+        filled = [own if dtype is None else dtype for dtype, own in zip([*inputs, *outputs], expected, strict=True)]
         return filled[:-1], filled[-1:]
