@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import starmap
 from typing import Any
 
 import numpy
@@ -66,30 +65,30 @@ def backward(
 
     Nothing is written if anything fails.
     """
-    if len(heads) == 1 and not retain_graph and _compute_in_leaves(heads[0], head_gradients):
-        return
+    if len(heads) == 1 and not retain_graph:
+        node = heads[0]._node
+        if type(node) is Node and node.operator.takes_buffers and _compute_in_leaves(heads[0], node, head_gradients):
+            return
     nodes = [*map(require_recorded, heads)]
-    given = head_gradients if head_gradients is not None else [None] * len(nodes)
-    starts = [*starmap(head_gradient, zip(heads, given, strict=True))]
+    if head_gradients is None:
+        head_gradients = [None] * len(nodes)
+    cotangents = [*map(head_gradient, heads, head_gradients)]
     training, state.training = state.training, train_mode
     try:
-        found = gradients(nodes, starts, retain_graph=retain_graph)
+        found = gradients(nodes, cotangents, retain_graph=retain_graph)
     finally:
         state.training = training
-    del starts
+    del cotangents
     for leaf in list(found):
         _store(leaf, found, leaf)
 
 
-def _compute_in_leaves(head: Array, head_gradients: Sequence[Any] | None) -> bool:
+def _compute_in_leaves(head: Array, node: Node, head_gradients: Sequence[Any] | None) -> bool:
     """Let the operator of a node that stands on leaves alone write their gradients itself, if it can.
 
     That is a compiled graph, and most of what backward of a small one would cost is the walk.
     """
-    node = head._node
-    if type(node) is not Node or not node.operator.takes_buffers or node.parents is None:
-        return False
-    if type(node.dtype) is tuple:
+    if node.parents is None or type(node.dtype) is tuple:
         return False
     cotangent = None
     if head_gradients is not None and head_gradients[0] is not None:

@@ -68,8 +68,10 @@ def gradients(
         When the walk comes to a gradient that is not defined, or to a rule that returns what cannot be its argument's
         gradient. The graph is then kept, and no array has been written.
     """
-    if targets is None and not create_graph and len(heads) == 1 and _is_alone(heads[0], since):
-        return _walk_alone(heads[0], head_gradients[0], retain_graph)
+    if targets is None and not create_graph and len(heads) == 1 and not since:
+        found = _walk_alone(heads[0], head_gradients[0], retain_graph)
+        if found is not None:
+            return found
     order = reachable(heads, since)
     wanted: set[Any] | None = None
     if targets is not None:
@@ -108,24 +110,26 @@ def gradients(
     return found
 
 
-def _is_alone(node: Any, since: int) -> bool:
-    """Tell whether a node stands on nothing but leaves, and nothing has been changed in place since it was recorded."""
-    if node.operator is None or node.parents is None or since or node.sequence <= last_write():
-        return False
-    # A list, which costs less here than a generator.
-    return not [parent for parent in node.parents if parent is not None and type(parent) is not Leaf]
+def _walk_alone(node: Any, gradient: Any, retain_graph: bool) -> dict[Any, Any] | None:
+    """Take a raw gradient back through the only node of a graph, as `gradients` does through many.
 
-
-def _walk_alone(node: Node, gradient: Any, retain_graph: bool) -> dict[Any, Any]:
-    """Take a raw gradient back through the only node of a graph, as `gradients` does through many."""
+    Returns None if the node does not stand on leaves alone, or if something was changed in place since its call.
+    """
+    operator = node.operator
+    if operator is None or node.parents is None or node.sequence <= last_write():
+        return None
+    for parent in node.parents:
+        if parent is not None and type(parent) is not Leaf:
+            return None
     pending: dict[Any, Any] = {}
     zeros: set[Any] = set()
-    leaves = [parent for parent in node.parents or () if parent is not None]
-    output_buffers = _output_buffers(node, {*leaves}) if node.operator.takes_buffers else None
+    output_buffers = None
+    if operator.takes_buffers:
+        output_buffers = _output_buffers(node, {parent for parent in node.parents if parent is not None})
     recording, state.recording = state.recording, False
     try:
-        if node.operator.direct and not output_buffers:
-            _walk_direct(node, node.operator, gradient, pending, zeros)
+        if operator.direct and not output_buffers:
+            _walk_direct(node, operator, gradient, pending, zeros)
         else:
             _walk_general(node, gradient, pending, zeros, output_buffers)
     finally:
@@ -133,13 +137,12 @@ def _walk_alone(node: Node, gradient: Any, retain_graph: bool) -> dict[Any, Any]
     if zeros:
         for leaf in zeros.difference(pending):
             pending[leaf] = numpy.zeros(leaf.shape, leaf.dtype)
-    found = pending
     if len(pending) > 1:  # latest first, as `reachable` has them
-        found = {leaf: pending.pop(leaf) for leaf in sorted(pending, key=_by_sequence, reverse=True)}
+        pending = {leaf: pending.pop(leaf) for leaf in sorted(pending, key=_by_sequence, reverse=True)}
     if not retain_graph and node.parents:
-        node.parents = node.arguments = node.answer = None  # type: ignore[assignment]
+        node.parents = node.arguments = node.answer = None
         node.freed = now()
-    return found
+    return pending
 
 
 def _last_taking_buffers(order: Sequence[Any]) -> Any:
@@ -302,7 +305,8 @@ def _walk_general(
             else:
                 requires_grad.append(index)
     if requires_grad:
-        for index, part in zip(requires_grad, _vjp(node, gradient, requires_grad, False, output_buffers), strict=True):
+        parts = _vjp(node, gradient, requires_grad, False, output_buffers)
+        for index, part in zip(requires_grad, parts, strict=True):
             parent = node.parents[index]
             if type(part) is not numpy_array or part.shape != parent.shape or part.dtype is not parent.dtype:
                 part = conform(part, operator, index, node, parent)

@@ -16,7 +16,7 @@ from minpy.core.errors import ArgumentError
 from minpy.ndarray.borrowing import local
 from minpy.ndarray.ndarray import NDArray
 
-__all__ = ["SOLE", "Buffer", "Undeclared", "memory_of"]
+__all__ = ["SOLE", "SOLE_ITEM", "Buffer", "Undeclared", "memory_of", "shape_and_dtype"]
 
 _slot: Any = Array.__dict__["_data"]
 # The memory of a buffer that has some.
@@ -34,23 +34,24 @@ class Buffer(NDArray):
         What messages call it: 'output', or 'the gradient of', and of what.
     """
 
-    __slots__ = ("_dtype", "_shape", "allocated", "given", "kind", "name")
+    __slots__ = ("allocated", "final_dtype", "final_shape", "given", "is_assigned", "kind", "name")
 
     def __init__(self, shape: tuple[int, ...], dtype: Any, kind: str, name: str) -> None:
-        self._shape = shape
-        self._dtype = dtype
+        self.final_shape = shape
+        self.final_dtype = dtype
         self.kind = kind
         self.name = name
         # Whether it has memory: somebody may hold a view of it. Whether that was given, and may be somebody else's too.
-        self.allocated = False
-        self.given = False
+        self.allocated = self.given = False
+        # Whether all of it was written by `assign`.
+        self.is_assigned = False
         self._node = None
 
     @property
     def _data(self) -> numpy.ndarray:
         if self.allocated:
             return _slot.__get__(self)
-        self._data = data = numpy.zeros(self._shape, self._dtype)
+        self._data = data = numpy.zeros(self.final_shape, self.final_dtype)
         return data
 
     @_data.setter
@@ -61,7 +62,7 @@ class Buffer(NDArray):
     @property
     def shape(self) -> tuple[int, ...]:
         """The lengths of the axes."""
-        return self._shape
+        return self.final_shape
 
     def adopt(self, source: Array) -> bool:
         """Make the memory of `source` the buffer's own; tell whether that was done.
@@ -76,19 +77,24 @@ class Buffer(NDArray):
             loan is not None
             and caller.f_code is loan[0]
             and caller.f_back is loan[1]
-            and data.shape == self._shape
-            and data.dtype == self._dtype
+            and data.shape == self.final_shape
+            and data.dtype == self.final_dtype
             and data.base is None
             and data.flags.c_contiguous
         ):
             _slot.__set__(self, data)
-            self.allocated = self.given = True
+            self.allocated = self.given = self.is_assigned = True
             return True
         return False
 
+    def copy_from(self, data: numpy.ndarray) -> None:
+        """Allocate the buffer for a copy of `data`, which has its shape: nobody has seen it yet."""
+        _slot.__set__(self, data.astype(self.final_dtype, "C"))
+        self.allocated = self.is_assigned = True
+
     def written(self, since: int) -> bool:
         """Tell whether memory was adopted, or changed in place after `since`."""
-        if self.given or 0 in self._shape:
+        if self.is_assigned or 0 in self.final_shape:
             return True
         return self.allocated and written_since(self._data, since)
 
@@ -116,15 +122,25 @@ class Undeclared(NDArray):
         )
 
 
+def shape_and_dtype(array: NDArray) -> Any:
+    """Return what can be told of an array without its values; None for one that is not declared to be read."""
+    if type(array) is Undeclared:
+        return None
+    return (array.final_shape, array.final_dtype) if type(array) is Buffer else (array._data.shape, array._data.dtype)
+
+
 for _cls in (Buffer, Undeclared):  # users see NDArrays
     _cls.__name__ = _cls.__qualname__ = "NDArray"
 
 
-def _count_sole() -> int:
-    """Measure what `sys.getrefcount` says of memory that only a buffer refers to."""
+def _count_sole() -> tuple[int, int]:
+    """Measure what `sys.getrefcount` says of memory that only a buffer refers to, and of a list's item in a local."""
     holder = Array()
     holder._data = numpy.zeros(1)
-    return sys.getrefcount(memory_of(holder))
+    held = [Array()]
+    for item in held:
+        count = sys.getrefcount(item)
+    return sys.getrefcount(memory_of(holder)), count
 
 
-SOLE = _count_sole()
+SOLE, SOLE_ITEM = _count_sole()

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from types import CodeType, FunctionType, MethodType
 from typing import Any
 
+from minpy.custom.buffers import shape_and_dtype
 from minpy.custom.prop import CustomOp
 from minpy.custom.purity import MethodCapture, capture_method
 
@@ -36,7 +37,7 @@ class _Kind:
 
     Attributes
     ----------
-    arguments : list
+    facts : tuple
         All that proxies tell of the arguments.
     captures : tuple of MethodCapture
         The latest first.
@@ -44,10 +45,10 @@ class _Kind:
         How many calls none of them was good for.
     """
 
-    __slots__ = ("arguments", "captures", "misses")
+    __slots__ = ("captures", "facts", "misses")
 
-    def __init__(self, arguments: list[Any]) -> None:
-        self.arguments = arguments
+    def __init__(self, facts: tuple[Any, ...]) -> None:
+        self.facts = facts
         self.captures: tuple[MethodCapture, ...] = ()
         self.misses = 0
 
@@ -60,7 +61,7 @@ class _Method:
     is_fit : bool
         Whether it takes its arguments by position, in MXNet's order, and no others by keyword.
     kinds : dict
-        The kinds of calls, by their arguments.
+        The kinds of calls, by what is told of their arguments.
     latest : _Kind
     misses : int
         How many calls no capture was good for.
@@ -72,17 +73,16 @@ class _Method:
         self.code, self.names = code, names
         self.is_fit = code.co_varnames[1 : code.co_argcount] == names and not code.co_kwonlyargcount
         self.kinds: dict[Any, _Kind] = {}
-        self.latest = _Kind([])
+        self.latest = _Kind(())
         self.misses = 0
 
-    def kind_of(self, arguments: list[Any]) -> _Kind:
+    def kind_of(self, facts: tuple[Any, ...]) -> _Kind:
         """Return what is known of calls with such arguments."""
-        key = tuple(arguments)
-        kind = self.kinds.get(key)
+        kind = self.kinds.get(facts)
         if kind is None:
             if len(self.kinds) >= _KINDS:
                 self.kinds.clear()
-            kind = self.kinds[key] = _Kind(arguments)
+            kind = self.kinds[facts] = _Kind(facts)
         self.latest = kind
         return kind
 
@@ -98,7 +98,7 @@ _methods: dict[int, _Method] = {}
 
 
 def method_of(
-    op: CustomOp, method: str, values: Sequence[Any], arguments: list[Any] | None
+    op: CustomOp, method: str, arguments: Sequence[Any], may_lend: bool
 ) -> tuple[Callable[..., None], MethodCapture | None]:
     """Return (the method, to be called by position; its capture if buffers may be lent to it, else None).
 
@@ -110,10 +110,10 @@ def method_of(
     ----------
     op : CustomOp
     method : {'forward', 'backward'}
-    values : sequence
-        What it is about to be called with: `capture_method` makes proxies of them.
-    arguments : list or None
-        All that proxies tell of these: flags, requests, shapes and dtypes. None: nothing is lent.
+    arguments : sequence
+        What it is about to be called with.
+    may_lend : bool
+        Whether to lend at all: copies of small arrays cost less than finding out whether they may be lent.
     """
     bound: Any = getattr(op, method)
     function: Any = bound.__func__ if type(bound) is MethodType else None
@@ -124,8 +124,10 @@ def method_of(
     analysed = _methods.get(id(code))
     if analysed is None or analysed.code is not code or analysed.names is not names:
         analysed = _new_method(code, names)
-    if not analysed.is_fit or arguments is None:
+    if not analysed.is_fit:
         return _by_position(bound, names), None
+    if not may_lend:
+        return bound, None
     cls: Any = type(op)
     own = _instance_dict(op)
     if type(cls) is not type or type(own) is not dict or "assign" in own:
@@ -135,18 +137,31 @@ def method_of(
         if members.get("assign", _ASSIGN) is not _ASSIGN or "__getattribute__" in members:
             return bound, None
     kind = analysed.latest
-    if arguments != kind.arguments:
-        kind = analysed.kind_of(arguments)
+    facts = _facts(arguments)
+    if facts != kind.facts:
+        kind = analysed.kind_of(facts)
     for capture in kind.captures:
         if capture.is_valid(function, op, own):
             return bound, capture
     if analysed.is_due(kind):
-        new_capture = capture_method(op, function, _ASSIGN, values)
+        new_capture = capture_method(op, function, _ASSIGN, arguments)
         if new_capture is not None:
             kind.captures = (new_capture, *kind.captures[: _CAPTURES - 1])
             if new_capture.is_valid(function, op, own):
                 return bound, new_capture
     return bound, None
+
+
+def _facts(arguments: Sequence[Any]) -> tuple[Any, ...]:
+    """Return all that proxies tell of the arguments of a method: flags, requests, shapes and dtypes."""
+    facts: list[Any] = []
+    for argument in arguments:
+        if isinstance(argument, list):
+            facts.append(len(argument))
+            facts += [value if isinstance(value, str) else shape_and_dtype(value) for value in argument]
+        else:
+            facts.append(argument)
+    return tuple(facts)
 
 
 def _new_method(code: CodeType, names: tuple[str, ...]) -> _Method:

@@ -6,6 +6,7 @@ what knows operators knows it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
@@ -45,8 +46,10 @@ from minpy.ndarray.placement import place
 if TYPE_CHECKING:
     from minpy.checking import Report
 
-__all__ = ["PropOperator"]
+__all__ = ["LENT_SIZE", "PropOperator"]
 
+# Where no array of a call has as many elements, copying them costs less than finding out whether they may be lent.
+LENT_SIZE = 16384
 _ALL = Plan(None, True)
 _TRAINING = {"training": Attribute("training", bool, None)}
 
@@ -60,6 +63,8 @@ class PropOperator(BaseOperator):
 
     context = CPU
     op: CustomOp | None = None
+    # Whether one of the arrays of a call is so large that buffers are lent rather than copied.
+    is_large = False
     # The auxiliary states, as methods see and change them.
     auxiliary_arrays: list[Any]
     _declares = False
@@ -193,6 +198,7 @@ class PropOperator(BaseOperator):
             types.append(array.dtype.type)
         count = len(self.arguments)
         out_shapes, aux_shapes = checked_shapes(self, shapes[:count])
+        self.is_large = max(map(math.prod, out_shapes)) >= LENT_SIZE
         if getattr(self.prop.infer_type, "_is_default", False):
             out_types = [dtypes[0] if count else numpy.float32] * len(self.outputs)
         else:
@@ -214,10 +220,8 @@ class PropOperator(BaseOperator):
         self._shapes, self._dtypes = shapes[:count], dtypes[:count]
         in_data = self._arrays(data[:count])
         buffers = [*map(Buffer, out_shapes, out_types, repeat("output"), self.outputs)]
-        grad_req = ["write"] * len(buffers)
-        kind = [bool(training), count, len(buffers), *shapes, *dtypes, *out_shapes, *out_types]
-        values = [bool(training), grad_req, [*in_data]]
-        results = run_method(self, "forward", values, kind, buffers, range(len(buffers)), in_data, data)
+        values = [bool(training), ["write"] * len(buffers), [*in_data]]
+        results = run_method(self, "forward", values, buffers, range(len(buffers)), in_data, data)
         return tuple(results) if len(results) != 1 else results[0]
 
     def vjp(
@@ -231,41 +235,36 @@ class PropOperator(BaseOperator):
         """Return the gradients of the inputs at the positions `requires_grad`, from one run of its backward."""
         upstream = gradient if type(gradient) is tuple else (gradient,)
         count = len(self.arguments)
-        kind: list[Any] = [count, len(upstream)]
         outputs = answer if type(answer) is tuple else (answer,)
         if self._declares:
             in_data, out_data = self._declared(arguments[:count], answer)
+            shown = in_data + out_data
             out_grad = self._arrays(upstream)
-            kind += map(_shape_and_dtype, (*out_grad, *in_data, *out_data))
         else:
-            arrays = self._arrays([*upstream, *arguments[:count], *outputs], kind)
-            first = len(upstream)
-            out_grad, in_data, out_data = arrays[:first], arrays[first : first + count], arrays[first + count :]
+            shown = self._arrays([*arguments[:count], *outputs, *upstream])
+            in_data, out_data, out_grad = shown[:count], shown[count : -len(upstream)], shown[-len(upstream) :]
+            del shown[-len(upstream) :]
         grad_req = ["null"] * count
         for index in requires_grad:
             grad_req[index] = self.grad_req.get(index, "write")
-        kind += [*grad_req, *self._shapes, *self._dtypes, *map(_shape_and_dtype, self.auxiliary_arrays)]
         buffers = [*map(Buffer, self._shapes, self._dtypes, repeat("the gradient of"), self.arguments)]
-        shown = in_data + out_data
-        values = [grad_req, out_grad, [*in_data], [*out_data]]
-        parts = run_method(self, "backward", values, kind, buffers, requires_grad, shown, arguments[:count])
+        values = [grad_req, out_grad, in_data, out_data]
+        del out_grad, in_data, out_data  # what refers to the arrays now is let go of, or kept by the method
+        parts = run_method(self, "backward", values, buffers, requires_grad, shown, arguments[:count])
         if not state.recording:
             return parts
         traced = [value for value in (*upstream, *outputs, *arguments) if isinstance(value, Array)]
         return [first_order(f"Custom operator {self.__name__!r}", part, traced) for part in parts]
 
-    def _arrays(self, values: Sequence[Any], kind: list[Any] | None = None) -> list[Any]:
-        """Return arrays to show to a method: around the buffers themselves, which cannot be written through them.
-
-        Their shapes and dtypes are added to `kind`.
-        """
+    def _arrays(self, values: Sequence[Any]) -> list[Any]:
+        """Return arrays to show to a method: around the buffers themselves, which cannot be written through them."""
         arrays = []
         plain = self.context is CPU
         for value in values:
             view = (value if type(value) is numpy.ndarray else as_raw(value)).view()
             view.setflags(False)  # type: ignore[call-arg]  # write=False, in half the time
-            if kind is not None:
-                kind += view.shape, view.dtype
+            if view.size >= LENT_SIZE:
+                self.is_large = True
             if plain:
                 array = create(NDArray)
                 array._data = view
@@ -295,10 +294,6 @@ class PropOperator(BaseOperator):
         if answer is None:
             return in_data, [Undeclared(f"out_data[{i}] ({name!r})") for i, name in enumerate(self.outputs)]
         return in_data, self._arrays(answer if type(answer) is tuple else (answer,))
-
-
-def _shape_and_dtype(array: Any) -> Any:
-    return None if type(array) is Undeclared else (array._data.shape, array._data.dtype)
 
 
 def _default_type(value: Any) -> Any:

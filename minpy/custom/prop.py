@@ -120,6 +120,13 @@ class CustomOp:
         ArgumentError
             For an unknown `req`.
         """
+        if req == "write" and type(dst) is Buffer and not dst.allocated:
+            buffer = src._data if isinstance(src, Array) else src
+            if local.loan is not None and type(src) is NDArray and dst.adopt(src):
+                return
+            if type(buffer) is numpy.ndarray and buffer.shape == dst.final_shape:
+                dst.copy_from(buffer)
+                return
         if req == "null":
             return
         if req not in ("write", "inplace", "add"):
@@ -135,17 +142,8 @@ class CustomOp:
                     "out_data[0] or in_grad[0]."
                 )
             )
-        if type(dst) is Buffer:
-            if dst.given:  # its memory may be somebody else's as well: what is written now must not show there
-                dst._data = dst._data.copy()
-            elif (
-                local.loan is not None
-                and type(src) is NDArray
-                and req != "add"
-                and not dst.allocated
-                and dst.adopt(src)
-            ):
-                return
+        if type(dst) is Buffer and dst.given:  # what is written now must not show in the memory of somebody else
+            dst._data = dst._data.copy()
         buffer = src._data if isinstance(src, Array) else src
         shape = numpy.shape(buffer)
         data = dst._data

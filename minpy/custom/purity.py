@@ -279,7 +279,7 @@ def _proxy_of(recorder: Recorder, value: Any) -> Any:
     if type(value) is Undeclared:
         return NDArrayProxy(_UnreadProxy.from_outside(recorder, variable("undeclared"), (), numpy.float32))
     if type(value) is Buffer:
-        return _BufferProxy(_UnreadProxy.from_outside(recorder, variable("buffer"), value.shape, value._dtype))
+        return _BufferProxy(_UnreadProxy.from_outside(recorder, variable("buffer"), value.shape, value.final_dtype))
     return NDArrayProxy(LentProxy.from_outside(recorder, variable("array"), value._data.shape, value._data.dtype))
 
 

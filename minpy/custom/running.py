@@ -21,7 +21,7 @@ from minpy.core.errors import (
 )
 from minpy.core.source_lines import warn_at_program
 from minpy.core.state import state
-from minpy.custom.buffers import SOLE, Buffer, Undeclared, memory_of
+from minpy.custom.buffers import SOLE, SOLE_ITEM, Buffer, Undeclared, memory_of
 from minpy.custom.lending import method_of
 from minpy.ndarray.borrowing import local
 
@@ -35,7 +35,6 @@ def run_method(
     operator: Any,
     method: str,
     arguments: list[Any],
-    kind: Any,
     buffers: list[Buffer],
     required: Sequence[int],
     shown: list[Any],
@@ -44,23 +43,24 @@ def run_method(
     """Run a method of the operator object, and return what it wrote into the buffers at the positions `required`.
 
     `arguments` are the method's but for the buffers and the auxiliary states, which follow, and belong to this
-    call; `kind` is what captures depend on of them. What it keeps of the buffers, and of the arrays `shown` to it,
-    gets memory of its own afterwards.
+    call. What it keeps of the buffers, and of the arrays `shown` to it, gets memory of its own afterwards.
     """
-    op: Any = operator.op
     outer, recording = local.loan, state.recording
+    on_cpu = operator.context is CPU
     try:
         state.recording = False
         arguments += [*buffers], [*operator.auxiliary_arrays]
         # On other devices `nd.array` has to look where it is called.
-        call, capture = method_of(op, method, arguments, kind if operator.context is CPU else None)
-        if capture is None and method == "backward":  # it may write to the gradients that it gets
-            arguments[1] = [array._like(array._data.copy()) for array in arguments[1]]
-        if capture is None:
-            before = [*map(sys.getrefcount, buffers)], [*map(sys.getrefcount, shown)]
+        call, capture = method_of(operator.op, method, arguments, on_cpu and operator.is_large)
+        if capture is not None:
+            local.loan = capture.code, sys._getframe(), capture.any_layout
+        else:
+            local.loan = None
+            if method == "backward":  # it may write to the gradients that it gets
+                for array in arguments[1]:
+                    array._data = array._data.copy()
         started = now()
-        local.loan = None if capture is None else (capture.code, sys._getframe(), capture.any_layout)
-        if operator.context is CPU:
+        if on_cpu:
             call(*arguments)
         else:
             with operator.context:
@@ -74,18 +74,15 @@ def run_method(
     finally:
         state.recording = recording
         local.loan = outer
-    keeps: list[bool] = []
+    arguments.clear()  # so that only `shown` and `buffers` refer to the arrays, unless the method keeps one
     if capture is None:
-        arguments.clear()  # so that one reference less is left to each array, unless the method keeps one
-        keeps = [*map(int.__ge__, map(sys.getrefcount, buffers), before[0])]
-        kept_inputs = [*map(int.__ge__, map(sys.getrefcount, shown), before[1])]
-        for index, is_kept in enumerate(kept_inputs):
-            if is_kept:
-                _release(shown[index : index + 1])
+        for array in shown:
+            if sys.getrefcount(array) > SOLE_ITEM:
+                _release([array])
     results = []
     for index in required:
         buffer = buffers[index]
-        if not buffer.given and not buffer.written(started):
+        if not buffer.is_assigned and not buffer.written(started):
             if method == "forward" or "label" not in operator.arguments[index]:
                 raise _unwritten(operator, method, index)
             _warn_of_unwritten(operator, index)
@@ -93,7 +90,7 @@ def run_method(
             continue
         if not buffer.allocated:
             results.append(buffer._data)
-        elif (keeps and keeps[index]) or sys.getrefcount(memory_of(buffer)) > SOLE:
+        elif sys.getrefcount(memory_of(buffer)) > SOLE or (capture is None and sys.getrefcount(buffer) > SOLE_ITEM):
             results.append(memory_of(buffer).copy())
         else:
             results.append(memory_of(buffer))

@@ -11,11 +11,11 @@ from typing import Any
 import numpy
 
 from minpy.core.array import create, now
-from minpy.core.nodes import Node
+from minpy.core.nodes import Node, record_node
 from minpy.core.operator import Operator
 from minpy.core.state import state
 
-__all__ = ["binary_methods", "unary_method"]
+__all__ = ["binary_methods", "comparison_method"]
 
 numpy_array = numpy.ndarray
 _NOTHING = (None, None)
@@ -87,15 +87,74 @@ def binary_methods(
         return array
 
     def reflected(self: Any, other: Any) -> Any:
-        return general(operator, other, self)
+        kind = type(other)
+        if (kind is not float and kind is not int) or type(self) is not cls:
+            return general(operator, other, self)
+        b = self._data
+        try:
+            data = ufunc(other, b)
+        except (ValueError, TypeError, OverflowError):
+            return general(operator, other, self)
+        if type(data) is not numpy_array or data.dtype is not b.dtype or data.dtype.kind != "f":
+            return general(operator, other, self)
+        array = create(cls)
+        array._data = data
+        parent = self._node
+        if parent is not None and state.recording:
+            node = create(Node)
+            node.sequence = now()
+            node.operator = operator
+            # Rules compute with the number in the dtype of the array: of Python's, NumPy's functions make float64.
+            node.arguments = (numpy.asarray(other, b.dtype), b) if reads_arguments else (other, None)
+            node.answer = data if reads_answer else None
+            node.attributes = _NO_ATTRIBUTES
+            node.parents = (None, parent)
+            node.shape = data.shape
+            node.dtype = data.dtype
+            array._node = node
+        else:
+            array._node = None
+        return array
 
     return method, reflected
 
 
-def unary_method(operator: Operator) -> Callable[[Any], Any]:
-    """Return the method for a prefix operator such as `-x`."""
+def comparison_method(
+    cls: Any, operator: Any, ufunc: numpy.ufunc, general: Callable[[Any, Any, Any], Any]
+) -> Callable[[Any, Any], Any]:
+    """Return the method for `x < y`: of a ufunc, or of an operator that returns 0 or 1 in the dtype of the arrays.
 
-    def method(self: Any) -> Any:
-        return operator(self)
+    The gradient of such an operator is zero, so that recording keeps no values; booleans are not recorded.
+    """
+    is_ufunc = operator is ufunc
+
+    def method(self: Any, other: Any) -> Any:
+        kind = type(other)
+        a = self._data
+        dtype = a.dtype
+        if kind is cls:
+            b, other_parent = other._data, other._node
+            is_plain = b.dtype is dtype
+        else:
+            b, other_parent = other, None
+            is_plain = kind is float or kind is int
+        if not is_plain or type(self) is not cls or dtype.kind != "f":
+            return general(operator, self, other)
+        try:
+            data = ufunc(a, b)
+        except (ValueError, OverflowError):
+            return general(operator, self, other)
+        if type(data) is not numpy_array:
+            return general(operator, self, other)
+        array = create(cls)
+        array._data = data if is_ufunc else data.astype(dtype)
+        array._node = None
+        parent = self._node
+        if (parent is not None or other_parent is not None) and state.recording and not is_ufunc:
+            arguments = _NOTHING if kind is cls else (None, other)
+            array._node = node = record_node(operator, arguments, None, _NO_ATTRIBUTES, (parent, other_parent))
+            node.shape = data.shape
+            node.dtype = dtype
+        return array
 
     return method

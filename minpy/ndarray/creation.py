@@ -105,18 +105,20 @@ def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> N
     >>> nd.array([1, 2, 3]).dtype
     <class 'numpy.float32'>
     """
-    if isinstance(source_array, Array):
-        dtype = source_array._data.dtype if dtype is None else dtype
-    dtype = _FLOAT32 if dtype is None else dtype
-    loan = local.loan
-    if loan is not None and ctx is None and type(source_array) is numpy.ndarray and source_array.dtype == dtype:
-        caller: Any = sys._getframe(1)
-        is_lent = caller.f_code is loan[0] and caller.f_back is loan[1]
-        if is_lent and source_array.base is None and source_array.flags.c_contiguous:
-            lent = create(NDArray)
-            lent._data = source_array
-            lent._node = None
-            return lent
+    if dtype is None:
+        dtype = source_array._data.dtype if isinstance(source_array, Array) else _FLOAT32
+    if ctx is None and type(source_array) is numpy.ndarray and source_array.dtype == dtype:
+        loan = local.loan
+        if loan is not None:
+            caller: Any = sys._getframe(1)
+            is_lent = caller.f_code is loan[0] and caller.f_back is loan[1]
+            if is_lent and source_array.base is None and source_array.flags.c_contiguous:
+                return new_array(NDArray, source_array)
+        if dtype is _FLOAT32 and source_array.nbytes < aligned.LARGE and current_context() is CPU:
+            copied = create(NDArray)
+            copied._data = source_array.copy()
+            copied._node = None
+            return copied
     if is_followed(source_array):
         return _followed(assembled("nd.array", source_array, dtype), ctx)
     data = numeric_array(source_array, dtype)

@@ -10,7 +10,7 @@ import numpy
 
 from minpy.core.operator import Operator
 from minpy.ndarray import shape_methods
-from minpy.ndarray.arithmetic import binary_methods
+from minpy.ndarray.arithmetic import binary_methods, comparison_method
 from minpy.ndarray.ndarray import NDArray
 from minpy.ops.linalg import dot as linear
 from minpy.ops.registry import FUNCTIONS, OPERATORS
@@ -29,12 +29,12 @@ ARITHMETIC = {
 }
 
 COMPARISONS = {
-    "eq": comparison.equal,
-    "ne": comparison.not_equal,
-    "gt": comparison.greater,
-    "ge": comparison.greater_equal,
-    "lt": comparison.lesser,
-    "le": comparison.lesser_equal,
+    "eq": (comparison.equal, numpy.equal),
+    "ne": (comparison.not_equal, numpy.not_equal),
+    "gt": (comparison.greater, numpy.greater),
+    "ge": (comparison.greater_equal, numpy.greater_equal),
+    "lt": (comparison.lesser, numpy.less),
+    "le": (comparison.lesser_equal, numpy.less_equal),
 }
 
 _ELEMENTWISE = [
@@ -65,10 +65,10 @@ def install_arithmetic(cls: Any, operators: dict[str, Operator]) -> None:
         _set(cls, f"__i{name}__", _in_place(operator))
 
 
-def install_comparisons(cls: Any, operators: dict[str, Any]) -> None:
-    """Give a class `x < y` and its kin."""
-    for name, operator in operators.items():
-        _set(cls, f"__{name}__", _comparison(operator, cls._general))
+def install_comparisons(cls: Any, operators: dict[str, tuple[Any, numpy.ufunc]]) -> None:
+    """Give a class `x < y` and its kin: for each name the operator that answers, and the ufunc that compares."""
+    for name, (operator, ufunc) in operators.items():
+        _set(cls, f"__{name}__", comparison_method(cls, operator, ufunc, cls._general))
 
 
 def install_floor_division(cls: Any) -> None:
@@ -91,10 +91,6 @@ def _with_axes(method: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
 
 def _in_place(operator: Operator) -> Callable[[Any, Any], Any]:
     return lambda self, other: self._update(operator, other)
-
-
-def _comparison(operator: Any, general: Callable[..., Any]) -> Callable[[Any, Any], Any]:
-    return lambda self, other: general(operator, self, other)
 
 
 class _LateMethod:

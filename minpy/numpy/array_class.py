@@ -14,7 +14,7 @@ from minpy.core.errors import MutationError
 from minpy.core.followed import is_followed
 from minpy.core.nodes import Leaf
 from minpy.core.operator import Operator
-from minpy.ndarray.methods import ARITHMETIC, install_arithmetic, install_comparisons
+from minpy.ndarray.methods import ARITHMETIC, COMPARISONS, install_arithmetic, install_comparisons
 from minpy.ndarray.ndarray import NDArray
 from minpy.ndarray.placement import place
 from minpy.numpy_table.table import METHODS
@@ -211,14 +211,4 @@ for _name, _function in METHODS.items():
 
 register_front_end("numpy", ndarray)
 install_arithmetic(ndarray, {**ARITHMETIC})
-install_comparisons(
-    ndarray,
-    {
-        "eq": numpy.equal,
-        "ne": numpy.not_equal,
-        "gt": numpy.greater,
-        "ge": numpy.greater_equal,
-        "lt": numpy.less,
-        "le": numpy.less_equal,
-    },
-)
+install_comparisons(ndarray, {name: (ufunc, ufunc) for name, (_, ufunc) in COMPARISONS.items()})

@@ -29,6 +29,7 @@ from minpy.graph.program import Program
 from minpy.ndarray import NDArray, methods
 from minpy.numpy.array_class import ndarray as numpy_ndarray
 from minpy.ops.optimizer.updates import Update
+from minpy.ops.registry import FUNCTIONS
 from minpy.ops.ufunc import UnaryUfunc
 from minpy.profiler.log import LOG
 
@@ -74,6 +75,9 @@ def install(eager: bool, programs: bool) -> None:
                 for prefix in ("", "r", "i"):
                     if f"__{prefix}{sign}__" in vars(cls):
                         _exchange.put(cls, f"__{prefix}{sign}__", _timed_sign(operator))
+            for sign, (operator, ufunc) in methods.COMPARISONS.items():
+                timed = operator if cls is NDArray else FUNCTIONS[ufunc]
+                _exchange.put(cls, f"__{sign}__", _timed_sign(timed))
         _exchange.put(tape, "_walk_direct", _timed_rules)
         _exchange.put(tape, "_vjp", _timed_vjp)
     if eager or programs:

@@ -8,7 +8,16 @@ from custom_operators import Double, gradient, operator_of, recorded, register
 
 import minpy as mx
 from minpy import autograd, nd
+from minpy.custom import operator as custom_operator
+from minpy.custom.registry import PROPS
 from minpy.operator import CustomOpProp
+
+
+@pytest.fixture(params=["lent", "copied"], autouse=True)
+def sharing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run with small arrays as with large ones, which methods share, and as they are: copied."""
+    if request.param == "lent":
+        monkeypatch.setattr(custom_operator, "LENT_SIZE", 0)
 
 
 def sigmoid(x: np.ndarray) -> np.ndarray:
@@ -45,7 +54,9 @@ def test_defaults_follow_the_lists() -> None:
     assert Prop().infer_type([np.float64]) == ([np.float64], [np.float64] * 2, [np.float64])
 
 
-def test_register_returns_the_class_and_lists_the_name() -> None:
+def test_register_returns_the_class_and_lists_the_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(PROPS, "listed_operator", raising=False)
+
     class Prop(CustomOpProp):
         pass
 

@@ -11,6 +11,15 @@ import pytest
 import minpy as mx
 from minpy import autograd, nd
 from minpy.core.errors import ArgumentError, DTypeError, MutationError, OperatorError
+from minpy.custom import operator as custom_operator
+
+
+@pytest.fixture(params=["lent", "copied"], autouse=True)
+def sharing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run with small arrays as with large ones, which methods share, and as they are: copied."""
+    if request.param == "lent":
+        monkeypatch.setattr(custom_operator, "LENT_SIZE", 0)
+
 
 _names = itertools.count()
 

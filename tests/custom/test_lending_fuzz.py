@@ -15,7 +15,14 @@ from borrowing_operators import lent
 import minpy as mx
 from minpy import autograd, nd
 from minpy.custom import lending
+from minpy.custom import operator as custom_operator
 from minpy.custom.registry import PROPS
+
+
+@pytest.fixture(autouse=True)
+def small_arrays_are_lent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(custom_operator, "LENT_SIZE", 0)
+
 
 HEAD = """
 import functools

@@ -33,7 +33,7 @@ def lent(op: Any, method: str = "forward") -> bool:
         arguments: list[Any] = [requests, ZEROS[:outputs], ZEROS[:1], ZEROS[:outputs], buffers, []]
     else:
         arguments = [True, requests, ZEROS[:1], buffers, []]
-    return method_of(op, method, arguments, [method, outputs])[1] is not None
+    return method_of(op, method, arguments, True)[1] is not None
 
 
 class Base(mx.operator.CustomOp):
