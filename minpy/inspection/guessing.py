@@ -7,7 +7,7 @@ layer at the end is as wide as one size makes it, only that size fits.
 
 from __future__ import annotations
 
-import time
+import itertools
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ _SIZES = (224, 299, 32, 112, 28, 64, 96, 128, 227, 300, 512, 160, 192, 256, 320,
 _HEIGHTS = (32, 48, 64, 16, 8, 24, 40, 60, 96, 128)  # of pictures that are no squares
 _WIDTHS = (100, 128, 160, 200, 256, 12, 16, 24, 32, 48, 64, 96, 320, 512)
 _LENGTHS = (32, 16, 64, 128, 10, 20, 30, 35, 50, 56, 60, 100, 200, 256, 384, 500, 512)
-_SECONDS = 0.4  # for trying sizes
+_NODES = 40_000  # whose shapes are inferred while sizes are tried: takes 0.4 s
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,6 @@ def guessed(
     ]
     found: list[tuple[dict[str, Any], dict[Node, Shape]]] = []
     free = {length for form in forms.values() for length in form if isinstance(length, str)} - {_BATCH}
-    end = time.perf_counter() + _SECONDS
     for sizes in _candidates(free, order, forms, facts):
         shapes = {node: _filled(form, sizes) for node, form in forms.items()}
         after = _tried(infer, known, shapes)
@@ -74,7 +73,7 @@ def guessed(
         if after is not None and all(is_known(after.get(value)) for value in needed):
             found.append((sizes, shapes))
         # Two that fit: any would. (Layers at the end let only one size through.)
-        if len(found) == 2 or not free or time.perf_counter() > end:
+        if len(found) == 2 or not free:
             break
     if not found:
         return _nearest(order, forms, known, infer, free, facts)
@@ -137,12 +136,9 @@ def _nearest(
 ) -> dict[Node, Guess]:
     """Return the guess with which most parameters fit, where no guess makes all of them fit."""
     best: tuple[int, dict[Node, Shape]] | None = None
-    end = time.perf_counter() + _SECONDS
     if not forms:
         return {}
     for sizes in _candidates(free, order, forms, facts):
-        if time.perf_counter() > end:
-            break
         shapes = {node: _filled(form, sizes) for node, form in forms.items()}
         after = _tried(infer, {}, shapes)
         if after is not None and all(is_known(after.get(value)) for value in known):
@@ -165,7 +161,11 @@ def _filled(form: Form, sizes: Mapping[str, Any]) -> Shape:
 def _candidates(
     free: set[str], order: Sequence[Node], forms: Mapping[Node, Form], facts: Mapping[Value, Any]
 ) -> Iterator[dict[str, Any]]:
-    """Yield values for what is free: the usual ones first, then all; with each batch that the graph may have fixed."""
+    """Return values for what is free: the usual ones first, then all; with each batch that the graph may have fixed.
+
+    There are as many as can be tried in reasonable time, which is counted and not measured: what is found does not depend
+    on how fast the machine is.
+    """
     grey = any(_HEIGHT in form and 1 in form and 3 not in form for form in forms.values())
     sizes = list(dict.fromkeys([*((28, 32) if grey else ()), *_SIZES, *range(8, 1025, 8), *range(1, 320)]))
     steps = [node.attributes["num_outputs"] for node in order if isinstance(node.attributes.get("num_outputs"), int)]
@@ -180,9 +180,8 @@ def _candidates(
     if free & {_HEIGHT, _WIDTH} and _LENGTH in free:
         pictures, texts = pictures[:6], texts[:12]
     ways = [{**picture, **text} for picture in pictures for text in texts]
-    for batch in _batches(order, facts):
-        for way in ways:
-            yield {_BATCH: batch, **way}
+    candidates = ({_BATCH: batch, **way} for batch in _batches(order, facts) for way in ways)
+    return itertools.islice(candidates, max(1, _NODES // max(1, len(order))))
 
 
 def _batches(order: Sequence[Node], facts: Mapping[Value, Any]) -> list[int]:
