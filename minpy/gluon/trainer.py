@@ -270,10 +270,8 @@ class Trainer:
         >>> trainer.step(batch_size=4)
         """
         self._check_and_rescale_grad(self._rescaled("step", batch_size))
-        if not self._kv_initialized:
-            self._init_kvstore()
-        if self._params_to_init:
-            self._init_params()
+        if not self._kv_initialized or self._params_to_init:
+            self._require_kvstore()
         if self._update_on_kvstore and self._overflows():
             return
         if self._kvstore is None:
@@ -304,10 +302,7 @@ class Trainer:
         >>> weight.grad(mx.cpu(1)).asnumpy()
         array([6., 6.], dtype=float32)
         """
-        if not self._kv_initialized:
-            self._init_kvstore()
-        if self._params_to_init:
-            self._init_params()
+        self._require_kvstore()
         self._refuse_on_kvstore("allreduce_grads")
         self._allreduce_grads()
 
@@ -329,10 +324,7 @@ class Trainer:
         StaleGradientError
             If `backward` has not computed the gradient of a parameter. Nothing has changed then.
         """
-        if not self._kv_initialized:
-            self._init_kvstore()
-        if self._params_to_init:
-            self._init_params()
+        self._require_kvstore()
         self._refuse_on_kvstore("update")
         self._check_and_rescale_grad(self._rescaled("update", batch_size))
         self._update(ignore_stale_grad)
@@ -513,7 +505,7 @@ class Trainer:
         FileAccessError
             If it cannot be written.
         """
-        self._before_states()
+        self._require_kvstore()
         if self._kvstore is not None and self._update_on_kvstore:
             self._kvstore.save_optimizer_states(fname, dump_optimizer=True)
             return
@@ -555,7 +547,7 @@ class Trainer:
         >>> trainer.learning_rate
         0.25
         """
-        self._before_states()
+        self._require_kvstore()
         if self._kvstore is not None and self._update_on_kvstore:
             self._kvstore.load_optimizer_states(fname)
             updater = getattr(self._kvstore, "_updater", None)
@@ -574,7 +566,8 @@ class Trainer:
             self._optimizer = self._updaters[0].optimizer
         self._optimizer.param_dict = dict(enumerate(self._params))
 
-    def _before_states(self) -> None:
+    def _require_kvstore(self) -> None:
+        """Make the store, if it is not there, and give it the values of parameters that have become known."""
         if not self._kv_initialized:
             self._init_kvstore()
         if self._params_to_init:

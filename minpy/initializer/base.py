@@ -218,17 +218,8 @@ class Initializer:
     def _init_one(self, _: str, arr: Any) -> None:
         arr[...] = 1.0
 
-    def _init_bias(self, _: str, arr: Any) -> None:
-        arr[...] = 0.0
-
-    def _init_quantized_bias(self, _: str, arr: Any) -> None:
-        arr[...] = 0
-
-    def _init_gamma(self, _: str, arr: Any) -> None:
-        arr[...] = 1.0
-
-    def _init_beta(self, _: str, arr: Any) -> None:
-        arr[...] = 0.0
+    _init_bias = _init_beta = _init_quantized_bias = _init_zero
+    _init_gamma = _init_one
 
     def _init_weight(self, name: str, arr: Any) -> None:
         raise NotImplementedError(

@@ -232,6 +232,11 @@ class BaseRNNCell:
         [(2, 3, 8)]
         """
         self.reset()
+        outputs, states = self._unroll(length, inputs, begin_state, layout, merge_outputs)
+        return outputs, states
+
+    def _unroll(self, length: int, inputs: Any, begin_state: Any, layout: str, merge_outputs: bool | None) -> Any:
+        """Return what `unroll` does, of which classes override this part."""
         steps, _ = normalized(length, inputs, layout, False)
         states = self.begin_state() if begin_state is None else begin_state
         outputs = []

@@ -105,15 +105,7 @@ class SequentialRNNCell(_CombinedCell):
             begin = end
         return inputs, after
 
-    def unroll(
-        self,
-        length: int,
-        inputs: Any,
-        begin_state: list[Any] | None = None,
-        layout: str = "NTC",
-        merge_outputs: bool | None = None,
-    ) -> tuple[Any, list[Any]]:
-        self.reset()
+    def _unroll(self, length: int, inputs: Any, begin_state: Any, layout: str, merge_outputs: bool | None) -> Any:
         states = self.begin_state() if begin_state is None else begin_state
         after: list[Any] = []
         begin = 0
@@ -175,15 +167,7 @@ class BidirectionalCell(_CombinedCell):
         """
         raise NotImplementedError("Bidirectional cannot be stepped. Please use unroll")
 
-    def unroll(
-        self,
-        length: int,
-        inputs: Any,
-        begin_state: list[Any] | None = None,
-        layout: str = "NTC",
-        merge_outputs: bool | None = None,
-    ) -> tuple[Any, list[Any]]:
-        self.reset()
+    def _unroll(self, length: int, inputs: Any, begin_state: Any, layout: str, merge_outputs: bool | None) -> Any:
         steps, axis = normalized(length, inputs, layout, False)
         states = self.begin_state() if begin_state is None else begin_state
         forwards, backwards = self._cells

@@ -69,21 +69,13 @@ class DropoutCell(HybridRecurrentCell):
             inputs = F.Dropout(inputs, p=self._rate, axes=self._axes, name=f"t{self._counter}_fwd")
         return inputs, states
 
-    def unroll(
-        self,
-        length: int,
-        inputs: Any,
-        begin_state: Sequence[Any] | None = None,
-        layout: str = "NTC",
-        merge_outputs: bool | None = None,
-        valid_length: Any = None,
+    def _unroll(
+        self, length: int, inputs: Any, begin_state: Any, layout: str, merge_outputs: bool | None, valid_length: Any
     ) -> tuple[Any, list[Any]]:
-        """Drop elements of a sequence, in one go if it is one array; see `RecurrentCell.unroll`."""
-        self.reset()
         inputs = as_asked(length, inputs, layout, merge_outputs, self.name)
         if not is_merged(inputs):
             # `valid_length` does not matter: the steps after the end are passed on like all others.
-            return super().unroll(length, inputs, begin_state, layout, merge_outputs)
+            return super()._unroll(length, inputs, begin_state, layout, merge_outputs, None)
         states = [] if begin_state is None else list(begin_state)
         outputs, states = self.hybrid_forward(functions_of(inputs), inputs, states)
         return in_mode(outputs), states
@@ -257,17 +249,9 @@ class ResidualCell(ModifierCell):
         output, states = self.base_cell(inputs, states)
         return F.elemwise_add(output, inputs, name=f"t{self._counter}_fwd"), states
 
-    def unroll(
-        self,
-        length: int,
-        inputs: Any,
-        begin_state: Sequence[Any] | None = None,
-        layout: str = "NTC",
-        merge_outputs: bool | None = None,
-        valid_length: Any = None,
+    def _unroll(
+        self, length: int, inputs: Any, begin_state: Any, layout: str, merge_outputs: bool | None, valid_length: Any
     ) -> tuple[Any, list[Any]]:
-        """Go through a sequence, and add it to the outputs; see `RecurrentCell.unroll`."""
-        self.reset()
         self.base_cell._modified = False
         try:
             outputs, states = self.base_cell.unroll(

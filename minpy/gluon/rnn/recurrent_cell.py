@@ -221,20 +221,26 @@ class RecurrentCell(Block):
             For another layout, or inputs or states of another kind.
         """
         self.reset()
+        return self._unroll(length, inputs, begin_state, layout, merge_outputs, valid_length)
+
+    def _unroll(
+        self, length: int, inputs: Any, begin_state: Any, layout: str, merge_outputs: bool | None, valid_length: Any
+    ) -> tuple[Any, list[Any]]:
+        """Do what `unroll` does, of which classes override this part."""
         steps, functions, batch_size = steps_of(length, inputs, layout, self.name)
         require_lengths(valid_length, length, batch_size, self.name)
         first = states = first_states(self, functions, begin_state, steps, batch_size)
-        outputs, after = [], []
+        outputs: Any = []
+        later = []
         for step in steps:
             output, states = self(step, states)
             outputs.append(output)
-            after.append(states)
-        found: Any = outputs
+            later.append(states)
         if valid_length is not None:
-            states = the_last_valid(first, after, valid_length)
-            found = masked(outputs, valid_length, layout, self.name)
-        found = as_asked(length, found, layout, merge_outputs, self.name)
-        return in_mode(found), in_mode(list(states))
+            states = the_last_valid(first, later, valid_length)
+            outputs = masked(outputs, valid_length, layout, self.name)
+        outputs = as_asked(length, outputs, layout, merge_outputs, self.name)
+        return in_mode(outputs), in_mode(list(states))
 
     def _get_activation(self, F: Any, inputs: Any, activation: Any, **kwargs: Any) -> Any:
         """Return an activation, by name or as a block, of values."""

@@ -60,17 +60,9 @@ class _Stacked(CombinedCell):
                     "Call unroll."
                 )
 
-    def unroll(
-        self,
-        length: int,
-        inputs: Any,
-        begin_state: Sequence[Any] | None = None,
-        layout: str = "NTC",
-        merge_outputs: bool | None = None,
-        valid_length: Any = None,
+    def _unroll(
+        self, length: int, inputs: Any, begin_state: Any, layout: str, merge_outputs: bool | None, valid_length: Any
     ) -> tuple[Any, list[Any]]:
-        """Go through a sequence, cell by cell; see `RecurrentCell.unroll`."""
-        self.reset()
         if begin_state is None:
             steps, functions, batch_size = steps_of(length, inputs, layout, self.name)
             begin_state = first_states(self, functions, None, steps, batch_size)
