@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
+from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentError, DTypeError, MissingDependencyError, ShapeError, describe
 from minpy.graph.ir import Node, Value, variables
 from minpy.graph.text import drawing
@@ -31,6 +32,21 @@ Shapes = Mapping[str, Sequence[int]]
 
 # What operators call the inputs that are given with every batch.
 _FED = ("label", "state", "state_cell", "sequence_length", "data_lengths", "label_lengths")
+_NETWORK = """
+symbol : Symbol
+shape : dict of str to tuple of int, optional
+    The shapes of the data. What does not follow from them is shown as not known.
+hide_weights : bool
+    Leave out weights, biases and statistics: variables whose names end as those of layers do.
+"""
+_RAISES = """
+Raises
+------
+ShapeError
+    If shapes contradict each other.
+ArgumentError
+    For what is no symbol, no dict, or names no argument.
+"""
 
 
 def print_summary(
@@ -186,27 +202,19 @@ def plot_network(
     return dot
 
 
+@documented(network=_NETWORK, raises=_RAISES)
 def graph_text(symbol: Symbol, shape: Shapes | None = None, hide_weights: bool = True) -> str:
     """Return a network drawn with lines, one row a node; see `print_graph`.
 
     Parameters
     ----------
-    symbol : Symbol
-    shape : dict of str to tuple of int, optional
-        The shapes of the data. What does not follow from them is shown as not known.
-    hide_weights : bool
-        Leave out weights, biases and statistics: variables whose names end as those of layers do.
+    {network}
 
     Returns
     -------
     str
 
-    Raises
-    ------
-    ShapeError
-        If shapes contradict each other.
-    ArgumentError
-        For what is no symbol, no dict, or names no argument.
+    {raises}
 
     Examples
     --------
@@ -218,6 +226,7 @@ def graph_text(symbol: Symbol, shape: Shapes | None = None, hide_weights: bool =
     return _drawn(symbol, shape, hide_weights, "graph_text")
 
 
+@documented(network=_NETWORK, raises=_RAISES)
 def print_graph(symbol: Symbol, shape: Shapes | None = None, hide_weights: bool = True) -> None:
     """Print a network drawn with lines: every node with its operator, its shapes, and the nodes that feed it.
 
@@ -225,18 +234,9 @@ def print_graph(symbol: Symbol, shape: Shapes | None = None, hide_weights: bool 
 
     Parameters
     ----------
-    symbol : Symbol
-    shape : dict of str to tuple of int, optional
-        The shapes of the data. What does not follow from them is shown as not known.
-    hide_weights : bool
-        Leave out weights, biases and statistics: variables whose names end as those of layers do.
+    {network}
 
-    Raises
-    ------
-    ShapeError
-        If shapes contradict each other.
-    ArgumentError
-        For what is no symbol, no dict, or names no argument.
+    {raises}
 
     Examples
     --------

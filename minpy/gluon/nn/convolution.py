@@ -170,21 +170,9 @@ class _Convolution(_Conv):
         in_channels: int = 0,
         **kwargs: Any,
     ) -> None:
-        super().__init__(
-            channels,
-            per_axis(type(self).__name__, "kernel_size", kernel_size, self._axes, 1),
-            strides,
-            padding,
-            dilation,
-            groups,
-            layout,
-            in_channels,
-            activation,
-            use_bias,
-            weight_initializer,
-            bias_initializer,
-            **kwargs,
-        )
+        kernel = per_axis(type(self).__name__, "kernel_size", kernel_size, self._axes, 1)
+        settings = kernel, strides, padding, dilation, groups, layout, in_channels, activation, use_bias
+        super().__init__(channels, *settings, weight_initializer, bias_initializer, **kwargs)
 
 
 @_convolution(1)

@@ -101,21 +101,9 @@ class _ChannelNorm(_BatchNorm):
         in_channels: int = 0,
         **kwargs: Any,
     ) -> None:
-        super().__init__(
-            axis,
-            momentum,
-            epsilon,
-            center,
-            scale,
-            use_global_stats,
-            self._fuses_relu,
-            beta_initializer,
-            gamma_initializer,
-            running_mean_initializer,
-            running_variance_initializer,
-            in_channels,
-            **kwargs,
-        )
+        settings = axis, momentum, epsilon, center, scale, use_global_stats, self._fuses_relu
+        initializers = beta_initializer, gamma_initializer, running_mean_initializer, running_variance_initializer
+        super().__init__(*settings, *initializers, in_channels, **kwargs)
 
 
 class BatchNorm(_ChannelNorm):
@@ -236,20 +224,9 @@ class SyncBatchNorm(BatchNorm):
         running_variance_initializer: Any = "ones",
         **kwargs: Any,
     ) -> None:
-        super().__init__(
-            1,
-            momentum,
-            epsilon,
-            center,
-            scale,
-            use_global_stats,
-            beta_initializer,
-            gamma_initializer,
-            running_mean_initializer,
-            running_variance_initializer,
-            in_channels,
-            **kwargs,
-        )
+        settings = 1, momentum, epsilon, center, scale, use_global_stats
+        initializers = beta_initializer, gamma_initializer, running_mean_initializer, running_variance_initializer
+        super().__init__(*settings, *initializers, in_channels, **kwargs)
         devices = 1 if num_devices is None else count("SyncBatchNorm", "num_devices", num_devices)
         del self._kwargs["axis"]
         self._kwargs |= {"ndev": devices, "key": self.prefix}
