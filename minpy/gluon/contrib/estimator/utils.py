@@ -17,17 +17,18 @@ __dir__ = listing(__all__)
 def _check_metrics(metrics: Any) -> list[EvalMetric]:
     """Return metrics as a list: those of composite metrics one by one."""
     if isinstance(metrics, CompositeEvalMetric):
-        return [one for metric in metrics.metrics for one in _check_metrics(metric)]
-    if isinstance(metrics, EvalMetric):
+        metrics = metrics.metrics
+    elif isinstance(metrics, EvalMetric):
         return [metrics]
-    given = metrics if isinstance(metrics, (list, tuple)) else [metrics]
-    for one in given:
-        if not isinstance(one, EvalMetric):
+    elif not isinstance(metrics, (list, tuple)):
+        metrics = [metrics]
+    for metric in metrics:
+        if not isinstance(metric, EvalMetric):
             raise ArgumentValueError(
-                f"Estimator: metrics must be an mx.metric.EvalMetric or a list of them, got {describe(one)}. "
+                f"Estimator: metrics must be an mx.metric.EvalMetric or a list of them, got {describe(metric)}. "
                 "Make one of its name with mx.metric.create('accuracy')."
             )
-    return [one for metric in given for one in _check_metrics(metric)]
+    return [single for metric in metrics for single in _check_metrics(metric)]
 
 
 def _suggest_metric_for_loss(loss: Any) -> EvalMetric | None:
