@@ -9,7 +9,7 @@ from typing import Any
 from minpy.core.errors import ArgumentError, ArgumentValueError, ShapeError, describe, nearest
 from minpy.initializer.base import InitDesc, Initializer, create_initializer, register
 
-__all__ = ["FUSED_GATES", "FusedRNN", "fused_parts"]
+__all__ = ["FUSED_GATES", "FusedRNN", "fused_inputs", "fused_parts"]
 
 FUSED_GATES = {"rnn_relu": ("",), "rnn_tanh": ("",), "lstm": ("_i", "_f", "_c", "_o"), "gru": ("_r", "_z", "_o")}
 
@@ -103,17 +103,26 @@ class FusedRNN(Initializer):
 
     def _parts(self, name: str, arr: Any) -> Iterator[tuple[str, tuple[int, ...]]]:
         """Yield the names and shapes of the parts, in the order in which they stand in the vector."""
-        units, directions = self._num_hidden, 2 if self._bidirectional else 1
-        per_input = directions * len(FUSED_GATES[self._mode]) * units
-        above = directions * units  # what a layer gets from the one below
-        fixed = per_input * (self._num_layers * (units + 2) + (self._num_layers - 1) * above)
-        inputs, rest = divmod(prod(arr.shape) - fixed, per_input)
-        if rest or inputs < 1:
-            raise ShapeError(
-                f"FusedRNN: {str(name)!r} has {prod(arr.shape)} elements; {self._num_layers} layer(s) of {self._mode} "
-                f"with {units} units in {directions} direction(s) need {fixed} + {per_input} for each input."
-            )
-        return fused_parts(self._mode, self._num_layers, units, inputs, self._bidirectional)
+        settings = self._mode, self._num_layers, self._num_hidden
+        inputs = fused_inputs("FusedRNN", str(name), prod(arr.shape), *settings, self._bidirectional)
+        return fused_parts(*settings, inputs, self._bidirectional)
+
+
+def fused_inputs(
+    who: str, name: str, size: int, mode: str, num_layers: int, num_hidden: int, bidirectional: bool
+) -> int:
+    """Return the number of inputs that explains the length of a fused vector; raise the error if none does."""
+    directions = 2 if bidirectional else 1
+    per_input = directions * len(FUSED_GATES[mode]) * num_hidden
+    above = directions * num_hidden  # what a layer gets from the one below
+    fixed = per_input * (num_layers * (num_hidden + 2) + (num_layers - 1) * above)
+    inputs, remainder = divmod(size - fixed, per_input)
+    if remainder or inputs < 1:
+        raise ShapeError(
+            f"{who}: {name!r} has {size} elements; {num_layers} layer(s) of {mode} with {num_hidden} units in "
+            f"{directions} direction(s) need {fixed} + {per_input} for each input."
+        )
+    return inputs
 
 
 def fused_parts(

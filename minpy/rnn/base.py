@@ -38,6 +38,8 @@ class BaseRNNCell:
         The parameters of another cell, to share them.
     """
 
+    _gate_names: Sequence[str] = ()
+
     def __init__(self, prefix: str = "", params: RNNParams | None = None) -> None:
         self._own_params = params is None
         self._params = RNNParams(prefix) if params is None else params
@@ -86,8 +88,8 @@ class BaseRNNCell:
         return [info["shape"] for info in self.state_info]
 
     @property
-    def _gate_names(self) -> Sequence[str]:
-        return ()
+    def _num_gates(self) -> int:
+        return len(self._gate_names)
 
     def begin_state(self, func: Callable[..., Symbol] = symbol.zeros, **kwargs: Any) -> list[Any]:
         """Return the states before the first step.

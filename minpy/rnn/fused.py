@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from math import prod
 from typing import Any
 
 from minpy import symbol
 from minpy.core.errors import ArgumentValueError, ShapeError, nearest
 from minpy.initializer import FusedRNN
-from minpy.initializer.fused import FUSED_GATES, fused_parts
+from minpy.initializer.fused import FUSED_GATES, fused_inputs, fused_parts
 from minpy.ndarray import NDArray, zeros
 from minpy.rnn.base import BaseRNNCell, Weights, taken
 from minpy.rnn.cells import GRUCell, LSTMCell, RNNCell
@@ -81,6 +80,7 @@ class FusedRNNCell(BaseRNNCell):
         self._num_hidden = num_hidden
         self._num_layers = num_layers
         self._mode = mode
+        self._gate_names = FUSED_GATES[mode]
         self._bidirectional = bidirectional
         self._dropout = dropout
         self._get_next_state = get_next_state
@@ -93,14 +93,6 @@ class FusedRNNCell(BaseRNNCell):
         count = len(self._directions) * self._num_layers
         info = {"shape": (count, 0, self._num_hidden), "__layout__": "LNC"}
         return [dict(info) for _ in range(2 if self._mode == "lstm" else 1)]
-
-    @property
-    def _gate_names(self) -> Sequence[str]:
-        return list(FUSED_GATES[self._mode])
-
-    @property
-    def _num_gates(self) -> int:
-        return len(self._gate_names)
 
     def _parts(self, inputs: int) -> list[tuple[str, tuple[int, ...]]]:
         return list(fused_parts(self._mode, self._num_layers, self._num_hidden, inputs, self._bidirectional))
@@ -119,16 +111,8 @@ class FusedRNNCell(BaseRNNCell):
         name = self._parameter.name
         assert name is not None
         vector = taken(args, name, "FusedRNNCell.unpack_weights")
-        units, directions, gates = self._num_hidden, len(self._directions), self._num_gates
-        per_input = directions * gates * units
-        fixed = per_input * (self._num_layers * (units + 2) + (self._num_layers - 1) * directions * units)
-        inputs, rest = divmod(vector.size - fixed, per_input)
-        if rest or inputs < 1:
-            raise ShapeError(
-                f"FusedRNNCell.unpack_weights: {name!r} has {vector.size} elements; {self._num_layers} layer(s) of "
-                f"{self._mode} with {units} units in {directions} direction(s) need {fixed} + {per_input} for each "
-                "input."
-            )
+        settings = self._mode, self._num_layers, self._num_hidden, self._bidirectional
+        inputs = fused_inputs("FusedRNNCell.unpack_weights", name, vector.size, *settings)
         flat = vector.reshape((-1,))
         begin = 0
         for part, shape in self._parts(inputs):
