@@ -241,9 +241,6 @@ class ResidualCell(ModifierCell):
     [[3.0, 3.0]]
     """
 
-    def __init__(self, base_cell: Any) -> None:
-        super().__init__(base_cell)
-
     def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> Any:
         """Return the output plus the input, and the states."""
         output, states = self.base_cell(inputs, states)
@@ -267,5 +264,5 @@ class ResidualCell(ModifierCell):
             return in_mode(functions_of(inputs).elemwise_add(outputs, inputs)), states
         steps = steps_of(length, inputs, layout, self.name)[0]
         return in_mode(
-            [functions_of(one).elemwise_add(one, step) for one, step in zip(outputs, steps, strict=True)]
+            [functions_of(output).elemwise_add(output, step) for output, step in zip(outputs, steps, strict=True)]
         ), states

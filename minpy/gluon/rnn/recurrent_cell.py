@@ -287,9 +287,6 @@ class HybridRecurrentCell(RecurrentCell, HybridBlock):
         super().__init_subclass__(**kwargs)
         cls._not_compared = cls._not_compared | frozenset(cls._memory)
 
-    def __init__(self, prefix: str | None = None, params: Any = None) -> None:
-        super().__init__(prefix=prefix, params=params)
-
     def _clear_cached_op(self) -> None:
         super()._clear_cached_op()
         vars(self).pop("_stepper", None)
