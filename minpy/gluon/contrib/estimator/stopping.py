@@ -12,7 +12,7 @@ from minpy.core.errors import ArgumentValueError, describe
 from minpy.gluon.contrib.estimator.events import BatchEnd, EpochEnd, TrainBegin, TrainEnd
 from minpy.metric import EvalMetric
 
-__all__ = ["EarlyStoppingHandler", "StoppingHandler", "comparison", "monitored"]
+__all__ = ["EarlyStoppingHandler", "StoppingHandler"]
 
 
 class StoppingHandler(TrainBegin, BatchEnd, EpochEnd):
