@@ -122,14 +122,14 @@ class Trainer:
         """Return the contexts that all parameters lie on."""
         contexts: list[Context] | None = None
         for parameter in self._params:
-            found = parameter.list_ctx()
-            if contexts is not None and contexts != found:
+            own_contexts = parameter.list_ctx()
+            if contexts is not None and contexts != own_contexts:
                 raise ContextError(
-                    f"Trainer: the parameter {parameter.name!r} lies on {_names(found)}, and "
+                    f"Trainer: the parameter {parameter.name!r} lies on {_names(own_contexts)}, and "
                     f"{self._params[0].name!r} on {_names(contexts)}; all must lie on the same contexts. Initialize "
                     "all with the same ctx, or call reset_ctx."
                 )
-            contexts = found
+            contexts = own_contexts
         assert contexts is not None
         return contexts
 
@@ -213,7 +213,7 @@ class Trainer:
         """Give the store the values of parameters, but of those that have none yet."""
         waiting = []
         for index, parameter in enumerate(self._params):
-            if not any(one is parameter for one in self._params_to_init):
+            if not any(known is parameter for known in self._params_to_init):
                 continue
             if parameter._deferred_init:
                 waiting.append(parameter)
@@ -365,7 +365,7 @@ class Trainer:
         `stale` says what is done with gradients that `backward` has not computed: 'all' takes them as they are, 'step'
         is an error, and None leaves them out.
         """
-        found = []
+        updates = []
         for index, parameter in enumerate(self._params):
             if parameter._grad_req == "null":
                 continue
@@ -375,8 +375,8 @@ class Trainer:
             if len(fresh) < len(leaves) and stale == "step":
                 self._raise_stale(parameter, arrays)
             if fresh:
-                found.append((index, arrays, leaves, fresh))
-        for index, arrays, leaves, fresh in found:
+                updates.append((index, arrays, leaves, fresh))
+        for index, arrays, leaves, fresh in updates:
             gradients = [leaf.gradient for leaf in leaves]
             if self._update_on_kvstore:
                 self._take_changes(index, arrays)
@@ -577,21 +577,21 @@ class Trainer:
 def _listed(params: Any) -> list[Parameter]:
     """Return parameters that are given in any way as a list."""
     if isinstance(params, (Mapping, ParameterDict)):
-        found = [params[name] for name in sorted(params.keys())]
+        parameters = [params[name] for name in sorted(params.keys())]
     elif isinstance(params, (list, tuple)):
-        found = list(params)
+        parameters = list(params)
     else:
         advice = " Call collect_params() of the block." if hasattr(params, "collect_params") else ""
         got = f"the parameter {params.name!r} alone" if isinstance(params, Parameter) else describe(params)
         raise ArgumentValueError(
             f"Trainer: params must be a ParameterDict, or a dict or list of Parameters, got {got}.{advice}"
         )
-    if not found:
+    if not parameters:
         raise ArgumentError(
             "Trainer: there are no parameters to train. Give net.collect_params(), once the net has all its children."
         )
     seen = set()
-    for position, parameter in enumerate(found):
+    for position, parameter in enumerate(parameters):
         if not isinstance(parameter, Parameter):
             raise ArgumentValueError(
                 f"Trainer: params must be Parameters, got {describe(parameter)} at position {position}."
@@ -599,7 +599,7 @@ def _listed(params: Any) -> list[Parameter]:
         if id(parameter) in seen:
             raise ArgumentValueError(f"Trainer: the parameter {parameter.name!r} is given twice.")
         seen.add(id(parameter))
-    return found
+    return parameters
 
 
 def _arrays(parameter: Parameter) -> list[Any]:

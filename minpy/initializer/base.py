@@ -163,11 +163,11 @@ class Initializer:
             return
         if desc.global_init is None:
             desc.global_init = self
-        own = desc.attrs.get("__init__", "")
-        if not (isinstance(own, str) and own == ""):
-            made = own if hasattr(own, "_init_weight") else create_initializer(own)
-            made._init_weight(desc, arr)
-            self._verbose_print(desc, own, arr)
+        chosen = desc.attrs.get("__init__", "")
+        if not (isinstance(chosen, str) and chosen == ""):
+            initializer = chosen if hasattr(chosen, "_init_weight") else create_initializer(chosen)
+            initializer._init_weight(desc, arr)
+            self._verbose_print(desc, chosen, arr)
             return
         for ending, method in _BY_ENDING:
             if desc.endswith(ending):

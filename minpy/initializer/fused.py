@@ -136,16 +136,16 @@ def fused_parts(
     [('l0_i2h_weight', (2, 3)), ('l0_h2h_weight', (2, 2)), ('l0_i2h_bias', (2,)), ('l0_h2h_bias', (2,))]
     """
     directions = "lr" if bidirectional else "l"
-    sources = [
-        (f"{direction}{layer}_{source}", layer, source)
+    groups = [
+        (f"{direction}{layer}_{group}", layer, group)
         for layer in range(num_layers)
         for direction in directions
-        for source in ("i2h", "h2h")
+        for group in ("i2h", "h2h")
     ]
-    for source_name, layer, source in sources:
-        columns = num_hidden if source == "h2h" else len(directions) * num_hidden if layer else inputs
+    for prefix, layer, group in groups:
+        columns = num_hidden if group == "h2h" else len(directions) * num_hidden if layer else inputs
         for gate in FUSED_GATES[mode]:
-            yield f"{source_name}{gate}_weight", (num_hidden, columns)
-    for source_name, _, _ in sources:
+            yield f"{prefix}{gate}_weight", (num_hidden, columns)
+    for prefix, _, _ in groups:
         for gate in FUSED_GATES[mode]:
-            yield f"{source_name}{gate}_bias", (num_hidden,)
+            yield f"{prefix}{gate}_bias", (num_hidden,)

@@ -150,14 +150,14 @@ class BaseRNNCell:
             return args
         height = self._num_hidden  # type: ignore[attr-defined]
         for group in ("i2h", "h2h"):
-            whole = {
+            packed = {
                 kind: taken(args, f"{self._prefix}{group}_{kind}", f"{type(self).__name__}.unpack_weights")
                 for kind in ("weight", "bias")
             }
             for number, gate in enumerate(self._gate_names):
-                for kind, array in whole.items():
-                    part = array[number * height : (number + 1) * height].copy()
-                    args[f"{self._prefix}{group}{gate}_{kind}"] = part
+                for kind, array in packed.items():
+                    gate_rows = array[number * height : (number + 1) * height].copy()
+                    args[f"{self._prefix}{group}{gate}_{kind}"] = gate_rows
         return args
 
     def pack_weights(self, args: Weights) -> dict[str, NDArray]:
@@ -180,12 +180,12 @@ class BaseRNNCell:
         if not self._gate_names:
             return args
         for group in ("i2h", "h2h"):
-            parts: dict[str, list[NDArray]] = {"weight": [], "bias": []}
+            by_kind: dict[str, list[NDArray]] = {"weight": [], "bias": []}
             for gate in self._gate_names:
-                for kind, arrays in parts.items():
+                for kind, arrays in by_kind.items():
                     name = f"{self._prefix}{group}{gate}_{kind}"
                     arrays.append(taken(args, name, f"{type(self).__name__}.pack_weights"))
-            for kind, arrays in parts.items():
+            for kind, arrays in by_kind.items():
                 args[f"{self._prefix}{group}_{kind}"] = concatenate(arrays)
         return args
 

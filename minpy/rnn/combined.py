@@ -187,13 +187,13 @@ class BidirectionalCell(_CombinedCell):
             return symbol.concat(left, right, dim=2, name=f"{self._output_prefix}out"), after
         squeezed: Any = 1  # as files of MXNet's have it
         left, right = (
-            list(symbol.SliceChannel(one, axis=axis, num_outputs=length, squeeze_axis=squeezed))
-            if isinstance(one, Symbol)
-            else one
-            for one in (left, right)
+            list(symbol.SliceChannel(sequence, axis=axis, num_outputs=length, squeeze_axis=squeezed))
+            if isinstance(sequence, Symbol)
+            else sequence
+            for sequence in (left, right)
         )
         outputs = [
-            symbol.concat(one, other, dim=1, name=f"{self._output_prefix}t{number}")
-            for number, (one, other) in enumerate(zip(left, reversed(right), strict=True))
+            symbol.concat(forward, backward, dim=1, name=f"{self._output_prefix}t{number}")
+            for number, (forward, backward) in enumerate(zip(left, reversed(right), strict=True))
         ]
         return outputs, after

@@ -162,16 +162,16 @@ class FusedRNNCell(BaseRNNCell):
         raise NotImplementedError("FusedRNNCell cannot be stepped. Please use unroll, or unfuse() it.")
 
     def _unroll(self, length: int, inputs: Any, begin_state: Any, layout: str, merge_outputs: bool | None) -> Any:
-        whole, axis = normalized(length, inputs, layout, True)
+        sequence, axis = normalized(length, inputs, layout, True)
         if axis not in (0, 1):
             raise ArgumentValueError(f"FusedRNNCell.unroll: unsupported layout {layout}; expected 'TNC' or 'NTC'.")
         if axis == 1:
             warnings.warn("NTC layout detected. Consider using TNC for FusedRNNCell for faster speed", stacklevel=3)
-            whole = symbol.swapaxes(whole, dim1=0, dim2=1)
+            sequence = symbol.swapaxes(sequence, dim1=0, dim2=1)
         states = self.begin_state() if begin_state is None else begin_state
         mode: Any = self._mode
         result = symbol.RNN(
-            data=whole,
+            data=sequence,
             parameters=self._parameter,
             **dict(zip(("state", "state_cell"), states, strict=False)),
             state_size=self._num_hidden,

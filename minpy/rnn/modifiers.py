@@ -202,7 +202,7 @@ class ResidualCell(ModifierCell):
         inputs, _ = normalized(length, inputs, layout, merge)
         if merge:
             return _added(outputs, inputs), states
-        return [_added(output, given) for output, given in zip(outputs, inputs, strict=True)], states
+        return [_added(output, step) for output, step in zip(outputs, inputs, strict=True)], states
 
 
 def _added(output: Symbol, inputs: Symbol) -> Symbol:

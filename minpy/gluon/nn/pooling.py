@@ -53,11 +53,11 @@ class _Pooling(HybridArrayBlock):
         return pooled(x, name="fwd", **self._kwargs)
 
     def __repr__(self) -> str:
-        told = self._kwargs
+        settings = self._kwargs
         return (
-            f"{type(self).__name__}(size={told['kernel']}, stride={told['stride']}, padding={told['pad']}, "
-            f"ceil_mode={told['pooling_convention'] == 'full'}, global_pool={told['global_pool']}, "
-            f"pool_type={told['pool_type']}, layout={told['layout']})"
+            f"{type(self).__name__}(size={settings['kernel']}, stride={settings['stride']}, padding={settings['pad']}, "
+            f"ceil_mode={settings['pooling_convention'] == 'full'}, global_pool={settings['global_pool']}, "
+            f"pool_type={settings['pool_type']}, layout={settings['layout']})"
         )
 
 

@@ -254,9 +254,9 @@ class GRUCell(GatedCell):
         candidate = F.elemwise_mul(reset, of_state[2], name=step + "mul0")
         candidate = F.elemwise_add(of_input[2], candidate, name=step + "plus2")
         candidate = F.Activation(candidate, act_type="tanh", name=step + "h_act")
-        rest = F.elemwise_sub(F.ones_like(update, name=step + "ones_like0"), update, name=step + "minus0")
+        complement = F.elemwise_sub(F.ones_like(update, name=step + "ones_like0"), update, name=step + "minus0")
         output = F.elemwise_add(
-            F.elemwise_mul(rest, candidate, name=step + "mul1"),
+            F.elemwise_mul(complement, candidate, name=step + "mul1"),
             F.elemwise_mul(update, states[0], name=step + "mul20"),
             name=step + "out",
         )

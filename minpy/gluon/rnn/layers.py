@@ -220,12 +220,12 @@ class _RNNLayer(HybridBlock):
             return in_mode(result if states is None else result[0])
         if not isinstance(states, (list, tuple)):
             states = [states]
-        wanted = 2 if self._mode == "lstm" else 1
-        if len(states) != wanted:
+        expected = 2 if self._mode == "lstm" else 1
+        if len(states) != expected:
             raise ArgumentError(
-                f"{self.name}: got {len(states)} state(s); expected {wanted}: "
-                f"{'the output and the memory' if wanted == 2 else 'the output'} of the step before, as begin_state() "
-                "returns."
+                f"{self.name}: got {len(states)} state(s); expected {expected}: "
+                f"{'the output and the memory' if expected == 2 else 'the output'} of the step before, as "
+                "begin_state() returns."
             )
         self._require_states(inputs, states)
         outputs, after = super().__call__(inputs, list(states), *lengths, **kwargs)

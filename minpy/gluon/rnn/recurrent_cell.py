@@ -152,11 +152,11 @@ class RecurrentCell(Block):
         """
         vars(self)["_counter"] += 1
         states = args[1] if len(args) > 1 else kwargs.get("states", ())
-        wanted = self._state_count()
-        if not isinstance(states, (list, tuple)) or len(states) != wanted:
+        count = self._state_count()
+        if not isinstance(states, (list, tuple)) or len(states) != count:
             got = f"{len(states)}" if isinstance(states, (list, tuple)) else describe(states)
             raise ArgumentError(
-                f"{self.name}: states is a list of {wanted} array(s), as state_info() says; got {got}. Give what the "
+                f"{self.name}: states is a list of {count} array(s), as state_info() says; got {got}. Give what the "
                 "step before returned, or begin_state(batch_size)."
             )
         try:

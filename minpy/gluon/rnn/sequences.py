@@ -64,8 +64,8 @@ def steps_of(length: int, inputs: Any, layout: str, who: str) -> tuple[list[Any]
                 "another layout."
             )
         batch = inputs.shape[layout.index("N")]
-        found = nd.split(inputs, axis=axis, num_outputs=length, squeeze_axis=True)
-        return list(found) if isinstance(found, (list, tuple)) else [found], nd, batch
+        steps = nd.split(inputs, axis=axis, num_outputs=length, squeeze_axis=True)
+        return list(steps) if isinstance(steps, (list, tuple)) else [steps], nd, batch
     if not isinstance(inputs, (list, tuple)) or not all(is_merged(step) for step in inputs):
         raise ArgumentError(
             f"{who}.unroll: the inputs are {describe(inputs)}; expected an array with a time axis, or a list of "
@@ -140,11 +140,11 @@ def reversed_in_time(steps: Sequence[Any], valid_length: Any) -> list[Any]:
     if valid_length is None:
         return list(reversed(steps))
     functions = functions_of(steps[0])
-    turned = functions.SequenceReverse(
+    merged_steps = functions.SequenceReverse(
         functions.stack(*steps, axis=0), sequence_length=valid_length, use_sequence_length=True
     )
-    found = functions.split(turned, axis=0, num_outputs=len(steps), squeeze_axis=1)
-    return [found] if len(steps) == 1 else list(found)
+    reversed_steps = functions.split(merged_steps, axis=0, num_outputs=len(steps), squeeze_axis=1)
+    return [reversed_steps] if len(steps) == 1 else list(reversed_steps)
 
 
 def in_mode(values: Any) -> Any:

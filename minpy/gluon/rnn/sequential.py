@@ -47,9 +47,9 @@ class _Stacked(CombinedCell):
     def _stepped(self, inputs: Any, states: Sequence[Any]) -> tuple[Any, list[Any]]:
         self._require_steps()
         after: list[Any] = []
-        for cell, own in taken_apart(self._children.values(), states):
-            inputs, own = cell(inputs, list(own))
-            after += own
+        for cell, cell_states in taken_apart(self._children.values(), states):
+            inputs, cell_states = cell(inputs, list(cell_states))
+            after += cell_states
         return inputs, after
 
     def _require_steps(self) -> None:
@@ -68,16 +68,16 @@ class _Stacked(CombinedCell):
             begin_state = first_states(self, functions, None, steps, batch_size)
         after: list[Any] = []
         cells = list(self._children.values())
-        for cell, own in taken_apart(cells, begin_state):
-            inputs, own = cell.unroll(
+        for cell, cell_states in taken_apart(cells, begin_state):
+            inputs, cell_states = cell.unroll(
                 length,
                 inputs,
-                begin_state=list(own),
+                begin_state=list(cell_states),
                 layout=layout,
                 merge_outputs=merge_outputs if cell is cells[-1] else None,
                 valid_length=valid_length,
             )
-            after += own
+            after += cell_states
         return inputs, after
 
     def __getitem__(self, i: Any) -> Any:

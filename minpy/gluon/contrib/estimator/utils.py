@@ -45,8 +45,8 @@ def _name_for(kind: str, metrics: Iterable[EvalMetric]) -> None:
 
 def _check_metric_known(handler: Any, metric: Any, known_metrics: Sequence[EvalMetric]) -> None:
     """Raise, unless a handler's metric is one of the estimator's own: nobody else's are updated."""
-    if not any(metric is known for known in known_metrics):
-        names = ", ".join(known.name for known in known_metrics)
+    if not any(metric is own_metric for own_metric in known_metrics):
+        names = ", ".join(own_metric.name for own_metric in known_metrics)
         raise ArgumentValueError(
             f"{type(handler).__name__} refers to the metric {getattr(metric, 'name', describe(metric))!r}, which is "
             f"none of the estimator's own, and so is never updated. Take one of estimator.train_metrics and "
