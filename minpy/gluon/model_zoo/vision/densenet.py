@@ -111,11 +111,7 @@ densenet_spec = {
 
 @documented(pretrained=PRETRAINED)
 def get_densenet(
-    num_layers: int,
-    pretrained: bool = False,
-    ctx: Any = CPU,
-    root: str = ROOT,
-    **kwargs: Any,
+    num_layers: int, pretrained: bool = False, ctx: Any = CPU, root: str = ROOT, **kwargs: Any
 ) -> DenseNet:
     """Return a DenseNet, for images of shape (3, 224, 224).
 

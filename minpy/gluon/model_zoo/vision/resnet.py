@@ -302,12 +302,7 @@ resnet_block_versions: list[dict[str, Any]] = [
 
 @documented(pretrained=PRETRAINED)
 def get_resnet(
-    version: int,
-    num_layers: int,
-    pretrained: bool = False,
-    ctx: Any = CPU,
-    root: str = ROOT,
-    **kwargs: Any,
+    version: int, num_layers: int, pretrained: bool = False, ctx: Any = CPU, root: str = ROOT, **kwargs: Any
 ) -> Any:
     """Return a residual network, for images of shape (3, 224, 224) or others.
 

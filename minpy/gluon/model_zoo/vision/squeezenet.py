@@ -84,11 +84,7 @@ class SqueezeNet(Classifier):
 
 @documented(pretrained=PRETRAINED)
 def get_squeezenet(
-    version: str,
-    pretrained: bool = False,
-    ctx: Any = CPU,
-    root: str = ROOT,
-    **kwargs: Any,
+    version: str, pretrained: bool = False, ctx: Any = CPU, root: str = ROOT, **kwargs: Any
 ) -> SqueezeNet:
     """Return a SqueezeNet, for images of shape (3, 224, 224).
 
