@@ -285,7 +285,7 @@ class MultiFactorScheduler(LRScheduler):
 
 
 class _Falling(LRScheduler):
-    """What schedules have in common that fall from `base_lr` to `final_lr` until `max_update`."""
+    """The base of schedules that fall from `base_lr` to `final_lr` until `max_update`."""
 
     def __init__(self, max_update: int, base_lr: float, final_lr: float, *warmup: Any) -> None:
         super().__init__(base_lr, *warmup)
@@ -308,7 +308,7 @@ class _Falling(LRScheduler):
         return self.base_lr
 
     def _left(self, done: float) -> float:
-        """Return which part of the way is left, once some part of the updates is done."""
+        """Return the fraction of the decrease that is left after a fraction of the updates."""
         raise NotImplementedError
 
 

@@ -1,4 +1,4 @@
-"""Networks made visible: as a table, as a picture, and as text with lines.
+"""Visualization of networks: as a table, as a picture, and drawn as text.
 
 Only `plot_network` needs a package: graphviz, of the extra `viz`. Programs call this module `mx.viz`.
 """
@@ -333,7 +333,7 @@ def _parameters(order: Sequence[Node], shape: Shapes | None) -> tuple[dict[Node,
 
 
 def _keys(nodes: Sequence[Node]) -> dict[Node, str]:
-    """Return a name of its own for each node; Graphviz takes what follows a colon for a port."""
+    """Return a unique name for each node; Graphviz would take what follows a colon for a port."""
     taken: set[str] = set()
     keys = {}
     for node in nodes:

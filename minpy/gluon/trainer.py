@@ -134,7 +134,7 @@ class Trainer:
         return contexts
 
     def _init_optimizer(self, optimizer: Any, optimizer_params: Mapping[str, Any] | None) -> None:
-        """Make the optimizer, and for each context what keeps its states."""
+        """Make the optimizer, and an updater with its states for each context."""
         if optimizer_params is not None and not isinstance(optimizer_params, Mapping):
             raise ArgumentError(
                 f"Trainer: optimizer_params must be a dict, such as {{'learning_rate': 0.1}}, got "
@@ -337,7 +337,7 @@ class Trainer:
             )
 
     def _rescaled(self, function: str, batch_size: Any) -> float:
-        """Return what gradients are multiplied by."""
+        """Return the factor of gradients."""
         if state.recording:
             raise MXNetError(
                 f"Trainer.{function} is called inside autograd.record(), where parameters must not change: call it "
@@ -575,7 +575,7 @@ class Trainer:
 
 
 def _listed(params: Any) -> list[Parameter]:
-    """Return parameters that are given in any way as a list."""
+    """Return the list of parameters of a dict, list or ParameterDict, checked."""
     if isinstance(params, (Mapping, ParameterDict)):
         parameters = [params[name] for name in sorted(params.keys())]
     elif isinstance(params, (list, tuple)):
@@ -603,13 +603,13 @@ def _listed(params: Any) -> list[Parameter]:
 
 
 def _arrays(parameter: Parameter) -> list[Any]:
-    """Return the arrays of a parameter on all contexts; raise what says why there are none."""
+    """Return the arrays of a parameter on all contexts; raise its error if it has none."""
     arrays = parameter._data
     return parameter.list_data() if arrays is None else arrays
 
 
 def _leaf(parameter: Parameter, array: Any) -> Leaf:
-    """Return where the gradient of an array of a parameter is."""
+    """Return the leaf of the tape that holds the gradient of a parameter's array."""
     leaf = array._node
     if type(leaf) is not Leaf:
         raise MXNetError(

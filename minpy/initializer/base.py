@@ -1,4 +1,4 @@
-"""What every initializer shares: the choice by a name's ending, the JSON form, what is said of what was initialized."""
+"""`Initializer`, the base class: the choice by a name's ending, JSON, verbosity, the registry."""
 
 from __future__ import annotations
 

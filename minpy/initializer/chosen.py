@@ -1,4 +1,4 @@
-"""Initializers that others are chosen by: by patterns of names, or from what was saved."""
+"""Initializers that choose: `Mixed` by patterns of names, `Load` from saved parameters."""
 
 from __future__ import annotations
 

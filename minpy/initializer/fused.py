@@ -1,4 +1,4 @@
-"""The one vector in which the fused recurrent operator has all its parameters."""
+"""The parameter vector of the fused recurrent operator: its initializer and its layout."""
 
 from __future__ import annotations
 

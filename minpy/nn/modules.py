@@ -515,7 +515,7 @@ class BatchNorm(_OfOperator):
 
 
 def _two_products(num_hidden: int) -> Symbol:
-    """Return what data and state give together, before the activation."""
+    """Return the sum of the products with data and state, before the activation."""
     data, hidden = sym.var("data"), sym.var("hidden")
     by_data = sym.FullyConnected(data, weight=sym.var("XH_weight"), num_hidden=num_hidden, no_bias=True)
     by_state = sym.FullyConnected(

@@ -238,7 +238,7 @@ class BaseRNNCell:
         return outputs, states
 
     def _unroll(self, length: int, inputs: Any, begin_state: Any, layout: str, merge_outputs: bool | None) -> Any:
-        """Return what `unroll` does, of which classes override this part."""
+        """Implement `unroll`; subclasses override this method."""
         steps, _ = normalized(length, inputs, layout, False)
         states = self.begin_state() if begin_state is None else begin_state
         outputs = []
@@ -248,7 +248,7 @@ class BaseRNNCell:
         return normalized(length, outputs, layout, merge_outputs)[0], states
 
     def _get_activation(self, inputs: Symbol, activation: Any, **kwargs: Any) -> Symbol:
-        """Return an activation, given by name or as a function of symbols, of a symbol."""
+        """Return the activation of a symbol; it is given by name or as a function."""
         if isinstance(activation, str):
             kwargs["act_type"] = activation
             return symbol.Activation(inputs, **kwargs)

@@ -16,7 +16,7 @@ __all__ = ["BidirectionalCell", "SequentialRNNCell"]
 
 
 class _CombinedCell(BaseRNNCell):
-    """A cell that has others."""
+    """The base of cells that combine others."""
 
     def __init__(self, params: RNNParams | None) -> None:
         super().__init__(prefix="", params=params)

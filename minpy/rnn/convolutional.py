@@ -152,7 +152,7 @@ class BaseConvRNNCell(BaseRNNCell):
 
 
 class _ConvCell(BaseConvRNNCell):
-    """What the three cells are but for the default of `prefix`."""
+    """The constructor of the three cells, which differ in the default of `prefix`."""
 
     def __init__(
         self,

@@ -16,7 +16,7 @@ __all__ = ["Conv1D", "Conv2D", "Conv3D"]
 
 
 class _Conv(HybridArrayBlock):
-    """What convolutions and transposed convolutions have in common."""
+    """The base of convolutions and transposed convolutions, with MXNet's parameters."""
 
     def __init__(
         self,
@@ -150,7 +150,7 @@ Takes an array of shape (batch, in_channels, {{axes}}), and returns one of shape
 
 
 class _Convolution(_Conv):
-    """What `Conv1D`, `Conv2D` and `Conv3D` are but for their defaults, which `_convolution` fills in."""
+    """The base of `Conv1D`, `Conv2D` and `Conv3D`, whose defaults `_convolution` sets."""
 
     _axes: ClassVar[int]
 

@@ -12,7 +12,7 @@ __all__ = ["Embedding"]
 
 
 class _Table(HybridArrayBlock):
-    """What `Embedding` and `SparseEmbedding` are."""
+    """The base of `Embedding` and `SparseEmbedding`."""
 
     def _make_weight(
         self, input_dim: int, output_dim: int, dtype: Any, init: Any, sparse_grad: bool, **options: Any

@@ -1,4 +1,4 @@
-"""Functions as layers: `Lambda`, `HybridLambda`, and those that only hand on: `Identity`, `Flatten`."""
+"""Functions as layers: `Lambda`, `HybridLambda`, `Identity`, `Flatten`."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Identity(HybridArrayBlock):
 
 
 def _modules(F: Any) -> tuple[Any, ...]:
-    """Return where functions of `mx.nd` or `mx.sym` are found by name: under `npx.set_np` in `np` and `npx`."""
+    """Return the modules in which functions are looked up by name: under `npx.set_np` `np` and `npx`."""
     return (F.np, F.npx) if is_np_array() else (F,)
 
 

@@ -14,7 +14,7 @@ __all__ = ["BatchNorm", "BatchNormReLU", "GroupNorm", "InstanceNorm", "LayerNorm
 
 
 class _BatchNorm(HybridArrayBlock):
-    """What batch normalizations have in common; see `BatchNorm`. `fuse_relu`: whether negative results become 0."""
+    """The base of batch normalizations, with MXNet's parameters; `fuse_relu`: whether negative results become 0."""
 
     gamma: Any
     beta: Any
@@ -82,7 +82,7 @@ class _BatchNorm(HybridArrayBlock):
 
 
 class _ChannelNorm(_BatchNorm):
-    """What `BatchNorm` and `BatchNormReLU` are."""
+    """The base of `BatchNorm` and `BatchNormReLU`."""
 
     _fuses_relu: ClassVar[bool] = False
 
@@ -255,7 +255,7 @@ class _OwnStatisticsNorm(HybridArrayBlock):
         length: int,
         **setting: int,
     ) -> None:
-        """Keep the settings, and make gamma and beta; one that is not wanted is there, and does not learn."""
+        """Keep the settings, and make gamma and beta; one that is switched off exists, and does not learn."""
         self._kwargs = {"eps": epsilon, **setting, "center": center, "scale": scale}
         self._epsilon = number(type(self).__name__, "epsilon", epsilon)
         self._center, self._scale = center, scale

@@ -33,7 +33,7 @@ def _factors(layer: str, factor: Any, count: int) -> tuple[int, ...]:
 
 
 class _PixelShuffle(HybridArrayBlock):
-    """What the three are: a factor for each of so many axes."""
+    """The base of the three classes: a factor for each axis."""
 
     _axes: ClassVar[int]
 

@@ -45,7 +45,7 @@ Takes an array of shape (batch, in_channels, {{axes}}), and returns one of shape
 
 
 class _Transposed(_Conv):
-    """What the three classes are but for their defaults, which `_transposed` fills in."""
+    """The base of the three classes, whose defaults `_transposed` sets."""
 
     _axes: ClassVar[int]
 

@@ -92,4 +92,4 @@ class BidirectionalCell(CombinedCell, HybridRecurrentCell):
 
 
 class _NoSteps(MXNetError, NotImplementedError):
-    """A cell that needs the whole sequence is asked for one step."""
+    """Raised when a cell that needs the whole sequence is called for one step."""

@@ -45,7 +45,7 @@ prefix, params
 
 
 class _RNNLayer(HybridBlock):
-    """What recurrent layers have in common."""
+    """The base of recurrent layers, with MXNet's parameters."""
 
     def __init__(
         self,
@@ -124,7 +124,7 @@ class _RNNLayer(HybridBlock):
         return f"{type(self).__name__}({', '.join(shown)})"
 
     def _collect_params_with_prefix(self, prefix: str = "") -> dict[str, Any]:
-        """Return all parameters by where they are: named as those of the cells that the layer consists of."""
+        """Return all parameters, named as those of the cells that the layer consists of."""
         parameters = {}
         for name, parameter in self._reg_params.items():
             match = _PARAMETER.match(name)
@@ -232,13 +232,13 @@ class _RNNLayer(HybridBlock):
         return in_mode(outputs), in_mode(list(after))
 
     def _as_called(self, inputs: Any, states: Any = None, sequence_length: Any = None) -> tuple[Any, ...]:
-        """Return what the graph is called with."""
+        """Return the arguments of the graph for those of a call."""
         if states is not None:
             states = [*states] if isinstance(states, (list, tuple)) else [states]
         return inputs, states, *self._lengths(sequence_length)
 
     def _lengths(self, sequence_length: Any) -> tuple[Any, ...]:
-        """Return the further argument of a layer with lengths."""
+        """Return the lengths of sequences as a tuple of further arguments: empty for a layer without."""
         if not self._use_sequence_length:
             return ()
         if sequence_length is None:

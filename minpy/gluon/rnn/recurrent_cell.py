@@ -226,7 +226,7 @@ class RecurrentCell(Block):
     def _unroll(
         self, length: int, inputs: Any, begin_state: Any, layout: str, merge_outputs: bool | None, valid_length: Any
     ) -> tuple[Any, list[Any]]:
-        """Do what `unroll` does, of which classes override this part."""
+        """Implement `unroll`; subclasses override this method."""
         steps, functions, batch_size = steps_of(length, inputs, layout, self.name)
         require_lengths(valid_length, length, batch_size, self.name)
         first = states = first_states(self, functions, begin_state, steps, batch_size)
@@ -243,7 +243,7 @@ class RecurrentCell(Block):
         return in_mode(outputs), in_mode(list(states))
 
     def _get_activation(self, F: Any, inputs: Any, activation: Any, **kwargs: Any) -> Any:
-        """Return an activation, by name or as a block, of values."""
+        """Return the activation of values; it is given by name or as a block."""
         if activation in _FUNCTIONS:
             return getattr(F, activation)(inputs, **kwargs)
         if isinstance(activation, str):

@@ -23,7 +23,7 @@ _PROTOCOL = ("state_info", "begin_state", "unroll", "reset")
 
 
 class _Stacked(CombinedCell):
-    """What both kinds have in common."""
+    """The base of both classes."""
 
     def add(self, cell: RecurrentCell) -> None:
         """Put a cell on top: it is given the outputs of the one below.

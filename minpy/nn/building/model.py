@@ -228,7 +228,7 @@ class Model(ModelBase):
         return self.loss if is_defined else None
 
     def _made(self, name: str) -> None:
-        """Attach a parameter to what is being recorded."""
+        """Attach a gradient to a new parameter, if a call is being recorded."""
         if self._attach_all and autograd.is_recording():
             self.attach(name, self.params[name])
 

@@ -1,4 +1,4 @@
-"""Functions that are given by their names: losses, first values, rules of updates."""
+"""Functions looked up by name: losses, rules of first values and of updates."""
 
 from __future__ import annotations
 

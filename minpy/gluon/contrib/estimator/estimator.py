@@ -404,7 +404,7 @@ class Estimator:
         return self._with_defaults(self._check_handlers(event_handlers), self._val_metrics, defaults)
 
     def _categorize_handlers(self, event_handlers: Sequence[Any]) -> list[list[Any]]:
-        """Return which handlers are called when: at the begin of training, epochs and batches, and at their ends."""
+        """Return the handlers of each event: the beginnings of training, epochs and batches, and their ends."""
         kinds = (TrainBegin, EpochBegin, BatchBegin, BatchEnd, EpochEnd, TrainEnd)
         return [[handler for handler in event_handlers if isinstance(handler, kind)] for kind in kinds]
 

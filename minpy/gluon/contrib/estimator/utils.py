@@ -1,4 +1,4 @@
-"""What estimators ask of metrics: lists of them, names that tell training from validation, and known ones."""
+"""Helpers of estimators for metrics: checked lists, names of training and validation, defaults for losses."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def _branch(settings: Sequence[_Setting], pool: Any = None) -> nn.HybridSequenti
 
 
 def _module(name: str, *branches: Any) -> HybridConcurrent:
-    """Return a module of branches. They are functions, called where names are given."""
+    """Return a module of branches, which are functions so that their layers are made in its name scope."""
     module = HybridConcurrent(axis=1, prefix=f"{name}_")
     with module.name_scope():
         for branch in branches:

@@ -68,7 +68,7 @@ Examples
 
 
 class _BlockV1(HybridBlock):
-    """What layers compute of x, and x itself, or projected to their shape, added; then rectified."""
+    """A residual block: the sum of `body(x)` and the shortcut, which may be projected, then rectified."""
 
     def __init__(
         self, channels: int, stride: int, downsample: bool = False, in_channels: int = 0, **kwargs: Any
