@@ -90,7 +90,7 @@ class Trainer:
         compression_params: Mapping[str, Any] | None = None,
         update_on_kvstore: bool | None = None,
     ) -> None:
-        self._params: list[Parameter] = _listed(params)
+        self._params: list[Parameter] = _parameter_list(params)
         if compression_params:
             raise MissingPartError(
                 f"Trainer: compression_params={dict(compression_params)} compresses gradients that are sent, and those "
@@ -574,7 +574,7 @@ class Trainer:
             self._init_params()
 
 
-def _listed(params: Any) -> list[Parameter]:
+def _parameter_list(params: Any) -> list[Parameter]:
     """Return the list of parameters of a dict, list or ParameterDict, checked."""
     if isinstance(params, (Mapping, ParameterDict)):
         parameters = [params[name] for name in sorted(params.keys())]

@@ -9,7 +9,7 @@ from typing import Any
 from minpy.core.errors import ArgumentError, ArgumentValueError, ShapeError, describe, nearest
 from minpy.initializer.base import InitDesc, Initializer, create_initializer, register
 
-__all__ = ["FUSED_GATES", "FusedRNN", "fused_inputs", "fused_parts"]
+__all__ = ["FUSED_GATES", "FusedRNN", "fused_inputs", "fused_layout"]
 
 FUSED_GATES = {"rnn_relu": ("",), "rnn_tanh": ("",), "lstm": ("_i", "_f", "_c", "_o"), "gru": ("_r", "_z", "_o")}
 
@@ -91,7 +91,7 @@ class FusedRNN(Initializer):
             )
         vector = arr.reshape((-1,)).copy()  # its slices are views, and so are reshapes of them
         begin = 0
-        for part, shape in self._parts(name, arr):
+        for part, shape in self._layout(name, arr):
             end = begin + prod(shape)
             values = vector[begin:end].reshape(shape)
             if self._mode == "lstm" and part.endswith("_f_bias"):
@@ -101,11 +101,11 @@ class FusedRNN(Initializer):
             begin = end
         arr[...] = vector.reshape(arr.shape)
 
-    def _parts(self, name: str, arr: Any) -> Iterator[tuple[str, tuple[int, ...]]]:
+    def _layout(self, name: str, arr: Any) -> Iterator[tuple[str, tuple[int, ...]]]:
         """Yield the names and shapes of the parts, in the order in which they stand in the vector."""
         settings = self._mode, self._num_layers, self._num_hidden
         inputs = fused_inputs("FusedRNN", str(name), prod(arr.shape), *settings, self._bidirectional)
-        return fused_parts(*settings, inputs, self._bidirectional)
+        return fused_layout(*settings, inputs, self._bidirectional)
 
 
 def fused_inputs(
@@ -125,14 +125,14 @@ def fused_inputs(
     return inputs
 
 
-def fused_parts(
+def fused_layout(
     mode: str, num_layers: int, num_hidden: int, inputs: int, bidirectional: bool
 ) -> Iterator[tuple[str, tuple[int, ...]]]:
     """Yield the names and shapes of the parts of a fused vector, in the order in which they stand in it.
 
     Examples
     --------
-    >>> list(fused_parts('rnn_tanh', 1, 2, 3, False))
+    >>> list(fused_layout('rnn_tanh', 1, 2, 3, False))
     [('l0_i2h_weight', (2, 3)), ('l0_h2h_weight', (2, 2)), ('l0_i2h_bias', (2,)), ('l0_h2h_bias', (2,))]
     """
     directions = "lr" if bidirectional else "l"

@@ -12,12 +12,12 @@ from minpy.rnn.params import RNNParams
 from minpy.rnn.sequences import normalized
 from minpy.symbol import Symbol
 
-__all__ = ["BaseRNNCell", "taken"]
+__all__ = ["BaseRNNCell", "pop_array"]
 
 Weights = Mapping[str, NDArray]
 
 
-def taken(args: dict[str, NDArray], name: str, method: str) -> NDArray:
+def pop_array(args: dict[str, NDArray], name: str, method: str) -> NDArray:
     """Take an array out of a dict of parameters."""
     if name not in args:
         raise ArgumentValueError(f"{method}: there is no {name!r} among the parameters.{nearest(name, args)}")
@@ -151,7 +151,7 @@ class BaseRNNCell:
         height = self._num_hidden  # type: ignore[attr-defined]
         for group in ("i2h", "h2h"):
             packed = {
-                kind: taken(args, f"{self._prefix}{group}_{kind}", f"{type(self).__name__}.unpack_weights")
+                kind: pop_array(args, f"{self._prefix}{group}_{kind}", f"{type(self).__name__}.unpack_weights")
                 for kind in ("weight", "bias")
             }
             for number, gate in enumerate(self._gate_names):
@@ -184,7 +184,7 @@ class BaseRNNCell:
             for gate in self._gate_names:
                 for kind, arrays in by_kind.items():
                     name = f"{self._prefix}{group}{gate}_{kind}"
-                    arrays.append(taken(args, name, f"{type(self).__name__}.pack_weights"))
+                    arrays.append(pop_array(args, name, f"{type(self).__name__}.pack_weights"))
             for kind, arrays in by_kind.items():
                 args[f"{self._prefix}{group}_{kind}"] = concatenate(arrays)
         return args

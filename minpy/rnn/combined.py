@@ -23,7 +23,7 @@ class _CombinedCell(BaseRNNCell):
         self._override_cell_params = params is not None
         self._cells: list[BaseRNNCell] = []
 
-    def _take_in(self, cells: list[BaseRNNCell]) -> None:
+    def _add_cells(self, cells: list[BaseRNNCell]) -> None:
         """Share parameters with cells."""
         if self._override_cell_params:
             for cell in cells:
@@ -90,7 +90,7 @@ class SequentialRNNCell(_CombinedCell):
         ArgumentError
             If both this one and the cell were given parameters.
         """
-        self._take_in([cell])
+        self._add_cells([cell])
 
     def __call__(self, inputs: Any, states: Any) -> Any:
         self._counter += 1
@@ -155,7 +155,7 @@ class BidirectionalCell(_CombinedCell):
     ) -> None:
         super().__init__(params)
         self._output_prefix = output_prefix
-        self._take_in([l_cell, r_cell])
+        self._add_cells([l_cell, r_cell])
 
     def __call__(self, inputs: Any, states: Any) -> Any:
         """Not there: a step backwards needs all that comes after it.

@@ -9,9 +9,9 @@ from typing import Any
 from minpy import symbol
 from minpy.core.errors import ArgumentValueError, ShapeError, nearest
 from minpy.initializer import FusedRNN
-from minpy.initializer.fused import FUSED_GATES, fused_inputs, fused_parts
+from minpy.initializer.fused import FUSED_GATES, fused_inputs, fused_layout
 from minpy.ndarray import NDArray, zeros
-from minpy.rnn.base import BaseRNNCell, Weights, taken
+from minpy.rnn.base import BaseRNNCell, Weights, pop_array
 from minpy.rnn.cells import GRUCell, LSTMCell, RNNCell
 from minpy.rnn.combined import BidirectionalCell, SequentialRNNCell
 from minpy.rnn.modifiers import DropoutCell
@@ -94,8 +94,8 @@ class FusedRNNCell(BaseRNNCell):
         info = {"shape": (count, 0, self._num_hidden), "__layout__": "LNC"}
         return [dict(info) for _ in range(2 if self._mode == "lstm" else 1)]
 
-    def _parts(self, inputs: int) -> list[tuple[str, tuple[int, ...]]]:
-        return list(fused_parts(self._mode, self._num_layers, self._num_hidden, inputs, self._bidirectional))
+    def _layout(self, inputs: int) -> list[tuple[str, tuple[int, ...]]]:
+        return list(fused_layout(self._mode, self._num_layers, self._num_hidden, inputs, self._bidirectional))
 
     def unpack_weights(self, args: Weights) -> dict[str, NDArray]:
         """Return parameters with the vector taken apart: the weights and biases of each gate, layer and direction.
@@ -110,12 +110,12 @@ class FusedRNNCell(BaseRNNCell):
         args = dict(args)
         name = self._parameter.name
         assert name is not None
-        vector = taken(args, name, "FusedRNNCell.unpack_weights")
+        vector = pop_array(args, name, "FusedRNNCell.unpack_weights")
         settings = self._mode, self._num_layers, self._num_hidden, self._bidirectional
         inputs = fused_inputs("FusedRNNCell.unpack_weights", name, vector.size, *settings)
         flat = vector.reshape((-1,))
         begin = 0
-        for part, shape in self._parts(inputs):
+        for part, shape in self._layout(inputs):
             end = begin + prod(shape)
             args[f"{self._prefix}{part}"] = flat[begin:end].reshape(shape).copy()
             begin = end
@@ -133,12 +133,12 @@ class FusedRNNCell(BaseRNNCell):
         """
         args = dict(args)
         first_name = f"{self._prefix}l0_i2h{self._gate_names[0]}_weight"
-        first = taken({**args}, first_name, "FusedRNNCell.pack_weights")
-        parts = self._parts(first.shape[1])
+        first = pop_array({**args}, first_name, "FusedRNNCell.pack_weights")
+        parts = self._layout(first.shape[1])
         vector = zeros((sum(prod(shape) for _, shape in parts),), first.context, first.dtype)
         begin = 0
         for part, shape in parts:
-            array = taken(args, f"{self._prefix}{part}", "FusedRNNCell.pack_weights")
+            array = pop_array(args, f"{self._prefix}{part}", "FusedRNNCell.pack_weights")
             if array.shape != shape:
                 raise ShapeError(
                     f"FusedRNNCell.pack_weights: {self._prefix}{part} has shape {array.shape}; expected {shape}."

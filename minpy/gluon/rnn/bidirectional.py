@@ -7,12 +7,12 @@ from typing import Any
 from minpy.core.errors import MXNetError
 from minpy.gluon.rnn.recurrent_cell import CombinedCell, HybridRecurrentCell, first_states
 from minpy.gluon.rnn.sequences import (
-    as_asked,
     functions_of,
     in_mode,
     is_merged,
     masked,
     merged,
+    merged_or_split,
     require_lengths,
     reversed_in_time,
     steps_of,
@@ -87,7 +87,7 @@ class BidirectionalCell(CombinedCell, HybridRecurrentCell):
                 for number, (forward, backward) in enumerate(zip(left, right, strict=True))
             ]
         if valid_length is not None:
-            outputs = as_asked(length, masked(outputs, valid_length, layout, who), layout, merge, who)
+            outputs = merged_or_split(length, masked(outputs, valid_length, layout, who), layout, merge, who)
         return in_mode(outputs), in_mode([*left_states, *right_states])
 
 

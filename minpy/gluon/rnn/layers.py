@@ -15,7 +15,7 @@ from minpy.gluon.nn.arguments import count
 from minpy.gluon.rnn.bidirectional import BidirectionalCell
 from minpy.gluon.rnn.cells import GRUCell, LSTMCell, RNNCell
 from minpy.gluon.rnn.modifiers import DropoutCell, require_rate
-from minpy.gluon.rnn.recurrent_cell import StateInfo, made_state
+from minpy.gluon.rnn.recurrent_cell import StateInfo, make_state
 from minpy.gluon.rnn.sequences import in_mode
 from minpy.gluon.rnn.sequential import HybridSequentialRNNCell
 from minpy.ndarray import NDArray
@@ -175,7 +175,7 @@ class _RNNLayer(HybridBlock):
             Of shape (num_layers * directions, batch, hidden_size).
         """
         return [
-            made_state(func, f"{self.prefix}h0_{number}", info, kwargs)
+            make_state(func, f"{self.prefix}h0_{number}", info, kwargs)
             for number, info in enumerate(self.state_info(batch_size))
         ]
 

@@ -12,7 +12,7 @@ from minpy.core.errors import ArgumentError, ArgumentValueError, MXNetError, des
 from minpy.gluon.rnn.bidirectional import BidirectionalCell
 from minpy.gluon.rnn.recurrent_cell import HybridRecurrentCell, RecurrentCell, StateInfo
 from minpy.gluon.rnn.remembering import recalled
-from minpy.gluon.rnn.sequences import as_asked, functions_of, in_mode, is_merged, masked, merged, steps_of
+from minpy.gluon.rnn.sequences import functions_of, in_mode, is_merged, masked, merged, merged_or_split, steps_of
 
 __all__ = ["DropoutCell", "ModifierCell", "ResidualCell", "ZoneoutCell", "require_rate"]
 
@@ -72,7 +72,7 @@ class DropoutCell(HybridRecurrentCell):
     def _unroll(
         self, length: int, inputs: Any, begin_state: Any, layout: str, merge_outputs: bool | None, valid_length: Any
     ) -> tuple[Any, list[Any]]:
-        inputs = as_asked(length, inputs, layout, merge_outputs, self.name)
+        inputs = merged_or_split(length, inputs, layout, merge_outputs, self.name)
         if not is_merged(inputs):
             # `valid_length` does not matter: the steps after the end are passed on like all others.
             return super()._unroll(length, inputs, begin_state, layout, merge_outputs, None)

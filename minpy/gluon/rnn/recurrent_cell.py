@@ -13,8 +13,8 @@ from minpy.context import Context
 from minpy.core.errors import ArgumentError, NotReadyError, ShapeError, describe
 from minpy.core.switches import is_np_array, is_np_shape
 from minpy.gluon.block import Block, HybridBlock
-from minpy.gluon.rnn.remembering import Stepper, recalling_cells
-from minpy.gluon.rnn.sequences import as_asked, in_mode, masked, require_lengths, steps_of, the_last_valid
+from minpy.gluon.rnn.remembering import Stepper, remembering_cells
+from minpy.gluon.rnn.sequences import in_mode, last_valid_states, masked, merged_or_split, require_lengths, steps_of
 from minpy.ndarray import NDArray
 
 __all__ = ["CombinedCell", "HybridRecurrentCell", "RecurrentCell"]
@@ -108,7 +108,7 @@ class RecurrentCell(Block):
         for info in self.state_info(batch_size):
             vars(self)["_init_counter"] += 1
             states.append(
-                made_state(
+                make_state(
                     func, f"{self._prefix}begin_state_{self._init_counter}", {**self._dtype_of_states(), **info}, kwargs
                 )
             )
@@ -237,9 +237,9 @@ class RecurrentCell(Block):
             outputs.append(output)
             later.append(states)
         if valid_length is not None:
-            states = the_last_valid(first, later, valid_length)
+            states = last_valid_states(first, later, valid_length)
             outputs = masked(outputs, valid_length, layout, self.name)
-        outputs = as_asked(length, outputs, layout, merge_outputs, self.name)
+        outputs = merged_or_split(length, outputs, layout, merge_outputs, self.name)
         return in_mode(outputs), in_mode(list(states))
 
     def _get_activation(self, F: Any, inputs: Any, activation: Any, **kwargs: Any) -> Any:
@@ -298,14 +298,14 @@ class HybridRecurrentCell(RecurrentCell, HybridBlock):
 
     def _call_cached_op(self, *args: Any) -> Any:
         """Call the graph that the cell has become, with what cells inside remember."""
-        cells = recalling_cells(self)
+        cells = remembering_cells(self)
         if not cells:
             return super()._call_cached_op(*args)
         return self._steps_of(cells).step(*args)
 
     def _optimize(self, args: Sequence[Any]) -> Any:
         """Return the graph that goes through the backends, with what cells inside remember."""
-        cells = recalling_cells(self)
+        cells = remembering_cells(self)
         return self._steps_of(cells).optimize(*args) if cells else super()._optimize(args)
 
     def _hybridize_itself(self, *args: Any) -> None:
@@ -344,7 +344,7 @@ class CombinedCell(RecurrentCell):
         ]
 
 
-def made_state(func: Callable[..., Any], name: str, info: StateInfo, options: StateInfo) -> Any:
+def make_state(func: Callable[..., Any], name: str, info: StateInfo, options: StateInfo) -> Any:
     """Return one of the first states, made by a function of `mx.nd`, `mx.sym` or `mx.np`."""
     info = {**info, **options}
     module = getattr(func, "__module__", "") or ""
@@ -371,7 +371,7 @@ def first_states(cell: Any, functions: Any, begin_state: Any, steps: Sequence[An
     return cell.begin_state(batch_size=batch_size, func=functions.zeros)
 
 
-def taken_apart(cells: Iterable[Any], states: Sequence[Any]) -> Iterable[tuple[Any, Sequence[Any]]]:
+def cells_with_states(cells: Iterable[Any], states: Sequence[Any]) -> Iterable[tuple[Any, Sequence[Any]]]:
     """Yield each cell with its part of the states."""
     place = 0
     for cell in cells:

@@ -7,13 +7,13 @@ from typing import Any
 from minpy.gluon.block import HybridBlock
 from minpy.symbol import Symbol
 
-__all__ = ["Stepper", "recalled", "recalling_cells"]
+__all__ = ["Stepper", "recalled", "remembering_cells"]
 
 
-def recalling_cells(cell: Any) -> list[Any]:
+def remembering_cells(cell: Any) -> list[Any]:
     """Return the cells inside one (and it) that remember something between steps."""
     cells = [cell] if getattr(cell, "_memory", ()) else []
-    return cells + [inner for child in cell._children.values() for inner in recalling_cells(child)]
+    return cells + [inner for child in cell._children.values() for inner in remembering_cells(child)]
 
 
 def recalled(value: Any, like: Any) -> Any:
@@ -32,7 +32,7 @@ class Stepper(HybridBlock):
         self._places = {f"{index}.{name}": (index, name) for index, inner in enumerate(cells) for name in inner._memory}
 
     def _cells(self) -> list[Any]:
-        return recalling_cells(self._children["cell"])
+        return remembering_cells(self._children["cell"])
 
     def step(self, inputs: Any, states: Any) -> tuple[Any, Any]:
         """Do one step; the cells remember what they did."""

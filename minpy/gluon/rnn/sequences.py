@@ -15,12 +15,12 @@ from minpy.symbol import Symbol
 __all__ = [
     "in_mode",
     "is_merged",
+    "last_valid_states",
     "masked",
     "merged",
     "require_lengths",
     "reversed_in_time",
     "steps_of",
-    "the_last_valid",
     "time_axis",
 ]
 
@@ -109,7 +109,7 @@ def merged(inputs: Any, layout: str, who: str) -> Any:
     return functions_of(inputs[0]).stack(*inputs, axis=time_axis(layout, who))
 
 
-def as_asked(length: int, outputs: Any, layout: str, merge: bool | None, who: str) -> Any:
+def merged_or_split(length: int, outputs: Any, layout: str, merge: bool | None, who: str) -> Any:
     """Return a sequence merged, as a list of steps, or (merge is None) as it is."""
     if merge is None:
         return outputs
@@ -124,7 +124,7 @@ def masked(outputs: Any, valid_length: Any, layout: str, who: str) -> Any:
     )
 
 
-def the_last_valid(first: Sequence[Any], later: Sequence[Sequence[Any]], valid_length: Any) -> list[Any]:
+def last_valid_states(first: Sequence[Any], later: Sequence[Sequence[Any]], valid_length: Any) -> list[Any]:
     """Return the states at the end of each sequence, of those after every step; of an empty one, the first."""
     functions = functions_of(valid_length)
     return [

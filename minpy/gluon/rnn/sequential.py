@@ -12,8 +12,8 @@ from minpy.gluon.rnn.recurrent_cell import (
     CombinedCell,
     HybridRecurrentCell,
     RecurrentCell,
+    cells_with_states,
     first_states,
-    taken_apart,
 )
 from minpy.gluon.rnn.sequences import steps_of
 
@@ -47,7 +47,7 @@ class _Stacked(CombinedCell):
     def _stepped(self, inputs: Any, states: Sequence[Any]) -> tuple[Any, list[Any]]:
         self._require_steps()
         after: list[Any] = []
-        for cell, cell_states in taken_apart(self._children.values(), states):
+        for cell, cell_states in cells_with_states(self._children.values(), states):
             inputs, cell_states = cell(inputs, list(cell_states))
             after += cell_states
         return inputs, after
@@ -68,7 +68,7 @@ class _Stacked(CombinedCell):
             begin_state = first_states(self, functions, None, steps, batch_size)
         after: list[Any] = []
         cells = list(self._children.values())
-        for cell, cell_states in taken_apart(cells, begin_state):
+        for cell, cell_states in cells_with_states(cells, begin_state):
             inputs, cell_states = cell.unroll(
                 length,
                 inputs,

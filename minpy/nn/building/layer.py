@@ -119,7 +119,7 @@ class Layer(Module):
                     values[name] = rule(shape, config)
                     missing.discard(name)
                     if values is self._model.params:
-                        self._model._made(name)
+                        self._model._attach_parameter(name)
         if missing:
             raise ArgumentError(
                 f"{self._name}: no shape is known of {', '.join(sorted(missing))}; {type(self).__name__}.param_shapes "
@@ -162,18 +162,18 @@ class Layer(Module):
             configs[name].update(config)
 
     def _get_param(self, param_name: str) -> Any:
-        return self._parts().params[param_name]
+        return self._owner().params[param_name]
 
     def _get_params(self, *param_names: str) -> tuple[Any, ...]:
         return tuple(map(self._get_param, param_names))
 
     def _get_aux_param(self, aux_param_name: str) -> Any:
-        return self._parts().aux_params[aux_param_name]
+        return self._owner().aux_params[aux_param_name]
 
     def _get_aux_params(self, *aux_param_names: str) -> tuple[Any, ...]:
         return tuple(map(self._get_aux_param, aux_param_names))
 
-    def _parts(self) -> Owner:
+    def _owner(self) -> Owner:
         if self._model is None:
             raise ArgumentError(f"{self._name} is no part of a model, which has its parameters.")
         return self._model

@@ -134,7 +134,7 @@ class Model(ModelBase):
         with autograd.record():
             if attach_all:
                 for name in self.params:
-                    self._made(name)
+                    self._attach_parameter(name)
             data = (_wrapped(value) for value in _as_tuple(forward_args))
             results = run(*data, **{**(forward_kwargs or {}), "mode": "training"})
             if of_results is not None:
@@ -227,7 +227,7 @@ class Model(ModelBase):
         is_defined = "loss" in vars(self) or type(self).loss is not ModelBase.loss
         return self.loss if is_defined else None
 
-    def _made(self, name: str) -> None:
+    def _attach_parameter(self, name: str) -> None:
         """Attach a gradient to a new parameter, if a call is being recorded."""
         if self._attach_all and autograd.is_recording():
             self.attach(name, self.params[name])

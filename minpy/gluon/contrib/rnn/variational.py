@@ -9,7 +9,7 @@ from minpy.gluon.rnn.bidirectional import BidirectionalCell
 from minpy.gluon.rnn.modifiers import ModifierCell, require_rate
 from minpy.gluon.rnn.recurrent_cell import first_states
 from minpy.gluon.rnn.remembering import recalled
-from minpy.gluon.rnn.sequences import as_asked, functions_of, in_mode, masked, merged, steps_of, time_axis
+from minpy.gluon.rnn.sequences import functions_of, in_mode, masked, merged, merged_or_split, steps_of, time_axis
 
 __all__ = ["VariationalDropoutCell"]
 
@@ -105,4 +105,4 @@ class VariationalDropoutCell(ModifierCell):
         if valid_length is not None:
             outputs = masked(outputs, valid_length, layout, self.name)
         merge = True if merge_outputs is None else merge_outputs
-        return in_mode(as_asked(length, outputs, layout, merge, self.name)), states
+        return in_mode(merged_or_split(length, outputs, layout, merge, self.name)), states
