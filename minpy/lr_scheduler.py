@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from math import cos, pi
 from typing import Any
 
+from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentError, ArgumentValueError, describe
 from minpy.namespaces import listing, missing
 
@@ -15,6 +16,14 @@ __dir__ = listing(__all__)
 __getattr__ = missing(__name__, "schedule", __all__)
 
 _MODES = ("linear", "constant")
+_WARMUP = """
+warmup_steps : int
+    How many updates the warm-up takes.
+warmup_begin_lr : float
+    The rate at its beginning.
+warmup_mode : {'linear', 'constant'}
+    Whether it then grows to `base_lr`, or stays.
+"""
 
 
 class LRScheduler:
@@ -135,6 +144,7 @@ class LRScheduler:
         raise NotImplementedError(f"{type(self).__name__} has no __call__(num_update): write one.")
 
 
+@documented(warmup=_WARMUP)
 class FactorScheduler(LRScheduler):
     """The learning rate times a factor, again and again after a number of updates.
 
@@ -150,12 +160,7 @@ class FactorScheduler(LRScheduler):
         The rate does not become less.
     base_lr : float
         The rate after the warm-up.
-    warmup_steps : int
-        How many updates the warm-up takes.
-    warmup_begin_lr : float
-        The rate at its beginning.
-    warmup_mode : {'linear', 'constant'}
-        Whether it then grows to `base_lr`, or stays.
+    {warmup}
 
     Raises
     ------
@@ -206,6 +211,7 @@ class FactorScheduler(LRScheduler):
         return self.base_lr
 
 
+@documented(warmup=_WARMUP)
 class MultiFactorScheduler(LRScheduler):
     """The learning rate times a factor after each of some numbers of updates.
 
@@ -219,12 +225,7 @@ class MultiFactorScheduler(LRScheduler):
         No more than 1.
     base_lr : float
         The rate after the warm-up.
-    warmup_steps : int
-        How many updates the warm-up takes.
-    warmup_begin_lr : float
-        The rate at its beginning.
-    warmup_mode : {'linear', 'constant'}
-        Whether it then grows to `base_lr`, or stays.
+    {warmup}
 
     Raises
     ------
@@ -254,13 +255,15 @@ class MultiFactorScheduler(LRScheduler):
             raise ArgumentError(
                 f"MultiFactorScheduler: step is {describe(step)}; expected a list of numbers of updates.{advice}"
             )
-        for position, one in enumerate(step):
-            self._require_integer(f"step[{position}]", one)
-            if one < 1:
-                raise ArgumentValueError(f"MultiFactorScheduler: step[{position}] is {one}; expected 1 update or more.")
-            if position and one <= step[position - 1]:
+        for position, update in enumerate(step):
+            self._require_integer(f"step[{position}]", update)
+            if update < 1:
                 raise ArgumentValueError(
-                    f"MultiFactorScheduler: step is {step}; expected increasing numbers, but {one} follows "
+                    f"MultiFactorScheduler: step[{position}] is {update}; expected 1 update or more."
+                )
+            if position and update <= step[position - 1]:
+                raise ArgumentValueError(
+                    f"MultiFactorScheduler: step is {step}; expected increasing numbers, but {update} follows "
                     f"{step[position - 1]}."
                 )
         self._require_factor(factor)
@@ -282,7 +285,7 @@ class MultiFactorScheduler(LRScheduler):
 
 
 class _Falling(LRScheduler):
-    """What schedules have in common that fall from `base_lr` to `final_lr` until `max_update`."""
+    """The base of schedules that fall from `base_lr` to `final_lr` until `max_update`."""
 
     def __init__(self, max_update: int, base_lr: float, final_lr: float, *warmup: Any) -> None:
         super().__init__(base_lr, *warmup)
@@ -305,10 +308,11 @@ class _Falling(LRScheduler):
         return self.base_lr
 
     def _left(self, done: float) -> float:
-        """Return which part of the way is left, once some part of the updates is done."""
+        """Return the fraction of the decrease that is left after a fraction of the updates."""
         raise NotImplementedError
 
 
+@documented(warmup=_WARMUP)
 class PolyScheduler(_Falling):
     """A learning rate that falls as a power of the updates that are left.
 
@@ -325,12 +329,7 @@ class PolyScheduler(_Falling):
         The power.
     final_lr : float
         The rate at the end.
-    warmup_steps : int
-        How many updates the warm-up takes.
-    warmup_begin_lr : float
-        The rate at its beginning.
-    warmup_mode : {'linear', 'constant'}
-        Whether it then grows to `base_lr`, or stays.
+    {warmup}
 
     Raises
     ------
@@ -363,6 +362,7 @@ class PolyScheduler(_Falling):
         return float((1 - done) ** self.power)
 
 
+@documented(warmup=_WARMUP)
 class CosineScheduler(_Falling):
     """A learning rate that falls as half a cosine.
 
@@ -377,12 +377,7 @@ class CosineScheduler(_Falling):
         The rate after the warm-up.
     final_lr : float
         The rate at the end.
-    warmup_steps : int
-        How many updates the warm-up takes.
-    warmup_begin_lr : float
-        The rate at its beginning.
-    warmup_mode : {'linear', 'constant'}
-        Whether it then grows to `base_lr`, or stays.
+    {warmup}
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Networks made visible: as a table, as a picture, and as text with lines.
+"""Visualization of networks: as a table, as a picture, and drawn as text.
 
 Only `plot_network` needs a package: graphviz, of the extra `viz`. Programs call this module `mx.viz`.
 """
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
+from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentError, DTypeError, MissingDependencyError, ShapeError, describe
 from minpy.graph.ir import Node, Value, variables
 from minpy.graph.text import drawing
@@ -31,6 +32,21 @@ Shapes = Mapping[str, Sequence[int]]
 
 # What operators call the inputs that are given with every batch.
 _FED = ("label", "state", "state_cell", "sequence_length", "data_lengths", "label_lengths")
+_NETWORK = """
+symbol : Symbol
+shape : dict of str to tuple of int, optional
+    The shapes of the data. What does not follow from them is shown as not known.
+hide_weights : bool
+    Leave out weights, biases and statistics: variables whose names end as those of layers do.
+"""
+_RAISES = """
+Raises
+------
+ShapeError
+    If shapes contradict each other.
+ArgumentError
+    For what is no symbol, no dict, or names no argument.
+"""
 
 
 def print_summary(
@@ -170,12 +186,11 @@ def plot_network(
     nodes = [node for node in order if node not in weights]
     keys = {node: graphviz.escape(key) for node, key in _keys(nodes).items()}
     common = {"shape": "box", "fixedsize": "true", "width": "1.3", "height": "0.8034", "style": "filled"}
-    given = dict(node_attrs or {})
     dot = graphviz.Digraph(name=title, format=save_format)
     for node in nodes:
         # As in MXNet, variables stay oval whatever the shape of the others.
         look = {"fillcolor": color_of(node), **({"shape": "oval"} if node.operator is None else {})}
-        attributes = {**common, **given, **look}
+        attributes = {**common, **(node_attrs or {}), **look}
         dot.node(keys[node], label=graphviz.escape(label_of(node)), **attributes)
     for node in nodes:
         for value in node.inputs:
@@ -186,27 +201,19 @@ def plot_network(
     return dot
 
 
+@documented(network=_NETWORK, raises=_RAISES)
 def graph_text(symbol: Symbol, shape: Shapes | None = None, hide_weights: bool = True) -> str:
     """Return a network drawn with lines, one row a node; see `print_graph`.
 
     Parameters
     ----------
-    symbol : Symbol
-    shape : dict of str to tuple of int, optional
-        The shapes of the data. What does not follow from them is shown as not known.
-    hide_weights : bool
-        Leave out weights, biases and statistics: variables whose names end as those of layers do.
+    {network}
 
     Returns
     -------
     str
 
-    Raises
-    ------
-    ShapeError
-        If shapes contradict each other.
-    ArgumentError
-        For what is no symbol, no dict, or names no argument.
+    {raises}
 
     Examples
     --------
@@ -218,6 +225,7 @@ def graph_text(symbol: Symbol, shape: Shapes | None = None, hide_weights: bool =
     return _drawn(symbol, shape, hide_weights, "graph_text")
 
 
+@documented(network=_NETWORK, raises=_RAISES)
 def print_graph(symbol: Symbol, shape: Shapes | None = None, hide_weights: bool = True) -> None:
     """Print a network drawn with lines: every node with its operator, its shapes, and the nodes that feed it.
 
@@ -225,18 +233,9 @@ def print_graph(symbol: Symbol, shape: Shapes | None = None, hide_weights: bool 
 
     Parameters
     ----------
-    symbol : Symbol
-    shape : dict of str to tuple of int, optional
-        The shapes of the data. What does not follow from them is shown as not known.
-    hide_weights : bool
-        Leave out weights, biases and statistics: variables whose names end as those of layers do.
+    {network}
 
-    Raises
-    ------
-    ShapeError
-        If shapes contradict each other.
-    ArgumentError
-        For what is no symbol, no dict, or names no argument.
+    {raises}
 
     Examples
     --------
@@ -268,29 +267,29 @@ def _order(symbol: Any, method: str) -> list[Node]:
     return symbol.order
 
 
-def _named(given: Any, what: str, example: str, method: str) -> Mapping[str, Any]:
-    if not isinstance(given, Mapping):
-        raise ArgumentError(f"{method}: {what} is {describe(given)}; expected a dict, such as {example}.")
-    return given
+def _named(value: Any, what: str, example: str, method: str) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise ArgumentError(f"{method}: {what} is {describe(value)}; expected a dict, such as {example}.")
+    return value
 
 
 def _inferred_shapes(
     symbol: Symbol, shape: Shapes | None, method: str, partly: bool = False
 ) -> Mapping[Value, tuple[int, ...]]:
     """Return the shapes of all values; unless `partly` or nothing is given, all must be known."""
-    given = _named({} if shape is None else shape, "shape", "{'data': (1, 3, 32, 32)}", method)
-    known = symbol._infer_shape(method, (), given).known
+    shapes = _named({} if shape is None else shape, "shape", "{'data': (1, 3, 32, 32)}", method)
+    inferred = symbol._infer_shape(method, (), shapes).known
     if shape is not None and not partly:
         values = [Value(node, index) for node in symbol.order for index in range(len(node.output_names()))]
-        _check_all_known(symbol, [value for value in values if not is_known(known.get(value))], "shape", method)
-    return known
+        _check_all_known(symbol, [value for value in values if not is_known(inferred.get(value))], "shape", method)
+    return inferred
 
 
 def _inferred_dtypes(symbol: Symbol, dtype: Any) -> Mapping[Value, Any]:
-    given = _named(dtype, "dtype", "{'data': 'float32'}", "plot_network")
+    dtypes = _named(dtype, "dtype", "{'data': 'float32'}", "plot_network")
     internals = symbol.get_internals()
-    types = dict(zip(internals.values, internals.infer_type_partial(**given)[1], strict=True))
-    _check_all_known(symbol, [value for value, found in types.items() if found is None], "dtype", "plot_network")
+    types = dict(zip(internals.values, internals.infer_type_partial(**dtypes)[1], strict=True))
+    _check_all_known(symbol, [value for value, inferred in types.items() if inferred is None], "dtype", "plot_network")
     return types
 
 
@@ -334,7 +333,7 @@ def _parameters(order: Sequence[Node], shape: Shapes | None) -> tuple[dict[Node,
 
 
 def _keys(nodes: Sequence[Node]) -> dict[Node, str]:
-    """Return a name of its own for each node; Graphviz takes what follows a colon for a port."""
+    """Return a unique name for each node; Graphviz would take what follows a colon for a port."""
     taken: set[str] = set()
     keys = {}
     for node in nodes:
@@ -358,8 +357,8 @@ def _per_example(shapes: Sequence[Any]) -> str:
 
 def _count(parameters: Iterable[Node], shapes: Mapping[Value, Any]) -> str:
     """Return how many numbers the parameters have; "?" if that is not known."""
-    known: list[Any] = [shapes.get(Value(node)) for node in parameters]
-    return str(sum(math.prod(one) for one in known)) if all(map(is_known, known)) else "?"
+    sizes: list[Any] = [shapes.get(Value(node)) for node in parameters]
+    return str(sum(math.prod(size) for size in sizes)) if all(map(is_known, sizes)) else "?"
 
 
 def _print_row(fields: Sequence[str], ends: Sequence[int]) -> None:

@@ -9,7 +9,7 @@ __all__ = ["CHANGES"]
 
 
 class _Changes:
-    """How many changes there were, anywhere: as long as there are none, nothing is looked at."""
+    """A counter of all changes: as long as it stands still, no guard has to be checked."""
 
     def __init__(self) -> None:
         self.count = 0

@@ -1,4 +1,4 @@
-"""Files fetched by their URLs, checked, and put in place as a whole."""
+"""Files downloaded, checked, and written atomically."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def download(
 
 
 def _target(url: str, path: str | None) -> str:
-    """Return where to put what a URL names."""
+    """Return the path of the file that a URL is downloaded to."""
     name = url.split("/")[-1]
     if path is None:
         target = name
@@ -196,7 +196,7 @@ def _target(url: str, path: str | None) -> str:
 
 
 class _FailedError(Exception):
-    """What a server, or the way to it, did not deliver; `lasting` if it will not the next time either."""
+    """A failed download; `lasting` if trying again makes no sense."""
 
     def __init__(self, text: str, lasting: bool = False, missing: bool = False) -> None:
         super().__init__(text)
@@ -205,7 +205,7 @@ class _FailedError(Exception):
 
 
 def _fetched(url: str, target: str, sha1_hash: str | None, verify_ssl: bool) -> Iterator[bytes]:
-    """Yield what a URL names; raise at the end if it is not all, or not what it should be."""
+    """Yield the bytes of a URL; raise at the end if they are incomplete or have another hash."""
     digest = hashlib.sha1(usedforsecurity=False)
     length = 0
     response = _opened(url, verify_ssl)

@@ -90,7 +90,7 @@ class Trainer:
         compression_params: Mapping[str, Any] | None = None,
         update_on_kvstore: bool | None = None,
     ) -> None:
-        self._params: list[Parameter] = _listed(params)
+        self._params: list[Parameter] = _parameter_list(params)
         if compression_params:
             raise MissingPartError(
                 f"Trainer: compression_params={dict(compression_params)} compresses gradients that are sent, and those "
@@ -122,19 +122,19 @@ class Trainer:
         """Return the contexts that all parameters lie on."""
         contexts: list[Context] | None = None
         for parameter in self._params:
-            found = parameter.list_ctx()
-            if contexts is not None and contexts != found:
+            own_contexts = parameter.list_ctx()
+            if contexts is not None and contexts != own_contexts:
                 raise ContextError(
-                    f"Trainer: the parameter {parameter.name!r} lies on {_names(found)}, and "
+                    f"Trainer: the parameter {parameter.name!r} lies on {_names(own_contexts)}, and "
                     f"{self._params[0].name!r} on {_names(contexts)}; all must lie on the same contexts. Initialize "
                     "all with the same ctx, or call reset_ctx."
                 )
-            contexts = found
+            contexts = own_contexts
         assert contexts is not None
         return contexts
 
     def _init_optimizer(self, optimizer: Any, optimizer_params: Mapping[str, Any] | None) -> None:
-        """Make the optimizer, and for each context what keeps its states."""
+        """Make the optimizer, and an updater with its states for each context."""
         if optimizer_params is not None and not isinstance(optimizer_params, Mapping):
             raise ArgumentError(
                 f"Trainer: optimizer_params must be a dict, such as {{'learning_rate': 0.1}}, got "
@@ -213,7 +213,7 @@ class Trainer:
         """Give the store the values of parameters, but of those that have none yet."""
         waiting = []
         for index, parameter in enumerate(self._params):
-            if not any(one is parameter for one in self._params_to_init):
+            if not any(known is parameter for known in self._params_to_init):
                 continue
             if parameter._deferred_init:
                 waiting.append(parameter)
@@ -270,10 +270,8 @@ class Trainer:
         >>> trainer.step(batch_size=4)
         """
         self._check_and_rescale_grad(self._rescaled("step", batch_size))
-        if not self._kv_initialized:
-            self._init_kvstore()
-        if self._params_to_init:
-            self._init_params()
+        if not self._kv_initialized or self._params_to_init:
+            self._require_kvstore()
         if self._update_on_kvstore and self._overflows():
             return
         if self._kvstore is None:
@@ -304,10 +302,7 @@ class Trainer:
         >>> weight.grad(mx.cpu(1)).asnumpy()
         array([6., 6.], dtype=float32)
         """
-        if not self._kv_initialized:
-            self._init_kvstore()
-        if self._params_to_init:
-            self._init_params()
+        self._require_kvstore()
         self._refuse_on_kvstore("allreduce_grads")
         self._allreduce_grads()
 
@@ -329,10 +324,7 @@ class Trainer:
         StaleGradientError
             If `backward` has not computed the gradient of a parameter. Nothing has changed then.
         """
-        if not self._kv_initialized:
-            self._init_kvstore()
-        if self._params_to_init:
-            self._init_params()
+        self._require_kvstore()
         self._refuse_on_kvstore("update")
         self._check_and_rescale_grad(self._rescaled("update", batch_size))
         self._update(ignore_stale_grad)
@@ -345,7 +337,7 @@ class Trainer:
             )
 
     def _rescaled(self, function: str, batch_size: Any) -> float:
-        """Return what gradients are multiplied by."""
+        """Return the factor of gradients."""
         if state.recording:
             raise MXNetError(
                 f"Trainer.{function} is called inside autograd.record(), where parameters must not change: call it "
@@ -373,7 +365,7 @@ class Trainer:
         `stale` says what is done with gradients that `backward` has not computed: 'all' takes them as they are, 'step'
         is an error, and None leaves them out.
         """
-        found = []
+        updates = []
         for index, parameter in enumerate(self._params):
             if parameter._grad_req == "null":
                 continue
@@ -383,8 +375,8 @@ class Trainer:
             if len(fresh) < len(leaves) and stale == "step":
                 self._raise_stale(parameter, arrays)
             if fresh:
-                found.append((index, arrays, leaves, fresh))
-        for index, arrays, leaves, fresh in found:
+                updates.append((index, arrays, leaves, fresh))
+        for index, arrays, leaves, fresh in updates:
             gradients = [leaf.gradient for leaf in leaves]
             if self._update_on_kvstore:
                 self._take_changes(index, arrays)
@@ -513,7 +505,7 @@ class Trainer:
         FileAccessError
             If it cannot be written.
         """
-        self._before_states()
+        self._require_kvstore()
         if self._kvstore is not None and self._update_on_kvstore:
             self._kvstore.save_optimizer_states(fname, dump_optimizer=True)
             return
@@ -555,7 +547,7 @@ class Trainer:
         >>> trainer.learning_rate
         0.25
         """
-        self._before_states()
+        self._require_kvstore()
         if self._kvstore is not None and self._update_on_kvstore:
             self._kvstore.load_optimizer_states(fname)
             updater = getattr(self._kvstore, "_updater", None)
@@ -574,31 +566,32 @@ class Trainer:
             self._optimizer = self._updaters[0].optimizer
         self._optimizer.param_dict = dict(enumerate(self._params))
 
-    def _before_states(self) -> None:
+    def _require_kvstore(self) -> None:
+        """Make the store, if it is not there, and give it the values of parameters that have become known."""
         if not self._kv_initialized:
             self._init_kvstore()
         if self._params_to_init:
             self._init_params()
 
 
-def _listed(params: Any) -> list[Parameter]:
-    """Return parameters that are given in any way as a list."""
+def _parameter_list(params: Any) -> list[Parameter]:
+    """Return the list of parameters of a dict, list or ParameterDict, checked."""
     if isinstance(params, (Mapping, ParameterDict)):
-        found = [params[name] for name in sorted(params.keys())]
+        parameters = [params[name] for name in sorted(params.keys())]
     elif isinstance(params, (list, tuple)):
-        found = list(params)
+        parameters = list(params)
     else:
         advice = " Call collect_params() of the block." if hasattr(params, "collect_params") else ""
         got = f"the parameter {params.name!r} alone" if isinstance(params, Parameter) else describe(params)
         raise ArgumentValueError(
             f"Trainer: params must be a ParameterDict, or a dict or list of Parameters, got {got}.{advice}"
         )
-    if not found:
+    if not parameters:
         raise ArgumentError(
             "Trainer: there are no parameters to train. Give net.collect_params(), once the net has all its children."
         )
     seen = set()
-    for position, parameter in enumerate(found):
+    for position, parameter in enumerate(parameters):
         if not isinstance(parameter, Parameter):
             raise ArgumentValueError(
                 f"Trainer: params must be Parameters, got {describe(parameter)} at position {position}."
@@ -606,17 +599,17 @@ def _listed(params: Any) -> list[Parameter]:
         if id(parameter) in seen:
             raise ArgumentValueError(f"Trainer: the parameter {parameter.name!r} is given twice.")
         seen.add(id(parameter))
-    return found
+    return parameters
 
 
 def _arrays(parameter: Parameter) -> list[Any]:
-    """Return the arrays of a parameter on all contexts; raise what says why there are none."""
+    """Return the arrays of a parameter on all contexts; raise its error if it has none."""
     arrays = parameter._data
     return parameter.list_data() if arrays is None else arrays
 
 
 def _leaf(parameter: Parameter, array: Any) -> Leaf:
-    """Return where the gradient of an array of a parameter is."""
+    """Return the leaf of the tape that holds the gradient of a parameter's array."""
     leaf = array._node
     if type(leaf) is not Leaf:
         raise MXNetError(

@@ -1,4 +1,4 @@
-"""What every initializer shares: the choice by a name's ending, the JSON form, what is said of what was initialized."""
+"""`Initializer`, the base class: the choice by a name's ending, JSON, verbosity, the registry."""
 
 from __future__ import annotations
 
@@ -163,11 +163,11 @@ class Initializer:
             return
         if desc.global_init is None:
             desc.global_init = self
-        own = desc.attrs.get("__init__", "")
-        if not (isinstance(own, str) and own == ""):
-            made = own if hasattr(own, "_init_weight") else create_initializer(own)
-            made._init_weight(desc, arr)
-            self._verbose_print(desc, own, arr)
+        chosen = desc.attrs.get("__init__", "")
+        if not (isinstance(chosen, str) and chosen == ""):
+            initializer = chosen if hasattr(chosen, "_init_weight") else create_initializer(chosen)
+            initializer._init_weight(desc, arr)
+            self._verbose_print(desc, chosen, arr)
             return
         for ending, method in _BY_ENDING:
             if desc.endswith(ending):
@@ -218,17 +218,8 @@ class Initializer:
     def _init_one(self, _: str, arr: Any) -> None:
         arr[...] = 1.0
 
-    def _init_bias(self, _: str, arr: Any) -> None:
-        arr[...] = 0.0
-
-    def _init_quantized_bias(self, _: str, arr: Any) -> None:
-        arr[...] = 0
-
-    def _init_gamma(self, _: str, arr: Any) -> None:
-        arr[...] = 1.0
-
-    def _init_beta(self, _: str, arr: Any) -> None:
-        arr[...] = 0.0
+    _init_bias = _init_beta = _init_quantized_bias = _init_zero
+    _init_gamma = _init_one
 
     def _init_weight(self, name: str, arr: Any) -> None:
         raise NotImplementedError(

@@ -1,4 +1,4 @@
-"""Initializers that others are chosen by: by patterns of names, or from what was saved."""
+"""Initializers that choose: `Mixed` by patterns of names, `Load` from saved parameters."""
 
 from __future__ import annotations
 
@@ -121,14 +121,14 @@ class Load:
 
     def __init__(self, param: Any, default_init: Any = None, verbose: bool = False) -> None:
         where = param if isinstance(param, (str, os.PathLike)) else None
-        found = param if where is None else load(where)
-        if not isinstance(found, Mapping):
+        arrays = param if where is None else load(where)
+        if not isinstance(arrays, Mapping):
             raise ArgumentError(
                 f"Load: expected a dict of names and NDArrays, or the file of one; got {describe(param)}."
                 if where is None
                 else f"Load: {os.fspath(where)} holds arrays without names; save a dict."
             )
-        self.param = {name.removeprefix("arg:").removeprefix("aux:"): value for name, value in found.items()}
+        self.param = {name.removeprefix("arg:").removeprefix("aux:"): value for name, value in arrays.items()}
         self.default_init = default_init
         self.verbose = verbose
 

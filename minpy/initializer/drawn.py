@@ -1,4 +1,4 @@
-"""Weights that are drawn at random, by mx.random's generator."""
+"""Random initializers, which draw from mx.random's generator."""
 
 from __future__ import annotations
 

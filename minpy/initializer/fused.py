@@ -1,4 +1,4 @@
-"""The one vector in which the fused recurrent operator has all its parameters."""
+"""The parameter vector of the fused recurrent operator: its initializer and its layout."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from minpy.core.errors import ArgumentError, ArgumentValueError, ShapeError, describe, nearest
 from minpy.initializer.base import InitDesc, Initializer, create_initializer, register
 
-__all__ = ["FUSED_GATES", "FusedRNN", "fused_parts"]
+__all__ = ["FUSED_GATES", "FusedRNN", "fused_inputs", "fused_layout"]
 
 FUSED_GATES = {"rnn_relu": ("",), "rnn_tanh": ("",), "lstm": ("_i", "_f", "_c", "_o"), "gru": ("_r", "_z", "_o")}
 
@@ -91,7 +91,7 @@ class FusedRNN(Initializer):
             )
         vector = arr.reshape((-1,)).copy()  # its slices are views, and so are reshapes of them
         begin = 0
-        for part, shape in self._parts(name, arr):
+        for part, shape in self._layout(name, arr):
             end = begin + prod(shape)
             values = vector[begin:end].reshape(shape)
             if self._mode == "lstm" and part.endswith("_f_bias"):
@@ -101,42 +101,51 @@ class FusedRNN(Initializer):
             begin = end
         arr[...] = vector.reshape(arr.shape)
 
-    def _parts(self, name: str, arr: Any) -> Iterator[tuple[str, tuple[int, ...]]]:
+    def _layout(self, name: str, arr: Any) -> Iterator[tuple[str, tuple[int, ...]]]:
         """Yield the names and shapes of the parts, in the order in which they stand in the vector."""
-        units, directions = self._num_hidden, 2 if self._bidirectional else 1
-        per_input = directions * len(FUSED_GATES[self._mode]) * units
-        above = directions * units  # what a layer gets from the one below
-        fixed = per_input * (self._num_layers * (units + 2) + (self._num_layers - 1) * above)
-        inputs, rest = divmod(prod(arr.shape) - fixed, per_input)
-        if rest or inputs < 1:
-            raise ShapeError(
-                f"FusedRNN: {str(name)!r} has {prod(arr.shape)} elements; {self._num_layers} layer(s) of {self._mode} "
-                f"with {units} units in {directions} direction(s) need {fixed} + {per_input} for each input."
-            )
-        return fused_parts(self._mode, self._num_layers, units, inputs, self._bidirectional)
+        settings = self._mode, self._num_layers, self._num_hidden
+        inputs = fused_inputs("FusedRNN", str(name), prod(arr.shape), *settings, self._bidirectional)
+        return fused_layout(*settings, inputs, self._bidirectional)
 
 
-def fused_parts(
+def fused_inputs(
+    who: str, name: str, size: int, mode: str, num_layers: int, num_hidden: int, bidirectional: bool
+) -> int:
+    """Return the number of inputs that explains the length of a fused vector; raise the error if none does."""
+    directions = 2 if bidirectional else 1
+    per_input = directions * len(FUSED_GATES[mode]) * num_hidden
+    above = directions * num_hidden  # what a layer gets from the one below
+    fixed = per_input * (num_layers * (num_hidden + 2) + (num_layers - 1) * above)
+    inputs, remainder = divmod(size - fixed, per_input)
+    if remainder or inputs < 1:
+        raise ShapeError(
+            f"{who}: {name!r} has {size} elements; {num_layers} layer(s) of {mode} with {num_hidden} units in "
+            f"{directions} direction(s) need {fixed} + {per_input} for each input."
+        )
+    return inputs
+
+
+def fused_layout(
     mode: str, num_layers: int, num_hidden: int, inputs: int, bidirectional: bool
 ) -> Iterator[tuple[str, tuple[int, ...]]]:
     """Yield the names and shapes of the parts of a fused vector, in the order in which they stand in it.
 
     Examples
     --------
-    >>> list(fused_parts('rnn_tanh', 1, 2, 3, False))
+    >>> list(fused_layout('rnn_tanh', 1, 2, 3, False))
     [('l0_i2h_weight', (2, 3)), ('l0_h2h_weight', (2, 2)), ('l0_i2h_bias', (2,)), ('l0_h2h_bias', (2,))]
     """
     directions = "lr" if bidirectional else "l"
-    sources = [
-        (f"{direction}{layer}_{source}", layer, source)
+    groups = [
+        (f"{direction}{layer}_{group}", layer, group)
         for layer in range(num_layers)
         for direction in directions
-        for source in ("i2h", "h2h")
+        for group in ("i2h", "h2h")
     ]
-    for source_name, layer, source in sources:
-        columns = num_hidden if source == "h2h" else len(directions) * num_hidden if layer else inputs
+    for prefix, layer, group in groups:
+        columns = num_hidden if group == "h2h" else len(directions) * num_hidden if layer else inputs
         for gate in FUSED_GATES[mode]:
-            yield f"{source_name}{gate}_weight", (num_hidden, columns)
-    for source_name, _, _ in sources:
+            yield f"{prefix}{gate}_weight", (num_hidden, columns)
+    for prefix, _, _ in groups:
         for gate in FUSED_GATES[mode]:
-            yield f"{source_name}{gate}_bias", (num_hidden,)
+            yield f"{prefix}{gate}_bias", (num_hidden,)

@@ -182,11 +182,11 @@ class NDArrayIter(DataIter):
 
     def getdata(self) -> list[Any]:
         """Return the data of the batch that `iter_next` went on to."""
-        return self._chosen(self.data)
+        return self._of_batch(self.data)
 
     def getlabel(self) -> list[Any]:
         """Return the labels of that batch."""
-        return self._chosen(self.label)
+        return self._of_batch(self.label)
 
     def getindex(self) -> Any:
         """Return the positions of its examples in the data."""
@@ -196,7 +196,7 @@ class NDArrayIter(DataIter):
         """Return how many of its last examples are padding."""
         return max(0, self.start - self.num_data) if self.last_batch_handle == "pad" else 0
 
-    def _chosen(self, arrays: list[tuple[str, numpy.ndarray]]) -> list[Any]:
+    def _of_batch(self, arrays: list[tuple[str, numpy.ndarray]]) -> list[Any]:
         index = self.getindex()
         return [np.array(array[index]) for _, array in arrays]
 

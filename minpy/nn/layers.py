@@ -118,10 +118,10 @@ def batchnorm(
     variance = np.zeros_like(x[0]) if running_var is None else running_var
     if mode == "test":
         return gamma * (x - mean) / np.sqrt(variance + eps) + beta, mean, variance
-    own = np.mean(x, axis=0)
-    spread = np.mean((x - own) ** 2, axis=0)
-    out = gamma * (x - own) / np.sqrt(spread + eps) + beta
-    return out, momentum * mean + (1 - momentum) * own, momentum * variance + (1 - momentum) * spread
+    batch_mean = np.mean(x, axis=0)
+    batch_variance = np.mean((x - batch_mean) ** 2, axis=0)
+    out = gamma * (x - batch_mean) / np.sqrt(batch_variance + eps) + beta
+    return out, momentum * mean + (1 - momentum) * batch_mean, momentum * variance + (1 - momentum) * batch_variance
 
 
 def dropout(x: Any, prob: float, mode: str = "train", seed: int | None = None) -> Any:
@@ -291,11 +291,11 @@ def lstm_step(x: Any, prev_h: Any, prev_c: Any, Wx: Any, Wh: Any, b: Any) -> tup
     ((1, 3), (1, 3))
     """
     size = prev_c.shape[1]
-    parts = np.dot(x, Wx) + np.dot(prev_h, Wh) + b
-    gates = sigmoid(parts[:, : 3 * size])
-    new, kept, shown = gates[:, :size], gates[:, size : 2 * size], gates[:, 2 * size :]
-    cell = kept * prev_c + new * np.tanh(parts[:, 3 * size :])
-    return shown * np.tanh(cell), cell
+    sums = np.dot(x, Wx) + np.dot(prev_h, Wh) + b
+    gates = sigmoid(sums[:, : 3 * size])
+    enter, keep, leave = gates[:, :size], gates[:, size : 2 * size], gates[:, 2 * size :]
+    cell = keep * prev_c + enter * np.tanh(sums[:, 3 * size :])
+    return leave * np.tanh(cell), cell
 
 
 def lstm_temporal(x: Any, h0: Any, Wx: Any, Wh: Any, b: Any) -> Any:

@@ -115,17 +115,17 @@ class ModelBase:
         """
         archive = _read(f"{prefix}.params")
         loaded = []
-        for kind, values, known in (
+        for kind, values, configs in (
             ("param_", self.params, self.param_configs),
             ("aux_param_", self.aux_params, self.aux_param_configs),
         ):
-            found = {key.removeprefix(kind): archive[key] for key in archive if key.startswith(kind)}
-            absent = [name for name in {**known, **values} if name not in found]
+            arrays = {key.removeprefix(kind): archive[key] for key in archive if key.startswith(kind)}
+            absent = [name for name in {**configs, **values} if name not in arrays]
             if absent:
                 raise ParamsNameNotFoundError(f"{prefix}.params has no parameter {', '.join(map(repr, absent))}.")
-            loaded.append((values, found))
-        for values, found in loaded:
-            values.update((name, np.array(value)) for name, value in found.items())
+            loaded.append((values, arrays))
+        for values, arrays in loaded:
+            values.update((name, np.array(value)) for name, value in arrays.items())
 
 
 def _read(path: str) -> dict[str, numpy.ndarray]:

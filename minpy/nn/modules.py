@@ -329,7 +329,7 @@ class Symbolic(Layer):
     ) -> None:
         self._symbol = symbol
         self._variables = ("data",) if variables is None else tuple(variables)
-        params = [one for one in symbol.list_arguments() if one not in self._variables]
+        params = [variable for variable in symbol.list_arguments() if variable not in self._variables]
         super().__init__(params, symbol.list_auxiliary_states(), name)
         self._func = Function(symbol, name=self._name)
         self._register_init_configs(init_configs)
@@ -345,8 +345,8 @@ class Symbolic(Layer):
     def param_shapes(self, *args: Shape, **kwargs: Shape) -> dict[str, Shape]:
         """Return the shapes of the parameters by the model's names, for shapes by the names of data."""
         shapes, _, _ = self._symbol.infer_shape(**kwargs)
-        known = dict(zip(self._symbol.list_arguments(), shapes, strict=True))
-        return {self._global[name]: known[name] for name in self._module_param_names}
+        by_argument = dict(zip(self._symbol.list_arguments(), shapes, strict=True))
+        return {self._global[name]: by_argument[name] for name in self._module_param_names}
 
     def aux_param_shapes(self, *args: Shape, **kwargs: Shape) -> dict[str, Shape]:
         """Return the shapes of the auxiliary parameters by the model's names, for shapes by the names of data."""
@@ -367,8 +367,8 @@ class _OfOperator(Symbolic):
     ) -> None:
         make = getattr(sym, type(self).__name__)
         probe = make(sym.var("data"), *args, name="own", **kwargs)
-        inputs = [one for one in probe.list_inputs() if one.startswith("own_")]
-        own = {one.removeprefix("own_"): sym.var(one.removeprefix("own_")) for one in inputs}
+        inputs = [variable for variable in probe.list_inputs() if variable.startswith("own_")]
+        own = {variable.removeprefix("own_"): sym.var(variable.removeprefix("own_")) for variable in inputs}
         symbol = make(sym.var("data"), *args, name=self._module_name, **own, **kwargs)
         super().__init__(symbol, None, init_configs, update_configs, name)
 
@@ -515,7 +515,7 @@ class BatchNorm(_OfOperator):
 
 
 def _two_products(num_hidden: int) -> Symbol:
-    """Return what data and state give together, before the activation."""
+    """Return the sum of the products with data and state, before the activation."""
     data, hidden = sym.var("data"), sym.var("hidden")
     by_data = sym.FullyConnected(data, weight=sym.var("XH_weight"), num_hidden=num_hidden, no_bias=True)
     by_state = sym.FullyConnected(

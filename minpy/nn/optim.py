@@ -17,7 +17,7 @@ Config = dict[str, Any]
 
 
 def _settings(config: Config | None, **defaults: Any) -> Config:
-    """Return `config`, which is changed, with what it lacks."""
+    """Return `config` with defaults added in place."""
     config = {} if config is None else config
     for name, value in defaults.items():
         config.setdefault(name, value)

@@ -25,9 +25,9 @@ def _rule(module: Any, name: Any, what: str) -> Any:
     if callable(name):
         return name
     if name not in module.__all__:
-        known = module.__all__
+        names = module.__all__
         raise ArgumentError(
-            f"Solver: there is no {what} {name!r}; there are {', '.join(known)}.{nearest(str(name), known)}"
+            f"Solver: there is no {what} {name!r}; there are {', '.join(names)}.{nearest(str(name), names)}"
         )
     return getattr(module, name)
 
@@ -142,8 +142,8 @@ class Solver:
         self.train_dataiter.reset()
         model.draw(next(iter(self.train_dataiter)))
         self.train_dataiter.reset()
-        for name, given in model.update_configs.items():
-            settings = dict(given)
+        for name, config in model.update_configs.items():
+            settings = dict(config)
             if "update_rule" in settings:
                 self.update_rules[name] = _rule(optim, settings.pop("update_rule"), "update rule")
             self.optim_configs[name] = {**self.optim_config, **settings}
@@ -206,10 +206,10 @@ class Solver:
             if self.task_type == "regression":
                 losses.append(float(self.model.loss_batch(batch, predicted)))
                 continue
-            own = dataiter.batch_size - (batch.pad or 0)
-            found = numpy.asarray(predicted).argmax(axis=1) == numpy.asarray(batch.label[0])
-            right += int(found[:own].sum())
-            count += own
+            examples = dataiter.batch_size - (batch.pad or 0)
+            is_right = numpy.asarray(predicted).argmax(axis=1) == numpy.asarray(batch.label[0])
+            right += int(is_right[:examples].sum())
+            count += examples
         return float(numpy.mean(losses)) if self.task_type == "regression" else right / count
 
     def _step(self, batch: DataBatch) -> None:

@@ -12,12 +12,12 @@ from minpy.rnn.params import RNNParams
 from minpy.rnn.sequences import normalized
 from minpy.symbol import Symbol
 
-__all__ = ["BaseRNNCell", "taken"]
+__all__ = ["BaseRNNCell", "pop_array"]
 
 Weights = Mapping[str, NDArray]
 
 
-def taken(args: dict[str, NDArray], name: str, method: str) -> NDArray:
+def pop_array(args: dict[str, NDArray], name: str, method: str) -> NDArray:
     """Take an array out of a dict of parameters."""
     if name not in args:
         raise ArgumentValueError(f"{method}: there is no {name!r} among the parameters.{nearest(name, args)}")
@@ -37,6 +37,8 @@ class BaseRNNCell:
     params : RNNParams, optional
         The parameters of another cell, to share them.
     """
+
+    _gate_names: Sequence[str] = ()
 
     def __init__(self, prefix: str = "", params: RNNParams | None = None) -> None:
         self._own_params = params is None
@@ -86,8 +88,8 @@ class BaseRNNCell:
         return [info["shape"] for info in self.state_info]
 
     @property
-    def _gate_names(self) -> Sequence[str]:
-        return ()
+    def _num_gates(self) -> int:
+        return len(self._gate_names)
 
     def begin_state(self, func: Callable[..., Symbol] = symbol.zeros, **kwargs: Any) -> list[Any]:
         """Return the states before the first step.
@@ -148,14 +150,14 @@ class BaseRNNCell:
             return args
         height = self._num_hidden  # type: ignore[attr-defined]
         for group in ("i2h", "h2h"):
-            whole = {
-                kind: taken(args, f"{self._prefix}{group}_{kind}", f"{type(self).__name__}.unpack_weights")
+            packed = {
+                kind: pop_array(args, f"{self._prefix}{group}_{kind}", f"{type(self).__name__}.unpack_weights")
                 for kind in ("weight", "bias")
             }
             for number, gate in enumerate(self._gate_names):
-                for kind, array in whole.items():
-                    part = array[number * height : (number + 1) * height].copy()
-                    args[f"{self._prefix}{group}{gate}_{kind}"] = part
+                for kind, array in packed.items():
+                    gate_rows = array[number * height : (number + 1) * height].copy()
+                    args[f"{self._prefix}{group}{gate}_{kind}"] = gate_rows
         return args
 
     def pack_weights(self, args: Weights) -> dict[str, NDArray]:
@@ -178,12 +180,12 @@ class BaseRNNCell:
         if not self._gate_names:
             return args
         for group in ("i2h", "h2h"):
-            parts: dict[str, list[NDArray]] = {"weight": [], "bias": []}
+            by_kind: dict[str, list[NDArray]] = {"weight": [], "bias": []}
             for gate in self._gate_names:
-                for kind, arrays in parts.items():
+                for kind, arrays in by_kind.items():
                     name = f"{self._prefix}{group}{gate}_{kind}"
-                    arrays.append(taken(args, name, f"{type(self).__name__}.pack_weights"))
-            for kind, arrays in parts.items():
+                    arrays.append(pop_array(args, name, f"{type(self).__name__}.pack_weights"))
+            for kind, arrays in by_kind.items():
                 args[f"{self._prefix}{group}_{kind}"] = concatenate(arrays)
         return args
 
@@ -232,6 +234,11 @@ class BaseRNNCell:
         [(2, 3, 8)]
         """
         self.reset()
+        outputs, states = self._unroll(length, inputs, begin_state, layout, merge_outputs)
+        return outputs, states
+
+    def _unroll(self, length: int, inputs: Any, begin_state: Any, layout: str, merge_outputs: bool | None) -> Any:
+        """Implement `unroll`; subclasses override this method."""
         steps, _ = normalized(length, inputs, layout, False)
         states = self.begin_state() if begin_state is None else begin_state
         outputs = []
@@ -241,7 +248,7 @@ class BaseRNNCell:
         return normalized(length, outputs, layout, merge_outputs)[0], states
 
     def _get_activation(self, inputs: Symbol, activation: Any, **kwargs: Any) -> Symbol:
-        """Return an activation, given by name or as a function of symbols, of a symbol."""
+        """Return the activation of a symbol; it is given by name or as a function."""
         if isinstance(activation, str):
             kwargs["act_type"] = activation
             return symbol.Activation(inputs, **kwargs)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from minpy import symbol
@@ -31,13 +30,9 @@ class _DenseCell(BaseRNNCell):
 
     def _layers(self, inputs: Symbol, state: Symbol, name: str) -> tuple[Symbol, Symbol]:
         """Return all gates' products with the input, and with the state."""
-        width = self._num_hidden * max(len(self._gate_names), 1)
-        of_input = symbol.FullyConnected(
-            data=inputs, weight=self._iW, bias=self._iB, num_hidden=width, name=f"{name}i2h"
-        )
-        of_state = symbol.FullyConnected(
-            data=state, weight=self._hW, bias=self._hB, num_hidden=width, name=f"{name}h2h"
-        )
+        width = self._num_hidden * self._num_gates
+        of_input = symbol.FullyConnected(inputs, self._iW, self._iB, num_hidden=width, name=f"{name}i2h")
+        of_state = symbol.FullyConnected(state, self._hW, self._hB, num_hidden=width, name=f"{name}h2h")
         return of_input, of_state
 
 
@@ -64,6 +59,8 @@ class RNNCell(_DenseCell):
     ['x', 'rnn_i2h_weight', 'rnn_i2h_bias', 'rnn_h2h_weight', 'rnn_h2h_bias']
     """
 
+    _gate_names = ("",)
+
     def __init__(
         self, num_hidden: int, activation: Any = "tanh", prefix: str = "rnn_", params: RNNParams | None = None
     ) -> None:
@@ -73,10 +70,6 @@ class RNNCell(_DenseCell):
     @property
     def state_info(self) -> list[dict[str, Any]]:
         return [self._info]
-
-    @property
-    def _gate_names(self) -> Sequence[str]:
-        return ("",)
 
     def __call__(self, inputs: Symbol, states: list[Symbol]) -> tuple[Symbol, list[Symbol]]:
         self._counter += 1
@@ -107,9 +100,11 @@ class LSTMCell(_DenseCell):
     --------
     >>> import minpy as mx
     >>> outputs, states = mx.rnn.LSTMCell(4).unroll(2, mx.sym.var('data'))
-    >>> [one.name for one in (*outputs, *states)]
+    >>> [output.name for output in (*outputs, *states)]
     ['lstm_t0_out', 'lstm_t1_out', 'lstm_t1_out', 'lstm_t1_state']
     """
+
+    _gate_names = ("_i", "_f", "_c", "_o")
 
     def __init__(
         self, num_hidden: int, prefix: str = "lstm_", params: RNNParams | None = None, forget_bias: float = 1.0
@@ -120,20 +115,16 @@ class LSTMCell(_DenseCell):
     def state_info(self) -> list[dict[str, Any]]:
         return [self._info, self._info]
 
-    @property
-    def _gate_names(self) -> Sequence[str]:
-        return ["_i", "_f", "_c", "_o"]
-
     def __call__(self, inputs: Symbol, states: list[Symbol]) -> tuple[Symbol, list[Symbol]]:
         self._counter += 1
         name = f"{self._prefix}t{self._counter}_"
         of_input, of_state = self._layers(inputs, states[0], name)
         gates = symbol.split(of_input + of_state, num_outputs=4, name=f"{name}slice")
+        return lstm_step(gates, states[1], _tanh, name)
 
-        def activated(values: Symbol, **named: Any) -> Symbol:
-            return symbol.Activation(values, act_type="tanh", **named)
 
-        return lstm_step(gates, states[1], activated, name)
+def _tanh(values: Symbol, **named: Any) -> Symbol:
+    return symbol.Activation(values, act_type="tanh", **named)
 
 
 def lstm_step(gates: Symbol, memory: Symbol, activated: Any, name: str) -> tuple[Symbol, list[Symbol]]:
@@ -168,6 +159,8 @@ class GRUCell(_DenseCell):
     [{'shape': (0, 4), '__layout__': 'NC'}]
     """
 
+    _gate_names = ("_r", "_z", "_o")
+
     def __init__(self, num_hidden: int, prefix: str = "gru_", params: RNNParams | None = None) -> None:
         super().__init__(num_hidden, prefix, params)
 
@@ -175,21 +168,13 @@ class GRUCell(_DenseCell):
     def state_info(self) -> list[dict[str, Any]]:
         return [self._info]
 
-    @property
-    def _gate_names(self) -> Sequence[str]:
-        return ["_r", "_z", "_o"]
-
     def __call__(self, inputs: Symbol, states: list[Symbol]) -> tuple[Symbol, list[Symbol]]:
         self._counter += 1
         name = f"{self._prefix}t{self._counter}_"
         of_input, of_state = self._layers(inputs, states[0], f"{name}_")
         of_input = symbol.split(of_input, num_outputs=3, name=f"{name}_i2h_slice")
         of_state = symbol.split(of_state, num_outputs=3, name=f"{name}_h2h_slice")
-
-        def activated(values: Symbol, **named: Any) -> Symbol:
-            return symbol.Activation(values, act_type="tanh", **named)
-
-        output = gru_step(of_input, of_state, states[0], activated, name)
+        output = gru_step(of_input, of_state, states[0], _tanh, name)
         return output, [output]
 
 

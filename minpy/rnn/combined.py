@@ -16,14 +16,14 @@ __all__ = ["BidirectionalCell", "SequentialRNNCell"]
 
 
 class _CombinedCell(BaseRNNCell):
-    """A cell that has others."""
+    """The base of cells that combine others."""
 
     def __init__(self, params: RNNParams | None) -> None:
         super().__init__(prefix="", params=params)
         self._override_cell_params = params is not None
         self._cells: list[BaseRNNCell] = []
 
-    def _take_in(self, cells: list[BaseRNNCell]) -> None:
+    def _add_cells(self, cells: list[BaseRNNCell]) -> None:
         """Share parameters with cells."""
         if self._override_cell_params:
             for cell in cells:
@@ -90,7 +90,7 @@ class SequentialRNNCell(_CombinedCell):
         ArgumentError
             If both this one and the cell were given parameters.
         """
-        self._take_in([cell])
+        self._add_cells([cell])
 
     def __call__(self, inputs: Any, states: Any) -> Any:
         self._counter += 1
@@ -105,15 +105,7 @@ class SequentialRNNCell(_CombinedCell):
             begin = end
         return inputs, after
 
-    def unroll(
-        self,
-        length: int,
-        inputs: Any,
-        begin_state: list[Any] | None = None,
-        layout: str = "NTC",
-        merge_outputs: bool | None = None,
-    ) -> tuple[Any, list[Any]]:
-        self.reset()
+    def _unroll(self, length: int, inputs: Any, begin_state: Any, layout: str, merge_outputs: bool | None) -> Any:
         states = self.begin_state() if begin_state is None else begin_state
         after: list[Any] = []
         begin = 0
@@ -163,7 +155,7 @@ class BidirectionalCell(_CombinedCell):
     ) -> None:
         super().__init__(params)
         self._output_prefix = output_prefix
-        self._take_in([l_cell, r_cell])
+        self._add_cells([l_cell, r_cell])
 
     def __call__(self, inputs: Any, states: Any) -> Any:
         """Not there: a step backwards needs all that comes after it.
@@ -175,15 +167,7 @@ class BidirectionalCell(_CombinedCell):
         """
         raise NotImplementedError("Bidirectional cannot be stepped. Please use unroll")
 
-    def unroll(
-        self,
-        length: int,
-        inputs: Any,
-        begin_state: list[Any] | None = None,
-        layout: str = "NTC",
-        merge_outputs: bool | None = None,
-    ) -> tuple[Any, list[Any]]:
-        self.reset()
+    def _unroll(self, length: int, inputs: Any, begin_state: Any, layout: str, merge_outputs: bool | None) -> Any:
         steps, axis = normalized(length, inputs, layout, False)
         states = self.begin_state() if begin_state is None else begin_state
         forwards, backwards = self._cells
@@ -203,13 +187,13 @@ class BidirectionalCell(_CombinedCell):
             return symbol.concat(left, right, dim=2, name=f"{self._output_prefix}out"), after
         squeezed: Any = 1  # as files of MXNet's have it
         left, right = (
-            list(symbol.SliceChannel(one, axis=axis, num_outputs=length, squeeze_axis=squeezed))
-            if isinstance(one, Symbol)
-            else one
-            for one in (left, right)
+            list(symbol.SliceChannel(sequence, axis=axis, num_outputs=length, squeeze_axis=squeezed))
+            if isinstance(sequence, Symbol)
+            else sequence
+            for sequence in (left, right)
         )
         outputs = [
-            symbol.concat(one, other, dim=1, name=f"{self._output_prefix}t{number}")
-            for number, (one, other) in enumerate(zip(left, reversed(right), strict=True))
+            symbol.concat(forward, backward, dim=1, name=f"{self._output_prefix}t{number}")
+            for number, (forward, backward) in enumerate(zip(left, reversed(right), strict=True))
         ]
         return outputs, after

@@ -113,39 +113,33 @@ class BaseConvRNNCell(BaseRNNCell):
         self._hB = self.params.get("h2h_bias", init=h2h_bias_initializer)
 
     @property
-    def _num_gates(self) -> int:
-        return len(self._gate_names)
-
-    @property
     def state_info(self) -> list[dict[str, Any]]:
         return [{"shape": self._state_shape, "__layout__": self._conv_layout}]
 
     def _conv_forward(self, inputs: Symbol, states: Sequence[Symbol], name: str) -> tuple[Symbol, Symbol]:
         """Return all gates' convolutions of the input, and of the state."""
-        filters = self._num_hidden * self._num_gates
+        common: dict[str, Any] = {"num_filter": self._num_hidden * self._num_gates, "layout": self._conv_layout}
         of_input = symbol.Convolution(
+            inputs,
+            self._iW,
+            self._iB,
             name=f"{name}i2h",
-            data=inputs,
-            num_filter=filters,
             kernel=self._i2h_kernel,
             stride=self._i2h_stride,
             pad=self._i2h_pad,
             dilate=self._i2h_dilate,
-            weight=self._iW,
-            bias=self._iB,
-            layout=self._conv_layout,
+            **common,
         )
         of_state = symbol.Convolution(
+            states[0],
+            self._hW,
+            self._hB,
             name=f"{name}h2h",
-            data=states[0],
-            num_filter=filters,
             kernel=self._h2h_kernel,
             stride=(1,) * len(self._h2h_kernel),
             pad=self._h2h_pad,
             dilate=self._h2h_dilate,
-            weight=self._hW,
-            bias=self._hB,
-            layout=self._conv_layout,
+            **common,
         )
         return of_input, of_state
 
@@ -158,7 +152,7 @@ class BaseConvRNNCell(BaseRNNCell):
 
 
 class _ConvCell(BaseConvRNNCell):
-    """What the three cells are but for the default of `prefix`."""
+    """The constructor of the three cells, which differ in the default of `prefix`."""
 
     def __init__(
         self,
@@ -202,9 +196,7 @@ class ConvRNNCell(_ConvCell):
     [(2, 4, 8, 8), (2, 4, 8, 8)]
     """
 
-    @property
-    def _gate_names(self) -> Sequence[str]:
-        return ("",)
+    _gate_names = ("",)
 
     def __call__(self, inputs: Any, states: Any) -> Any:
         name = self._step_name()
@@ -227,9 +219,7 @@ class ConvLSTMCell(_ConvCell):
     [(0, 4, 6, 6), (0, 4, 6, 6)]
     """
 
-    @property
-    def _gate_names(self) -> Sequence[str]:
-        return ["_i", "_f", "_c", "_o"]
+    _gate_names = ("_i", "_f", "_c", "_o")
 
     @property
     def state_info(self) -> list[dict[str, Any]]:
@@ -257,9 +247,7 @@ class ConvGRUCell(_ConvCell):
     [{'shape': (0, 4, 8, 8), '__layout__': 'NCHW'}]
     """
 
-    @property
-    def _gate_names(self) -> Sequence[str]:
-        return ["_r", "_z", "_o"]
+    _gate_names = ("_r", "_z", "_o")
 
     def __call__(self, inputs: Any, states: Any) -> Any:
         name = self._step_name()

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from math import prod
 from typing import Any
 
 from minpy import symbol
 from minpy.core.errors import ArgumentValueError, ShapeError, nearest
 from minpy.initializer import FusedRNN
-from minpy.initializer.fused import FUSED_GATES, fused_parts
+from minpy.initializer.fused import FUSED_GATES, fused_inputs, fused_layout
 from minpy.ndarray import NDArray, zeros
-from minpy.rnn.base import BaseRNNCell, Weights, taken
+from minpy.rnn.base import BaseRNNCell, Weights, pop_array
 from minpy.rnn.cells import GRUCell, LSTMCell, RNNCell
 from minpy.rnn.combined import BidirectionalCell, SequentialRNNCell
 from minpy.rnn.modifiers import DropoutCell
@@ -81,6 +80,7 @@ class FusedRNNCell(BaseRNNCell):
         self._num_hidden = num_hidden
         self._num_layers = num_layers
         self._mode = mode
+        self._gate_names = FUSED_GATES[mode]
         self._bidirectional = bidirectional
         self._dropout = dropout
         self._get_next_state = get_next_state
@@ -94,16 +94,8 @@ class FusedRNNCell(BaseRNNCell):
         info = {"shape": (count, 0, self._num_hidden), "__layout__": "LNC"}
         return [dict(info) for _ in range(2 if self._mode == "lstm" else 1)]
 
-    @property
-    def _gate_names(self) -> Sequence[str]:
-        return list(FUSED_GATES[self._mode])
-
-    @property
-    def _num_gates(self) -> int:
-        return len(self._gate_names)
-
-    def _parts(self, inputs: int) -> list[tuple[str, tuple[int, ...]]]:
-        return list(fused_parts(self._mode, self._num_layers, self._num_hidden, inputs, self._bidirectional))
+    def _layout(self, inputs: int) -> list[tuple[str, tuple[int, ...]]]:
+        return list(fused_layout(self._mode, self._num_layers, self._num_hidden, inputs, self._bidirectional))
 
     def unpack_weights(self, args: Weights) -> dict[str, NDArray]:
         """Return parameters with the vector taken apart: the weights and biases of each gate, layer and direction.
@@ -118,20 +110,12 @@ class FusedRNNCell(BaseRNNCell):
         args = dict(args)
         name = self._parameter.name
         assert name is not None
-        vector = taken(args, name, "FusedRNNCell.unpack_weights")
-        units, directions, gates = self._num_hidden, len(self._directions), self._num_gates
-        per_input = directions * gates * units
-        fixed = per_input * (self._num_layers * (units + 2) + (self._num_layers - 1) * directions * units)
-        inputs, rest = divmod(vector.size - fixed, per_input)
-        if rest or inputs < 1:
-            raise ShapeError(
-                f"FusedRNNCell.unpack_weights: {name!r} has {vector.size} elements; {self._num_layers} layer(s) of "
-                f"{self._mode} with {units} units in {directions} direction(s) need {fixed} + {per_input} for each "
-                "input."
-            )
+        vector = pop_array(args, name, "FusedRNNCell.unpack_weights")
+        settings = self._mode, self._num_layers, self._num_hidden, self._bidirectional
+        inputs = fused_inputs("FusedRNNCell.unpack_weights", name, vector.size, *settings)
         flat = vector.reshape((-1,))
         begin = 0
-        for part, shape in self._parts(inputs):
+        for part, shape in self._layout(inputs):
             end = begin + prod(shape)
             args[f"{self._prefix}{part}"] = flat[begin:end].reshape(shape).copy()
             begin = end
@@ -149,12 +133,12 @@ class FusedRNNCell(BaseRNNCell):
         """
         args = dict(args)
         first_name = f"{self._prefix}l0_i2h{self._gate_names[0]}_weight"
-        first = taken({**args}, first_name, "FusedRNNCell.pack_weights")
-        parts = self._parts(first.shape[1])
+        first = pop_array({**args}, first_name, "FusedRNNCell.pack_weights")
+        parts = self._layout(first.shape[1])
         vector = zeros((sum(prod(shape) for _, shape in parts),), first.context, first.dtype)
         begin = 0
         for part, shape in parts:
-            array = taken(args, f"{self._prefix}{part}", "FusedRNNCell.pack_weights")
+            array = pop_array(args, f"{self._prefix}{part}", "FusedRNNCell.pack_weights")
             if array.shape != shape:
                 raise ShapeError(
                     f"FusedRNNCell.pack_weights: {self._prefix}{part} has shape {array.shape}; expected {shape}."
@@ -177,25 +161,17 @@ class FusedRNNCell(BaseRNNCell):
         """
         raise NotImplementedError("FusedRNNCell cannot be stepped. Please use unroll, or unfuse() it.")
 
-    def unroll(
-        self,
-        length: int,
-        inputs: Any,
-        begin_state: list[Any] | None = None,
-        layout: str = "NTC",
-        merge_outputs: bool | None = None,
-    ) -> tuple[Any, list[Any]]:
-        self.reset()
-        whole, axis = normalized(length, inputs, layout, True)
+    def _unroll(self, length: int, inputs: Any, begin_state: Any, layout: str, merge_outputs: bool | None) -> Any:
+        sequence, axis = normalized(length, inputs, layout, True)
         if axis not in (0, 1):
             raise ArgumentValueError(f"FusedRNNCell.unroll: unsupported layout {layout}; expected 'TNC' or 'NTC'.")
         if axis == 1:
-            warnings.warn("NTC layout detected. Consider using TNC for FusedRNNCell for faster speed", stacklevel=2)
-            whole = symbol.swapaxes(whole, dim1=0, dim2=1)
+            warnings.warn("NTC layout detected. Consider using TNC for FusedRNNCell for faster speed", stacklevel=3)
+            sequence = symbol.swapaxes(sequence, dim1=0, dim2=1)
         states = self.begin_state() if begin_state is None else begin_state
         mode: Any = self._mode
         result = symbol.RNN(
-            data=whole,
+            data=sequence,
             parameters=self._parameter,
             **dict(zip(("state", "state_cell"), states, strict=False)),
             state_size=self._num_hidden,

@@ -66,8 +66,8 @@ def encode_sentences(
     coded = []
     for position, sentence in enumerate(sentences):
         line = []
-        for given in sentence:
-            word = given
+        for token in sentence:
+            word = token
             if word not in numbers and not is_new:
                 if unknown_token is None:
                     raise ArgumentValueError(
@@ -149,13 +149,13 @@ class BucketSentenceIter(DataIter):
             row = numpy.full((lengths[place],), invalid_label, dtype=dtype)
             row[: len(sentence)] = sentence
             rows[place].append(row)
-        kept = [(length, found) for length, found in zip(lengths, rows, strict=True) if found]
+        kept = [(length, bucket_rows) for length, bucket_rows in zip(lengths, rows, strict=True) if bucket_rows]
         if not kept:
             raise ArgumentValueError(
                 f"BucketSentenceIter: none of {len(sentences)} sentence(s) fits a bucket; the buckets are {lengths}."
             )
         self.buckets = [length for length, _ in kept]
-        self.data = [numpy.asarray(found, dtype=dtype) for _, found in kept]
+        self.data = [numpy.asarray(bucket_rows, dtype=dtype) for _, bucket_rows in kept]
         print(f"WARNING: discarded {discarded} sentences longer than the largest bucket.")
         self.data_name = data_name
         self.label_name = label_name
@@ -172,8 +172,8 @@ class BucketSentenceIter(DataIter):
         self.provide_label = [DataDesc(name=label_name, shape=shape, layout=layout)]
         self.idx = [
             (bucket, begin)
-            for bucket, found in enumerate(self.data)
-            for begin in range(0, len(found) - batch_size + 1, batch_size)
+            for bucket, bucket_rows in enumerate(self.data)
+            for begin in range(0, len(bucket_rows) - batch_size + 1, batch_size)
         ]
         self.curr_idx = 0
         self.reset()
@@ -182,15 +182,15 @@ class BucketSentenceIter(DataIter):
         """Start the next epoch, with the sentences shuffled: by Python's `random` and by `numpy.random`."""
         self.curr_idx = 0
         random.shuffle(self.idx)
-        for found in self.data:
-            numpy.random.shuffle(found)
+        for array in self.data:
+            numpy.random.shuffle(array)
         self.nddata = []
         self.ndlabel = []
-        for found in self.data:
-            label = numpy.empty_like(found)
-            label[:, :-1] = found[:, 1:]
+        for array in self.data:
+            label = numpy.empty_like(array)
+            label[:, :-1] = array[:, 1:]
             label[:, -1] = self.invalid_label
-            self.nddata.append(nd.array(found, dtype=self.dtype))
+            self.nddata.append(nd.array(array, dtype=self.dtype))
             self.ndlabel.append(nd.array(label, dtype=self.dtype))
 
     def next(self) -> DataBatch:

@@ -56,20 +56,11 @@ class DropoutCell(BaseRNNCell):
             inputs = symbol.Dropout(data=inputs, p=self.dropout)
         return inputs, states
 
-    def unroll(
-        self,
-        length: int,
-        inputs: Any,
-        begin_state: list[Any] | None = None,
-        layout: str = "NTC",
-        merge_outputs: bool | None = None,
-    ) -> tuple[Any, list[Any]]:
-        self.reset()
+    def _unroll(self, length: int, inputs: Any, begin_state: Any, layout: str, merge_outputs: bool | None) -> Any:
         inputs, _ = normalized(length, inputs, layout, merge_outputs)
         if isinstance(inputs, Symbol):
-            result: tuple[Any, list[Any]] = self(inputs, [])
-            return result
-        return super().unroll(length, inputs, begin_state, layout, merge_outputs)
+            return self(inputs, [])
+        return super()._unroll(length, inputs, begin_state, layout, merge_outputs)
 
 
 class ModifierCell(BaseRNNCell):
@@ -199,15 +190,7 @@ class ResidualCell(ModifierCell):
         output, states = self.base_cell(inputs, states)
         return _added(output, inputs), states
 
-    def unroll(
-        self,
-        length: int,
-        inputs: Any,
-        begin_state: list[Any] | None = None,
-        layout: str = "NTC",
-        merge_outputs: bool | None = None,
-    ) -> tuple[Any, list[Any]]:
-        self.reset()
+    def _unroll(self, length: int, inputs: Any, begin_state: Any, layout: str, merge_outputs: bool | None) -> Any:
         self.base_cell._modified = False
         try:
             outputs, states = self.base_cell.unroll(
@@ -219,7 +202,7 @@ class ResidualCell(ModifierCell):
         inputs, _ = normalized(length, inputs, layout, merge)
         if merge:
             return _added(outputs, inputs), states
-        return [_added(output, given) for output, given in zip(outputs, inputs, strict=True)], states
+        return [_added(output, step) for output, step in zip(outputs, inputs, strict=True)], states
 
 
 def _added(output: Symbol, inputs: Symbol) -> Symbol:

@@ -4,32 +4,19 @@ from __future__ import annotations
 
 from minpy import initializer as init
 from minpy.namespaces import listing, missing
+from minpy.rnn import combined, convolutional, modifiers
 from minpy.rnn.base import BaseRNNCell
 from minpy.rnn.cells import GRUCell, LSTMCell, RNNCell
-from minpy.rnn.combined import BidirectionalCell, SequentialRNNCell
-from minpy.rnn.convolutional import BaseConvRNNCell, ConvGRUCell, ConvLSTMCell, ConvRNNCell
+from minpy.rnn.combined import *
+from minpy.rnn.convolutional import *
 from minpy.rnn.fused import FusedRNNCell
-from minpy.rnn.modifiers import DropoutCell, ModifierCell, ResidualCell, ZoneoutCell
+from minpy.rnn.modifiers import *
 from minpy.rnn.params import RNNParams
 
-__all__ = [
-    "BaseConvRNNCell",
-    "BaseRNNCell",
-    "BidirectionalCell",
-    "ConvGRUCell",
-    "ConvLSTMCell",
-    "ConvRNNCell",
-    "DropoutCell",
-    "FusedRNNCell",
-    "GRUCell",
-    "LSTMCell",
-    "ModifierCell",
-    "RNNCell",
-    "RNNParams",
-    "ResidualCell",
-    "SequentialRNNCell",
-    "ZoneoutCell",
-]
+__all__ = ["BaseRNNCell", "FusedRNNCell", "GRUCell", "LSTMCell", "RNNCell", "RNNParams"]
+__all__ += combined.__all__
+__all__ += convolutional.__all__
+__all__ += modifiers.__all__
 _IMPORTED = (init,)
 __dir__ = listing(__all__)
 __getattr__ = missing("minpy.rnn.rnn_cell", "name", __all__)

@@ -47,7 +47,7 @@ def normalized(
         if length is not None and len(inputs) != length:
             raise ArgumentValueError(f"unroll: inputs has {len(inputs)} symbols; expected {length}, one for each step.")
         if merge is True:
-            inputs = symbol.concat(*[symbol.expand_dims(one, axis=axis) for one in inputs], dim=axis)
+            inputs = symbol.concat(*[symbol.expand_dims(step, axis=axis) for step in inputs], dim=axis)
             in_axis = axis
     if isinstance(inputs, Symbol) and axis != in_axis:
         inputs = symbol.swapaxes(inputs, dim1=axis, dim2=in_axis)

@@ -19,7 +19,7 @@ __all__ = ["Loss"]
 
 
 def _as_np(out: Any) -> Any:
-    """Return a symbol of `mx.sym.np` under `npx.set_np()`; else, and of an array, what is given."""
+    """Return a symbol as one of `mx.sym.np` under `npx.set_np()`; everything else as it is."""
     return out.as_np_ndarray() if isinstance(out, Symbol) and is_np_array() else out
 
 

@@ -171,7 +171,7 @@ class SoftmaxCrossEntropyLoss(Loss):
             )
 
     def _is_of_one_class(self, pred: Any) -> bool:
-        """Tell whether one operator computes it of arrays; of symbols, graphs find that for themselves."""
+        """Tell whether one fused operator computes the loss of arrays; in graphs a pass fuses the steps."""
         return (
             self._sparse_label
             and not self._from_logits
@@ -232,7 +232,7 @@ class KLDivLoss(Loss):
 
 
 class _MarginLoss(Loss):
-    """What `HingeLoss` and `SquaredHingeLoss` are."""
+    """The base of `HingeLoss` and `SquaredHingeLoss`."""
 
     _squared: ClassVar[bool] = False
 

@@ -10,10 +10,11 @@ from minpy.gluon.loss.base import Loss, _apply_weighting, _as_np
 __all__ = ["CTCLoss"]
 
 
-def _check_layout(layout: str, known: tuple[str, str], what: str, meaning: str) -> None:
-    if layout not in known:
+def _check_layout(layout: str, layouts: tuple[str, str], argument: str, meaning: str) -> None:
+    if layout not in layouts:
         raise ArgumentValueError(
-            f"CTCLoss: {what} is {layout!r}, expected {known[0]!r} or {known[1]!r}: the order of the axes {meaning}."
+            f"CTCLoss: {argument} is {layout!r}, expected {layouts[0]!r} or {layouts[1]!r}: the order of the axes "
+            f"{meaning}."
         )
 
 

@@ -155,6 +155,6 @@ class SDMLLoss(Loss):
         row, column = F.reshape(number, shape=(-1, 1)), F.reshape(number, shape=(1, -1))
         partner = F.broadcast_equal(row, column)
         batch = F.sum(F.ones_like(row), axis=0)
-        other = F.broadcast_div((1 - partner) * self.smoothing_parameter, batch - 1)
-        label = F.broadcast_add(partner * (1 - self.smoothing_parameter), other)
+        of_others = F.broadcast_div((1 - partner) * self.smoothing_parameter, batch - 1)
+        label = F.broadcast_add(partner * (1 - self.smoothing_parameter), of_others)
         return self.kl_loss(_as_np(F.log_softmax(-distances, axis=1)), _as_np(label))

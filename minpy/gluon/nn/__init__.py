@@ -1,87 +1,50 @@
 """Layers: `gluon.nn`."""
 
 from minpy.gluon.block import Block, HybridBlock, SymbolBlock
-from minpy.gluon.nn import activations, basic_layers, conv_layers
-from minpy.gluon.nn.activations import ELU, GELU, SELU, Activation, LeakyReLU, PReLU, SiLU, Swish
-from minpy.gluon.nn.concatenation import Concatenate, HybridConcatenate
-from minpy.gluon.nn.containers import HybridSequential, Sequential
-from minpy.gluon.nn.convolution import Conv1D, Conv2D, Conv3D
-from minpy.gluon.nn.deformable_convolution import DeformableConvolution, ModulatedDeformableConvolution
+from minpy.gluon.nn import (
+    activations,
+    basic_layers,
+    concatenation,
+    containers,
+    conv_layers,
+    convolution,
+    deformable_convolution,
+    functions,
+    global_pooling,
+    normalization,
+    pixel_shuffle,
+    pooling,
+    transposed_convolution,
+)
+from minpy.gluon.nn.activations import *
+from minpy.gluon.nn.concatenation import *
+from minpy.gluon.nn.containers import *
+from minpy.gluon.nn.convolution import *
+from minpy.gluon.nn.deformable_convolution import *
 from minpy.gluon.nn.dense import Dense
 from minpy.gluon.nn.dropout import Dropout
 from minpy.gluon.nn.embedding import Embedding
-from minpy.gluon.nn.functions import Flatten, HybridLambda, Identity, Lambda
-from minpy.gluon.nn.global_pooling import (
-    GlobalAvgPool1D,
-    GlobalAvgPool2D,
-    GlobalAvgPool3D,
-    GlobalMaxPool1D,
-    GlobalMaxPool2D,
-    GlobalMaxPool3D,
-)
-from minpy.gluon.nn.normalization import BatchNorm, BatchNormReLU, GroupNorm, InstanceNorm, LayerNorm, SyncBatchNorm
+from minpy.gluon.nn.functions import *
+from minpy.gluon.nn.global_pooling import *
+from minpy.gluon.nn.normalization import *
 from minpy.gluon.nn.padding import ReflectionPad2D
-from minpy.gluon.nn.pixel_shuffle import PixelShuffle1D, PixelShuffle2D, PixelShuffle3D
-from minpy.gluon.nn.pooling import AvgPool1D, AvgPool2D, AvgPool3D, MaxPool1D, MaxPool2D, MaxPool3D
-from minpy.gluon.nn.transposed_convolution import Conv1DTranspose, Conv2DTranspose, Conv3DTranspose
+from minpy.gluon.nn.pixel_shuffle import *
+from minpy.gluon.nn.pooling import *
+from minpy.gluon.nn.transposed_convolution import *
 from minpy.namespaces import listing, missing
 
-__all__ = [
-    "ELU",
-    "GELU",
-    "SELU",
-    "Activation",
-    "AvgPool1D",
-    "AvgPool2D",
-    "AvgPool3D",
-    "BatchNorm",
-    "BatchNormReLU",
-    "Block",
-    "Concatenate",
-    "Conv1D",
-    "Conv1DTranspose",
-    "Conv2D",
-    "Conv2DTranspose",
-    "Conv3D",
-    "Conv3DTranspose",
-    "DeformableConvolution",
-    "Dense",
-    "Dropout",
-    "Embedding",
-    "Flatten",
-    "GlobalAvgPool1D",
-    "GlobalAvgPool2D",
-    "GlobalAvgPool3D",
-    "GlobalMaxPool1D",
-    "GlobalMaxPool2D",
-    "GlobalMaxPool3D",
-    "GroupNorm",
-    "HybridBlock",
-    "HybridConcatenate",
-    "HybridLambda",
-    "HybridSequential",
-    "Identity",
-    "InstanceNorm",
-    "Lambda",
-    "LayerNorm",
-    "LeakyReLU",
-    "MaxPool1D",
-    "MaxPool2D",
-    "MaxPool3D",
-    "ModulatedDeformableConvolution",
-    "PReLU",
-    "PixelShuffle1D",
-    "PixelShuffle2D",
-    "PixelShuffle3D",
-    "ReflectionPad2D",
-    "Sequential",
-    "SiLU",
-    "Swish",
-    "SymbolBlock",
-    "SyncBatchNorm",
-    "activations",
-    "basic_layers",
-    "conv_layers",
-]
+__all__ = ["Block", "Dense", "Dropout", "Embedding", "HybridBlock", "ReflectionPad2D", "SymbolBlock"]
+__all__ += ["activations", "basic_layers", "conv_layers"]
+__all__ += activations.__all__
+__all__ += concatenation.__all__
+__all__ += containers.__all__
+__all__ += convolution.__all__
+__all__ += deformable_convolution.__all__
+__all__ += functions.__all__
+__all__ += global_pooling.__all__
+__all__ += normalization.__all__
+__all__ += pixel_shuffle.__all__
+__all__ += pooling.__all__
+__all__ += transposed_convolution.__all__
 __dir__ = listing(__all__)
 __getattr__ = missing("minpy.gluon.nn", "name", __all__)

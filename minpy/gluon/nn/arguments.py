@@ -1,4 +1,4 @@
-"""What layers are given, checked when they are made: a mistake is named where it is, not at the first call."""
+"""Checks of layers' arguments, when a layer is made and not at its first call."""
 
 from __future__ import annotations
 

@@ -6,11 +6,31 @@ from collections.abc import Sequence
 from typing import Any
 
 from minpy import ndarray as nd
+from minpy.core.docstrings import documented
 from minpy.core.errors import MXNetError
 from minpy.core.switches import is_np_array
 from minpy.gluon.nn.containers import HybridSequential, Sequential
 
 __all__ = ["Concatenate", "HybridConcatenate"]
+
+
+PARAMETERS = """
+Parameters
+----------
+axis : int
+    Along which the outputs are joined.
+prefix, params
+    See `Block`.
+
+Examples
+--------
+>>> import minpy as mx
+>>> net = mx.gluon.{name}(axis=1)
+>>> net.add(mx.gluon.nn.Dense(2), mx.gluon.nn.Identity())
+>>> net.initialize(){hybridize}
+>>> net(mx.nd.ones((4, 3))).shape
+(4, 5)
+"""
 
 
 def _joined(F: Any, name: str, outputs: Sequence[Any], axis: int) -> Any:
@@ -19,24 +39,11 @@ def _joined(F: Any, name: str, outputs: Sequence[Any], axis: int) -> Any:
     return F.np.concatenate(outputs, axis=axis) if is_np_array() else F.concat(*outputs, dim=axis)
 
 
+@documented(parameters=PARAMETERS.format(name="nn.Concatenate", hybridize=""))
 class Concatenate(Sequential):
     """Blocks that are called on the same input, and their outputs joined.
 
-    Parameters
-    ----------
-    axis : int
-        Along which the outputs are joined.
-    prefix, params
-        See `Block`.
-
-    Examples
-    --------
-    >>> import minpy as mx
-    >>> net = mx.gluon.nn.Concatenate(axis=1)
-    >>> net.add(mx.gluon.nn.Dense(2), mx.gluon.nn.Identity())
-    >>> net.initialize()
-    >>> net(mx.nd.ones((4, 3))).shape
-    (4, 5)
+    {parameters}
     """
 
     def __init__(self, axis: int = -1, prefix: str | None = None, params: Any = None) -> None:
@@ -48,25 +55,11 @@ class Concatenate(Sequential):
         return _joined(nd, self.name, [block(x, *args) for block in self._children.values()], self.axis)
 
 
+@documented(parameters=PARAMETERS.format(name="nn.HybridConcatenate", hybridize="\n>>> net.hybridize()"))
 class HybridConcatenate(HybridSequential):
     """Blocks that are called on the same input, and their outputs joined: all of it can become one graph.
 
-    Parameters
-    ----------
-    axis : int
-        Along which the outputs are joined.
-    prefix, params
-        See `Block`.
-
-    Examples
-    --------
-    >>> import minpy as mx
-    >>> net = mx.gluon.nn.HybridConcatenate(axis=1)
-    >>> net.add(mx.gluon.nn.Dense(2), mx.gluon.nn.Identity())
-    >>> net.initialize()
-    >>> net.hybridize()
-    >>> net(mx.nd.ones((4, 3))).shape
-    (4, 5)
+    {parameters}
     """
 
     def __init__(self, axis: int = -1, prefix: str | None = None, params: Any = None) -> None:

@@ -13,7 +13,7 @@ __all__ = ["HybridSequential", "Sequential"]
 
 
 class _BlocksInARow(Block):
-    """What both containers are beside blocks: a sequence, each of which is called with what the one before returns."""
+    """The base of `Sequential` and `HybridSequential`: a sequence of blocks, called one after the other."""
 
     _is_sequence = True
 

@@ -16,7 +16,7 @@ __all__ = ["Conv1D", "Conv2D", "Conv3D"]
 
 
 class _Conv(HybridArrayBlock):
-    """What convolutions and transposed convolutions have in common."""
+    """The base of convolutions and transposed convolutions, with MXNet's parameters."""
 
     def __init__(
         self,
@@ -150,7 +150,7 @@ Takes an array of shape (batch, in_channels, {{axes}}), and returns one of shape
 
 
 class _Convolution(_Conv):
-    """What `Conv1D`, `Conv2D` and `Conv3D` are but for their defaults, which `_convolution` fills in."""
+    """The base of `Conv1D`, `Conv2D` and `Conv3D`, whose defaults `_convolution` sets."""
 
     _axes: ClassVar[int]
 
@@ -170,21 +170,9 @@ class _Convolution(_Conv):
         in_channels: int = 0,
         **kwargs: Any,
     ) -> None:
-        super().__init__(
-            channels,
-            per_axis(type(self).__name__, "kernel_size", kernel_size, self._axes, 1),
-            strides,
-            padding,
-            dilation,
-            groups,
-            layout,
-            in_channels,
-            activation,
-            use_bias,
-            weight_initializer,
-            bias_initializer,
-            **kwargs,
-        )
+        kernel = per_axis(type(self).__name__, "kernel_size", kernel_size, self._axes, 1)
+        settings = kernel, strides, padding, dilation, groups, layout, in_channels, activation, use_bias
+        super().__init__(channels, *settings, weight_initializer, bias_initializer, **kwargs)
 
 
 @_convolution(1)

@@ -1,4 +1,4 @@
-"""Convolutions whose windows are bent by offsets that another convolution computes."""
+"""Deformable convolutions: a second convolution computes offsets for the elements of their windows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["DeformableConvolution", "ModulatedDeformableConvolution"]
 
 
 class _DeformableConv(HybridArrayBlock):
-    """What the two have in common; `_numbers` is how many the offsets' convolution computes for each element."""
+    """The base of both classes; `_numbers` is how many numbers the convolution of offsets computes an element."""
 
     _numbers = 2
     deformable_conv_weight: Any

@@ -11,7 +11,38 @@ from minpy.gluon.nn.arguments import count
 __all__ = ["Embedding"]
 
 
-class Embedding(HybridArrayBlock):
+class _Table(HybridArrayBlock):
+    """The base of `Embedding` and `SparseEmbedding`."""
+
+    def _make_weight(
+        self, input_dim: int, output_dim: int, dtype: Any, init: Any, sparse_grad: bool, **options: Any
+    ) -> None:
+        kind = type(self).__name__
+        self._kwargs = {
+            "input_dim": count(kind, "input_dim", input_dim),
+            "output_dim": count(kind, "output_dim", output_dim),
+            "dtype": dtype,
+            "sparse_grad": sparse_grad,
+        }
+        self.weight = self.params.get(
+            "weight",
+            shape=(input_dim, output_dim),
+            init=init,
+            dtype=dtype,
+            grad_stype="row_sparse" if sparse_grad else "default",
+            **options,
+        )
+
+    def hybrid_forward(self, F: Any, x: Any, weight: Any) -> Any:
+        """Return the vectors of indices: one axis more."""
+        embedding = F.npx.embedding if is_np_array() else F.Embedding
+        return embedding(x, weight, name="fwd", **self._kwargs)
+
+    def __repr__(self) -> str:
+        return "{}({input_dim} -> {output_dim}, {dtype})".format(type(self).__name__, **self._kwargs)
+
+
+class Embedding(_Table):
     """A table of vectors, one for each index: words, for example, become vectors.
 
     Parameters
@@ -54,25 +85,4 @@ class Embedding(HybridArrayBlock):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self._kwargs = {
-            "input_dim": count("Embedding", "input_dim", input_dim),
-            "output_dim": count("Embedding", "output_dim", output_dim),
-            "dtype": dtype,
-            "sparse_grad": sparse_grad,
-        }
-        self.weight = self.params.get(
-            "weight",
-            shape=(input_dim, output_dim),
-            init=weight_initializer,
-            dtype=dtype,
-            allow_deferred_init=True,
-            grad_stype="row_sparse" if sparse_grad else "default",
-        )
-
-    def hybrid_forward(self, F: Any, x: Any, weight: Any) -> Any:
-        """Return the vectors of indices: one axis more."""
-        embedding = F.npx.embedding if is_np_array() else F.Embedding
-        return embedding(x, weight, name="fwd", **self._kwargs)
-
-    def __repr__(self) -> str:
-        return "{}({input_dim} -> {output_dim}, {dtype})".format(type(self).__name__, **self._kwargs)
+        self._make_weight(input_dim, output_dim, dtype, weight_initializer, sparse_grad, allow_deferred_init=True)

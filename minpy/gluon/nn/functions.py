@@ -1,4 +1,4 @@
-"""Functions as layers: `Lambda`, `HybridLambda`, and those that only hand on: `Identity`, `Flatten`."""
+"""Functions as layers: `Lambda`, `HybridLambda`, `Identity`, `Flatten`."""
 
 from __future__ import annotations
 
@@ -59,25 +59,22 @@ class Identity(HybridArrayBlock):
     True
     """
 
-    def __init__(self, prefix: str | None = None, params: Any = None) -> None:
-        super().__init__(prefix=prefix, params=params)
-
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         """Return x itself."""
         return x
 
 
 def _modules(F: Any) -> tuple[Any, ...]:
-    """Return where functions of `mx.nd` or `mx.sym` are found by name: under `npx.set_np` in `np` and `npx`."""
+    """Return the modules in which functions are looked up by name: under `npx.set_np` `np` and `npx`."""
     return (F.np, F.npx) if is_np_array() else (F,)
 
 
-def _found(layer: str, name: str, modules: tuple[Any, ...], where: str) -> Callable[..., Any]:
+def _function_named(layer: str, name: str, modules: tuple[Any, ...], where: str) -> Callable[..., Any]:
     for module in modules:
         if name in dir(module) and callable(getattr(module, name)):
-            found: Callable[..., Any] = getattr(module, name)
-            return found
-    names = [one for module in modules for one in dir(module)]
+            function: Callable[..., Any] = getattr(module, name)
+            return function
+    names = [public for module in modules for public in dir(module)]
     raise ArgumentValueError(
         f"{layer}: there is no function {name!r} in {where}.{nearest(name, names)} Or give a function."
     )
@@ -116,7 +113,9 @@ class Lambda(Block):
         if isinstance(function, str):
             self._func_name = function
             modules = (np, npx) if is_np_array() else (nd,)
-            self._func_impl = _found("Lambda", function, modules, "mx.np or mx.npx" if is_np_array() else "mx.nd")
+            self._func_impl = _function_named(
+                "Lambda", function, modules, "mx.np or mx.npx" if is_np_array() else "mx.nd"
+            )
         elif callable(function):
             self._func_impl = function
             self._func_name = getattr(function, "__name__", type(function).__name__)
@@ -162,7 +161,7 @@ class HybridLambda(HybridBlock):
         if isinstance(function, str):
             where = "mx.np or mx.npx, of arrays and of symbols" if is_np_array() else "mx.nd and mx.sym"
             for kind in (nd, symbol):
-                _found("HybridLambda", function, _modules(kind), where)
+                _function_named("HybridLambda", function, _modules(kind), where)
             self._func_name = function
         elif callable(function):
             self._func = function

@@ -39,7 +39,7 @@ _whole = functools.partial(of_axes, repeated=(), parameters=_PARAMETERS)
 
 
 class _GlobalPooling(_Pooling):
-    """What all six are but for the default of `layout`, which `of_axes` fills in."""
+    """The base of all six classes, whose default of `layout` `of_axes` sets."""
 
     _axes: ClassVar[int]
     _pool_type: ClassVar[str]

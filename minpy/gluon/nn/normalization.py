@@ -14,7 +14,7 @@ __all__ = ["BatchNorm", "BatchNormReLU", "GroupNorm", "InstanceNorm", "LayerNorm
 
 
 class _BatchNorm(HybridArrayBlock):
-    """What batch normalizations have in common; see `BatchNorm`. `fuse_relu`: whether negative results become 0."""
+    """The base of batch normalizations, with MXNet's parameters; `fuse_relu`: whether negative results become 0."""
 
     gamma: Any
     beta: Any
@@ -82,7 +82,7 @@ class _BatchNorm(HybridArrayBlock):
 
 
 class _ChannelNorm(_BatchNorm):
-    """What `BatchNorm` and `BatchNormReLU` are."""
+    """The base of `BatchNorm` and `BatchNormReLU`."""
 
     _fuses_relu: ClassVar[bool] = False
 
@@ -101,21 +101,9 @@ class _ChannelNorm(_BatchNorm):
         in_channels: int = 0,
         **kwargs: Any,
     ) -> None:
-        super().__init__(
-            axis,
-            momentum,
-            epsilon,
-            center,
-            scale,
-            use_global_stats,
-            self._fuses_relu,
-            beta_initializer,
-            gamma_initializer,
-            running_mean_initializer,
-            running_variance_initializer,
-            in_channels,
-            **kwargs,
-        )
+        settings = axis, momentum, epsilon, center, scale, use_global_stats, self._fuses_relu
+        initializers = beta_initializer, gamma_initializer, running_mean_initializer, running_variance_initializer
+        super().__init__(*settings, *initializers, in_channels, **kwargs)
 
 
 class BatchNorm(_ChannelNorm):
@@ -236,20 +224,9 @@ class SyncBatchNorm(BatchNorm):
         running_variance_initializer: Any = "ones",
         **kwargs: Any,
     ) -> None:
-        super().__init__(
-            1,
-            momentum,
-            epsilon,
-            center,
-            scale,
-            use_global_stats,
-            beta_initializer,
-            gamma_initializer,
-            running_mean_initializer,
-            running_variance_initializer,
-            in_channels,
-            **kwargs,
-        )
+        settings = 1, momentum, epsilon, center, scale, use_global_stats
+        initializers = beta_initializer, gamma_initializer, running_mean_initializer, running_variance_initializer
+        super().__init__(*settings, *initializers, in_channels, **kwargs)
         devices = 1 if num_devices is None else count("SyncBatchNorm", "num_devices", num_devices)
         del self._kwargs["axis"]
         self._kwargs |= {"ndev": devices, "key": self.prefix}
@@ -278,7 +255,7 @@ class _OwnStatisticsNorm(HybridArrayBlock):
         length: int,
         **setting: int,
     ) -> None:
-        """Keep the settings, and make gamma and beta; one that is not wanted is there, and does not learn."""
+        """Keep the settings, and make gamma and beta; one that is switched off exists, and does not learn."""
         self._kwargs = {"eps": epsilon, **setting, "center": center, "scale": scale}
         self._epsilon = number(type(self).__name__, "epsilon", epsilon)
         self._center, self._scale = center, scale

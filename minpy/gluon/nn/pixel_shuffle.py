@@ -8,11 +8,12 @@ part of an axis: out[n, c, d f + i, ...] = x[n, (c f + i) ..., d, ...].
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 from minpy.core.errors import ArgumentValueError
 from minpy.core.switches import is_np_array
 from minpy.gluon.block.answering import HybridArrayBlock
+from minpy.gluon.nn.windows import CHANNELS_FIRST
 from minpy.ops.nn.data_axes import axes_of_layout
 
 __all__ = ["PixelShuffle1D", "PixelShuffle2D", "PixelShuffle3D"]
@@ -22,16 +23,30 @@ def _factors(layer: str, factor: Any, count: int) -> tuple[int, ...]:
     """Return a factor for each axis; one alone is for all."""
     several = tuple(factor) if isinstance(factor, Iterable) and not isinstance(factor, str) else (factor,) * count
     try:
-        found = tuple(map(int, several))
+        factors = tuple(map(int, several))
     except (TypeError, ValueError):
-        found = ()
-    if len(found) != count or min(found) < 1 or found != several:
+        factors = ()
+    if len(factors) != count or min(factors) < 1 or factors != several:
         expected = "a whole number" if count == 1 else f"a whole number or {count} of them"
         raise ArgumentValueError(f"{layer}: factor is {factor!r}; expected {expected}, >= 1.")
-    return found
+    return factors
 
 
-class PixelShuffle1D(HybridArrayBlock):
+class _PixelShuffle(HybridArrayBlock):
+    """The base of the three classes: a factor for each axis."""
+
+    _axes: ClassVar[int]
+
+    def __init__(self, factor: Any) -> None:
+        super().__init__()
+        self._factors = _factors(type(self).__name__, factor, self._axes)
+        self._input_axes = axes_of_layout(CHANNELS_FIRST[self._axes])
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._factors if self._axes > 1 else self._factors[0]})"
+
+
+class PixelShuffle1D(_PixelShuffle):
     """Signals made longer by their channels.
 
     Parameters
@@ -57,25 +72,19 @@ class PixelShuffle1D(HybridArrayBlock):
     [[[1.0, 10.0, 2.0, 20.0, 3.0, 30.0]]]
     """
 
-    def __init__(self, factor: Any) -> None:
-        super().__init__()
-        (self._factor,) = _factors(type(self).__name__, factor, 1)
-        self._input_axes = axes_of_layout("NCW")
+    _axes = 1
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         """Return the longer signals."""
-        factor = self._factor
+        (factor,) = self._factors
         if is_np_array():
             x = F.npx.reshape(x, (-2, -6, -1, factor, -2))
             return F.npx.reshape(F.np.transpose(x, (0, 1, 3, 2)), (-2, -2, -5))
         x = F.reshape(x, (0, -4, -1, factor, 0))
         return F.reshape(F.transpose(x, (0, 1, 3, 2)), (0, 0, -3))
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._factor})"
 
-
-class PixelShuffle2D(HybridArrayBlock):
+class PixelShuffle2D(_PixelShuffle):
     """Images made higher and wider by their channels.
 
     Parameters
@@ -100,10 +109,7 @@ class PixelShuffle2D(HybridArrayBlock):
     (1, 2, 6, 15)
     """
 
-    def __init__(self, factor: Any) -> None:
-        super().__init__()
-        self._factors = _factors(type(self).__name__, factor, 2)
-        self._input_axes = axes_of_layout("NCHW")
+    _axes = 2
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         """Return the larger images."""
@@ -116,11 +122,8 @@ class PixelShuffle2D(HybridArrayBlock):
         x = F.reshape(x, (0, 0, -4, f1, f2, 0, 0))
         return F.reshape(F.transpose(x, (0, 1, 4, 2, 5, 3)), (0, 0, -3, -3))
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._factors})"
 
-
-class PixelShuffle3D(HybridArrayBlock):
+class PixelShuffle3D(_PixelShuffle):
     """Volumes or videos made larger along three axes by their channels.
 
     Parameters
@@ -146,10 +149,7 @@ class PixelShuffle3D(HybridArrayBlock):
     (1, 2, 6, 15, 28)
     """
 
-    def __init__(self, factor: Any) -> None:
-        super().__init__()
-        self._factors = _factors(type(self).__name__, factor, 3)
-        self._input_axes = axes_of_layout("NCDHW")
+    _axes = 3
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         """Return the larger volumes."""
@@ -164,6 +164,3 @@ class PixelShuffle3D(HybridArrayBlock):
         x = F.swapaxes(x, 3, 4)
         x = F.reshape(F.reshape(x, (0, 0, 0, 0, -4, f2, f3, 0)), (0, 0, 0, -3, 0, 0))
         return F.reshape(F.swapaxes(x, 4, 5), (0, 0, 0, 0, -3))
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._factors})"

@@ -14,7 +14,7 @@ __all__ = ["AvgPool1D", "AvgPool2D", "AvgPool3D", "MaxPool1D", "MaxPool2D", "Max
 
 
 class _Pooling(HybridArrayBlock):
-    """What all layers of pooling have in common."""
+    """The base of all layers of pooling, with MXNet's parameters."""
 
     def __init__(
         self,
@@ -53,11 +53,11 @@ class _Pooling(HybridArrayBlock):
         return pooled(x, name="fwd", **self._kwargs)
 
     def __repr__(self) -> str:
-        told = self._kwargs
+        settings = self._kwargs
         return (
-            f"{type(self).__name__}(size={told['kernel']}, stride={told['stride']}, padding={told['pad']}, "
-            f"ceil_mode={told['pooling_convention'] == 'full'}, global_pool={told['global_pool']}, "
-            f"pool_type={told['pool_type']}, layout={told['layout']})"
+            f"{type(self).__name__}(size={settings['kernel']}, stride={settings['stride']}, padding={settings['pad']}, "
+            f"ceil_mode={settings['pooling_convention'] == 'full'}, global_pool={settings['global_pool']}, "
+            f"pool_type={settings['pool_type']}, layout={settings['layout']})"
         )
 
 
@@ -99,7 +99,7 @@ _means = functools.partial(
 
 
 class _MaxPool(_Pooling):
-    """What `MaxPool1D` and `MaxPool2D` are but for their defaults, which `_maxima` fills in."""
+    """The base of layers of maxima, whose defaults `_maxima` sets."""
 
     _axes: ClassVar[int]
 
@@ -117,7 +117,7 @@ class _MaxPool(_Pooling):
 
 
 class _AvgPool(_Pooling):
-    """What `AvgPool2D` and `AvgPool3D` are but for their defaults, which `_means` fills in."""
+    """The base of layers of means, whose defaults `_means` sets."""
 
     _axes: ClassVar[int]
 

@@ -45,7 +45,7 @@ Takes an array of shape (batch, in_channels, {{axes}}), and returns one of shape
 
 
 class _Transposed(_Conv):
-    """What the three classes are but for their defaults, which `_transposed` fills in."""
+    """The base of the three classes, whose defaults `_transposed` sets."""
 
     _axes: ClassVar[int]
 
@@ -73,22 +73,10 @@ class _Transposed(_Conv):
             raise ArgumentValueError(
                 f"{layer}: output_padding is {added} for strides {steps}; it must be less than the stride of each axis."
             )
+        kernel = per_axis(layer, "kernel_size", kernel_size, self._axes, 1)
+        settings = kernel, strides, padding, dilation, groups, layout, in_channels, activation, use_bias
         super().__init__(
-            channels,
-            per_axis(layer, "kernel_size", kernel_size, self._axes, 1),
-            strides,
-            padding,
-            dilation,
-            groups,
-            layout,
-            in_channels,
-            activation,
-            use_bias,
-            weight_initializer,
-            bias_initializer,
-            op_name="Deconvolution",
-            adj=added,
-            **kwargs,
+            channels, *settings, weight_initializer, bias_initializer, op_name="Deconvolution", adj=added, **kwargs
         )
         self.outpad = added
 

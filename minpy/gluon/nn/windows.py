@@ -1,4 +1,4 @@
-"""Layers of windows, convolutions and pooling: families of classes by the number of axes, and their arguments."""
+"""Families of layers with windows, one class for each number of axes, and checks of their arguments."""
 
 from __future__ import annotations
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from minpy.core.errors import MXNetError
 from minpy.gluon.rnn.recurrent_cell import CombinedCell, HybridRecurrentCell, first_states
 from minpy.gluon.rnn.sequences import (
-    as_asked,
     functions_of,
     in_mode,
     is_merged,
     masked,
     merged,
+    merged_or_split,
     require_lengths,
     reversed_in_time,
     steps_of,
@@ -25,8 +24,8 @@ __all__ = ["BidirectionalCell"]
 class BidirectionalCell(CombinedCell, HybridRecurrentCell):
     """Two cells, one of which goes through the sequence backwards; the outputs of both are concatenated.
 
-    It needs the whole sequence, and so has no single step: call `unroll`. Schuster and Paliwal, "Bidirectional
-    recurrent neural networks", 1997.
+    It needs the whole sequence, and so has no single step: call `unroll`. With `valid_length` the cell that goes
+    backwards begins at the end of each sequence. Schuster and Paliwal, "Bidirectional recurrent neural networks", 1997.
 
     Parameters
     ----------
@@ -61,20 +60,9 @@ class BidirectionalCell(CombinedCell, HybridRecurrentCell):
     def __repr__(self) -> str:
         return f"{type(self).__name__}(forward={self._children['l_cell']!r}, backward={self._children['r_cell']!r})"
 
-    def unroll(
-        self,
-        length: int,
-        inputs: Any,
-        begin_state: Sequence[Any] | None = None,
-        layout: str = "NTC",
-        merge_outputs: bool | None = None,
-        valid_length: Any = None,
+    def _unroll(
+        self, length: int, inputs: Any, begin_state: Any, layout: str, merge_outputs: bool | None, valid_length: Any
     ) -> tuple[Any, list[Any]]:
-        """Go through a sequence in both directions; see `RecurrentCell.unroll`.
-
-        With `valid_length` the cell that goes backwards begins at the end of each sequence.
-        """
-        self.reset()
         who = type(self).__name__  # its name is empty, so that it adds nothing to the names of the cells inside
         steps, functions, batch_size = steps_of(length, inputs, layout, who)
         require_lengths(valid_length, length, batch_size, who)
@@ -95,13 +83,13 @@ class BidirectionalCell(CombinedCell, HybridRecurrentCell):
         else:
             left = steps_of(length, left, layout, who)[0]
             outputs = [
-                functions_of(one).concat(one, other, dim=1, name=f"{self._output_prefix}t{number}")
-                for number, (one, other) in enumerate(zip(left, right, strict=True))
+                functions_of(forward).concat(forward, backward, dim=1, name=f"{self._output_prefix}t{number}")
+                for number, (forward, backward) in enumerate(zip(left, right, strict=True))
             ]
         if valid_length is not None:
-            outputs = as_asked(length, masked(outputs, valid_length, layout, who), layout, merge, who)
+            outputs = merged_or_split(length, masked(outputs, valid_length, layout, who), layout, merge, who)
         return in_mode(outputs), in_mode([*left_states, *right_states])
 
 
 class _NoSteps(MXNetError, NotImplementedError):
-    """A cell that needs the whole sequence is asked for one step."""
+    """Raised when a cell that needs the whole sequence is called for one step."""

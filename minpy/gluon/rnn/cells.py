@@ -101,16 +101,8 @@ class RNNCell(GatedCell):
         prefix: str | None = None,
         params: Any = None,
     ) -> None:
-        super().__init__(
-            hidden_size,
-            i2h_weight_initializer,
-            h2h_weight_initializer,
-            i2h_bias_initializer,
-            h2h_bias_initializer,
-            input_size,
-            prefix,
-            params,
-        )
+        initializers = i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer
+        super().__init__(hidden_size, *initializers, input_size, prefix, params)
         self._activation = activation
 
     def _alias(self) -> str:
@@ -176,16 +168,8 @@ class LSTMCell(GatedCell):
         activation: Any = "tanh",
         recurrent_activation: Any = "sigmoid",
     ) -> None:
-        super().__init__(
-            hidden_size,
-            i2h_weight_initializer,
-            h2h_weight_initializer,
-            i2h_bias_initializer,
-            h2h_bias_initializer,
-            input_size,
-            prefix,
-            params,
-        )
+        initializers = i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer
+        super().__init__(hidden_size, *initializers, input_size, prefix, params)
         self._activation = activation
         self._recurrent_activation = recurrent_activation
 
@@ -270,9 +254,9 @@ class GRUCell(GatedCell):
         candidate = F.elemwise_mul(reset, of_state[2], name=step + "mul0")
         candidate = F.elemwise_add(of_input[2], candidate, name=step + "plus2")
         candidate = F.Activation(candidate, act_type="tanh", name=step + "h_act")
-        rest = F.elemwise_sub(F.ones_like(update, name=step + "ones_like0"), update, name=step + "minus0")
+        complement = F.elemwise_sub(F.ones_like(update, name=step + "ones_like0"), update, name=step + "minus0")
         output = F.elemwise_add(
-            F.elemwise_mul(rest, candidate, name=step + "mul1"),
+            F.elemwise_mul(complement, candidate, name=step + "mul1"),
             F.elemwise_mul(update, states[0], name=step + "mul20"),
             name=step + "out",
         )

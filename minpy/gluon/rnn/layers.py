@@ -8,13 +8,14 @@ from typing import Any
 
 from minpy import ndarray as nd
 from minpy import symbol
+from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentError, ArgumentValueError, MXNetError, ShapeError
 from minpy.gluon.block import HybridBlock
 from minpy.gluon.nn.arguments import count
 from minpy.gluon.rnn.bidirectional import BidirectionalCell
 from minpy.gluon.rnn.cells import GRUCell, LSTMCell, RNNCell
 from minpy.gluon.rnn.modifiers import DropoutCell, require_rate
-from minpy.gluon.rnn.recurrent_cell import StateInfo, made_state
+from minpy.gluon.rnn.recurrent_cell import StateInfo, make_state
 from minpy.gluon.rnn.sequences import in_mode
 from minpy.gluon.rnn.sequential import HybridSequentialRNNCell
 from minpy.ndarray import NDArray
@@ -26,8 +27,25 @@ _GATES = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
 _PARAMETER = re.compile(r"([lr])(\d+)_((?:i2h|h2h|h2r)_(?:weight|bias))\Z")
 
 
+_LAYOUT_TO_BIDIRECTIONAL = """
+layout : {'TNC', 'NTC'}
+    The axes of inputs and outputs: T time, N batch, C inputs.
+dropout : float
+    In training, the probability with which an output of a layer (but the last) is set to zero.
+bidirectional : bool
+    Whether each layer has cells that go backwards too; outputs of both are concatenated.
+"""
+_DTYPE_TO_PARAMS = """
+dtype : str or numpy.dtype
+use_sequence_length : bool
+    Whether calls give the length of each sequence.
+prefix, params
+    See `Block`.
+"""
+
+
 class _RNNLayer(HybridBlock):
-    """What recurrent layers have in common."""
+    """The base of recurrent layers, with MXNet's parameters."""
 
     def __init__(
         self,
@@ -76,18 +94,18 @@ class _RNNLayer(HybridBlock):
         self._dtype = dtype
         self._use_sequence_length = use_sequence_length
         rows = _GATES[mode] * hidden_size
-        answer = self._projection_size or hidden_size
+        outputs = self._projection_size or hidden_size
         inputs = input_size
         for layer in range(num_layers):
             for direction in "lr"[: self._dir]:
-                shapes = {"i2h_weight": (rows, inputs), "h2h_weight": (rows, answer), "i2h_bias": (rows,)}
+                shapes = {"i2h_weight": (rows, inputs), "h2h_weight": (rows, outputs), "i2h_bias": (rows,)}
                 for name, shape in {**shapes, "h2h_bias": (rows,)}.items():
                     self._register_param(f"{direction}{layer}_{name}", shape, self._initializers[name], dtype)
                 if self._projection_size:
                     self._register_param(
-                        f"{direction}{layer}_h2r_weight", (answer, hidden_size), h2r_weight_initializer, dtype
+                        f"{direction}{layer}_h2r_weight", (outputs, hidden_size), h2r_weight_initializer, dtype
                     )
-            inputs = answer * self._dir
+            inputs = outputs * self._dir
 
     def _register_param(self, name: str, shape: tuple[int, ...], init: Any, dtype: Any) -> Any:
         parameter = self.params.get(name, shape=shape, init=init, allow_deferred_init=True, dtype=dtype)
@@ -96,25 +114,25 @@ class _RNNLayer(HybridBlock):
 
     def __repr__(self) -> str:
         rows, inputs = self._reg_params["l0_i2h_weight"].shape  # type: ignore[misc]
-        parts = [f"{inputs if inputs > 0 else None} -> {rows // _GATES[self._mode]}", self._layout]
+        shown = [f"{inputs if inputs > 0 else None} -> {rows // _GATES[self._mode]}", self._layout]
         if self._num_layers != 1:
-            parts.append(f"num_layers={self._num_layers}")
+            shown.append(f"num_layers={self._num_layers}")
         if self._dropout != 0:
-            parts.append(f"dropout={self._dropout}")
+            shown.append(f"dropout={self._dropout}")
         if self._dir == 2:
-            parts.append("bidirectional")
-        return f"{type(self).__name__}({', '.join(parts)})"
+            shown.append("bidirectional")
+        return f"{type(self).__name__}({', '.join(shown)})"
 
     def _collect_params_with_prefix(self, prefix: str = "") -> dict[str, Any]:
-        """Return all parameters by where they are: named as those of the cells that the layer consists of."""
-        found = {}
+        """Return all parameters, named as those of the cells that the layer consists of."""
+        parameters = {}
         for name, parameter in self._reg_params.items():
             match = _PARAMETER.match(name)
             assert match is not None
-            direction, layer, rest = match.groups()
+            direction, layer, kind = match.groups()
             cell = f"{direction}_cell." if self._dir == 2 else ""
-            found[f"{prefix + '.' if prefix else ''}_unfused.{layer}.{cell}{rest}"] = parameter
-        return found
+            parameters[f"{prefix + '.' if prefix else ''}_unfused.{layer}.{cell}{kind}"] = parameter
+        return parameters
 
     def cast(self, dtype: Any) -> None:
         """Convert the parameters, and the first states of later calls, to another dtype."""
@@ -157,7 +175,7 @@ class _RNNLayer(HybridBlock):
             Of shape (num_layers * directions, batch, hidden_size).
         """
         return [
-            made_state(func, f"{self.prefix}h0_{number}", info, kwargs)
+            make_state(func, f"{self.prefix}h0_{number}", info, kwargs)
             for number, info in enumerate(self.state_info(batch_size))
         ]
 
@@ -198,28 +216,29 @@ class _RNNLayer(HybridBlock):
                 states = self.begin_state(batch_size, ctx=inputs.context, dtype=inputs.dtype)
             elif isinstance(inputs, Symbol):
                 states = self.begin_state(0, func=symbol.zeros)
-            found = super().__call__(inputs, states, *lengths, **kwargs)
-            return in_mode(found if states is None else found[0])
+            result = super().__call__(inputs, states, *lengths, **kwargs)
+            return in_mode(result if states is None else result[0])
         if not isinstance(states, (list, tuple)):
             states = [states]
-        wanted = 2 if self._mode == "lstm" else 1
-        if len(states) != wanted:
+        expected = 2 if self._mode == "lstm" else 1
+        if len(states) != expected:
             raise ArgumentError(
-                f"{self.name}: got {len(states)} state(s); expected {wanted}: "
-                f"{'the output and the memory' if wanted == 2 else 'the output'} of the step before, as begin_state() "
-                "returns."
+                f"{self.name}: got {len(states)} state(s); expected {expected}: "
+                f"{'the output and the memory' if expected == 2 else 'the output'} of the step before, as "
+                "begin_state() returns."
             )
         self._require_states(inputs, states)
         outputs, after = super().__call__(inputs, list(states), *lengths, **kwargs)
         return in_mode(outputs), in_mode(list(after))
 
     def _as_called(self, inputs: Any, states: Any = None, sequence_length: Any = None) -> tuple[Any, ...]:
-        """Return what the graph is called with."""
-        given = [*states] if isinstance(states, (list, tuple)) else None if states is None else [states]
-        return inputs, given, *self._lengths(sequence_length)
+        """Return the arguments of the graph for those of a call."""
+        if states is not None:
+            states = [*states] if isinstance(states, (list, tuple)) else [states]
+        return inputs, states, *self._lengths(sequence_length)
 
     def _lengths(self, sequence_length: Any) -> tuple[Any, ...]:
-        """Return the further argument of a layer with lengths."""
+        """Return the lengths of sequences as a tuple of further arguments: empty for a layer without."""
         if not self._use_sequence_length:
             return ()
         if sequence_length is None:
@@ -230,12 +249,12 @@ class _RNNLayer(HybridBlock):
         return (sequence_length,)
 
     def _require_inputs(self, inputs: NDArray) -> None:
-        known = self._reg_params["l0_i2h_weight"]._shape[1]  # type: ignore[index]
-        if inputs.ndim != 3 or (known > 0 and inputs.shape[2] != known):
+        size = self._reg_params["l0_i2h_weight"]._shape[1]  # type: ignore[index]
+        if inputs.ndim != 3 or (size > 0 and inputs.shape[2] != size):
             axes = "(time, batch, inputs)" if self._layout == "TNC" else "(batch, time, inputs)"
             raise ShapeError(
                 f"{self.name}: the inputs have shape {inputs.shape}; expected {axes}"
-                f"{f' with {known} inputs' if known > 0 else ''}, as layout={self._layout!r} says."
+                f"{f' with {size} inputs' if size > 0 else ''}, as layout={self._layout!r} says."
             )
 
     def _require_states(self, inputs: Any, states: Any) -> None:
@@ -263,14 +282,13 @@ class _RNNLayer(HybridBlock):
             states = self.begin_state(0, func=F.zeros)
         if self._layout == "NTC":
             inputs = F.swapaxes(inputs, dim1=0, dim2=1)
-        parts = ("i2h_weight", "h2h_weight", "h2r_weight"), ("i2h_bias", "h2h_bias")
         flat = [
-            F.reshape(kwargs[f"{direction}{layer}_{part}"], shape=-1)
-            for group in parts
+            F.reshape(kwargs[f"{direction}{layer}_{kind}"], shape=-1)
+            for kinds in (("i2h_weight", "h2h_weight", "h2r_weight"), ("i2h_bias", "h2h_bias"))
             for layer in range(self._num_layers)
             for direction in "lr"[: self._dir]
-            for part in group
-            if part != "h2r_weight" or self._projection_size
+            for kind in kinds
+            if kind != "h2r_weight" or self._projection_size
         ]
         least, most, stops_nan = self._clip
         lengths = {} if sequence_length is None else {"sequence_length": sequence_length}
@@ -303,7 +321,6 @@ class _RNNLayer(HybridBlock):
             what = "a projection" if self._projection_size else "bounds of its states"
             raise MXNetError(f"{self.name}._unfuse: the layer has {what}, which LSTMCell has not.")
         stack = HybridSequentialRNNCell(prefix=self.prefix, params=self.params)
-        answer = self._hidden_size
         options = {f"{name}_initializer": value for name, value in self._initializers.items()}
         with stack.name_scope():
             inputs = self._input_size
@@ -315,7 +332,7 @@ class _RNNLayer(HybridBlock):
                 stack.add(BidirectionalCell(*cells) if len(cells) == 2 else cells[0])
                 if self._dropout > 0 and layer + 1 < self._num_layers:
                     stack.add(DropoutCell(self._dropout))
-                inputs = answer * self._dir
+                inputs = self._hidden_size * self._dir
         return stack
 
     def _cell(self, **options: Any) -> Any:
@@ -326,6 +343,7 @@ class _RNNLayer(HybridBlock):
         return RNNCell(self._hidden_size, activation=self._mode.removeprefix("rnn_"), **options)
 
 
+@documented(layout_to_bidirectional=_LAYOUT_TO_BIDIRECTIONAL, dtype_to_params=_DTYPE_TO_PARAMS)
 class RNN(_RNNLayer):
     """Layers of Elman's recurrent cells: `h' = activation(W x + b + R h + c)`.
 
@@ -337,23 +355,14 @@ class RNN(_RNNLayer):
     num_layers : int
         How many layers; each is given the outputs of the one before.
     activation : {'relu', 'tanh'}
-    layout : {'TNC', 'NTC'}
-        The axes of inputs and outputs: T time, N batch, C inputs.
-    dropout : float
-        In training, the probability with which an output of a layer (but the last) is set to zero.
-    bidirectional : bool
-        Whether each layer has cells that go backwards too; outputs of both are concatenated.
+    {layout_to_bidirectional}
     i2h_weight_initializer, h2h_weight_initializer : str or Initializer, optional
         Of W and R.
     i2h_bias_initializer, h2h_bias_initializer : str or Initializer
         Of b and c.
     input_size : int
         0: it follows from the first call.
-    dtype : str or numpy.dtype
-    use_sequence_length : bool
-        Whether calls give the length of each sequence.
-    prefix, params
-        See `Block`.
+    {dtype_to_params}
 
     Examples
     --------
@@ -389,6 +398,7 @@ class RNN(_RNNLayer):
         )  # fmt: skip
 
 
+@documented(layout_to_bidirectional=_LAYOUT_TO_BIDIRECTIONAL, dtype_to_params=_DTYPE_TO_PARAMS)
 class LSTM(_RNNLayer):
     """Layers of long short-term memory; `LSTMCell` has the formula.
 
@@ -401,12 +411,7 @@ class LSTM(_RNNLayer):
     hidden_size : int
     num_layers : int
         How many layers; each is given the outputs of the one before.
-    layout : {'TNC', 'NTC'}
-        The axes of inputs and outputs: T time, N batch, C inputs.
-    dropout : float
-        In training, the probability with which an output of a layer (but the last) is set to zero.
-    bidirectional : bool
-        Whether each layer has cells that go backwards too; outputs of both are concatenated.
+    {layout_to_bidirectional}
     input_size : int
         0: it follows from the first call.
     i2h_weight_initializer, h2h_weight_initializer : str or Initializer, optional
@@ -420,11 +425,7 @@ class LSTM(_RNNLayer):
         The bounds between which the memory is kept at every step; both or none.
     state_clip_nan : bool
         Whether NaN in the memory becomes the lower bound.
-    dtype : str or numpy.dtype
-    use_sequence_length : bool
-        Whether calls give the length of each sequence.
-    prefix, params
-        See `Block`.
+    {dtype_to_params}
 
     Examples
     --------
@@ -466,6 +467,7 @@ class LSTM(_RNNLayer):
         )  # fmt: skip
 
 
+@documented(layout_to_bidirectional=_LAYOUT_TO_BIDIRECTIONAL, dtype_to_params=_DTYPE_TO_PARAMS)
 class GRU(_RNNLayer):
     """Layers of gated recurrent units; `GRUCell` has the formula.
 
@@ -476,21 +478,12 @@ class GRU(_RNNLayer):
     hidden_size : int
     num_layers : int
         How many layers; each is given the outputs of the one before.
-    layout : {'TNC', 'NTC'}
-        The axes of inputs and outputs: T time, N batch, C inputs.
-    dropout : float
-        In training, the probability with which an output of a layer (but the last) is set to zero.
-    bidirectional : bool
-        Whether each layer has cells that go backwards too; outputs of both are concatenated.
+    {layout_to_bidirectional}
     input_size : int
         0: it follows from the first call.
     i2h_weight_initializer, h2h_weight_initializer : str or Initializer, optional
     i2h_bias_initializer, h2h_bias_initializer : str or Initializer
-    dtype : str or numpy.dtype
-    use_sequence_length : bool
-        Whether calls give the length of each sequence.
-    prefix, params
-        See `Block`.
+    {dtype_to_params}
 
     Examples
     --------

@@ -12,7 +12,7 @@ from minpy.core.errors import ArgumentError, ArgumentValueError, MXNetError, des
 from minpy.gluon.rnn.bidirectional import BidirectionalCell
 from minpy.gluon.rnn.recurrent_cell import HybridRecurrentCell, RecurrentCell, StateInfo
 from minpy.gluon.rnn.remembering import recalled
-from minpy.gluon.rnn.sequences import as_asked, functions_of, in_mode, is_merged, masked, merged, steps_of
+from minpy.gluon.rnn.sequences import functions_of, in_mode, is_merged, masked, merged, merged_or_split, steps_of
 
 __all__ = ["DropoutCell", "ModifierCell", "ResidualCell", "ZoneoutCell", "require_rate"]
 
@@ -69,21 +69,13 @@ class DropoutCell(HybridRecurrentCell):
             inputs = F.Dropout(inputs, p=self._rate, axes=self._axes, name=f"t{self._counter}_fwd")
         return inputs, states
 
-    def unroll(
-        self,
-        length: int,
-        inputs: Any,
-        begin_state: Sequence[Any] | None = None,
-        layout: str = "NTC",
-        merge_outputs: bool | None = None,
-        valid_length: Any = None,
+    def _unroll(
+        self, length: int, inputs: Any, begin_state: Any, layout: str, merge_outputs: bool | None, valid_length: Any
     ) -> tuple[Any, list[Any]]:
-        """Drop elements of a sequence, in one go if it is one array; see `RecurrentCell.unroll`."""
-        self.reset()
-        inputs = as_asked(length, inputs, layout, merge_outputs, self.name)
+        inputs = merged_or_split(length, inputs, layout, merge_outputs, self.name)
         if not is_merged(inputs):
             # `valid_length` does not matter: the steps after the end are passed on like all others.
-            return super().unroll(length, inputs, begin_state, layout, merge_outputs)
+            return super()._unroll(length, inputs, begin_state, layout, merge_outputs, None)
         states = [] if begin_state is None else list(begin_state)
         outputs, states = self.hybrid_forward(functions_of(inputs), inputs, states)
         return in_mode(outputs), states
@@ -249,25 +241,14 @@ class ResidualCell(ModifierCell):
     [[3.0, 3.0]]
     """
 
-    def __init__(self, base_cell: Any) -> None:
-        super().__init__(base_cell)
-
     def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> Any:
         """Return the output plus the input, and the states."""
         output, states = self.base_cell(inputs, states)
         return F.elemwise_add(output, inputs, name=f"t{self._counter}_fwd"), states
 
-    def unroll(
-        self,
-        length: int,
-        inputs: Any,
-        begin_state: Sequence[Any] | None = None,
-        layout: str = "NTC",
-        merge_outputs: bool | None = None,
-        valid_length: Any = None,
+    def _unroll(
+        self, length: int, inputs: Any, begin_state: Any, layout: str, merge_outputs: bool | None, valid_length: Any
     ) -> tuple[Any, list[Any]]:
-        """Go through a sequence, and add it to the outputs; see `RecurrentCell.unroll`."""
-        self.reset()
         self.base_cell._modified = False
         try:
             outputs, states = self.base_cell.unroll(
@@ -283,5 +264,5 @@ class ResidualCell(ModifierCell):
             return in_mode(functions_of(inputs).elemwise_add(outputs, inputs)), states
         steps = steps_of(length, inputs, layout, self.name)[0]
         return in_mode(
-            [functions_of(one).elemwise_add(one, step) for one, step in zip(outputs, steps, strict=True)]
+            [functions_of(output).elemwise_add(output, step) for output, step in zip(outputs, steps, strict=True)]
         ), states

@@ -13,8 +13,8 @@ from minpy.context import Context
 from minpy.core.errors import ArgumentError, NotReadyError, ShapeError, describe
 from minpy.core.switches import is_np_array, is_np_shape
 from minpy.gluon.block import Block, HybridBlock
-from minpy.gluon.rnn.remembering import Stepper, recalling_cells
-from minpy.gluon.rnn.sequences import as_asked, in_mode, masked, require_lengths, steps_of, the_last_valid
+from minpy.gluon.rnn.remembering import Stepper, remembering_cells
+from minpy.gluon.rnn.sequences import in_mode, last_valid_states, masked, merged_or_split, require_lengths, steps_of
 from minpy.ndarray import NDArray
 
 __all__ = ["CombinedCell", "HybridRecurrentCell", "RecurrentCell"]
@@ -108,7 +108,7 @@ class RecurrentCell(Block):
         for info in self.state_info(batch_size):
             vars(self)["_init_counter"] += 1
             states.append(
-                made_state(
+                make_state(
                     func, f"{self._prefix}begin_state_{self._init_counter}", {**self._dtype_of_states(), **info}, kwargs
                 )
             )
@@ -152,11 +152,11 @@ class RecurrentCell(Block):
         """
         vars(self)["_counter"] += 1
         states = args[1] if len(args) > 1 else kwargs.get("states", ())
-        wanted = self._state_count()
-        if not isinstance(states, (list, tuple)) or len(states) != wanted:
+        count = self._state_count()
+        if not isinstance(states, (list, tuple)) or len(states) != count:
             got = f"{len(states)}" if isinstance(states, (list, tuple)) else describe(states)
             raise ArgumentError(
-                f"{self.name}: states is a list of {wanted} array(s), as state_info() says; got {got}. Give what the "
+                f"{self.name}: states is a list of {count} array(s), as state_info() says; got {got}. Give what the "
                 "step before returned, or begin_state(batch_size)."
             )
         try:
@@ -221,23 +221,29 @@ class RecurrentCell(Block):
             For another layout, or inputs or states of another kind.
         """
         self.reset()
+        return self._unroll(length, inputs, begin_state, layout, merge_outputs, valid_length)
+
+    def _unroll(
+        self, length: int, inputs: Any, begin_state: Any, layout: str, merge_outputs: bool | None, valid_length: Any
+    ) -> tuple[Any, list[Any]]:
+        """Implement `unroll`; subclasses override this method."""
         steps, functions, batch_size = steps_of(length, inputs, layout, self.name)
         require_lengths(valid_length, length, batch_size, self.name)
         first = states = first_states(self, functions, begin_state, steps, batch_size)
-        outputs, after = [], []
+        outputs: Any = []
+        later = []
         for step in steps:
             output, states = self(step, states)
             outputs.append(output)
-            after.append(states)
-        found: Any = outputs
+            later.append(states)
         if valid_length is not None:
-            states = the_last_valid(first, after, valid_length)
-            found = masked(outputs, valid_length, layout, self.name)
-        found = as_asked(length, found, layout, merge_outputs, self.name)
-        return in_mode(found), in_mode(list(states))
+            states = last_valid_states(first, later, valid_length)
+            outputs = masked(outputs, valid_length, layout, self.name)
+        outputs = merged_or_split(length, outputs, layout, merge_outputs, self.name)
+        return in_mode(outputs), in_mode(list(states))
 
     def _get_activation(self, F: Any, inputs: Any, activation: Any, **kwargs: Any) -> Any:
-        """Return an activation, by name or as a block, of values."""
+        """Return the activation of values; it is given by name or as a block."""
         if activation in _FUNCTIONS:
             return getattr(F, activation)(inputs, **kwargs)
         if isinstance(activation, str):
@@ -281,9 +287,6 @@ class HybridRecurrentCell(RecurrentCell, HybridBlock):
         super().__init_subclass__(**kwargs)
         cls._not_compared = cls._not_compared | frozenset(cls._memory)
 
-    def __init__(self, prefix: str | None = None, params: Any = None) -> None:
-        super().__init__(prefix=prefix, params=params)
-
     def _clear_cached_op(self) -> None:
         super()._clear_cached_op()
         vars(self).pop("_stepper", None)
@@ -295,14 +298,14 @@ class HybridRecurrentCell(RecurrentCell, HybridBlock):
 
     def _call_cached_op(self, *args: Any) -> Any:
         """Call the graph that the cell has become, with what cells inside remember."""
-        cells = recalling_cells(self)
+        cells = remembering_cells(self)
         if not cells:
             return super()._call_cached_op(*args)
         return self._steps_of(cells).step(*args)
 
     def _optimize(self, args: Sequence[Any]) -> Any:
         """Return the graph that goes through the backends, with what cells inside remember."""
-        cells = recalling_cells(self)
+        cells = remembering_cells(self)
         return self._steps_of(cells).optimize(*args) if cells else super()._optimize(args)
 
     def _hybridize_itself(self, *args: Any) -> None:
@@ -341,7 +344,7 @@ class CombinedCell(RecurrentCell):
         ]
 
 
-def made_state(func: Callable[..., Any], name: str, info: StateInfo, options: StateInfo) -> Any:
+def make_state(func: Callable[..., Any], name: str, info: StateInfo, options: StateInfo) -> Any:
     """Return one of the first states, made by a function of `mx.nd`, `mx.sym` or `mx.np`."""
     info = {**info, **options}
     module = getattr(func, "__module__", "") or ""
@@ -368,7 +371,7 @@ def first_states(cell: Any, functions: Any, begin_state: Any, steps: Sequence[An
     return cell.begin_state(batch_size=batch_size, func=functions.zeros)
 
 
-def taken_apart(cells: Iterable[Any], states: Sequence[Any]) -> Iterable[tuple[Any, Sequence[Any]]]:
+def cells_with_states(cells: Iterable[Any], states: Sequence[Any]) -> Iterable[tuple[Any, Sequence[Any]]]:
     """Yield each cell with its part of the states."""
     place = 0
     for cell in cells:

@@ -7,13 +7,13 @@ from typing import Any
 from minpy.gluon.block import HybridBlock
 from minpy.symbol import Symbol
 
-__all__ = ["Stepper", "recalled", "recalling_cells"]
+__all__ = ["Stepper", "recalled", "remembering_cells"]
 
 
-def recalling_cells(cell: Any) -> list[Any]:
+def remembering_cells(cell: Any) -> list[Any]:
     """Return the cells inside one (and it) that remember something between steps."""
-    found = [cell] if getattr(cell, "_memory", ()) else []
-    return found + [one for child in cell._children.values() for one in recalling_cells(child)]
+    cells = [cell] if getattr(cell, "_memory", ()) else []
+    return cells + [inner for child in cell._children.values() for inner in remembering_cells(child)]
 
 
 def recalled(value: Any, like: Any) -> Any:
@@ -29,10 +29,10 @@ class Stepper(HybridBlock):
         self._active = True
         self.register_child(cell, "cell")
         # By pairs, not in lists: blocks in lists look like children that were forgotten.
-        self._places = {f"{index}.{name}": (index, name) for index, one in enumerate(cells) for name in one._memory}
+        self._places = {f"{index}.{name}": (index, name) for index, inner in enumerate(cells) for name in inner._memory}
 
     def _cells(self) -> list[Any]:
-        return recalling_cells(self._children["cell"])
+        return remembering_cells(self._children["cell"])
 
     def step(self, inputs: Any, states: Any) -> tuple[Any, Any]:
         """Do one step; the cells remember what they did."""
@@ -47,8 +47,8 @@ class Stepper(HybridBlock):
 
     def _read(self, like: Any) -> dict[str, Any]:
         cells = self._cells()
-        found = {key: recalled(getattr(cells[index], name), like) for key, (index, name) in self._places.items()}
-        return {key: value for key, value in found.items() if value is not None}
+        memory = {key: recalled(getattr(cells[index], name), like) for key, (index, name) in self._places.items()}
+        return {key: value for key, value in memory.items() if value is not None}
 
     def _write(self, memory: dict[str, Any]) -> None:
         cells = self._cells()

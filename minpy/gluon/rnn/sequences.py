@@ -15,12 +15,12 @@ from minpy.symbol import Symbol
 __all__ = [
     "in_mode",
     "is_merged",
+    "last_valid_states",
     "masked",
     "merged",
     "require_lengths",
     "reversed_in_time",
     "steps_of",
-    "the_last_valid",
     "time_axis",
 ]
 
@@ -64,8 +64,8 @@ def steps_of(length: int, inputs: Any, layout: str, who: str) -> tuple[list[Any]
                 "another layout."
             )
         batch = inputs.shape[layout.index("N")]
-        found = nd.split(inputs, axis=axis, num_outputs=length, squeeze_axis=True)
-        return list(found) if isinstance(found, (list, tuple)) else [found], nd, batch
+        steps = nd.split(inputs, axis=axis, num_outputs=length, squeeze_axis=True)
+        return list(steps) if isinstance(steps, (list, tuple)) else [steps], nd, batch
     if not isinstance(inputs, (list, tuple)) or not all(is_merged(step) for step in inputs):
         raise ArgumentError(
             f"{who}.unroll: the inputs are {describe(inputs)}; expected an array with a time axis, or a list of "
@@ -109,7 +109,7 @@ def merged(inputs: Any, layout: str, who: str) -> Any:
     return functions_of(inputs[0]).stack(*inputs, axis=time_axis(layout, who))
 
 
-def as_asked(length: int, outputs: Any, layout: str, merge: bool | None, who: str) -> Any:
+def merged_or_split(length: int, outputs: Any, layout: str, merge: bool | None, who: str) -> Any:
     """Return a sequence merged, as a list of steps, or (merge is None) as it is."""
     if merge is None:
         return outputs
@@ -124,7 +124,7 @@ def masked(outputs: Any, valid_length: Any, layout: str, who: str) -> Any:
     )
 
 
-def the_last_valid(first: Sequence[Any], later: Sequence[Sequence[Any]], valid_length: Any) -> list[Any]:
+def last_valid_states(first: Sequence[Any], later: Sequence[Sequence[Any]], valid_length: Any) -> list[Any]:
     """Return the states at the end of each sequence, of those after every step; of an empty one, the first."""
     functions = functions_of(valid_length)
     return [
@@ -140,11 +140,11 @@ def reversed_in_time(steps: Sequence[Any], valid_length: Any) -> list[Any]:
     if valid_length is None:
         return list(reversed(steps))
     functions = functions_of(steps[0])
-    turned = functions.SequenceReverse(
+    merged_steps = functions.SequenceReverse(
         functions.stack(*steps, axis=0), sequence_length=valid_length, use_sequence_length=True
     )
-    found = functions.split(turned, axis=0, num_outputs=len(steps), squeeze_axis=1)
-    return [found] if len(steps) == 1 else list(found)
+    reversed_steps = functions.split(merged_steps, axis=0, num_outputs=len(steps), squeeze_axis=1)
+    return [reversed_steps] if len(steps) == 1 else list(reversed_steps)
 
 
 def in_mode(values: Any) -> Any:

@@ -12,8 +12,8 @@ from minpy.gluon.rnn.recurrent_cell import (
     CombinedCell,
     HybridRecurrentCell,
     RecurrentCell,
+    cells_with_states,
     first_states,
-    taken_apart,
 )
 from minpy.gluon.rnn.sequences import steps_of
 
@@ -23,7 +23,7 @@ _PROTOCOL = ("state_info", "begin_state", "unroll", "reset")
 
 
 class _Stacked(CombinedCell):
-    """What both kinds have in common."""
+    """The base of both classes."""
 
     def add(self, cell: RecurrentCell) -> None:
         """Put a cell on top: it is given the outputs of the one below.
@@ -47,9 +47,9 @@ class _Stacked(CombinedCell):
     def _stepped(self, inputs: Any, states: Sequence[Any]) -> tuple[Any, list[Any]]:
         self._require_steps()
         after: list[Any] = []
-        for cell, own in taken_apart(self._children.values(), states):
-            inputs, own = cell(inputs, list(own))
-            after += own
+        for cell, cell_states in cells_with_states(self._children.values(), states):
+            inputs, cell_states = cell(inputs, list(cell_states))
+            after += cell_states
         return inputs, after
 
     def _require_steps(self) -> None:
@@ -60,32 +60,24 @@ class _Stacked(CombinedCell):
                     "Call unroll."
                 )
 
-    def unroll(
-        self,
-        length: int,
-        inputs: Any,
-        begin_state: Sequence[Any] | None = None,
-        layout: str = "NTC",
-        merge_outputs: bool | None = None,
-        valid_length: Any = None,
+    def _unroll(
+        self, length: int, inputs: Any, begin_state: Any, layout: str, merge_outputs: bool | None, valid_length: Any
     ) -> tuple[Any, list[Any]]:
-        """Go through a sequence, cell by cell; see `RecurrentCell.unroll`."""
-        self.reset()
         if begin_state is None:
             steps, functions, batch_size = steps_of(length, inputs, layout, self.name)
             begin_state = first_states(self, functions, None, steps, batch_size)
         after: list[Any] = []
         cells = list(self._children.values())
-        for cell, own in taken_apart(cells, begin_state):
-            inputs, own = cell.unroll(
+        for cell, cell_states in cells_with_states(cells, begin_state):
+            inputs, cell_states = cell.unroll(
                 length,
                 inputs,
-                begin_state=list(own),
+                begin_state=list(cell_states),
                 layout=layout,
                 merge_outputs=merge_outputs if cell is cells[-1] else None,
                 valid_length=valid_length,
             )
-            after += own
+            after += cell_states
         return inputs, after
 
     def __getitem__(self, i: Any) -> Any:

@@ -1,1 +1,1 @@
-"""What `minpy.nn.model_builder` offers: modules and layers, the models that they make, and what moves parameters."""
+"""The classes of `minpy.nn.model_builder`: modules, layers, models and updaters."""

@@ -76,13 +76,18 @@ class Layer(Module):
         self._aux_param_names = tuple(f"{self._name}_{param}" for param in self._module_aux_param_names)
         self._global = dict(zip(self._module_param_names, self._param_names, strict=True))
         aux = dict(zip(self._module_aux_param_names, self._aux_param_names, strict=True))
-        for local, known in (*self._global.items(), *((f"_{local}", known) for local, known in aux.items())):
-            setattr(self, local, known)
+        for local, full_name in (
+            *self._global.items(),
+            *((f"_{local}", full_name) for local, full_name in aux.items()),
+        ):
+            setattr(self, local, full_name)
         self._global |= aux
         self._model: Owner | None = None
         self._mode = "training"
-        self._init_configs = {known: self._get_default_init_config(local) for local, known in self._global.items()}
-        self._update_configs: dict[str, Config] = {known: {} for known in self._param_names}
+        self._init_configs = {
+            full_name: self._get_default_init_config(local) for local, full_name in self._global.items()
+        }
+        self._update_configs: dict[str, Config] = {full_name: {} for full_name in self._param_names}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Return what `forward` does; before the first time the parameters are made, for these arguments."""
@@ -91,13 +96,13 @@ class Layer(Module):
             raise ArgumentError(
                 f"{self._name} is no part of a model: assign it to an attribute of one, or what it is in."
             )
-        wanted = [name for name in self._param_names if name not in model.params]
-        wanted += [name for name in self._aux_param_names if name not in model.aux_params]
-        if wanted:
-            self._make(set(wanted), args, kwargs)
+        missing = [name for name in self._param_names if name not in model.params]
+        missing += [name for name in self._aux_param_names if name not in model.aux_params]
+        if missing:
+            self._make(set(missing), args, kwargs)
         return self.forward(*args, **kwargs)
 
-    def _make(self, wanted: set[str], args: Any, kwargs: Any) -> None:
+    def _make(self, missing: set[str], args: Any, kwargs: Any) -> None:
         assert self._model is not None
         arrays = Array, numpy.ndarray
         shapes = [value.shape for value in args if isinstance(value, arrays)]
@@ -106,26 +111,26 @@ class Layer(Module):
             (self._param_names, self.param_shapes, self._model.params),
             (self._aux_param_names, self.aux_param_shapes, self._model.aux_params),
         ):
-            found = shapes_of(*shapes, **named) if names else {}
-            for name, shape in found.items():
-                if name in wanted:
+            all_shapes = shapes_of(*shapes, **named) if names else {}
+            for name, shape in all_shapes.items():
+                if name in missing:
                     config = self._init_configs[name]
                     rule = function_named(init_rules, config["init_rule"], f"{self._name}: the init rule")
                     values[name] = rule(shape, config)
-                    wanted.discard(name)
+                    missing.discard(name)
                     if values is self._model.params:
-                        self._model._made(name)
-        if wanted:
+                        self._model._attach_parameter(name)
+        if missing:
             raise ArgumentError(
-                f"{self._name}: no shape is known of {', '.join(sorted(wanted))}; {type(self).__name__}.param_shapes "
+                f"{self._name}: no shape is known of {', '.join(sorted(missing))}; {type(self).__name__}.param_shapes "
                 "and aux_param_shapes return those of all parameters."
             )
 
     @staticmethod
     def _get_default_init_config(param_name: str) -> Config:
         """Return how a parameter begins: weights by Xavier's rule, gammas and variances with 1, others with 0."""
-        for part, config in _FIRST_VALUES.items():
-            if part in param_name:
+        for word, config in _FIRST_VALUES.items():
+            if word in param_name:
                 return dict(config)
         return {"init_rule": "constant", "value": 0}
 
@@ -137,9 +142,9 @@ class Layer(Module):
         """Take settings of updates: {'weight': {'learning_rate': 0.1}}, or {'learning_rate': 0.1} for all."""
         self._register(self._update_configs, update_configs)
 
-    def _register(self, configs: dict[str, Config], given: Mapping[Any, Any] | None) -> None:
-        own: list[tuple[str, Config]] = []
-        for key, value in (given or {}).items():
+    def _register(self, configs: dict[str, Config], settings: Mapping[Any, Any] | None) -> None:
+        changes: list[tuple[str, Config]] = []
+        for key, value in (settings or {}).items():
             keys: tuple[str, ...] = key if isinstance(key, tuple) else (key,)
             names = [self._global.get(name, name) for name in keys]
             if isinstance(value, Mapping):
@@ -149,26 +154,26 @@ class Layer(Module):
                         f"{self._name} has no parameter {unknown[0]!r}; it has {', '.join(self._global) or 'none'}."
                         + nearest(unknown[0], self._global)
                     )
-                own += [(name, dict(value)) for name in names]
+                changes += [(name, dict(value)) for name in names]
             else:  # for all parameters
                 for config in configs.values():
                     config[names[0]] = value
-        for name, config in own:
+        for name, config in changes:
             configs[name].update(config)
 
     def _get_param(self, param_name: str) -> Any:
-        return self._parts().params[param_name]
+        return self._owner().params[param_name]
 
     def _get_params(self, *param_names: str) -> tuple[Any, ...]:
         return tuple(map(self._get_param, param_names))
 
     def _get_aux_param(self, aux_param_name: str) -> Any:
-        return self._parts().aux_params[aux_param_name]
+        return self._owner().aux_params[aux_param_name]
 
     def _get_aux_params(self, *aux_param_names: str) -> tuple[Any, ...]:
         return tuple(map(self._get_aux_param, aux_param_names))
 
-    def _parts(self) -> Owner:
+    def _owner(self) -> Owner:
         if self._model is None:
             raise ArgumentError(f"{self._name} is no part of a model, which has its parameters.")
         return self._model

@@ -78,8 +78,8 @@ class Model(ModelBase):
         if isinstance(value, Model):
             for module in value._modules:
                 self._adopt(module)
-            for own, other in ((self.params, value.params), (self.aux_params, value.aux_params)):
-                own.update(other)
+            for arrays, other_arrays in ((self.params, value.params), (self.aux_params, value.aux_params)):
+                arrays.update(other_arrays)
             value.params, value.aux_params, value._attached = self.params, self.aux_params, self._attached
         elif isinstance(value, Module):
             self._adopt(value)
@@ -89,14 +89,14 @@ class Model(ModelBase):
 
     def _adopt(self, module: Module) -> None:
         """Make a module, and those inside, part of the model."""
-        known = {one.name for one in _layers_of(*self._modules)}
+        names = {layer.name for layer in _layers_of(*self._modules)}
         for layer in _layers_of(module):
-            if layer.name in known:
+            if layer.name in names:
                 raise ArgumentError(
                     f"{type(self).__name__}: there is a layer {layer.name!r} already; give another name=, and assign a "
                     "layer once."
                 )
-            known.add(layer.name)
+            names.add(layer.name)
         self._modules.append(module)
         module._affiliate_to(self)
 
@@ -134,9 +134,9 @@ class Model(ModelBase):
         with autograd.record():
             if attach_all:
                 for name in self.params:
-                    self._made(name)
-            given = (_wrapped(value) for value in _as_tuple(forward_args))
-            results = run(*given, **{**(forward_kwargs or {}), "mode": "training"})
+                    self._attach_parameter(name)
+            data = (_wrapped(value) for value in _as_tuple(forward_args))
+            results = run(*data, **{**(forward_kwargs or {}), "mode": "training"})
             if of_results is not None:
                 wrapped = (_wrapped(value) for value in _as_tuple(labels))
                 results = of_results(*_as_tuple(results), *wrapped, **(loss_kwargs or {}))
@@ -163,10 +163,10 @@ class Model(ModelBase):
                 f"{type(self).__name__}.backward: there is nothing to differentiate; call the model first, with data."
             )
         heads = list(_as_tuple(self._results))
-        given = None if upstream is None else [_wrapped(value) for value in _as_tuple(upstream)]
-        found = autograd.grad(heads, list(self._attached.values()), given)
+        upstreams = None if upstream is None else [_wrapped(value) for value in _as_tuple(upstream)]
+        gradients = autograd.grad(heads, list(self._attached.values()), upstreams)
         self._results = None
-        return dict(zip(self._attached, found, strict=True))
+        return dict(zip(self._attached, gradients, strict=True))
 
     def attach(self, name: str, array: Any) -> Model:
         """Let `backward` return the gradient of an array, under a name; to be called in `forward`. Return the model."""
@@ -227,8 +227,8 @@ class Model(ModelBase):
         is_defined = "loss" in vars(self) or type(self).loss is not ModelBase.loss
         return self.loss if is_defined else None
 
-    def _made(self, name: str) -> None:
-        """Attach a parameter to what is being recorded."""
+    def _attach_parameter(self, name: str) -> None:
+        """Attach a gradient to a new parameter, if a call is being recorded."""
         if self._attach_all and autograd.is_recording():
             self.attach(name, self.params[name])
 

@@ -1,4 +1,4 @@
-"""Functions that are given by their names: losses, first values, rules of updates."""
+"""Functions looked up by name: losses, rules of first values and of updates."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ __all__ = ["function_named"]
 
 def function_named(module: Any, name: str, what: str) -> Callable[..., Any]:
     """Return a public function of a module."""
-    known = module.__all__
-    if name not in known:
-        raise ArgumentError(f"{what} {name!r} is not known; there are {', '.join(known)}.{nearest(name, known)}")
-    found: Callable[..., Any] = getattr(module, name)
-    return found
+    names = module.__all__
+    if name not in names:
+        raise ArgumentError(f"{what} {name!r} is not known; there are {', '.join(names)}.{nearest(name, names)}")
+    function: Callable[..., Any] = getattr(module, name)
+    return function

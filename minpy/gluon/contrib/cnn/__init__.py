@@ -1,4 +1,4 @@
-"""Convolutions whose windows are bent: `gluon.contrib.cnn`."""
+"""Deformable convolutions: `gluon.contrib.cnn`."""
 
 from minpy.gluon.contrib.cnn import conv_layers
 from minpy.gluon.nn.deformable_convolution import DeformableConvolution, ModulatedDeformableConvolution

@@ -13,6 +13,7 @@ from minpy import ndarray as nd
 from minpy.contrib.text.utils import count_tokens_from_str
 from minpy.contrib.text.vocab import Vocabulary
 from minpy.core.errors import ArgumentValueError, FileFormatError, OutOfRangeError, describe
+from minpy.core.families import with_defaults
 from minpy.files import access_error, open_to_read
 from minpy.gluon.data.dataset import _DownloadedDataset
 from minpy.gluon.data.local_files import default_root, found
@@ -60,8 +61,17 @@ class _WikiText(_LanguageModelDataset):
     _name = "WikiText"
     _archive = ""
     _folder = ""
-    _segment: str
-    _seq_len: int
+
+    def __init__(
+        self, root: str = "", segment: str = "train", vocab: Vocabulary | None = None, seq_len: int = 35
+    ) -> None:
+        if segment not in _FILES:
+            raise ArgumentValueError(f"{self._name}: segment must be 'train', 'validation' or 'test', got {segment!r}.")
+        if isinstance(seq_len, bool) or not isinstance(seq_len, (int, numpy.integer)) or seq_len < 1:
+            raise ArgumentValueError(f"{self._name}: seq_len must be a positive integer, got {describe(seq_len)}.")
+        self._segment = segment
+        self._seq_len = int(seq_len)
+        super().__init__(root, self._folder, vocab)
 
     def _get_data(self) -> None:
         filename = _FILES[self._segment]
@@ -83,7 +93,7 @@ class _WikiText(_LanguageModelDataset):
         indices = numpy.array(self._vocab.to_indices(tokens), numpy.int32)
         count = max(0, (len(indices) - 1) // self._seq_len)
         both = [indices[first : first + count * self._seq_len].reshape(count, self._seq_len) for first in (0, 1)]
-        data, label = (nd.array(one, dtype="int32") for one in both)
+        data, label = (nd.array(sequences, dtype="int32") for sequences in both)
         return data, label
 
     def __getitem__(self, idx: Any) -> Any:
@@ -95,13 +105,7 @@ class _WikiText(_LanguageModelDataset):
         return len(self._label)
 
 
-def _checked(name: str, segment: Any, seq_len: Any) -> None:
-    if segment not in _FILES:
-        raise ArgumentValueError(f"{name}: segment must be 'train', 'validation' or 'test', got {segment!r}.")
-    if isinstance(seq_len, bool) or not isinstance(seq_len, (int, numpy.integer)) or seq_len < 1:
-        raise ArgumentValueError(f"{name}: seq_len must be a positive integer, got {describe(seq_len)}.")
-
-
+@with_defaults(root=default_root("wikitext-2"))
 class WikiText2(_WikiText):
     """Two million words of Wikipedia's good articles, from local files, cut into sequences.
 
@@ -148,19 +152,8 @@ class WikiText2(_WikiText):
     _archive = "wikitext-2-v1.zip"
     _folder = "wikitext-2"
 
-    def __init__(
-        self,
-        root: str = default_root("wikitext-2"),
-        segment: str = "train",
-        vocab: Vocabulary | None = None,
-        seq_len: int = 35,
-    ) -> None:
-        _checked(self._name, segment, seq_len)
-        self._segment = segment
-        self._seq_len = int(seq_len)
-        super().__init__(root, "wikitext-2", vocab)
 
-
+@with_defaults(root=default_root("wikitext-103"))
 class WikiText103(_WikiText):
     """A hundred million words of Wikipedia's good articles, from local files, cut into sequences, as `WikiText2`.
 
@@ -190,18 +183,6 @@ class WikiText103(_WikiText):
     _name = "WikiText103"
     _archive = "wikitext-103-v1.zip"
     _folder = "wikitext-103"
-
-    def __init__(
-        self,
-        root: str = default_root("wikitext-103"),
-        segment: str = "train",
-        vocab: Vocabulary | None = None,
-        seq_len: int = 35,
-    ) -> None:
-        _checked(self._name, segment, seq_len)
-        self._segment = segment
-        self._seq_len = int(seq_len)
-        super().__init__(root, "wikitext-103", vocab)
 
 
 def _content(name: str, path: str) -> bytes:

@@ -103,8 +103,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
     # -- moments of training ----------------------------------------------------------------------------------------
 
     def train_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
-        self.current_batch = 0
-        self.current_epoch = 0
+        self.current_batch = self.current_epoch = 0
         self.saved_checkpoints = []
         if self.resume_from_checkpoint:
             self._resume(estimator)
@@ -138,14 +137,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
 
     def _save(self, estimator: Any, trained: int) -> None:
         name = "{}-epoch{}batch{}".format(self.model_prefix, *self._numbers(estimator))
-        if self.verbose > 0:
-            estimator.logger.info(
-                "[Epoch %d] CheckpointHandler: trained total %d batches, saving model at %s with prefix: %s",
-                self.current_epoch,
-                trained,
-                self.model_dir,
-                name,
-            )
+        self._log(estimator, f"trained total {trained} batches, saving model at {self.model_dir} with prefix: {name}")
         self._save_params_and_trainer(estimator, name)
         if name in self.saved_checkpoints:
             self.saved_checkpoints.remove(name)
@@ -164,27 +156,20 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
                 "give fit() the val_data; validation must come before checkpoints: its handler's priority is smaller."
             )
         if not self.monitor_op(value, self.best):
-            if self.verbose > 0:
-                estimator.logger.info(
-                    "[Epoch %d] CheckpointHandler: %s did not improve from %.5f, skipping updating best model",
-                    self.current_epoch,
-                    name,
-                    self.best,
-                )
+            self._log(estimator, f"{name} did not improve from {self.best:.5f}, skipping updating best model")
             return
-        if self.verbose > 0:
-            estimator.logger.info(
-                "[Epoch %d] CheckpointHandler: %s improved from %.5f to %.5f, updating best model at %s "
-                "with prefix: %s",
-                self.current_epoch,
-                name,
-                self.best,
-                value,
-                self.model_dir,
-                f"{self.model_prefix}-best",
-            )
+        prefix = f"{self.model_prefix}-best"
+        self._log(
+            estimator,
+            f"{name} improved from {self.best:.5f} to {value:.5f}, updating best model at {self.model_dir} with "
+            f"prefix: {prefix}",
+        )
         self.best = value
-        self._save_params_and_trainer(estimator, f"{self.model_prefix}-best")
+        self._save_params_and_trainer(estimator, prefix)
+
+    def _log(self, estimator: Any, text: str) -> None:
+        if self.verbose > 0:
+            estimator.logger.info("[Epoch %d] CheckpointHandler: %s", self.current_epoch, text)
 
     def _save_params_and_trainer(self, estimator: Any, name: str) -> None:
         # The states come last: a pair is complete when they are there.
@@ -212,18 +197,18 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
 
     # -- reading ----------------------------------------------------------------------------------------------------
 
-    def _found(self) -> list[tuple[int, int]]:
+    def _saved(self) -> list[tuple[int, int]]:
         """Return the epochs and batches of the checkpoints in the folder, the last one first."""
         pattern = re.compile(re.escape(self.model_prefix) + r"-epoch(\d+)batch(\d+)\.params")
         matches = [pattern.fullmatch(name) for name in os.listdir(self.model_dir)]
         return sorted(((int(match[1]), int(match[2])) for match in matches if match), reverse=True)
 
     def _resume(self, estimator: Any) -> None:
-        for epoch, batch in self._found():
+        for epoch, batch in self._saved():
             name = f"{self.model_prefix}-epoch{epoch}batch{batch}"
             if not self._is_whole(estimator, name):
                 continue
-            if self._done(estimator, epoch, batch):
+            if self._is_done(estimator, epoch, batch):
                 trained = f"{epoch + 1} epochs" if estimator.max_epoch else f"{batch + 1} batches"
                 raise ArgumentValueError(
                     f"CheckpointHandler: {self._path(name, 'params')} has been trained for {trained} already, as long "
@@ -250,7 +235,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
             return False
         return True
 
-    def _done(self, estimator: Any, epoch: int, batch: int) -> bool:
+    def _is_done(self, estimator: Any, epoch: int, batch: int) -> bool:
         if estimator.max_epoch:
             return epoch + 1 >= estimator.max_epoch
         return batch + 1 >= estimator.max_batch
@@ -265,9 +250,6 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
             estimator.max_epoch -= epoch + 1
         else:
             estimator.max_batch -= batch + 1
-        estimator.logger.info(
-            "CheckpointHandler: Checkpoint resumed from epoch %d batch %d, continue to train for %s ",
-            epoch,
-            batch,
-            self._planned(estimator),
-        )
+        planned = self._planned(estimator)
+        text = f"Checkpoint resumed from epoch {epoch} batch {batch}, continue to train for {planned} "
+        estimator.logger.info("CheckpointHandler: %s", text)

@@ -168,19 +168,19 @@ class Estimator:
         if context is None:
             devices = num_gpus()
             return [gpu(index) for index in range(devices)] if devices else [_here()]
-        given = context if isinstance(context, (list, tuple)) else [context]
-        if not given or not all(isinstance(one, Context) for one in given):
+        contexts = list(context) if isinstance(context, (list, tuple)) else [context]
+        if not contexts or not all(isinstance(device, Context) for device in contexts):
             raise ArgumentValueError(
                 f"Estimator: context must be a Context or a list of them, got {describe(context)}, such as mx.cpu() or "
                 "[mx.cpu(0), mx.cpu(1)]."
             )
-        absent = [one for one in given if one.device_type == "gpu" and one.device_id >= num_gpus()]
+        absent = [device for device in contexts if device.device_type == "gpu" and device.device_id >= num_gpus()]
         if absent:
             raise AbsentContextError(
                 f"Estimator: {', '.join(map(str, absent))} cannot be trained on: mx.num_gpus() is {num_gpus()}. Leave "
                 "context out, or pass mx.cpu(), or choose with `mx.gpu() if mx.num_gpus() else mx.cpu()`."
             )
-        return list(given)
+        return contexts
 
     def _check_batch_processor(self, batch_processor: Any) -> Any:
         if batch_processor is None:
@@ -361,27 +361,27 @@ class Estimator:
 
     # -- handlers ----------------------------------------------------------------------------------------------------
 
-    def _given(self, event_handlers: Any) -> list[Any]:
+    def _check_handlers(self, event_handlers: Any) -> list[Any]:
         if event_handlers is None:
             return []
-        given = list(event_handlers) if isinstance(event_handlers, (list, tuple)) else [event_handlers]
-        for handler in given:
+        handlers = list(event_handlers) if isinstance(event_handlers, (list, tuple)) else [event_handlers]
+        for handler in handlers:
             if not isinstance(handler, EventHandler):
                 raise ArgumentValueError(
                     f"Estimator: event_handlers must be an EventHandler or a list of them, got {describe(handler)}. "
                     "Handlers derive from TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin or BatchEnd."
                 )
             _check_handler_metric_ref(handler, [*self._train_metrics, *self._val_metrics])
-        return given
+        return handlers
 
     def _with_defaults(
-        self, given: list[Any], metrics: list[EvalMetric], defaults: list[tuple[type, Callable[[], Any]]]
+        self, handlers: list[Any], metrics: list[EvalMetric], defaults: list[tuple[type, Callable[[], Any]]]
     ) -> list[Any]:
-        handlers = given + [make() for kind, make in defaults if not any(isinstance(one, kind) for one in given)]
+        handlers += [make() for kind, make in defaults if not any(isinstance(handler, kind) for handler in handlers)]
         for handler in handlers:
             if isinstance(handler, (LoggingHandler, ProgressBarHandler)) and not handler.metrics:
                 handler.metrics = list(metrics)
-        return sorted(handlers, key=_priority)
+        return sorted(handlers, key=lambda handler: getattr(handler, "priority", 0))
 
     def _prepare_default_handlers(self, val_data: Any, event_handlers: Any) -> list[Any]:
         """Return the handlers of training, in the order in which they are called."""
@@ -393,7 +393,7 @@ class Estimator:
         ]
         if val_data is not None:
             defaults.insert(3, (ValidationHandler, lambda: ValidationHandler(val_data, self.evaluate)))
-        return self._with_defaults(self._given(event_handlers), self._train_metrics, defaults)
+        return self._with_defaults(self._check_handlers(event_handlers), self._train_metrics, defaults)
 
     def _prepare_default_validation_handlers(self, event_handlers: Any) -> list[Any]:
         """Return the handlers of an evaluation, in the order in which they are called."""
@@ -401,17 +401,12 @@ class Estimator:
             (MetricHandler, lambda: MetricHandler(self._val_metrics)),
             (LoggingHandler, lambda: LoggingHandler(metrics=self._val_metrics)),
         ]
-        return self._with_defaults(self._given(event_handlers), self._val_metrics, defaults)
+        return self._with_defaults(self._check_handlers(event_handlers), self._val_metrics, defaults)
 
     def _categorize_handlers(self, event_handlers: Sequence[Any]) -> list[list[Any]]:
-        """Return which handlers are called when: at the begin of training, epochs and batches, and at their ends."""
+        """Return the handlers of each event: the beginnings of training, epochs and batches, and their ends."""
         kinds = (TrainBegin, EpochBegin, BatchBegin, BatchEnd, EpochEnd, TrainEnd)
         return [[handler for handler in event_handlers if isinstance(handler, kind)] for kind in kinds]
-
-
-def _priority(handler: Any) -> float:
-    priority: float = getattr(handler, "priority", 0)
-    return priority
 
 
 def _here() -> Context:

@@ -1,4 +1,4 @@
-"""The six moments of training, as classes: a handler derives from those at which it wants to be called."""
+"""The six events of training, as classes: a handler derives from those that it handles."""
 
 from __future__ import annotations
 

@@ -47,21 +47,19 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
                 f"LoggingHandler: log_interval must be a number of batches or 'epoch', got {describe(log_interval)}."
             )
         self.metrics: list[EvalMetric] = [] if metrics is None else _check_metrics(metrics)
-        self.batch_index = 0
-        self.current_epoch = 0
-        self.processed_samples = 0
         self.priority = priority
         self.log_interval = log_interval
+        self._reset()
+
+    def _reset(self) -> None:
+        self.batch_index = self.current_epoch = self.processed_samples = 0
         self.log_interval_time = 0.0
 
     def _values(self) -> str:
         return ", ".join(f"{name}: {value:.4f}" for name, value in (metric.get() for metric in self.metrics))
 
     def train_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
-        self.batch_index = 0
-        self.current_epoch = 0
-        self.processed_samples = 0
-        self.log_interval_time = 0.0
+        self._reset()
         self.train_start = time.perf_counter()
         trainer = estimator.trainer
         estimator.logger.info(
@@ -73,8 +71,8 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
         estimator.logger.info("Train for %d %s.", *how_long)
 
     def train_end(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
-        taken = time.perf_counter() - self.train_start
-        text = f"Train finished using total {taken:.0f}s with {self.current_epoch} epochs. {self._values()}"
+        seconds = time.perf_counter() - self.train_start
+        text = f"Train finished using total {seconds:.0f}s with {self.current_epoch} epochs. {self._values()}"
         estimator.logger.info("%s", text)
 
     def batch_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
@@ -86,14 +84,9 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
             self.log_interval_time += time.perf_counter() - self.batch_start
             self.processed_samples += kwargs["batch"][0].shape[estimator.batch_axis]
             if not self.batch_index % int(self.log_interval):
-                estimator.logger.info(
-                    "[Epoch %d][Batch %d][Samples %s] time/interval: %.3fs %s",
-                    self.current_epoch,
-                    self.batch_index,
-                    self.processed_samples,
-                    self.log_interval_time,
-                    self._values(),
-                )
+                place = f"[Epoch {self.current_epoch}][Batch {self.batch_index}][Samples {self.processed_samples}]"
+                text = f"{place} time/interval: {self.log_interval_time:.3f}s {self._values()}"
+                estimator.logger.info("%s", text)
                 self.log_interval_time = 0.0
         self.batch_index += 1
         return False
@@ -108,11 +101,10 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
             estimator.logger.info("Validation Begin")
 
     def epoch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> bool:
-        taken = time.perf_counter() - self.epoch_start
-        estimator.logger.info("[Epoch %d] Finished in %.3fs, %s", self.current_epoch, taken, self._values())
+        seconds = time.perf_counter() - self.epoch_start
+        estimator.logger.info("[Epoch %d] Finished in %.3fs, %s", self.current_epoch, seconds, self._values())
         self.current_epoch += 1
-        self.batch_index = 0
-        self.processed_samples = 0
+        self.batch_index = self.processed_samples = 0
         return False
 
 
@@ -168,7 +160,7 @@ class ProgressBarHandler(TrainBegin, EpochBegin, BatchEnd, EpochEnd, TrainEnd):
 
     def batch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> bool:
         self._bar.set_postfix(
-            {name: f"{value:.4f}" for name, value in (one.get() for one in self.metrics)}, refresh=False
+            {name: f"{value:.4f}" for name, value in (metric.get() for metric in self.metrics)}, refresh=False
         )
         self._bar.update()
         return False

@@ -12,7 +12,7 @@ from minpy.core.errors import ArgumentValueError, describe
 from minpy.gluon.contrib.estimator.events import BatchEnd, EpochEnd, TrainBegin, TrainEnd
 from minpy.metric import EvalMetric
 
-__all__ = ["EarlyStoppingHandler", "StoppingHandler", "comparison", "monitored"]
+__all__ = ["EarlyStoppingHandler", "StoppingHandler"]
 
 
 class StoppingHandler(TrainBegin, BatchEnd, EpochEnd):
@@ -32,18 +32,15 @@ class StoppingHandler(TrainBegin, BatchEnd, EpochEnd):
     """
 
     def __init__(self, max_epoch: int | None = None, max_batch: int | None = None) -> None:
-        self.max_epoch = max_epoch
-        self.max_batch = max_batch
-        self.current_batch = 0
-        self.current_epoch = 0
+        self._begin(max_epoch, max_batch)
+
+    def _begin(self, max_epoch: int | None, max_batch: int | None) -> None:
+        self.max_epoch, self.max_batch = max_epoch, max_batch
+        self.current_batch = self.current_epoch = 0
         self.stop_training = False
 
     def train_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
-        self.max_epoch = estimator.max_epoch
-        self.max_batch = estimator.max_batch
-        self.current_batch = 0
-        self.current_epoch = 0
-        self.stop_training = False
+        self._begin(estimator.max_epoch, estimator.max_batch)
 
     def batch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> bool:
         self.current_batch += 1
@@ -118,23 +115,13 @@ class EarlyStoppingHandler(TrainBegin, EpochEnd, TrainEnd):
         self.patience = patience
         self.monitor_op = comparison("EarlyStoppingHandler", self.monitor, mode)
         self.min_delta = min_delta if self.monitor_op is numpy.greater else -min_delta
-        self.wait = 0
-        self.stopped_epoch = 0
-        self.current_epoch = 0
-        self.stop_training = False
-        self.best = self._worst()
-
-    def _worst(self) -> float:
-        if self.baseline is not None:
-            return self.baseline
-        return -numpy.inf if self.monitor_op is numpy.greater else numpy.inf
+        self.train_begin(None)
 
     def train_begin(self, estimator: Any, *args: Any, **kwargs: Any) -> None:
-        self.wait = 0
-        self.stopped_epoch = 0
-        self.current_epoch = 0
+        self.wait = self.stopped_epoch = self.current_epoch = 0
         self.stop_training = False
-        self.best = self._worst()
+        worst = -numpy.inf if self.monitor_op is numpy.greater else numpy.inf
+        self.best: float = worst if self.baseline is None else self.baseline
 
     def epoch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> bool:
         name, value = self.monitor.get()

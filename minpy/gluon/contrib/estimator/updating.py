@@ -115,5 +115,5 @@ class GradientUpdateHandler(BatchEnd):
     def batch_end(self, estimator: Any, *args: Any, **kwargs: Any) -> bool:
         loss = kwargs["loss"]
         losses = loss if isinstance(loss, (list, tuple)) else [loss]
-        estimator.trainer.step(sum(len(one) for one in losses))
+        estimator.trainer.step(sum(map(len, losses)))
         return False

@@ -1,4 +1,4 @@
-"""What estimators ask of metrics: lists of them, names that tell training from validation, and known ones."""
+"""Helpers of estimators for metrics: checked lists, names of training and validation, defaults for losses."""
 
 from __future__ import annotations
 
@@ -17,17 +17,18 @@ __dir__ = listing(__all__)
 def _check_metrics(metrics: Any) -> list[EvalMetric]:
     """Return metrics as a list: those of composite metrics one by one."""
     if isinstance(metrics, CompositeEvalMetric):
-        return [one for metric in metrics.metrics for one in _check_metrics(metric)]
-    if isinstance(metrics, EvalMetric):
+        metrics = metrics.metrics
+    elif isinstance(metrics, EvalMetric):
         return [metrics]
-    given = metrics if isinstance(metrics, (list, tuple)) else [metrics]
-    for one in given:
-        if not isinstance(one, EvalMetric):
+    elif not isinstance(metrics, (list, tuple)):
+        metrics = [metrics]
+    for metric in metrics:
+        if not isinstance(metric, EvalMetric):
             raise ArgumentValueError(
-                f"Estimator: metrics must be an mx.metric.EvalMetric or a list of them, got {describe(one)}. "
+                f"Estimator: metrics must be an mx.metric.EvalMetric or a list of them, got {describe(metric)}. "
                 "Make one of its name with mx.metric.create('accuracy')."
             )
-    return [one for metric in given for one in _check_metrics(metric)]
+    return [single for metric in metrics for single in _check_metrics(metric)]
 
 
 def _suggest_metric_for_loss(loss: Any) -> EvalMetric | None:
@@ -44,8 +45,8 @@ def _name_for(kind: str, metrics: Iterable[EvalMetric]) -> None:
 
 def _check_metric_known(handler: Any, metric: Any, known_metrics: Sequence[EvalMetric]) -> None:
     """Raise, unless a handler's metric is one of the estimator's own: nobody else's are updated."""
-    if not any(metric is known for known in known_metrics):
-        names = ", ".join(known.name for known in known_metrics)
+    if not any(metric is own_metric for own_metric in known_metrics):
+        names = ", ".join(own_metric.name for own_metric in known_metrics)
         raise ArgumentValueError(
             f"{type(handler).__name__} refers to the metric {getattr(metric, 'name', describe(metric))!r}, which is "
             f"none of the estimator's own, and so is never updated. Take one of estimator.train_metrics and "

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from minpy.core.switches import is_np_array
-from minpy.gluon.block import HybridBlock
-from minpy.gluon.nn.arguments import count
+from minpy.gluon.nn.embedding import _Table
 
 __all__ = ["SparseEmbedding"]
 
 
-class SparseEmbedding(HybridBlock):
+class SparseEmbedding(_Table):
     """A table of vectors, one for each index. Arrays are dense here: it does what `nn.Embedding` does.
 
     Parameters
@@ -44,25 +42,4 @@ class SparseEmbedding(HybridBlock):
         self, input_dim: int, output_dim: int, dtype: Any = "float32", weight_initializer: Any = None, **kwargs: Any
     ) -> None:
         super().__init__(**kwargs)
-        self._kwargs = {
-            "input_dim": count("SparseEmbedding", "input_dim", input_dim),
-            "output_dim": count("SparseEmbedding", "output_dim", output_dim),
-            "dtype": dtype,
-            "sparse_grad": True,
-        }
-        self.weight = self.params.get(
-            "weight",
-            shape=(input_dim, output_dim),
-            init=weight_initializer,
-            dtype=dtype,
-            grad_stype="row_sparse",
-            stype="row_sparse",
-        )
-
-    def hybrid_forward(self, F: Any, x: Any, weight: Any) -> Any:
-        """Return the vectors of indices: one axis more."""
-        embedding = F.npx.embedding if is_np_array() else F.Embedding
-        return embedding(x, weight, name="fwd", **self._kwargs)
-
-    def __repr__(self) -> str:
-        return "{}({input_dim} -> {output_dim}, {dtype})".format(type(self).__name__, **self._kwargs)
+        self._make_weight(input_dim, output_dim, dtype, weight_initializer, True, stype="row_sparse")

@@ -34,7 +34,7 @@ def _lengths(who: str, name: str, value: Any, dims: int) -> tuple[int, ...]:
 
 
 class _BaseConvRNNCell(HybridRecurrentCell):
-    """What these cells have in common."""
+    """The base of convolutional cells: their parameters and states."""
 
     _gate_names: tuple[str, ...] = ("",)
 
@@ -160,7 +160,7 @@ class _BaseConvRNNCell(HybridRecurrentCell):
 
 
 class _CellOfAxes(_BaseConvRNNCell):
-    """What the nine public classes are made with; `_cell` fills in the defaults for so many spatial axes."""
+    """The constructor of the nine public classes; `_cell` sets the defaults for so many spatial axes."""
 
     _axes: ClassVar[int]
 

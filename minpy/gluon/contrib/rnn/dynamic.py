@@ -68,8 +68,8 @@ def dynamic_unroll(
             *before, number = now
             output, after = cell(step, before)
             inside = F.broadcast_lesser(number, valid_length)
-            kept = [F.where(inside, new, old) for new, old in zip(after, before, strict=True)]
-            return output, [*kept, number + 1]
+            states = [F.where(inside, new, old) for new, old in zip(after, before, strict=True)]
+            return output, [*states, number + 1]
 
         start = F.zeros_like(valid_length)
         outputs, states = F.contrib.foreach(step_inside, inputs, [*begin_state, start])

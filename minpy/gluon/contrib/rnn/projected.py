@@ -62,16 +62,8 @@ class LSTMPCell(GatedCell):
             raise ArgumentError(f"LSTMPCell: projection_size is {projection_size}; expected 1 or more.")
         self._projection_size = projection_size
         self._h2r_weight_initializer = h2r_weight_initializer
-        super().__init__(
-            hidden_size,
-            i2h_weight_initializer,
-            h2h_weight_initializer,
-            i2h_bias_initializer,
-            h2h_bias_initializer,
-            input_size,
-            prefix,
-            params,
-        )
+        initializers = i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer
+        super().__init__(hidden_size, *initializers, input_size, prefix, params)
 
     def _alias(self) -> str:
         return "lstmp"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from minpy.core.errors import ArgumentError
@@ -10,7 +9,7 @@ from minpy.gluon.rnn.bidirectional import BidirectionalCell
 from minpy.gluon.rnn.modifiers import ModifierCell, require_rate
 from minpy.gluon.rnn.recurrent_cell import first_states
 from minpy.gluon.rnn.remembering import recalled
-from minpy.gluon.rnn.sequences import as_asked, functions_of, in_mode, masked, merged, steps_of, time_axis
+from minpy.gluon.rnn.sequences import functions_of, in_mode, masked, merged, merged_or_split, steps_of, time_axis
 
 __all__ = ["VariationalDropoutCell"]
 
@@ -19,7 +18,8 @@ class VariationalDropoutCell(ModifierCell):
     """Variational dropout: of the inputs, the first state and the outputs, with masks that stay until `reset`.
 
     Gal and Ghahramani, "A theoretically grounded application of dropout in recurrent neural networks", 2016. Outside
-    training the cell does what the one inside does.
+    training the cell does what the one inside does. Unless states are dropped, `unroll` masks inputs and outputs in one
+    go, and merges outputs by default.
 
     Parameters
     ----------
@@ -83,22 +83,11 @@ class VariationalDropoutCell(ModifierCell):
             output = output * self._mask(F, "outputs", self.drop_outputs, output)
         return output, states
 
-    def unroll(
-        self,
-        length: int,
-        inputs: Any,
-        begin_state: Sequence[Any] | None = None,
-        layout: str = "NTC",
-        merge_outputs: bool | None = None,
-        valid_length: Any = None,
+    def _unroll(
+        self, length: int, inputs: Any, begin_state: Any, layout: str, merge_outputs: bool | None, valid_length: Any
     ) -> tuple[Any, list[Any]]:
-        """Go through a sequence; see `RecurrentCell.unroll`.
-
-        Unless states are dropped, inputs and outputs are masked in one go, and outputs are merged by default.
-        """
         if self.drop_states:
-            return super().unroll(length, inputs, begin_state, layout, merge_outputs, valid_length)
-        self.reset()
+            return super()._unroll(length, inputs, begin_state, layout, merge_outputs, valid_length)
         axis = time_axis(layout, self.name)
         inputs = merged(inputs, layout, self.name)
         F = functions_of(inputs)
@@ -116,4 +105,4 @@ class VariationalDropoutCell(ModifierCell):
         if valid_length is not None:
             outputs = masked(outputs, valid_length, layout, self.name)
         merge = True if merge_outputs is None else merge_outputs
-        return in_mode(as_asked(length, outputs, layout, merge, self.name)), states
+        return in_mode(merged_or_split(length, outputs, layout, merge, self.name)), states

@@ -11,116 +11,21 @@ from typing import Any
 from minpy.core.errors import ArgumentValueError, nearest
 from minpy.gluon.model_zoo.vision import densenet, inception, mobilenet, resnet, squeezenet, vgg
 from minpy.gluon.model_zoo.vision.alexnet import AlexNet, alexnet
-from minpy.gluon.model_zoo.vision.densenet import DenseNet, densenet121, densenet161, densenet169, densenet201
-from minpy.gluon.model_zoo.vision.inception import Inception3, inception_v3
-from minpy.gluon.model_zoo.vision.mobilenet import (
-    MobileNet,
-    MobileNetV2,
-    get_mobilenet,
-    get_mobilenet_v2,
-    mobilenet0_5,
-    mobilenet0_25,
-    mobilenet0_75,
-    mobilenet1_0,
-    mobilenet_v2_0_5,
-    mobilenet_v2_0_25,
-    mobilenet_v2_0_75,
-    mobilenet_v2_1_0,
-)
-from minpy.gluon.model_zoo.vision.resnet import (
-    BasicBlockV1,
-    BasicBlockV2,
-    BottleneckV1,
-    BottleneckV2,
-    ResNetV1,
-    ResNetV2,
-    get_resnet,
-    resnet18_v1,
-    resnet18_v2,
-    resnet34_v1,
-    resnet34_v2,
-    resnet50_v1,
-    resnet50_v2,
-    resnet101_v1,
-    resnet101_v2,
-    resnet152_v1,
-    resnet152_v2,
-)
-from minpy.gluon.model_zoo.vision.squeezenet import SqueezeNet, squeezenet1_0, squeezenet1_1
-from minpy.gluon.model_zoo.vision.vgg import (
-    VGG,
-    get_vgg,
-    vgg11,
-    vgg11_bn,
-    vgg13,
-    vgg13_bn,
-    vgg16,
-    vgg16_bn,
-    vgg19,
-    vgg19_bn,
-)
+from minpy.gluon.model_zoo.vision.densenet import *
+from minpy.gluon.model_zoo.vision.inception import *
+from minpy.gluon.model_zoo.vision.mobilenet import *
+from minpy.gluon.model_zoo.vision.resnet import *
+from minpy.gluon.model_zoo.vision.squeezenet import *
+from minpy.gluon.model_zoo.vision.vgg import *
 from minpy.namespaces import listing, missing
 
-__all__ = [
-    "VGG",
-    "AlexNet",
-    "BasicBlockV1",
-    "BasicBlockV2",
-    "BottleneckV1",
-    "BottleneckV2",
-    "DenseNet",
-    "Inception3",
-    "MobileNet",
-    "MobileNetV2",
-    "ResNetV1",
-    "ResNetV2",
-    "SqueezeNet",
-    "alexnet",
-    "densenet",
-    "densenet121",
-    "densenet161",
-    "densenet169",
-    "densenet201",
-    "get_mobilenet",
-    "get_mobilenet_v2",
-    "get_model",
-    "get_resnet",
-    "get_vgg",
-    "inception",
-    "inception_v3",
-    "mobilenet",
-    "mobilenet0_5",
-    "mobilenet0_25",
-    "mobilenet0_75",
-    "mobilenet1_0",
-    "mobilenet_v2_0_5",
-    "mobilenet_v2_0_25",
-    "mobilenet_v2_0_75",
-    "mobilenet_v2_1_0",
-    "resnet",
-    "resnet18_v1",
-    "resnet18_v2",
-    "resnet34_v1",
-    "resnet34_v2",
-    "resnet50_v1",
-    "resnet50_v2",
-    "resnet101_v1",
-    "resnet101_v2",
-    "resnet152_v1",
-    "resnet152_v2",
-    "squeezenet",
-    "squeezenet1_0",
-    "squeezenet1_1",
-    "vgg",
-    "vgg11",
-    "vgg11_bn",
-    "vgg13",
-    "vgg13_bn",
-    "vgg16",
-    "vgg16_bn",
-    "vgg19",
-    "vgg19_bn",
-]
+__all__ = ["AlexNet", "alexnet", "densenet", "get_model", "inception", "mobilenet", "resnet", "squeezenet", "vgg"]
+__all__ += densenet.__all__
+__all__ += inception.__all__
+__all__ += mobilenet.__all__
+__all__ += resnet.__all__
+__all__ += squeezenet.__all__
+__all__ += vgg.__all__
 
 # By the names of their weights.
 _MODELS = {
@@ -167,13 +72,13 @@ def get_model(name: str, **kwargs: Any) -> Any:
     >>> net.output
     Dense(512 -> 10, linear)
     """
-    found = _MODELS.get(name.lower())
-    if found is None:
-        options = "".join(f"\n\t{one}" for one in sorted(_MODELS))
+    make = _MODELS.get(name.lower())
+    if make is None:
+        options = "".join(f"\n\t{known}" for known in sorted(_MODELS))
         raise ArgumentValueError(
             f"Model {name} is not supported.{nearest(name.lower(), _MODELS)} Available options are{options}"
         )
-    return found(**kwargs)
+    return make(**kwargs)
 
 
 __dir__ = listing(__all__)

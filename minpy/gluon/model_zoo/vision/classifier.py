@@ -1,4 +1,4 @@
-"""What the networks of the zoo have in common: their two parts, weights from files, and functions that make them."""
+"""The base of the zoo's networks, their weights from files, and the functions that make variants."""
 
 from __future__ import annotations
 

@@ -14,19 +14,19 @@ from minpy.gluon.contrib.nn import HybridConcurrent, Identity
 from minpy.gluon.model_zoo.vision.classifier import CPU, PRETRAINED, ROOT, Classifier, prepared, variant
 from minpy.namespaces import listing, missing
 
-__all__ = ["DenseNet", "densenet121", "densenet161", "densenet169", "densenet201", "get_densenet"]
+__all__ = ["DenseNet", "densenet121", "densenet161", "densenet169", "densenet201"]
 
 
 def _dense_layer(growth_rate: int, bn_size: int, dropout: float) -> HybridConcurrent:
     """Return layers that add channels to those that they are given."""
-    new = nn.HybridSequential(prefix="")
-    new.add(nn.BatchNorm(), nn.Activation("relu"), nn.Conv2D(bn_size * growth_rate, 1, use_bias=False))
-    new.add(nn.BatchNorm(), nn.Activation("relu"), nn.Conv2D(growth_rate, 3, padding=1, use_bias=False))
+    layers = nn.HybridSequential(prefix="")
+    layers.add(nn.BatchNorm(), nn.Activation("relu"), nn.Conv2D(bn_size * growth_rate, 1, use_bias=False))
+    layers.add(nn.BatchNorm(), nn.Activation("relu"), nn.Conv2D(growth_rate, 3, padding=1, use_bias=False))
     if dropout:
-        new.add(nn.Dropout(dropout))
-    both = HybridConcurrent(axis=1, prefix="")
-    both.add(Identity(), new)
-    return both
+        layers.add(nn.Dropout(dropout))
+    joined = HybridConcurrent(axis=1, prefix="")
+    joined.add(Identity(), layers)
+    return joined
 
 
 def _dense_block(layers: int, bn_size: int, growth_rate: int, dropout: float, number: int) -> nn.HybridSequential:
@@ -111,11 +111,7 @@ densenet_spec = {
 
 @documented(pretrained=PRETRAINED)
 def get_densenet(
-    num_layers: int,
-    pretrained: bool = False,
-    ctx: Any = CPU,
-    root: str = ROOT,
-    **kwargs: Any,
+    num_layers: int, pretrained: bool = False, ctx: Any = CPU, root: str = ROOT, **kwargs: Any
 ) -> DenseNet:
     """Return a DenseNet, for images of shape (3, 224, 224).
 

@@ -42,7 +42,7 @@ def _branch(settings: Sequence[_Setting], pool: Any = None) -> nn.HybridSequenti
 
 
 def _module(name: str, *branches: Any) -> HybridConcurrent:
-    """Return a module of branches. They are functions, called where names are given."""
+    """Return a module of branches, which are functions so that their layers are made in its name scope."""
     module = HybridConcurrent(axis=1, prefix=f"{name}_")
     with module.name_scope():
         for branch in branches:
@@ -100,10 +100,10 @@ def _divided(settings: Sequence[_Setting]) -> nn.HybridSequential:
     """Return convolutions, and behind them one over rows beside one over columns."""
     layers = nn.HybridSequential(prefix="")
     layers.add(_branch(settings))
-    both = HybridConcurrent(axis=1, prefix="")
-    both.add(_branch([(384, (1, 3), 1, (0, 1))]))
-    both.add(_branch([(384, (3, 1), 1, (1, 0))]))
-    layers.add(both)
+    joined = HybridConcurrent(axis=1, prefix="")
+    joined.add(_branch([(384, (1, 3), 1, (0, 1))]))
+    joined.add(_branch([(384, (3, 1), 1, (1, 0))]))
+    layers.add(joined)
     return layers
 
 

@@ -190,11 +190,7 @@ def _file_name(prefix: str, multiplier: float) -> str:
 
 @documented(pretrained=PRETRAINED)
 def get_mobilenet(
-    multiplier: float,
-    pretrained: bool = False,
-    ctx: Any = CPU,
-    root: str = ROOT,
-    **kwargs: Any,
+    multiplier: float, pretrained: bool = False, ctx: Any = CPU, root: str = ROOT, **kwargs: Any
 ) -> MobileNet:
     """Return a MobileNet, for images of shape (3, 224, 224) or others.
 
@@ -216,11 +212,7 @@ def get_mobilenet(
 
 @documented(pretrained=PRETRAINED)
 def get_mobilenet_v2(
-    multiplier: float,
-    pretrained: bool = False,
-    ctx: Any = CPU,
-    root: str = ROOT,
-    **kwargs: Any,
+    multiplier: float, pretrained: bool = False, ctx: Any = CPU, root: str = ROOT, **kwargs: Any
 ) -> MobileNetV2:
     """Return a MobileNet of version 2, for images of shape (3, 224, 224) or others.
 

@@ -68,7 +68,7 @@ Examples
 
 
 class _BlockV1(HybridBlock):
-    """What layers compute of x, and x itself, or projected to their shape, added; then rectified."""
+    """A residual block: the sum of `body(x)` and the shortcut, which may be projected, then rectified."""
 
     def __init__(
         self, channels: int, stride: int, downsample: bool = False, in_channels: int = 0, **kwargs: Any
@@ -302,12 +302,7 @@ resnet_block_versions: list[dict[str, Any]] = [
 
 @documented(pretrained=PRETRAINED)
 def get_resnet(
-    version: int,
-    num_layers: int,
-    pretrained: bool = False,
-    ctx: Any = CPU,
-    root: str = ROOT,
-    **kwargs: Any,
+    version: int, num_layers: int, pretrained: bool = False, ctx: Any = CPU, root: str = ROOT, **kwargs: Any
 ) -> Any:
     """Return a residual network, for images of shape (3, 224, 224) or others.
 

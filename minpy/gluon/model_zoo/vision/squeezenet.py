@@ -14,7 +14,7 @@ from minpy.gluon.contrib.nn import HybridConcurrent
 from minpy.gluon.model_zoo.vision.classifier import CPU, PRETRAINED, ROOT, Classifier, prepared, variant
 from minpy.namespaces import listing, missing
 
-__all__ = ["SqueezeNet", "get_squeezenet", "squeezenet1_0", "squeezenet1_1"]
+__all__ = ["SqueezeNet", "squeezenet1_0", "squeezenet1_1"]
 
 
 def _rectified(channels: int, kernel: int, padding: int = 0) -> nn.HybridSequential:
@@ -84,11 +84,7 @@ class SqueezeNet(Classifier):
 
 @documented(pretrained=PRETRAINED)
 def get_squeezenet(
-    version: str,
-    pretrained: bool = False,
-    ctx: Any = CPU,
-    root: str = ROOT,
-    **kwargs: Any,
+    version: str, pretrained: bool = False, ctx: Any = CPU, root: str = ROOT, **kwargs: Any
 ) -> SqueezeNet:
     """Return a SqueezeNet, for images of shape (3, 224, 224).
 

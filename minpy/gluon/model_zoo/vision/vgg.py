@@ -78,13 +78,7 @@ class VGG(Classifier):
 
 
 @documented(pretrained=PRETRAINED)
-def get_vgg(
-    num_layers: int,
-    pretrained: bool = False,
-    ctx: Any = CPU,
-    root: str = ROOT,
-    **kwargs: Any,
-) -> VGG:
+def get_vgg(num_layers: int, pretrained: bool = False, ctx: Any = CPU, root: str = ROOT, **kwargs: Any) -> VGG:
     """Return a VGG network, for images of shape (3, 224, 224).
 
     Parameters
