@@ -6,17 +6,19 @@ that is allocated once.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
 
 from minpy.core.array import raw_of
 from minpy.core.errors import ArgumentError, ShapeError, nearest
+from minpy.differentiation import tracing as differentiation
 from minpy.ops.dtypes import require_floats
 from minpy.ops.inference.partial_shapes import UNKNOWN, same_dtype
 from minpy.ops.inference.rules import derived, merge_lengths, promoted, with_axes
 from minpy.ops.kernels.recurrent import GATES, Layers, run, vjp, weights_of
-from minpy.ops.nn.rnn_steps import Call, pulled, unrolled
+from minpy.ops.nn.rnn_steps import Call, unrolled
 from minpy.ops.random.generator import generator
 from minpy.ops.registry import operator
 from minpy.ops.tensor.indexing import truncated
@@ -31,6 +33,12 @@ def _visible(attributes: dict[str, Any]) -> int:
     return 3 if attributes.get("mode") == "lstm" else 2
 
 
+def _by_steps(call: Call, masks: Any) -> tuple[Any, ...]:
+    """Return (outputs, last states, last cells, what a kernel would reserve)."""
+    result, last, last_cell, kept = unrolled(call, masks)
+    return result, last, last_cell, np.concatenate([np.ravel(part) for part in kept])
+
+
 @operator(
     name="RNN",
     visible_outputs=_visible,
@@ -40,6 +48,7 @@ def _visible(attributes: dict[str, Any]) -> int:
         "sequence_length": lambda attributes: bool(attributes.get("use_sequence_length", False)),
     },
     random=True,
+    kernel={"_computed": lambda call, masks: run(*call, masks)},
 )
 def rnn(
     data: np.ndarray,
@@ -60,6 +69,7 @@ def rnn(
     lstm_state_clip_nan: bool = False,
     use_sequence_length: bool = False,
     training: bool | None = None,
+    _computed: Callable[..., Any] = _by_steps,
 ) -> Any:
     """Return what recurrent layers make of sequences: the outputs of the last layer at every step.
 
@@ -128,11 +138,7 @@ def rnn(
     (array([1.  , 2.5 , 4.25], dtype=float32), array([4.25], dtype=float32))
     """
     call = _call(
-        data,
-        parameters,
-        state,
-        state_cell,
-        sequence_length,
+        *(data, parameters, state, state_cell, sequence_length),
         state_size=state_size,
         num_layers=num_layers,
         bidirectional=bidirectional,
@@ -145,26 +151,8 @@ def rnn(
         use_sequence_length=use_sequence_length,
     )
     masks = _masks(call, p if training else 0.0)
-    result, last, last_cell, kept = unrolled(call, masks)
-    reserve = np.concatenate([np.ravel(part) for part in kept])
+    result, last, last_cell, reserve = _computed(call, masks)
     return _answers(data.dtype, result, last, last_cell, masks, reserve)
-
-
-@rnn.def_kernel
-def _rnn_kernel(
-    data: Any,
-    parameters: Any,
-    state: Any,
-    state_cell: Any,
-    sequence_length: Any,
-    *,
-    p: float,
-    training: bool | None,
-    **attributes: Any,
-) -> Any:
-    call = _call(data, parameters, state, state_cell, sequence_length, p=p, **attributes)
-    masks = _masks(call, p if training else 0.0)
-    return _answers(data.dtype, *_run(call, masks))
 
 
 def _layers(
@@ -272,11 +260,6 @@ def _masks(call: Call, p: float) -> np.ndarray:
     return drawn_masks((layers.count - 1, steps, batch, width), call.data.dtype, p)
 
 
-def _run(call: Call, masks: np.ndarray) -> tuple[Any, ...]:
-    result, last, last_cell, reserve = run(*call, masks)
-    return result, last, last_cell, masks, reserve
-
-
 def _answers(dtype: Any, result: Any, last: Any, last_cell: Any, masks: Any, reserve: Any) -> tuple[Any, ...]:
     """Return the answer's parts: those that callers see in their dtype, then those for the way back."""
     seen = [result, last] if last_cell is None else [result, last, last_cell]
@@ -292,44 +275,38 @@ def _upstream(call: Call, g: Any) -> tuple[Any, Any, Any]:
 
 @rnn.def_multiple_grad(argnums=(0, 1, 2, 3))
 def _rnn_gradients(
-    ans: Any,
-    data: Any,
-    parameters: Any,
-    state: Any,
-    state_cell: Any,
-    sequence_length: Any,
-    *,
-    mode: str,
-    **attributes: Any,
+    ans: Any, data: Any, parameters: Any, state: Any, state_cell: Any, sequence_length: Any, **attributes: Any
 ) -> Any:
-    call = _call(data, parameters, state, state_cell, sequence_length, mode=mode, **attributes)
-    return lambda g: _with_lengths(pulled(call, ans[-2], *_upstream(call, g)), mode, state_cell)
+    masks, is_lstm = ans[-2], attributes["mode"] == "lstm"
 
-
-@rnn.def_multiple_grad_kernel
-def _raw_rnn_gradients(
-    ans: Any,
-    data: Any,
-    parameters: Any,
-    state: Any,
-    state_cell: Any,
-    sequence_length: Any,
-    *,
-    mode: str,
-    **attributes: Any,
-) -> Any:
-    call = _call(data, parameters, state, state_cell, sequence_length, mode=mode, **attributes)
+    def outputs(data: Any, parameters: Any, state: Any, cell: Any = state_cell) -> Any:
+        call = _call(data, parameters, state, cell, sequence_length, **attributes)
+        return unrolled(call, masks)[: 2 + is_lstm]
 
     def gradients(g: Any) -> Any:
-        result = ans[0].astype(call.data.dtype, copy=False)
-        return _with_lengths(vjp(*call, ans[-2], result, ans[-1], *_upstream(call, g)), mode, state_cell)
+        _, pull = differentiation.vjp(outputs, (data, parameters, state, state_cell)[: 3 + is_lstm], range(3 + is_lstm))
+        return _with_lengths((*pull(g[: 2 + is_lstm]), None)[:4], is_lstm, state_cell)
 
     return gradients
 
 
-def _with_lengths(parts: tuple[Any, ...], mode: str, state_cell: Any) -> tuple[Any, ...]:
+@rnn.def_multiple_grad_kernel
+def _raw_rnn_gradients(
+    ans: Any, data: Any, parameters: Any, state: Any, state_cell: Any, sequence_length: Any, **attributes: Any
+) -> Any:
+    call = _call(data, parameters, state, state_cell, sequence_length, **attributes)
+
+    def gradients(g: Any) -> Any:
+        result = ans[0].astype(call.data.dtype, copy=False)
+        parts = vjp(*call, ans[-2], result, ans[-1], *_upstream(call, g))
+        return _with_lengths(parts, call.cell is not None, state_cell)
+
+    return gradients
+
+
+def _with_lengths(parts: tuple[Any, ...], is_lstm: bool, state_cell: Any) -> tuple[Any, ...]:
     """Return gradients where, without cells, lengths of sequences may stand in the place of the cells."""
-    if mode == "lstm" or state_cell is None:
+    if is_lstm or state_cell is None:
         return parts
     return (*parts[:3], np.zeros(np.shape(state_cell), state_cell.dtype))
 
