@@ -59,6 +59,8 @@ def operator_of(row: Row) -> Operator:
 def pairs(row: Row) -> list[int]:
     """Return the inputs of a row whose gradient is a rule's."""
     operator = operator_of(row)
+    if operator.expands:  # graphs differentiate what it is made of
+        return []
     return [index for index in row.differentiable if not operator.is_zero(index) and operator.has_rule(index)]
 
 
