@@ -71,9 +71,7 @@ def _activation_kernel(data: Any, *, act_type: str) -> Any:
     return _CHOICES[act_type].forward(data)
 
 
-@activation.def_grad()
-def _activation_gradient(ans: Any, data: Any, *, act_type: str) -> Any:
-    return _CHOICES[act_type].rules[0](ans, data)
+activation.def_grad(lambda ans, data, *, act_type: _CHOICES[act_type].rules[0](ans, data))
 
 
 @activation.def_into
