@@ -20,7 +20,7 @@ from minpy.ops.inference.partial_shapes import UNKNOWN, merge_shapes
 from minpy.ops.inference.rules import derived, merge_lengths, with_axes
 from minpy.ops.kernels.columns import output_lengths
 from minpy.ops.kernels.products import matmul
-from minpy.ops.kernels.sampling import clamped_taps, gather_rows, taps
+from minpy.ops.kernels.sampling import clamped_taps, gather_rows, pixels, taps
 from minpy.ops.nn.convolution import per_axis
 from minpy.ops.registry import operator
 
@@ -160,12 +160,6 @@ def _flat_mask(mask: Any, window: _Window) -> Any:
     return np.reshape(np.transpose(apart, (0, 3, 4, 2, 1)), (batch * channels * tall * wide, 1))
 
 
-def _pixels(data: Any, groups: int) -> Any:
-    """Return images as a matrix: a row for each group of channels of each pixel."""
-    batch, channels, height, width = np.shape(data)
-    return np.reshape(np.transpose(data, (0, 2, 3, 1)), (batch * height * width * groups, channels // groups))
-
-
 def _columns(rows: Any, positions: int, channels: int, window: _Window) -> Any:
     """Return the samples as matrices to multiply with the filters, (groups, positions, elements * channels)."""
     size, groups = window.kernel[0] * window.kernel[1], window.num_group
@@ -188,7 +182,8 @@ def _convolved(data: Any, offset: Any, mask: Any, weight: Any, bias: Any, window
     positions, count = shape[0] * tall * wide, window.num_filter
     places, weights = _samples(shape, offset, window)
     weights = weights if mask is None else weights * _flat_mask(mask, window)
-    rows = gather_rows(_pixels(data, window.num_deformable_group), weights.astype(data.dtype), places)
+    by_groups = np.reshape(pixels(data), (-1, shape[1] // window.num_deformable_group))
+    rows = gather_rows(by_groups, weights.astype(data.dtype), places)
     product = matmul(_columns(rows, positions, shape[1], window), _filters(weight, window))
     apart = np.reshape(product, (window.num_group, shape[0], tall, wide, count // window.num_group))
     answer = np.reshape(np.transpose(apart, (1, 0, 4, 2, 3)), (shape[0], count, tall, wide))
