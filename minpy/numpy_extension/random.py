@@ -87,11 +87,7 @@ def normal_n(
     >>> npx.random.normal_n(np.zeros(3), 1.0, batch_shape=(4, 2)).shape
     (4, 2, 3)
     """
-    if holds_followed((loc, scale)):
-        draws = followed_draw("normal", (loc, scale, _batched(batch_shape, loc, scale)), {})
-        return on_device(draws, dtype, ctx)
-    loc, scale = raw_of(loc), raw_of(scale)
-    return finished(generator().normal(loc, scale, _batched(batch_shape, loc, scale)), dtype, ctx)
+    return _draw_batch("normal", loc, scale, batch_shape, dtype, ctx)
 
 
 def uniform_n(
@@ -118,16 +114,15 @@ def uniform_n(
     >>> npx.random.uniform_n(np.zeros(3), np.ones(3), batch_shape=2).shape
     (2, 3)
     """
-    if holds_followed((low, high)):
-        draws = followed_draw("uniform", (low, high, _batched(batch_shape, low, high)), {})
-        return on_device(draws, dtype, ctx)
-    low, high = raw_of(low), raw_of(high)
-    return finished(generator().uniform(low, high, _batched(batch_shape, low, high)), dtype, ctx)
+    return _draw_batch("uniform", low, high, batch_shape, dtype, ctx)
 
 
-def _batched(batch_shape: Any, *parameters: Any) -> tuple[int, ...]:
+def _draw_batch(name: str, first: Any, second: Any, batch_shape: Any, dtype: Any, ctx: Context | None) -> Any:
     lengths = () if batch_shape is None else (batch_shape,) if isinstance(batch_shape, int) else tuple(batch_shape)
-    return (*lengths, *numpy.broadcast_shapes(*map(numpy.shape, parameters)))
+    shape = (*lengths, *numpy.broadcast_shapes(numpy.shape(first), numpy.shape(second)))
+    if holds_followed((first, second)):
+        return on_device(followed_draw(name, (first, second, shape), {}), dtype, ctx)
+    return finished(getattr(generator(), name)(raw_of(first), raw_of(second), shape), dtype, ctx)
 
 
 def _written(value: Any, out: Any) -> Any:

@@ -89,6 +89,7 @@ def operator(
     synonyms: Mapping[str, str] | None = None,
     bare: bool = False,
     kernel: Mapping[str, Callable[..., Any]] | None = None,
+    kind: type[Operator] | None = None,
     shapes: Callable[..., Any] | None = None,
     dtypes: Callable[..., Any] | None = None,
     zero: Sequence[int] | Literal["all"] = (),
@@ -122,6 +123,8 @@ def operator(
     kernel : mapping of str to callable, optional
         Steps that are faster on raw arrays, by the keyword parameters (`_product`, say) whose defaults are the steps of
         the definition. These parameters are no attributes.
+    kind : type, optional
+        The class of the operator: `Composed`, say.
     shapes, dtypes : callable, optional
         For `def_infer_shape` and `def_infer_type`, where the rule is one that several operators have.
     zero : sequence of int, or 'all'
@@ -152,8 +155,8 @@ def operator(
         has_forms = (
             name is not None and name.startswith("broadcast_") and name.removeprefix("broadcast_") in NUMBER_FORMS
         )
-        kind = UnaryUfunc if like_ufunc or arity == 1 else WithNumberForms if has_forms else Operator
-        made = kind(
+        usual = UnaryUfunc if like_ufunc or arity == 1 else WithNumberForms if has_forms else Operator
+        made = (kind or usual)(
             function,
             name=name,
             builtin=True,

@@ -45,7 +45,7 @@ CALLED = {
             "color_jitter",
         ]
     },
-    **{("RNN", index): "refuses lengths that are longer than the time" for index in range(4)},
+    **{("RNN", index): "runs under a tape of its own" for index in range(4)},
     ("CTCLoss", 0): "refuses labels and lengths that are out of range",
     ("_scatter_set_nd", 0): "refuses indices that are out of range",
     ("_scatter_set_nd", 1): "refuses indices that are out of range",
@@ -59,6 +59,8 @@ def operator_of(row: Row) -> Operator:
 def pairs(row: Row) -> list[int]:
     """Return the inputs of a row whose gradient is a rule's."""
     operator = operator_of(row)
+    if operator.expands:  # graphs differentiate what it is made of
+        return []
     return [index for index in row.differentiable if not operator.is_zero(index) and operator.has_rule(index)]
 
 

@@ -16,7 +16,7 @@ from places import GOLDEN
 
 import minpy as mx
 from minpy.core.errors import ArgumentError, FileFormatError, ShapeError
-from minpy.ops.numpy.named import Composed
+from minpy.ops.composed import Composed
 from minpy.ops.registry import LATE_OPERATORS, find_operator, known_operator
 
 np, F = mx.np, mx.sym.np

@@ -13,13 +13,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minpy.core.base import Shapes
+from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentError, ShapeError
-from minpy.core.sums import sum_over
+from minpy.ops.composed import Composed
 from minpy.ops.inference.partial_shapes import UNKNOWN, merge_shapes
 from minpy.ops.inference.rules import derived, merge_lengths, with_axes
 from minpy.ops.kernels.columns import output_lengths
 from minpy.ops.kernels.products import matmul
-from minpy.ops.kernels.sampling import clamped_taps, gather_rows, pair_rows, scatter_rows, taps
+from minpy.ops.kernels.sampling import clamped_taps, gather_rows, pixels, taps
 from minpy.ops.nn.convolution import per_axis
 from minpy.ops.registry import operator
 
@@ -122,8 +123,8 @@ def _require_fit(data: Any, window: _Window, no_bias: bool, layout: str | None, 
 # -- samples -----------------------------------------------------------------------------------------------------------
 
 
-def _samples(shape: Ints, offset: Any, window: _Window) -> tuple[Any, Any, tuple[Any, Any]]:
-    """Return the pixels round each sample, their weights, and the slopes of these down and across: (samples, 4) each.
+def _samples(shape: Ints, offset: Any, window: _Window) -> tuple[Any, Any]:
+    """Return the pixels round each sample, and their weights: (samples, 4) each.
 
     Samples lie in the order (batch, down, across, element of the filter, deformable group), and a pixel's row holds the
     channels of one group.
@@ -141,18 +142,14 @@ def _samples(shape: Ints, offset: Any, window: _Window) -> tuple[Any, Any, tuple
     starts_down, starts_across = np.arange(tall) * stride[0] - pad[0], np.arange(wide) * stride[1] - pad[1]
     base_down = (starts_down[:, None, None, None] + elements_down[:, None]).astype(working)
     base_across = (starts_across[:, None, None] + elements_across[:, None]).astype(working)
-    rows, down, down_slopes = window.taps_of(moved[0] + base_down, height)
-    columns, across, across_slopes = window.taps_of(moved[1] + base_across, width)
+    rows, down, _ = window.taps_of(moved[0] + base_down, height)
+    columns, across, _ = window.taps_of(moved[1] + base_across, width)
     firsts = np.reshape(np.arange(batch) * height, (batch, 1, 1, 1, 1, 1))
-    count = batch * tall * wide * size * groups
-
-    def of_corners(one: Any, other: Any) -> Any:
-        return np.reshape(np.expand_dims(one, -1) * np.expand_dims(other, -2), (count, 4))
-
     places = np.expand_dims((rows + firsts) * width, -1) + np.expand_dims(columns, -2)
     places = places * groups + np.reshape(np.arange(groups), (groups, 1, 1))
-    slopes = of_corners(down_slopes, across), of_corners(down, across_slopes)
-    return np.reshape(places, (count, 4)), of_corners(down, across), slopes
+    weights = np.expand_dims(down, -1) * np.expand_dims(across, -2)
+    count = batch * tall * wide * size * groups
+    return np.reshape(places, (count, 4)), np.reshape(weights, (count, 4))
 
 
 def _flat_mask(mask: Any, window: _Window) -> Any:
@@ -161,17 +158,6 @@ def _flat_mask(mask: Any, window: _Window) -> Any:
     size = window.kernel[0] * window.kernel[1]
     apart = np.reshape(mask, (batch, window.num_deformable_group, size, tall, wide))
     return np.reshape(np.transpose(apart, (0, 3, 4, 2, 1)), (batch * channels * tall * wide, 1))
-
-
-def _pixels(data: Any, groups: int) -> Any:
-    """Return images as a matrix: a row for each group of channels of each pixel."""
-    batch, channels, height, width = np.shape(data)
-    return np.reshape(np.transpose(data, (0, 2, 3, 1)), (batch * height * width * groups, channels // groups))
-
-
-def _images(rows: Any, shape: Ints) -> Any:
-    batch, channels, height, width = shape
-    return np.transpose(np.reshape(rows, (batch, height, width, channels)), (0, 3, 1, 2))
 
 
 def _columns(rows: Any, positions: int, channels: int, window: _Window) -> Any:
@@ -183,15 +169,6 @@ def _columns(rows: Any, positions: int, channels: int, window: _Window) -> Any:
     return np.reshape(np.transpose(apart, (2, 0, 1, 3)), (groups, positions, size * (channels // groups)))
 
 
-def _rows_of(columns: Any, positions: int, channels: int, window: _Window) -> Any:
-    """Return the transpose of `_columns`."""
-    size, groups, deformable = window.kernel[0] * window.kernel[1], window.num_group, window.num_deformable_group
-    if groups > 1:
-        apart = np.reshape(columns, (groups, positions, size, channels // groups))
-        columns = np.transpose(apart, (1, 2, 0, 3))
-    return np.reshape(columns, (positions * size * deformable, channels // deformable))
-
-
 def _filters(weight: Any, window: _Window) -> Any:
     """Return the filters as matrices, (groups, elements * channels, filters)."""
     count, channels, tall, wide = np.shape(weight)
@@ -200,112 +177,45 @@ def _filters(weight: Any, window: _Window) -> Any:
     return np.reshape(np.transpose(apart, (0, 3, 2, 1)), (groups, tall * wide * channels, count // groups))
 
 
-def _upstream(g: Any, window: _Window) -> Any:
-    """Return the gradient of the answer as matrices, (groups, positions, filters)."""
-    batch, count, tall, wide = np.shape(g)
-    groups = window.num_group
-    apart = np.reshape(g, (batch, groups, count // groups, tall, wide))
-    return np.reshape(np.transpose(apart, (1, 0, 3, 4, 2)), (groups, batch * tall * wide, count // groups))
-
-
-def _weighted(shape: Ints, offset: Any, mask: Any, window: _Window) -> tuple[Any, Any]:
-    """Return the pixels round each sample, and their weights, times the sample's factor if there is a mask."""
-    places, weights, _ = _samples(shape, offset, window)
-    return places, weights if mask is None else weights * _flat_mask(mask, window)
-
-
 def _convolved(data: Any, offset: Any, mask: Any, weight: Any, bias: Any, window: _Window) -> Any:
     shape, (tall, wide) = np.shape(data), np.shape(offset)[2:]
     positions, count = shape[0] * tall * wide, window.num_filter
-    places, weights = _weighted(shape, offset, mask, window)
-    rows = gather_rows(_pixels(data, window.num_deformable_group), weights.astype(data.dtype), places)
+    places, weights = _samples(shape, offset, window)
+    weights = weights if mask is None else weights * _flat_mask(mask, window)
+    by_groups = np.reshape(pixels(data), (-1, shape[1] // window.num_deformable_group))
+    rows = gather_rows(by_groups, weights.astype(data.dtype), places)
     product = matmul(_columns(rows, positions, shape[1], window), _filters(weight, window))
     apart = np.reshape(product, (window.num_group, shape[0], tall, wide, count // window.num_group))
     answer = np.reshape(np.transpose(apart, (1, 0, 4, 2, 3)), (shape[0], count, tall, wide))
     return answer if bias is None else answer + np.reshape(bias, (count, 1, 1))
 
 
-# -- gradients ---------------------------------------------------------------------------------------------------------
-
-
-def _sample_gradient(g: Any, shape: Ints, weight: Any, window: _Window) -> Any:
-    """Return the gradient of the samples, a row a sample."""
-    columns = matmul(_upstream(g, window), np.swapaxes(_filters(weight, window), 1, 2))
-    return _rows_of(columns, np.shape(columns)[1], shape[1], window)
-
-
-def _pairs(g: Any, data: Any, places: Any, weight: Any, window: _Window) -> Any:
-    """Return the gradient of each sample's four weights."""
-    rows = _sample_gradient(g, np.shape(data), weight, window)
-    return pair_rows(_pixels(data, window.num_deformable_group), rows, places)
-
-
-def _data_gradient(shape: Ints, offset: Any, mask: Any, weight: Any, window: _Window) -> Any:
-    count = shape[0] * shape[2] * shape[3] * window.num_deformable_group
-
-    def gradient(g: Any) -> Any:
-        places, weights = _weighted(shape, offset, mask, window)
-        rows = scatter_rows(_sample_gradient(g, shape, weight, window), weights.astype(g.dtype), places, count=count)
-        return _images(rows, shape)
-
-    return gradient
-
-
-def _offset_gradient(data: Any, offset: Any, mask: Any, weight: Any, window: _Window) -> Any:
-    batch, channels, tall, wide = np.shape(offset)
-    groups = window.num_deformable_group
-
-    def gradient(g: Any) -> Any:
-        places, _, slopes = _samples(np.shape(data), offset, window)
-        pairs = _pairs(g, data, places, weight, window)
-        if mask is not None:
-            pairs = pairs * _flat_mask(mask, window)
-        moved = np.stack([np.sum(pairs * slope, axis=1) for slope in slopes])
-        apart = np.reshape(moved, (2, batch, tall, wide, channels // groups // 2, groups))
-        return np.reshape(np.transpose(apart, (1, 5, 4, 0, 2, 3)), np.shape(offset)).astype(offset.dtype)
-
-    return gradient
-
-
-def _mask_gradient(data: Any, offset: Any, mask: Any, weight: Any, window: _Window) -> Any:
-    batch, channels, tall, wide = np.shape(mask)
-    groups = window.num_deformable_group
-
-    def gradient(g: Any) -> Any:
-        places, weights, _ = _samples(np.shape(data), offset, window)
-        sums = np.sum(_pairs(g, data, places, weight, window) * weights, axis=1)
-        apart = np.reshape(sums, (batch, tall, wide, channels // groups, groups))
-        return np.reshape(np.transpose(apart, (0, 4, 3, 1, 2)), np.shape(mask)).astype(mask.dtype)
-
-    return gradient
-
-
-def _weight_gradient(data: Any, offset: Any, mask: Any, shape: Ints, window: _Window) -> Any:
-    count, channels, tall, wide = shape
-    groups = window.num_group
-
-    def gradient(g: Any) -> Any:
-        places, weights = _weighted(np.shape(data), offset, mask, window)
-        rows = gather_rows(_pixels(data, window.num_deformable_group), weights.astype(data.dtype), places)
-        upstream = _upstream(g, window)
-        columns = _columns(rows, np.shape(upstream)[1], np.shape(data)[1], window)
-        product = matmul(np.swapaxes(columns, 1, 2), upstream)
-        apart = np.reshape(product, (groups, tall * wide, channels, count // groups))
-        return np.reshape(np.transpose(apart, (0, 3, 2, 1)), shape)
-
-    return gradient
-
-
-def _bias_gradient(g: Any) -> Any:
-    return sum_over(g, axis=(0, 2, 3))
-
-
 # -- the operators -----------------------------------------------------------------------------------------------------
 
-_BIAS = {"bias": lambda attributes: not attributes.get("no_bias", False)}
+_ALIKE: dict[str, Any] = {
+    "kind": Composed,
+    "optional_inputs": {"bias": lambda attributes: not attributes.get("no_bias", False)},
+    "category": "product",
+}
+_PARAMETERS = """
+    weight : NDArray
+        Of shape (num_filter, channels / num_group, *kernel).
+    bias : NDArray, optional
+        Of shape (num_filter,); left out if `no_bias`.
+    kernel : tuple of int
+        Height and width of a filter.
+    stride, dilate, pad : tuple of int
+        As for `Convolution`.
+    num_filter : int
+        Number of filters.
+    num_group : int
+        Channels and filters are split into so many groups, and each group of filters sees its group of channels.
+    num_deformable_group : int
+    """
 
 
-@operator(name="_contrib_DeformableConvolution", optional_inputs=_BIAS, category="product")
+@operator(name="_contrib_DeformableConvolution", **_ALIKE)
+@documented(parameters=_PARAMETERS)
 def deformable_convolution(
     data: np.ndarray,
     offset: np.ndarray,
@@ -333,19 +243,7 @@ def deformable_convolution(
     offset : NDArray
         Of shape (batch, num_deformable_group * kernel height * kernel width * 2, positions down, positions across): by
         how many points each element of the filter is moved at each position, down and across.
-    weight : NDArray
-        Of shape (num_filter, channels / num_group, *kernel).
-    bias : NDArray, optional
-        Of shape (num_filter,); left out if `no_bias`.
-    kernel : tuple of int
-        Height and width of a filter.
-    stride, dilate, pad : tuple of int
-        As for `Convolution`.
-    num_filter : int
-        Number of filters.
-    num_group : int
-        Channels and filters are split into so many groups, and each group of filters sees its group of channels.
-    num_deformable_group : int
+    {parameters}
         Channels are split into so many groups, each with offsets of its own.
     no_bias : bool
         Whether there is no bias.
@@ -375,25 +273,8 @@ def deformable_convolution(
     return _convolved(data, offset, None, weight, bias, window)
 
 
-@deformable_convolution.def_grad(argnum=0)
-def _plain_data_gradient(ans: Any, data: Any, offset: Any, weight: Any, bias: Any, **attributes: Any) -> Any:
-    return _data_gradient(np.shape(data), offset, None, weight, _window(attributes, False))
-
-
-@deformable_convolution.def_grad(argnum=1)
-def _plain_offset_gradient(ans: Any, data: Any, offset: Any, weight: Any, bias: Any, **attributes: Any) -> Any:
-    return _offset_gradient(data, offset, None, weight, _window(attributes, False))
-
-
-@deformable_convolution.def_grad(argnum=2)
-def _plain_weight_gradient(ans: Any, data: Any, offset: Any, weight: Any, bias: Any, **attributes: Any) -> Any:
-    return _weight_gradient(data, offset, None, np.shape(weight), _window(attributes, False))
-
-
-deformable_convolution.def_grad(lambda ans, data, offset, weight, bias: _bias_gradient, argnum=3)
-
-
-@operator(name="_contrib_ModulatedDeformableConvolution", optional_inputs=_BIAS, category="product")
+@operator(name="_contrib_ModulatedDeformableConvolution", **_ALIKE)
+@documented(parameters=_PARAMETERS)
 def modulated_deformable_convolution(
     data: np.ndarray,
     offset: np.ndarray,
@@ -425,19 +306,7 @@ def modulated_deformable_convolution(
     mask : NDArray
         The factors, of shape (batch, num_deformable_group * kernel height * kernel width, positions down, positions
         across).
-    weight : NDArray
-        Of shape (num_filter, channels / num_group, *kernel).
-    bias : NDArray, optional
-        Of shape (num_filter,); left out if `no_bias`.
-    kernel : tuple of int
-        Height and width of a filter.
-    stride, dilate, pad : tuple of int
-        As for `Convolution`.
-    num_filter : int
-        Number of filters.
-    num_group : int
-        Channels and filters are split into so many groups, and each group of filters sees its group of channels.
-    num_deformable_group : int
+    {parameters}
         Channels are split into so many groups, each with offsets and factors of its own.
     no_bias : bool
         Whether there is no bias.
@@ -467,36 +336,6 @@ def modulated_deformable_convolution(
     _require_fit(data, window, no_bias, layout, offset=offset, mask=mask, weight=weight, bias=bias)
     return _convolved(data, offset, mask, weight, bias, window)
 
-
-@modulated_deformable_convolution.def_grad(argnum=0)
-def _modulated_data_gradient(
-    ans: Any, data: Any, offset: Any, mask: Any, weight: Any, bias: Any, **attributes: Any
-) -> Any:
-    return _data_gradient(np.shape(data), offset, mask, weight, _window(attributes, True))
-
-
-@modulated_deformable_convolution.def_grad(argnum=1)
-def _modulated_offset_gradient(
-    ans: Any, data: Any, offset: Any, mask: Any, weight: Any, bias: Any, **attributes: Any
-) -> Any:
-    return _offset_gradient(data, offset, mask, weight, _window(attributes, True))
-
-
-@modulated_deformable_convolution.def_grad(argnum=2)
-def _modulated_mask_gradient(
-    ans: Any, data: Any, offset: Any, mask: Any, weight: Any, bias: Any, **attributes: Any
-) -> Any:
-    return _mask_gradient(data, offset, mask, weight, _window(attributes, True))
-
-
-@modulated_deformable_convolution.def_grad(argnum=3)
-def _modulated_weight_gradient(
-    ans: Any, data: Any, offset: Any, mask: Any, weight: Any, bias: Any, **attributes: Any
-) -> Any:
-    return _weight_gradient(data, offset, mask, np.shape(weight), _window(attributes, True))
-
-
-modulated_deformable_convolution.def_grad(lambda ans, data, offset, mask, weight, bias: _bias_gradient, argnum=4)
 
 # -- shapes ------------------------------------------------------------------------------------------------------------
 

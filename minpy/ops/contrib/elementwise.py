@@ -33,9 +33,7 @@ def quadratic(data: np.ndarray, *, a: float = 0.0, b: float = 0.0, c: float = 0.
     return ((a * data + b) * data + c).astype(data.dtype, copy=False)
 
 
-@quadratic.def_grad()
-def _quadratic_gradient(ans: Any, data: Any, *, a: float, b: float) -> Any:
-    return lambda g: g * (2 * a * data + b)
+quadratic.def_grad(lambda ans, data, *, a, b: lambda g: g * (2 * a * data + b))
 
 
 @operator(name="_contrib_div_sqrt_dim", shape_only=(0,), shapes=same_shape, dtypes=same_dtype)
@@ -110,6 +108,4 @@ def _allclose_shapes(inputs: Any, outputs: Any, **_: Any) -> Any:
     return [shape, shape], [()]
 
 
-@allclose.def_infer_type
-def _allclose_dtypes(inputs: Any, outputs: Any, **_: Any) -> Any:
-    return inputs, [np.dtype(np.uint8)]
+allclose.def_infer_type(lambda inputs, outputs, **_: (inputs, [np.dtype(np.uint8)]))

@@ -113,9 +113,7 @@ def _index_array_shape(data: Any, *, axes: Any = None) -> Any:
     return (*data, len(_numbered_axes(axes, len(data))))
 
 
-@index_array.def_infer_type
-def _index_array_dtype(inputs: Any, outputs: Any, **_: Any) -> Any:
-    return inputs, [np.dtype(np.int64)]
+index_array.def_infer_type(lambda inputs, outputs, **_: (inputs, [np.dtype(np.int64)]))
 
 
 # -- rows that are put -------------------------------------------------------------------------------------------------

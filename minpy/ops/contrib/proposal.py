@@ -88,21 +88,10 @@ def multi_proposal(
     ...                          rpn_post_nms_top_n=1).asnumpy()
     array([[ 0.,  0.,  0., 15., 15.]], dtype=float32)
     """
-    require_floats("MultiProposal", cls_prob, argument="cls_prob")
-    _check("MultiProposal", cls_prob.shape, bbox_pred.shape, im_info.shape, len(scales) * len(ratios))
-    return _proposals(
-        cls_prob,
-        bbox_pred,
-        im_info,
-        rpn_pre_nms_top_n,
-        rpn_post_nms_top_n,
-        threshold,
-        rpn_min_size,
-        _anchors(feature_stride, scales, ratios),
-        feature_stride,
-        output_score,
-        iou_loss,
-    )
+    anchors = _anchors(feature_stride, scales, ratios)
+    _check("MultiProposal", cls_prob, bbox_pred.shape, im_info.shape, len(anchors))
+    limits = rpn_pre_nms_top_n, rpn_post_nms_top_n, threshold, rpn_min_size
+    return _proposals(cls_prob, bbox_pred, im_info, anchors, feature_stride, *limits, output_score, iou_loss)
 
 
 @operator(name="_contrib_Proposal", **_SCORES)
@@ -156,26 +145,17 @@ def proposal(
     >>> probabilities.asnumpy()
     array([[0.9]], dtype=float32)
     """
-    require_floats("Proposal", cls_prob, argument="cls_prob")
-    _check("Proposal", cls_prob.shape, bbox_pred.shape, im_info.shape, len(scales) * len(ratios))
+    anchors = _anchors(feature_stride, scales, ratios)
+    _check("Proposal", cls_prob, bbox_pred.shape, im_info.shape, len(anchors))
     if len(cls_prob) != 1:
         raise ShapeError(f"Proposal: cls_prob has shape {cls_prob.shape}; expected one image. Use MultiProposal.")
-    return _proposals(
-        cls_prob,
-        bbox_pred,
-        im_info,
-        rpn_pre_nms_top_n,
-        rpn_post_nms_top_n,
-        threshold,
-        rpn_min_size,
-        _anchors(feature_stride, scales, ratios),
-        feature_stride,
-        output_score,
-        iou_loss,
-    )
+    limits = rpn_pre_nms_top_n, rpn_post_nms_top_n, threshold, rpn_min_size
+    return _proposals(cls_prob, bbox_pred, im_info, anchors, feature_stride, *limits, output_score, iou_loss)
 
 
-def _check(name: str, scores: Any, moves: Any, info: Any, anchors: int) -> None:
+def _check(name: str, cls_prob: np.ndarray, moves: Any, info: Any, anchors: int) -> None:
+    require_floats(name, cls_prob, argument="cls_prob")
+    scores = cls_prob.shape
     fits = len(scores) == 4 and moves == (scores[0], 4 * anchors, *scores[2:]) and info == (scores[0], 3)
     if not fits or scores[1] != 2 * anchors:
         raise ShapeError(
@@ -198,12 +178,12 @@ def _proposals(
     cls_prob: np.ndarray,
     bbox_pred: np.ndarray,
     im_info: np.ndarray,
+    anchors: np.ndarray,
+    stride: int,
     before: int,
     after: int,
     threshold: float,
     min_size: int,
-    anchors: np.ndarray,
-    stride: int,
     output_score: bool,
     iou_loss: bool,
 ) -> Any:

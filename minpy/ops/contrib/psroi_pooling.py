@@ -15,7 +15,16 @@ from minpy.core.base import Shapes
 from minpy.core.errors import ArgumentError, ShapeError
 from minpy.ops.contrib.roi_align import require_boxes
 from minpy.ops.inference.rules import merge_lengths, with_axes
-from minpy.ops.kernels.sampling import clamped_taps, gather_rows, pair_rows, scatter_rows
+from minpy.ops.kernels.sampling import (
+    box_grids,
+    box_rows,
+    clamped_taps,
+    gather_rows,
+    images,
+    pair_rows,
+    pixels,
+    scatter_rows,
+)
 from minpy.ops.registry import operator
 
 __all__ = ["deformable_psroi_pooling", "psroi_pooling"]
@@ -36,36 +45,10 @@ def _require_groups(name: str, shape: Ints, output_dim: int, group_size: int, po
         )
 
 
-def _pixels(data: Any, group_size: int) -> Any:
-    """Return images as a matrix with a row for each place of the grid of channels of each pixel."""
-    batch, channels, height, width = np.shape(data)
-    count = channels // group_size**2
-    apart = np.reshape(data, (batch, count, group_size**2, height, width))
-    return np.reshape(np.transpose(apart, (0, 3, 4, 2, 1)), (batch * height * width * group_size**2, count))
-
-
-def _images(rows: Any, shape: Ints, group_size: int) -> Any:
-    """Return the transpose of `_pixels`: images of `shape`."""
-    batch, channels, height, width = shape
-    count = channels // group_size**2
-    apart = np.reshape(rows, (batch, height, width, group_size**2, count))
-    return np.reshape(np.transpose(apart, (0, 4, 3, 1, 2)), shape)
-
-
 def _groups(pooled_size: int, group_size: int) -> np.ndarray:
     """Return the place of the grid of channels that each bin takes, of shape (pooled_size, pooled_size)."""
     along = np.clip(np.arange(pooled_size) * group_size // pooled_size, 0, group_size - 1)
     return along[:, None] * group_size + along
-
-
-def _boxes(rows: Any, boxes: int, pooled_size: int) -> Any:
-    apart = np.reshape(rows, (boxes, pooled_size, pooled_size, np.shape(rows)[1]))
-    return np.transpose(apart, (0, 3, 1, 2))
-
-
-def _of_boxes(g: Any) -> Any:
-    boxes, channels, tall, wide = np.shape(g)
-    return np.reshape(np.transpose(g, (0, 2, 3, 1)), (boxes * tall * wide, channels))
 
 
 def _rounded(values: Any) -> Any:
@@ -111,8 +94,8 @@ def _corners(shape: Ints, rois: Any, spatial_scale: float, pooled_size: int, gro
     share = np.where(area > 0, 1 / np.maximum(area, 1), 0).astype(np.float64)
     rows = np.stack((top, top, bottom, bottom), axis=-1)[:, :, None, :].astype(np.intp)
     columns = np.stack((left, right, left, right), axis=-1)[:, None, :, :].astype(np.intp)
-    images = np.reshape(boxes[:, 0].astype(np.intp), (-1, 1, 1, 1))
-    places = (images * (height + 1) + rows) * (width + 1) + columns
+    numbers = np.reshape(boxes[:, 0].astype(np.intp), (-1, 1, 1, 1))
+    places = (numbers * (height + 1) + rows) * (width + 1) + columns
     places = places * group_size**2 + np.expand_dims(_groups(pooled_size, group_size), -1)
     weights = np.expand_dims(share, -1) * np.array([1.0, -1.0, -1.0, 1.0])
     count = np.shape(rois)[0] * pooled_size**2
@@ -166,8 +149,8 @@ def psroi_pooling(
     require_boxes("PSROIPooling", data, rois, 5, "(image, x1, y1, x2, y2)", 0)
     _require_groups("PSROIPooling", data.shape, output_dim, group_size, pooled_size)
     places, weights = _corners(data.shape, rois, spatial_scale, pooled_size, group_size)
-    rows = gather_rows.forward(_pixels(_sums(data), group_size), weights, places)
-    return _boxes(rows, len(rois), pooled_size).astype(data.dtype)
+    rows = gather_rows.forward(pixels(_sums(data), group_size**2), weights, places)
+    return box_grids(rows, len(rois), pooled_size, pooled_size).astype(data.dtype)
 
 
 @psroi_pooling.def_grad(argnum=0)
@@ -180,8 +163,8 @@ def _psroi_gradient(ans: Any, data: Any, rois: Any, *, spatial_scale: float, poo
 
     def gradient(g: Any) -> Any:
         places, weights = _corners(shape, rois, spatial_scale, pooled_size, group_size)
-        rows = scatter_rows(_of_boxes(g).astype(np.float64), weights, places, count=count)
-        return _sums_gradient(_images(rows, larger, group_size), dtype)
+        rows = scatter_rows(box_rows(g).astype(np.float64), weights, places, count=count)
+        return _sums_gradient(images(rows, larger, group_size**2), dtype)
 
     return gradient
 
@@ -361,8 +344,8 @@ def deformable_psroi_pooling(
     attributes = {"spatial_scale": spatial_scale, "group_size": group_size, "pooled_size": pooled_size}
     moving = {"part_size": part_size, "sample_per_part": sample_per_part, "trans_std": trans_std, "no_trans": no_trans}
     samples = _Samples(data.shape, rois, trans, {**attributes, **moving})
-    pixels = _by_class(_pixels(data, group_size), samples.classes)
-    return samples.answers(gather_rows.forward(pixels, samples.weights, samples.places))
+    rows_of_classes = _by_class(pixels(data, group_size**2), samples.classes)
+    return samples.answers(gather_rows.forward(rows_of_classes, samples.weights, samples.places))
 
 
 def _require_trans(
@@ -395,7 +378,7 @@ def _deformable_data_gradient(ans: Any, data: Any, rois: Any, trans: Any, **attr
         samples = _Samples(shape, rois, trans, attributes)
         count = shape[0] * shape[2] * shape[3] * group_size**2 * samples.classes
         rows = scatter_rows(samples.rows(g), samples.weights.astype(g.dtype), samples.places, count=count)
-        return _images(rows, shape, group_size)
+        return images(rows, shape, group_size**2)
 
     return gradient
 
@@ -406,8 +389,8 @@ def _deformable_trans_gradient(ans: Any, data: Any, rois: Any, trans: Any, **att
 
     def gradient(g: Any) -> Any:
         samples = _Samples(np.shape(data), rois, trans, attributes)
-        pixels = _by_class(_pixels(data, group_size), samples.classes)
-        pairs = pair_rows(pixels, samples.rows(g), samples.places)
+        rows_of_classes = _by_class(pixels(data, group_size**2), samples.classes)
+        pairs = pair_rows(rows_of_classes, samples.rows(g), samples.places)
         parts = [
             np.reshape(np.sum(pairs * slopes, axis=1), samples.shape) * np.reshape(size * trans_std, (-1, 1, 1, 1))
             for slopes, size in ((samples.across_slopes, samples.wide), (samples.down_slopes, samples.tall))

@@ -15,7 +15,7 @@ from minpy.core.base import Shapes
 from minpy.core.errors import ArgumentError, OutOfRangeError, ShapeError
 from minpy.ops.inference.partial_shapes import UNKNOWN
 from minpy.ops.inference.rules import derived, merge_lengths, with_axes
-from minpy.ops.kernels.sampling import clamped_taps, gather_rows, scatter_rows
+from minpy.ops.kernels.sampling import box_grids, box_rows, clamped_taps, gather_rows, images, pixels, scatter_rows
 from minpy.ops.registry import operator
 
 __all__ = ["pooled_lengths", "require_boxes", "roi_align", "rotated_roi_align"]
@@ -60,39 +60,6 @@ def require_boxes(name: str, data: Any, rois: Any, columns: int, meaning: str, l
         )
 
 
-def _pixels(data: Any, grid: tuple[int, int] | None) -> Any:
-    """Return images as a matrix: a row a pixel, a column a channel; with `grid`, a row for each of its places."""
-    batch, channels, height, width = np.shape(data)
-    if grid is None:
-        return np.reshape(np.transpose(data, (0, 2, 3, 1)), (batch * height * width, channels))
-    tall, wide = grid
-    count = channels // (tall * wide)
-    apart = np.reshape(data, (batch, count, tall, wide, height, width))
-    turned = np.transpose(apart, (0, 4, 5, 2, 3, 1))
-    return np.reshape(turned, (batch * height * width * tall * wide, count))
-
-
-def _images(rows: Any, shape: Ints, grid: tuple[int, int] | None) -> Any:
-    """Return images of `shape` from the matrix of their pixels."""
-    batch, channels, height, width = shape
-    if grid is None:
-        return np.transpose(np.reshape(rows, (batch, height, width, channels)), (0, 3, 1, 2))
-    apart = np.reshape(rows, (batch, height, width, *grid, channels // (grid[0] * grid[1])))
-    return np.reshape(np.transpose(apart, (0, 5, 3, 4, 1, 2)), shape)
-
-
-def _boxes(rows: Any, boxes: int, tall: int, wide: int) -> Any:
-    """Return what stands in a row for each place of each box, as (boxes, channels, height, width)."""
-    channels = np.shape(rows)[1]
-    return np.transpose(np.reshape(rows, (boxes, tall, wide, channels)), (0, 3, 1, 2))
-
-
-def _of_boxes(g: Any) -> Any:
-    """Return the transpose of `_boxes`: a row for each place of each box."""
-    boxes, channels, tall, wide = np.shape(g)
-    return np.reshape(np.transpose(g, (0, 2, 3, 1)), (boxes * tall * wide, channels))
-
-
 def _working(data: Any, rois: Any) -> Any:
     """Return the dtype to compute positions in."""
     return np.promote_types(np.promote_types(data.dtype, rois.dtype), np.float32)
@@ -106,23 +73,27 @@ def _counts(positions: Any, limit: int) -> Any:
 # -- ROIAlign ----------------------------------------------------------------------------------------------------------
 
 
+def _samples_along(starts: Any, lengths: Any, bins: int, ratio: int) -> tuple[Any, Any]:
+    """Return where the samples of each bin of each box lie on an axis, and the share of each: (boxes, bins, samples).
+
+    There are `ratio` samples in each bin; if that is not positive, as many as the bin has points.
+    """
+    size = np.reshape(lengths / bins, (-1, 1, 1))
+    counts = np.full(np.shape(size), ratio, size.dtype) if ratio > 0 else np.ceil(size)
+    samples = np.arange(int(np.max(counts, initial=0)) if ratio <= 0 else ratio).astype(size.dtype)
+    share = np.where(samples < counts, 1 / np.maximum(counts, 1), 0)
+    steps = np.reshape(np.arange(bins), (1, bins, 1)).astype(size.dtype)
+    inner = (samples + np.array(0.5, size.dtype)) * size / np.maximum(counts, 1)
+    positions = np.reshape(starts, (-1, 1, 1)) + steps * size + inner
+    return positions, np.broadcast_to(share, np.shape(positions)).astype(size.dtype)
+
+
 def _axis_taps(starts: Any, lengths: Any, bins: int, sample_ratio: int, limit: int) -> tuple[Any, Any]:
     """Return which points of an axis of `limit` points each bin of each box takes, and their weights."""
-    size = lengths / bins
-    steps = np.reshape(np.arange(bins), (1, bins, 1)).astype(size.dtype)
-    if sample_ratio > 0:
-        counts: Any = sample_ratio
-        samples = np.arange(sample_ratio).astype(size.dtype)
-        share: Any = 1 / sample_ratio
-    else:  # as many as a bin has points, in each box
-        counts = np.reshape(np.ceil(size), (-1, 1, 1))
-        samples = np.arange(int(np.max(counts, initial=0))).astype(size.dtype)
-        share = np.where(samples < counts, 1 / np.maximum(counts, 1), 0)
-    size, starts = np.reshape(size, (-1, 1, 1)), np.reshape(starts, (-1, 1, 1))
-    positions = starts + steps * size + (samples + np.array(0.5, size.dtype)) * size / np.maximum(counts, 1)
+    positions, share = _samples_along(starts, lengths, bins, sample_ratio)
     places, weights, _ = clamped_taps(positions, limit, _counts(positions, limit))
-    weights = weights * np.expand_dims(np.broadcast_to(share, np.shape(positions)).astype(weights.dtype), -1)
-    shape = (np.shape(positions)[0], bins, 2 * len(samples))
+    weights = weights * np.expand_dims(share, -1)
+    shape = (*np.shape(positions)[:2], 2 * np.shape(positions)[2])
     return np.reshape(places, shape), np.reshape(weights, shape)
 
 
@@ -148,8 +119,8 @@ def _box_taps(
     columns, across = _axis_taps(corners[:, 0], sizes[:, 0], wide, sample_ratio, width)
     there = np.reshape(rois[:, 0] >= 0, (-1, 1, 1))
     down = np.where(there, down, 0)
-    images = np.reshape(np.maximum(rois[:, 0], 0).astype(np.intp), (-1, 1, 1))
-    rows = (images * height + rows) * width
+    numbers = np.reshape(np.maximum(rois[:, 0], 0).astype(np.intp), (-1, 1, 1))
+    rows = (numbers * height + rows) * width
 
     def of_both(one: Any, other: Any, combine: Any) -> Any:
         return combine(one[:, :, None, :, None], other[:, None, :, None, :])
@@ -218,8 +189,8 @@ def roi_align(
         _require_sizes(rois)
     dtype = _working(data, rois)
     places, weights = _box_taps(data.shape, rois, dtype, grid, spatial_scale, sample_ratio, position_sensitive, aligned)
-    rows = gather_rows.forward(_pixels(data, grid if position_sensitive else None), weights, places)
-    return _boxes(rows, len(rois), *grid)
+    rows = gather_rows.forward(pixels(data, grid[0] * grid[1] if position_sensitive else 1), weights, places)
+    return box_grids(rows, len(rois), *grid)
 
 
 def _require_places(name: str, channels: int, grid: tuple[int, int]) -> None:
@@ -253,12 +224,12 @@ def _roi_align_gradient(
 ) -> Any:
     shape, dtype = np.shape(data), _working(data, rois)
     grid = pooled_lengths("ROIAlign", pooled_size)
-    apart = grid if position_sensitive else None
-    count = shape[0] * shape[2] * shape[3] * (grid[0] * grid[1] if position_sensitive else 1)
+    split = grid[0] * grid[1] if position_sensitive else 1
+    count = shape[0] * shape[2] * shape[3] * split
 
     def gradient(g: Any) -> Any:
         places, weights = _box_taps(shape, rois, dtype, grid, spatial_scale, sample_ratio, position_sensitive, aligned)
-        return _images(scatter_rows(_of_boxes(g), weights, places, count=count), shape, apart)
+        return images(scatter_rows(box_rows(g), weights, places, count=count), shape, split)
 
     return gradient
 
@@ -294,23 +265,8 @@ def _rotated_taps(
     sizes = np.maximum(rois[:, 3:5] * np.array(spatial_scale, dtype), 1)
     angles = rois[:, 5] * np.array(np.pi / 180, dtype)
 
-    def along(lengths: Any, bins: int) -> tuple[Any, Any]:
-        """Return where samples lie from the middle, and the share of each: of shape (boxes, bins, samples)."""
-        size = lengths / bins
-        if sampling_ratio > 0:
-            counts: Any = np.full((np.shape(rois)[0], 1, 1), sampling_ratio, dtype)
-            samples = np.arange(sampling_ratio).astype(dtype)
-        else:
-            counts = np.reshape(np.ceil(size), (-1, 1, 1))
-            samples = np.arange(int(np.max(counts, initial=0))).astype(dtype)
-        share = np.where(samples < counts, 1 / np.maximum(counts, 1), 0)
-        size, lengths = np.reshape(size, (-1, 1, 1)), np.reshape(lengths, (-1, 1, 1))
-        inner = (samples + np.array(0.5, dtype)) * size / np.maximum(counts, 1)
-        found = -lengths / 2 + np.reshape(np.arange(bins), (1, bins, 1)).astype(dtype) * size + inner
-        return found, np.broadcast_to(share, np.shape(found)).astype(dtype)
-
-    down, down_share = along(sizes[:, 1], tall)
-    across, across_share = along(sizes[:, 0], wide)
+    down, down_share = _samples_along(-sizes[:, 1] / 2, sizes[:, 1], tall, sampling_ratio)
+    across, across_share = _samples_along(-sizes[:, 0] / 2, sizes[:, 0], wide, sampling_ratio)
     down, down_share = down[:, :, None, :, None], down_share[:, :, None, :, None]
     across, across_share = across[:, None, :, None, :], across_share[:, None, :, None, :]
     alone = (-1, 1, 1, 1, 1)
@@ -319,8 +275,8 @@ def _rotated_taps(
     y = down * cosine - across * sine + np.reshape(middles[:, 1], alone)
     rows, weights_down, _ = clamped_taps(y, height, _counts(y, height))
     columns, weights_across, _ = clamped_taps(x, width, _counts(x, width))
-    images = np.reshape(rois[:, 0].astype(np.intp), (-1, 1, 1, 1, 1, 1))
-    places = np.expand_dims((images * height + rows) * width, -1) + np.expand_dims(columns, -2)
+    numbers = np.reshape(rois[:, 0].astype(np.intp), (-1, 1, 1, 1, 1, 1))
+    places = np.expand_dims((numbers * height + rows) * width, -1) + np.expand_dims(columns, -2)
     weights = np.expand_dims(weights_down, -1) * np.expand_dims(weights_across, -2)
     weights = weights * (down_share * across_share)[..., None, None]
     count = np.shape(rois)[0] * tall * wide
@@ -368,7 +324,7 @@ def rotated_roi_align(
     grid = pooled_lengths("RROIAlign", pooled_size)
     require_boxes("RROIAlign", data, rois, 6, "(image, x, y, width, height, degrees)", 0)
     places, weights = _rotated_taps(data.shape, rois, _working(data, rois), grid, spatial_scale, sampling_ratio)
-    return _boxes(gather_rows.forward(_pixels(data, None), weights, places), len(rois), *grid)
+    return box_grids(gather_rows.forward(pixels(data), weights, places), len(rois), *grid)
 
 
 @rotated_roi_align.def_grad(argnum=0)
@@ -381,7 +337,7 @@ def _rotated_gradient(
 
     def gradient(g: Any) -> Any:
         places, weights = _rotated_taps(shape, rois, dtype, grid, spatial_scale, sampling_ratio)
-        return _images(scatter_rows(_of_boxes(g), weights, places, count=count), shape, None)
+        return images(scatter_rows(box_rows(g), weights, places, count=count), shape)
 
     return gradient
 

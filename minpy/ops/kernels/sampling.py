@@ -18,7 +18,17 @@ import numpy as np
 
 from minpy.ops.registry import operator
 
-__all__ = ["clamped_taps", "gather_rows", "pair_rows", "scatter_rows", "taps"]
+__all__ = [
+    "box_grids",
+    "box_rows",
+    "clamped_taps",
+    "gather_rows",
+    "images",
+    "pair_rows",
+    "pixels",
+    "scatter_rows",
+    "taps",
+]
 
 # Bytes of rows that are fetched at a time.
 BLOCK = 1 << 18
@@ -112,6 +122,34 @@ def _pair_rows_gradient(ans: Any, rows: Any, gradient: Any, places: Any) -> Any:
 
 
 pair_rows.def_grad(lambda ans, rows, gradient, places: lambda h: gather_rows(rows, h, places), argnum=1)
+
+# -- images and grids of boxes as rows ---------------------------------------------------------------------------------
+
+
+def pixels(data: Any, places: int = 1) -> Any:
+    """Return images as a matrix: a row a pixel, a column a channel; or a row for each of several places of a pixel."""
+    batch, channels, height, width = np.shape(data)
+    split = np.reshape(data, (batch, channels // places, places, height, width))
+    return np.reshape(np.transpose(split, (0, 3, 4, 2, 1)), (batch * height * width * places, channels // places))
+
+
+def images(rows: Any, shape: tuple[int, ...], places: int = 1) -> Any:
+    """Return the transpose of `pixels`: images of a shape."""
+    batch, channels, height, width = shape
+    split = np.reshape(rows, (batch, height, width, places, channels // places))
+    return np.reshape(np.transpose(split, (0, 4, 3, 1, 2)), shape)
+
+
+def box_grids(rows: Any, boxes: int, height: int, width: int) -> Any:
+    """Return what stands in a row for each place of each box, as (boxes, channels, height, width)."""
+    return np.transpose(np.reshape(rows, (boxes, height, width, np.shape(rows)[1])), (0, 3, 1, 2))
+
+
+def box_rows(grids: Any) -> Any:
+    """Return the transpose of `box_grids`: a row for each place of each box."""
+    boxes, channels, height, width = np.shape(grids)
+    return np.reshape(np.transpose(grids, (0, 2, 3, 1)), (boxes * height * width, channels))
+
 
 # -- which rows a sample takes, along one axis -------------------------------------------------------------------------
 

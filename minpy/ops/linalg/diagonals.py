@@ -279,14 +279,10 @@ def _same(count: int) -> int:
     return count
 
 
-@extractdiag.def_infer_shape
-def _extractdiag_shapes(inputs: Any, outputs: Any, *, offset: int) -> Any:
-    return _between(inputs, outputs, offset, _same, _same)
+extractdiag.def_infer_shape(lambda inputs, outputs, *, offset: _between(inputs, outputs, offset, _same, _same))
 
 
-@makediag.def_infer_shape
-def _makediag_shapes(inputs: Any, outputs: Any, *, offset: int) -> Any:
-    return _between(outputs, inputs, offset, _same, _same)[::-1]
+makediag.def_infer_shape(lambda inputs, outputs, *, offset: _between(outputs, inputs, offset, _same, _same)[::-1])
 
 
 @extracttrian.def_infer_shape

@@ -251,14 +251,10 @@ def _eigenvectors_pulled(ans: Any, g: Any) -> Any:
     return _symmetric(np.matmul(transposed(U), scaled))
 
 
-@syevd.def_grad()
-def _syevd_gradient(ans: Any, A: Any) -> Any:
-    return lambda g: _eigenvectors_pulled(syevd(mirrored(A)), g)
+syevd.def_grad(lambda ans, A: lambda g: _eigenvectors_pulled(syevd(mirrored(A)), g))
 
 
-@syevd.def_grad_kernel()
-def _raw_syevd_gradient(ans: Any, A: Any) -> Any:
-    return lambda g: _eigenvectors_pulled(ans, g)
+syevd.def_grad_kernel(lambda ans, A: lambda g: _eigenvectors_pulled(ans, g))
 
 
 @gelqf.def_infer_shape

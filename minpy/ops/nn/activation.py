@@ -71,9 +71,7 @@ def _activation_kernel(data: Any, *, act_type: str) -> Any:
     return _CHOICES[act_type].forward(data)
 
 
-@activation.def_grad()
-def _activation_gradient(ans: Any, data: Any, *, act_type: str) -> Any:
-    return _CHOICES[act_type].rules[0](ans, data)
+activation.def_grad(lambda ans, data, *, act_type: _CHOICES[act_type].rules[0](ans, data))
 
 
 @activation.def_into
@@ -189,16 +187,7 @@ def leaky_relu(
 
 
 @leaky_relu.def_kernel
-def _leaky_relu_kernel(
-    data: Any,
-    gamma: Any,
-    *,
-    act_type: str,
-    slope: float,
-    lower_bound: float,
-    upper_bound: float,
-    training: bool | None,
-) -> Any:
+def _leaky_relu_kernel(data: Any, gamma: Any, *, act_type: str, slope: float, **attributes: Any) -> Any:
     if data.size >= LARGE and data.dtype.kind == "f":
         if act_type == "leaky":
             scaled = data * data.dtype.type(slope)
@@ -211,15 +200,7 @@ def _leaky_relu_kernel(
             return select(data > 0, data, below)
         if act_type == "gelu" and data.dtype.char == "f":
             return float32_gelu(data)
-    return leaky_relu.definition(
-        data,
-        gamma,
-        act_type=act_type,
-        slope=slope,
-        lower_bound=lower_bound,
-        upper_bound=upper_bound,
-        training=training,
-    )
+    return leaky_relu.definition(data, gamma, act_type=act_type, slope=slope, **attributes)
 
 
 @leaky_relu.def_grad(argnum=0)

@@ -14,7 +14,7 @@ from minpy.core.base import Shapes
 from minpy.core.errors import ArgumentError, ShapeError
 from minpy.ops.inference.partial_shapes import UNKNOWN, merge_shapes
 from minpy.ops.inference.rules import merge_lengths, with_axes
-from minpy.ops.kernels.sampling import gather_rows, pair_rows, scatter_rows, taps
+from minpy.ops.kernels.sampling import gather_rows, images, pair_rows, pixels, scatter_rows, taps
 from minpy.ops.registry import operator
 
 __all__ = ["bilinear_sampler", "grid_generator", "spatial_transformer"]
@@ -27,18 +27,6 @@ Ints = tuple[int, ...]
 def _require_image(name: str, data: Any) -> None:
     if np.ndim(data) != 4:
         raise ShapeError(f"{name}: data has shape {np.shape(data)}; expected (batch, channels, height, width).")
-
-
-def _pixels(data: Any) -> Any:
-    """Return images as a matrix: a row a pixel, a column a channel."""
-    batch, channels, height, width = np.shape(data)
-    return np.reshape(np.transpose(data, (0, 2, 3, 1)), (batch * height * width, channels))
-
-
-def _images(rows: Any, shape: Ints) -> Any:
-    """Return images of `shape` from the matrix of their pixels."""
-    batch, channels, height, width = shape
-    return np.transpose(np.reshape(rows, (batch, height, width, channels)), (0, 3, 1, 2))
 
 
 def _corners(shape: Ints, grid: Any) -> tuple[Any, Any, tuple[Any, Any]]:
@@ -61,19 +49,19 @@ def _corners(shape: Ints, grid: Any) -> tuple[Any, Any, tuple[Any, Any]]:
 
 def _sampled(data: Any, grid: Any) -> Any:
     places, weights, _ = _corners(np.shape(data), grid)
-    rows = gather_rows(_pixels(data), weights.astype(data.dtype), places)
-    return _images(rows, (*np.shape(data)[:2], *np.shape(grid)[2:]))
+    rows = gather_rows(pixels(data), weights.astype(data.dtype), places)
+    return images(rows, (*np.shape(data)[:2], *np.shape(grid)[2:]))
 
 
 def _sampled_data_gradient(g: Any, shape: Ints, grid: Any) -> Any:
     places, weights, _ = _corners(shape, grid)
     count = shape[0] * shape[2] * shape[3]
-    return _images(scatter_rows(_pixels(g), weights.astype(g.dtype), places, count=count), shape)
+    return images(scatter_rows(pixels(g), weights.astype(g.dtype), places, count=count), shape)
 
 
 def _sampled_grid_gradient(g: Any, data: Any, grid: Any) -> Any:
     places, _, slopes = _corners(np.shape(data), grid)
-    pairs = pair_rows(_pixels(data), _pixels(g), places)
+    pairs = pair_rows(pixels(data), pixels(g), places)
     batch, _, height, width = np.shape(grid)
     parts = [np.reshape(np.sum(pairs * slope, axis=1), (batch, height, width)) for slope in slopes]
     return np.stack(parts, axis=1).astype(grid.dtype)

@@ -13,7 +13,7 @@ from minpy.ops.axes import one_axis
 from minpy.ops.dtypes import require_floats
 from minpy.ops.inference.partial_shapes import broadcast_shapes, merge_shapes
 from minpy.ops.inference.rules import dtype_of, like_data
-from minpy.ops.nn.softmax import masked_softmax_along, raw_masked_softmax
+from minpy.ops.nn.softmax import divided, masked_softmax_along, raw_masked_softmax, softmax_pulled
 from minpy.ops.registry import operator
 
 __all__ = ["masked_log_softmax", "masked_softmax"]
@@ -72,17 +72,9 @@ def _prepared(name: str, data: Any, mask: Any, axis: int, temperature: float | N
     return data if temperature in (None, 1) else data / data.dtype.type(temperature), mask != 0, axis
 
 
-def _scaled(part: Any, temperature: float | None) -> Any:
-    return part if temperature in (None, 1) else part / temperature
-
-
 @masked_softmax.def_grad(argnum=0)
 def _masked_softmax_gradient(ans: Any, data: Any, mask: Any, *, axis: int, temperature: float | None) -> Any:
-    def gradient(g: Any) -> Any:
-        part = ans * g
-        return _scaled(part - ans * sum_over(part, axis=axis, keepdims=True), temperature)
-
-    return gradient
+    return lambda g: divided(softmax_pulled(ans, g, axis), temperature)
 
 
 @operator(name="_npx_masked_log_softmax")
@@ -130,7 +122,7 @@ def masked_log_softmax(
 def _masked_log_softmax_gradient(ans: Any, data: Any, mask: Any, *, axis: int, temperature: float | None) -> Any:
     def gradient(g: Any) -> Any:
         part = np.where(mask != 0, g, 0)
-        return _scaled(part - np.exp(ans) * sum_over(part, axis=axis, keepdims=True), temperature)
+        return divided(part - np.exp(ans) * sum_over(part, axis=axis, keepdims=True), temperature)
 
     return gradient
 

@@ -7,12 +7,14 @@ network, so it does not read the upstream gradient.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
 
 from minpy.core.array import raw_of
 from minpy.core.errors import ShapeError
+from minpy.core.operator import Operator
 from minpy.ops.dtypes import require_floats
 from minpy.ops.inference.partial_shapes import UNKNOWN, same_shape
 from minpy.ops.inference.rules import by_default, like_data, with_followers
@@ -34,116 +36,105 @@ def _check_targets(name: str, data: np.ndarray, label: np.ndarray) -> None:
         raise ShapeError(f"{name}: data has shape {data.shape}, label {label.shape}; they must be equal.")
 
 
-def _regression_gradient(error: Any) -> Any:
-    """Return the rule for an output whose loss has the gradient `error(data, label)` in each element.
+def _regression_shapes(inputs: Any, outputs: Any) -> Any:
+    [data, label], outputs = like_data(inputs, outputs)
+    if data is not None and not (len(data) == 2 and data[1] == UNKNOWN):
+        label = by_default(label, data[:1] if len(data) == 2 and data[1] == 1 else data)
+    return [data, label], outputs
 
-    It does not read the answer, which at higher orders would be differentiated as if the loss were the answer.
-    """
+
+_REGRESSION = """Return {answer}, with the gradient of {loss}.
+
+{{data_parameter}}
+    {data}, of shape (batch, ...).
+label : NDArray
+    {label}
+grad_scale : float
+    Factor of the gradient, which is divided by the number of elements of one instance.
+
+{{returns_like_data}}
+
+{{raises_shape_error}}
+    If the shapes differ.
+
+{{recorded_examples}}
+>>> x = nd.array({example[0]})
+>>> x.attach_grad()
+>>> with autograd.record():
+...     y = nd.{name}(x, nd.array({example[1]}))
+>>> y.backward()
+>>> x.grad.asnumpy()
+array({example[2]}, dtype=float32)
+"""
+
+
+def _regression(
+    name: str,
+    compute: Callable[[Any], Any],
+    error: Callable[[Any, Any], Any],
+    example: tuple[str, str, str],
+    **doc: str,
+) -> Operator:
+    """Define an output whose loss has the gradient `error(data, label)` in each element."""
+
+    def forward(data: np.ndarray, label: np.ndarray, *, grad_scale: float = 1.0) -> np.ndarray:
+        _check_targets(name, data, label)
+        return compute(data)
 
     def rule(ans: Any, data: Any, label: Any, *, grad_scale: float) -> Any:
+        # Without the answer, which at higher orders would be differentiated as if the loss were the answer.
         shape = np.shape(data)
         scale = grad_scale / max(math.prod(shape[1:]), 1)
         return lambda g: error(data, np.reshape(label, shape)) * scale
 
-    return rule
-
-
-@operator(name="LinearRegressionOutput", zero=(1,), dtypes=with_followers, category="loss", starts_gradients=True)
-def linear_regression_output(data: np.ndarray, label: np.ndarray, *, grad_scale: float = 1.0) -> np.ndarray:
-    """Return the data, with the gradient of half the squared error.
-
-    {data_parameter}
-        Predictions, of shape (batch, ...).
-    label : NDArray
-        Of the data's shape.
-    grad_scale : float
-        Factor of the gradient, which is divided by the number of elements of one instance.
-
-    {returns_like_data}
-
-    {raises_shape_error}
-        If the shapes differ.
-
-    {recorded_examples}
-    >>> x = nd.array([3, 4])
-    >>> x.attach_grad()
-    >>> with autograd.record():
-    ...     y = nd.LinearRegressionOutput(x, nd.array([1, 4]))
-    >>> y.backward()
-    >>> x.grad.asnumpy()
-    array([2., 0.], dtype=float32)
-    """
-    _check_targets("LinearRegressionOutput", data, label)
-    return data.copy()
+    forward.__doc__ = _REGRESSION.format(name=name, example=example, **doc)
+    made: Operator = operator(
+        forward, name=name, zero=(1,), shapes=_regression_shapes, dtypes=with_followers, category="loss"
+    )
+    made.starts_gradients = True
+    return made.def_grad(rule, 0)
 
 
 def _sigmoid(data: Any) -> Any:
     return np.tanh(data / 2) / 2 + data.dtype.type(0.5)
 
 
-@operator(name="LogisticRegressionOutput", zero=(1,), dtypes=with_followers, category="loss", starts_gradients=True)
-def logistic_regression_output(data: np.ndarray, label: np.ndarray, *, grad_scale: float = 1.0) -> np.ndarray:
-    """Return the sigmoid of the data, with the gradient of the logistic loss.
-
-    {data_parameter}
-        Logits, of shape (batch, ...).
-    label : NDArray
-        Probabilities in [0, 1], of the data's shape.
-    grad_scale : float
-        Factor of the gradient, which is divided by the number of elements of one instance.
-
-    {returns_like_data}
-
-    {raises_shape_error}
-        If the shapes differ.
-
-    {recorded_examples}
-    >>> x = nd.array([0])
-    >>> x.attach_grad()
-    >>> with autograd.record():
-    ...     y = nd.LogisticRegressionOutput(x, nd.array([1]))
-    >>> y.backward()
-    >>> x.grad.asnumpy()
-    array([-0.5], dtype=float32)
-    """
-    _check_targets("LogisticRegressionOutput", data, label)
+def _probabilities(data: Any) -> Any:
     require_floats("LogisticRegressionOutput", data)
     return _sigmoid(data)
 
 
-@operator(name="MAERegressionOutput", zero=(1,), dtypes=with_followers, category="loss", starts_gradients=True)
-def mae_regression_output(data: np.ndarray, label: np.ndarray, *, grad_scale: float = 1.0) -> np.ndarray:
-    """Return the data, with the gradient of the absolute error.
-
-    {data_parameter}
-        Predictions, of shape (batch, ...).
-    label : NDArray
-        Of the data's shape.
-    grad_scale : float
-        Factor of the gradient, which is divided by the number of elements of one instance.
-
-    {returns_like_data}
-
-    {raises_shape_error}
-        If the shapes differ.
-
-    {recorded_examples}
-    >>> x = nd.array([3, 4])
-    >>> x.attach_grad()
-    >>> with autograd.record():
-    ...     y = nd.MAERegressionOutput(x, nd.array([1, 9]))
-    >>> y.backward()
-    >>> x.grad.asnumpy()
-    array([ 1., -1.], dtype=float32)
-    """
-    _check_targets("MAERegressionOutput", data, label)
-    return data.copy()
-
-
-linear_regression_output.def_grad(_regression_gradient(lambda data, label: data - label), 0)
-logistic_regression_output.def_grad(_regression_gradient(lambda data, label: _sigmoid(data) - label), 0)
-# Where prediction and label are equal MXNet's gradient is -1, one of the two slopes that meet there.
-mae_regression_output.def_grad(_regression_gradient(lambda data, label: np.where(data > label, 1, -1)), 0)
+linear_regression_output = _regression(
+    "LinearRegressionOutput",
+    lambda data: data.copy(),
+    lambda data, label: data - label,
+    ("[3, 4]", "[1, 4]", "[2., 0.]"),
+    answer="the data",
+    loss="half the squared error",
+    data="Predictions",
+    label="O",
+)
+logistic_regression_output = _regression(
+    "LogisticRegressionOutput",
+    _probabilities,
+    lambda data, label: _sigmoid(data) - label,
+    ("[0]", "[1]", "[-0.5]"),
+    answer="the sigmoid of the data",
+    loss="the logistic loss",
+    data="Logits",
+    label="Probabilities in [0, 1], of the data's shape.",
+)
+mae_regression_output = _regression(
+    "MAERegressionOutput",
+    lambda data: data.copy(),
+    # Where prediction and label are equal MXNet's gradient is -1, one of the two slopes that meet there.
+    lambda data, label: np.where(data > label, 1, -1),
+    ("[3, 4]", "[1, 9]", "[ 1., -1.]"),
+    answer="the data",
+    loss="the absolute error",
+    data="Predictions",
+    label="O",
+)
 
 
 @operator(name="MakeLoss", shapes=same_shape, category="loss", starts_gradients=True, mergeable=False)
@@ -277,19 +268,10 @@ def _svm_output_gradient(
 # -- inference: a label may have several shapes; these are the ones it gets if nobody says -----------------------------
 
 
-def _regression_shapes(inputs: Any, outputs: Any) -> Any:
-    [data, label], outputs = like_data(inputs, outputs)
-    if data is not None and not (len(data) == 2 and data[1] == UNKNOWN):
-        label = by_default(label, data[:1] if len(data) == 2 and data[1] == 1 else data)
-    return [data, label], outputs
-
-
 @svm_output.def_infer_shape
 def _svm_output_shapes(inputs: Any, outputs: Any) -> Any:
     [data, label], outputs = like_data(inputs, outputs)
     return [data, label if data is None else by_default(label, data[:1])], outputs
 
 
-for _operator in (linear_regression_output, logistic_regression_output, mae_regression_output):
-    _operator.def_infer_shape(_regression_shapes)
 # As in MXNet, where a graph that calls one of these twice gets its gradient twice.

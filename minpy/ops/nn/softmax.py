@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentError, DTypeError, ShapeError
 from minpy.core.sums import sum_over
 from minpy.ops.axes import one_axis
@@ -56,6 +57,17 @@ def raw_softmax(data: np.ndarray, axis: int = -1, out: np.ndarray | None = None)
     np.exp(result, out=result)
     result /= sum_along(result, axis)
     return result
+
+
+def softmax_pulled(ans: Any, g: Any, axis: int) -> Any:
+    """Return the gradient of the data of a softmax, from its answer and the gradient of that."""
+    part = ans * g
+    return part - ans * sum_over(part, axis=axis, keepdims=True)
+
+
+def divided(part: Any, temperature: float | None) -> Any:
+    """Return a gradient divided by the temperature by which the data were divided."""
+    return part if temperature in (None, 1) else part / temperature
 
 
 def masked_softmax_along(logits: Any, mask: Any, axis: int) -> Any:
@@ -150,12 +162,7 @@ def _length_mask(data: np.ndarray, length: np.ndarray | None, axis: int) -> np.n
 
 @softmax.def_grad()
 def _softmax_gradient(ans: Any, data: Any, length: Any, *, axis: int, temperature: float | None) -> Any:
-    def gradient(g: Any) -> Any:
-        part = ans * g
-        part = part - ans * sum_over(part, axis=axis, keepdims=True)
-        return part if temperature in (None, 1) else part / temperature
-
-    return gradient
+    return lambda g: divided(softmax_pulled(ans, g, axis), temperature)
 
 
 @softmax.def_infer_shape
@@ -168,18 +175,7 @@ def _softmax_shapes(inputs: Any, outputs: Any, *, axis: int) -> Any:
     return [data, *length], outputs
 
 
-@operator(name="log_softmax", kernel={"_normalized": _raw_log_softmax}, shapes=same_shape, dtypes=dtype_attribute())
-def log_softmax(
-    data: np.ndarray,
-    *,
-    axis: int = -1,
-    temperature: float | None = None,
-    dtype: str | None = None,
-    use_length: bool = False,
-    _normalized: Callable[..., Any] = _log_softmax_along,
-) -> np.ndarray:
-    """Return the logarithm of `softmax`, without its loss of precision.
-
+_WITHOUT_LENGTH = """
     {data_parameter}
         Floating point.
     axis : int
@@ -197,6 +193,23 @@ def log_softmax(
     {or_integers}
     ShapeError
         If there is no such axis.
+    """
+
+
+@operator(name="log_softmax", kernel={"_normalized": _raw_log_softmax}, shapes=same_shape, dtypes=dtype_attribute())
+@documented(without_length=_WITHOUT_LENGTH)
+def log_softmax(
+    data: np.ndarray,
+    *,
+    axis: int = -1,
+    temperature: float | None = None,
+    dtype: str | None = None,
+    use_length: bool = False,
+    _normalized: Callable[..., Any] = _log_softmax_along,
+) -> np.ndarray:
+    """Return the logarithm of `softmax`, without its loss of precision.
+
+    {without_length}
 
     {examples}
     >>> nd.log_softmax(nd.array([1000, 0])).asnumpy()
@@ -211,14 +224,11 @@ def log_softmax(
 
 @log_softmax.def_grad()
 def _log_softmax_gradient(ans: Any, data: Any, *, axis: int, temperature: float | None) -> Any:
-    def gradient(g: Any) -> Any:
-        part = g - np.exp(ans) * sum_over(g, axis=axis, keepdims=True)
-        return part if temperature in (None, 1) else part / temperature
-
-    return gradient
+    return lambda g: divided(g - np.exp(ans) * sum_over(g, axis=axis, keepdims=True), temperature)
 
 
 @operator(name="softmin", kernel={"_normalized": raw_softmax}, shapes=same_shape, dtypes=dtype_attribute())
+@documented(without_length=_WITHOUT_LENGTH)
 def softmin(
     data: np.ndarray,
     *,
@@ -230,23 +240,7 @@ def softmin(
 ) -> np.ndarray:
     """Return `softmax` of -data.
 
-    {data_parameter}
-        Floating point.
-    axis : int
-    temperature : float, optional
-        Divides the data; 1 if left out.
-    dtype : str, optional
-        Of the result; the data's if left out.
-    use_length : bool
-        Must be False: there is no length here.
-
-    {returns_like_data}
-
-    Raises
-    ------
-    {or_integers}
-    ShapeError
-        If there is no such axis.
+    {without_length}
 
     {examples}
     >>> nd.softmin(nd.array([0, 0, 1000])).asnumpy()
@@ -263,8 +257,7 @@ def softmin(
 def _softmin_gradient(ans: Any, data: Any, *, axis: int, temperature: float | None) -> Any:
     def gradient(g: Any) -> Any:
         part = ans * g
-        part = ans * sum_over(part, axis=axis, keepdims=True) - part
-        return part if temperature in (None, 1) else part / temperature
+        return divided(ans * sum_over(part, axis=axis, keepdims=True) - part, temperature)
 
     return gradient
 
@@ -304,11 +297,7 @@ def softmax_activation(
 def _softmax_activation_gradient(ans: Any, data: Any, *, mode: str) -> Any:
     axis = 1 if mode == "channel" else -1
 
-    def gradient(g: Any) -> Any:
-        part = ans * g
-        return part - ans * sum_over(part, axis=axis, keepdims=True)
-
-    return gradient
+    return lambda g: softmax_pulled(ans, g, axis)
 
 
 for _operator in (softmax, log_softmax, softmax_activation):

@@ -47,9 +47,7 @@ def numpy_sum(a: Any, *, axis: Any = None, dtype: Any = None, keepdims: bool = F
     return _add(a, axis=axis, dtype=dtype, keepdims=keepdims)
 
 
-@numpy_sum.def_grad()
-def _sum_gradient(ans: Any, a: Any, *, axis: Any, keepdims: bool) -> Callable[[Any], Any]:
-    return lambda g: expand(_with_axes(g, a, axis, keepdims), np.shape(a))
+numpy_sum.def_grad(lambda ans, a, *, axis, keepdims: lambda g: expand(_with_axes(g, a, axis, keepdims), np.shape(a)))
 
 
 @operator(name="_numpy_mean", implements=np.mean, public=False, shape_only=(0,))

@@ -16,55 +16,11 @@ import numpy as np
 from minpy.core.attributes import Signature
 from minpy.core.base import DTypes, Shapes
 from minpy.core.operator import Operator
-from minpy.core.rules import Plan
-from minpy.differentiation.tracing import vjp
+from minpy.ops.composed import Composed
 from minpy.ops.inference.partial_shapes import UNKNOWN, as_dtype, broadcasting, same_dtype, same_shape
 from minpy.ops.registry import LATE_OPERATORS, OPERATORS, find_operator
 
-__all__ = ["Composed", "elementwise", "named", "reduced"]
-
-
-class Composed(Operator):
-    """An operator whose gradient is that of what its definition is made of: the definition runs under the tape.
-
-    Graphs replace it by what the definition computes.
-    """
-
-    expands = True
-
-    def has_rule(self, index: int) -> bool:
-        """Tell whether the gradient of the input at a position is known: it always is."""
-        return True
-
-    def values_read(self, indices: Sequence[int]) -> tuple[frozenset[int] | None, bool]:
-        """Return what gradients read: all arguments, not the answer."""
-        return None, False
-
-    def plan(self) -> Plan:
-        """Return what recording a call has to keep."""
-        return Plan(None, False)
-
-    def vjp(
-        self,
-        answer: Any,
-        arguments: Sequence[Any],
-        attributes: dict[str, Any],
-        gradient: Any,
-        requires_grad: Sequence[int],
-        targets: Any = None,
-    ) -> list[Any]:
-        """Return the gradients of the inputs at the positions `requires_grad`, in order, in new arrays."""
-
-        def function(*inputs: Any) -> Any:
-            found = self.definition(*inputs, **attributes)
-            return tuple(found) if isinstance(found, list) else found
-
-        _, pull = vjp(function, arguments, requires_grad)
-        return pull(gradient)
-
-    def _rules_changed(self) -> None:
-        super()._rules_changed()
-        self.direct = False
+__all__ = ["elementwise", "named", "reduced"]
 
 
 # What says of an operator which dtypes its outputs have: see `_dtype_rule`.

@@ -44,18 +44,6 @@ def _made(name: str, default: str = "float32") -> Any:
     return define
 
 
-@_made("_npi_zeros")
-def npi_zeros(*, shape: LENGTHS, ctx: str | None = None, dtype: str | None = "float32") -> Any:
-    """Return an array of zeros."""
-    return np.zeros(shape_of(shape), _dtype(dtype))
-
-
-@_made("_npi_ones")
-def npi_ones(*, shape: LENGTHS, ctx: str | None = None, dtype: str | None = "float32") -> Any:
-    """Return an array of ones."""
-    return np.ones(shape_of(shape), _dtype(dtype))
-
-
 @_made("_npi_identity")
 def npi_identity(*, shape: tuple[int, ...], ctx: str | None = None, dtype: str | None = "float32") -> Any:
     """Return the identity matrix."""
@@ -105,19 +93,24 @@ def npi_indices(*, dimensions: tuple[int, ...], ctx: str | None = None, dtype: s
     return np.indices(dimensions, _dtype(dtype, "int32"))
 
 
-@_made("_npi_hanning")
-def npi_hanning(*, M: int, ctx: str | None = None, dtype: str | None = "float32") -> Any:
-    """Return the Hanning window of M points."""
-    return np.hanning(M).astype(_dtype(dtype))
+def _filled(name: str, fill: Callable[..., Any]) -> None:
+    def definition(*, shape: LENGTHS, ctx: str | None = None, dtype: str | None = "float32") -> Any:
+        return fill(shape_of(shape), _dtype(dtype))
+
+    definition.__doc__ = f"Return an array of {name}."
+    _made(f"_npi_{name}")(definition)
 
 
-@_made("_npi_hamming")
-def npi_hamming(*, M: int, ctx: str | None = None, dtype: str | None = "float32") -> Any:
-    """Return the Hamming window of M points."""
-    return np.hamming(M).astype(_dtype(dtype))
+def _window(name: str, window: Callable[..., Any]) -> None:
+    def definition(*, M: int, ctx: str | None = None, dtype: str | None = "float32") -> Any:
+        return window(M).astype(_dtype(dtype))
+
+    definition.__doc__ = f"Return the {name.title()} window of M points."
+    _made(f"_npi_{name}")(definition)
 
 
-@_made("_npi_blackman")
-def npi_blackman(*, M: int, ctx: str | None = None, dtype: str | None = "float32") -> Any:
-    """Return the Blackman window of M points."""
-    return np.blackman(M).astype(_dtype(dtype))
+_filled("zeros", np.zeros)
+_filled("ones", np.ones)
+_window("hanning", np.hanning)
+_window("hamming", np.hamming)
+_window("blackman", np.blackman)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -43,18 +44,17 @@ def np_prod(
     return total if initial is None else total * np.asarray(initial, np.result_type(total))
 
 
-@named("_np_max", shape=reduced)
-def np_max(a: Any, *, axis: AXES = None, keepdims: bool = False, initial: float | None = None) -> Any:
-    """Return the largest elements over axes, of all by default; or `initial`, if that is larger."""
-    found = np.max(a, axis=axis, keepdims=keepdims)
-    return found if initial is None else np.maximum(found, np.asarray(initial, np.result_type(a)))
+def _extreme(name: str, reduce: Callable[..., Any], combine: Callable[..., Any], which: str, than: str) -> None:
+    def definition(a: Any, *, axis: AXES = None, keepdims: bool = False, initial: float | None = None) -> Any:
+        found = reduce(a, axis=axis, keepdims=keepdims)
+        return found if initial is None else combine(found, np.asarray(initial, np.result_type(a)))
+
+    definition.__doc__ = f"Return the {which} elements over axes, of all by default; or `initial`, if that is {than}."
+    named(name, shape=reduced)(definition)
 
 
-@named("_np_min", shape=reduced)
-def np_min(a: Any, *, axis: AXES = None, keepdims: bool = False, initial: float | None = None) -> Any:
-    """Return the smallest elements over axes, of all by default; or `initial`, if that is smaller."""
-    found = np.min(a, axis=axis, keepdims=keepdims)
-    return found if initial is None else np.minimum(found, np.asarray(initial, np.result_type(a)))
+_extreme("_np_max", np.max, np.maximum, "largest", "larger")
+_extreme("_np_min", np.min, np.minimum, "smallest", "smaller")
 
 
 @named("_npi_mean", dtype=_default, shape=reduced)

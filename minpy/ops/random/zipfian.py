@@ -80,6 +80,4 @@ def _unique_zipfian_shapes(inputs: Any, outputs: Any, *, range_max: int, shape: 
     return inputs, [(rows, count), (rows,)]
 
 
-@unique_zipfian.def_infer_type
-def _unique_zipfian_dtypes(inputs: Any, outputs: Any, **_: Any) -> Any:
-    return inputs, [np.dtype(np.int64)] * 2
+unique_zipfian.def_infer_type(lambda inputs, outputs, **_: (inputs, [np.dtype(np.int64)] * 2))

@@ -27,78 +27,54 @@ __all__ = [
 
 
 def _binary(
-    ufunc: np.ufunc,
-    name: str,
-    aliases: tuple[str, ...],
-    sentence: str,
-    example: tuple[str, str, str],
-    notes: str = "",
-    synonyms: dict[str, str] | None = None,
+    ufunc: np.ufunc, name: str, formula: str, example: tuple[str, str, str], notes: str = "", **options: Any
 ) -> Operator:
-    doc = binary_doc(name, sentence, *example, notes)
-    made: Operator = operator(ufunc, name=name, aliases=aliases, doc=doc, synonyms=synonyms)
+    """Define `broadcast_X`; what it returns is a formula, or a sentence that ends with a full stop."""
+    sentence = f"Return {formula}" if formula.endswith(".") else f"Return {formula}, elementwise with broadcasting."
+    doc = binary_doc(f"broadcast_{name}", sentence, *example, notes)
+    made: Operator = operator(ufunc, name=f"broadcast_{name}", doc=doc, **options)
     return made
 
 
-add = _binary(
-    np.add,
-    "broadcast_add",
-    ("broadcast_plus", "add"),
-    "Return lhs + rhs, elementwise with broadcasting.",
-    ("[[1, 2], [3, 4]]", "[10, 20]", "[[11., 22.],\n       [13., 24.]]"),
-)
+_MATRIX = "[[1, 2], [3, 4]]"
+_SIDES = {"left": "lhs", "right": "rhs"}
+
+_SUMS = (_MATRIX, "[10, 20]", "[[11., 22.],\n       [13., 24.]]")
+add = _binary(np.add, "add", "lhs + rhs", _SUMS, aliases=("broadcast_plus", "add"))
 add.def_grad(lambda ans, lhs, rhs: lambda g: g, 0)
 add.def_grad(lambda ans, lhs, rhs: lambda g: g, 1)
 
-subtract = _binary(
-    np.subtract,
-    "broadcast_sub",
-    ("broadcast_minus", "subtract"),
-    "Return lhs - rhs, elementwise with broadcasting.",
-    ("[[1, 2], [3, 4]]", "[1, 1]", "[[0., 1.],\n       [2., 3.]]"),
-)
+_DIFFERENCES = (_MATRIX, "[1, 1]", "[[0., 1.],\n       [2., 3.]]")
+subtract = _binary(np.subtract, "sub", "lhs - rhs", _DIFFERENCES, aliases=("broadcast_minus", "subtract"))
 subtract.def_grad(lambda ans, lhs, rhs: lambda g: g, 0)
 subtract.def_grad(lambda ans, lhs, rhs: lambda g: -g, 1)
 
-multiply = _binary(
-    np.multiply,
-    "broadcast_mul",
-    ("multiply",),
-    "Return lhs * rhs, elementwise with broadcasting.",
-    ("[[1, 2], [3, 4]]", "[10, 1]", "[[10.,  2.],\n       [30.,  4.]]"),
-)
+_PRODUCTS = (_MATRIX, "[10, 1]", "[[10.,  2.],\n       [30.,  4.]]")
+multiply = _binary(np.multiply, "mul", "lhs * rhs", _PRODUCTS, aliases=("multiply",))
 multiply.def_grad(lambda ans, lhs, rhs: lambda g: g * rhs, 0)
 multiply.def_grad(lambda ans, lhs, rhs: lambda g: g * lhs, 1)
 
 divide = _binary(
-    np.true_divide,
-    "broadcast_div",
-    ("divide", "true_divide"),
-    "Return lhs / rhs, elementwise with broadcasting.",
-    ("[1, 2, 3]", "[2]", "[0.5, 1. , 1.5]"),
+    *(np.true_divide, "div", "lhs / rhs", ("[1, 2, 3]", "[2]", "[0.5, 1. , 1.5]")),
     "Quotients of integer arrays are truncated towards zero, and keep the arrays' dtype.",
+    aliases=("divide", "true_divide"),
 )
 divide.def_grad(lambda ans, lhs, rhs: lambda g: g / rhs, 0)
 divide.def_grad(lambda ans, lhs, rhs: lambda g: -(g * ans / rhs), 1)
 
 mod = _binary(
-    np.remainder,
-    "broadcast_mod",
-    ("modulo",),
-    "Return the remainder of lhs / rhs, which has the sign of rhs.",
+    *(np.remainder, "mod", "the remainder of lhs / rhs, which has the sign of rhs."),
     ("[5, -5, 5]", "[3, 3, -3]", "[ 2.,  1., -1.]"),
     "The gradient with respect to lhs is 1, to rhs -floor(lhs / rhs).",
+    aliases=("modulo",),
 )
 mod.def_grad(lambda ans, lhs, rhs: lambda g: g, 0)
 mod.def_grad(lambda ans, lhs, rhs: lambda g: -(g * np.floor(lhs / rhs)), 1)
 
 power = _binary(
-    np.power,
-    "broadcast_power",
-    ("power",),
-    "Return lhs to the power of rhs, elementwise with broadcasting.",
-    ("[1, 2, 3]", "[2, 3, 0.5]", "[1.    , 8.    , 1.7321]"),
+    *(np.power, "power", "lhs to the power of rhs", ("[1, 2, 3]", "[2, 3, 0.5]", "[1.    , 8.    , 1.7321]")),
     "The gradient with respect to rhs is lhs ** rhs * log(lhs): 0 where lhs is 0, NaN where it is negative.",
+    aliases=("power",),
     synonyms={"base": "lhs", "exp": "rhs"},
 )
 
@@ -113,44 +89,24 @@ def _power_base_gradient(ans: Any, lhs: Any, rhs: Any) -> Callable[[Any], Any]:
     return lambda g: g * (lhs ** np.where(np.logical_and(lhs == 0, rhs == 0), 1, rhs - 1) * rhs)
 
 
-@power.def_grad(argnum=1)
-def _power_exponent_gradient(ans: Any, lhs: Any, rhs: Any) -> Callable[[Any], Any]:
-    return lambda g: g * (ans * np.log(np.where(lhs == 0, 1, lhs)))
+power.def_grad(lambda ans, lhs, rhs: lambda g: g * (ans * np.log(np.where(lhs == 0, 1, lhs))), argnum=1)
 
 
-maximum = _binary(
-    np.maximum,
-    "broadcast_maximum",
-    ("maximum",),
-    "Return the larger of lhs and rhs, elementwise with broadcasting.",
-    ("[1, 2, 3]", "[2]", "[2., 2., 3.]"),
-    "Where they are equal the gradient goes to lhs; NaN wins over numbers.",
-    synonyms={"left": "lhs", "right": "rhs"},
-)
+_TIE = "Where they are equal the gradient goes to lhs; NaN wins over numbers."
+_OF_TWO: dict[str, Any] = {"notes": _TIE, "synonyms": _SIDES}
+_LARGER = ("[1, 2, 3]", "[2]", "[2., 2., 3.]")
+maximum = _binary(np.maximum, "maximum", "the larger of lhs and rhs", _LARGER, aliases=("maximum",), **_OF_TWO)
 maximum.def_grad(lambda ans, lhs, rhs: lambda g: g * (lhs >= rhs), 0)
 maximum.def_grad(lambda ans, lhs, rhs: lambda g: g * (lhs < rhs), 1)
 
-minimum = _binary(
-    np.minimum,
-    "broadcast_minimum",
-    ("minimum",),
-    "Return the smaller of lhs and rhs, elementwise with broadcasting.",
-    ("[1, 2, 3]", "[2]", "[1., 2., 2.]"),
-    "Where they are equal the gradient goes to lhs; NaN wins over numbers.",
-    synonyms={"left": "lhs", "right": "rhs"},
-)
+_SMALLER = ("[1, 2, 3]", "[2]", "[1., 2., 2.]")
+minimum = _binary(np.minimum, "minimum", "the smaller of lhs and rhs", _SMALLER, aliases=("minimum",), **_OF_TWO)
 minimum.def_grad(lambda ans, lhs, rhs: lambda g: g * (lhs <= rhs), 0)
 minimum.def_grad(lambda ans, lhs, rhs: lambda g: g * (lhs > rhs), 1)
 
-hypot = _binary(
-    np.hypot,
-    "broadcast_hypot",
-    (),
-    "Return sqrt(lhs ** 2 + rhs ** 2), elementwise with broadcasting.",
-    ("[3, 5]", "[4, 12]", "[ 5., 13.]"),
-    "The gradient at (0, 0) is NaN: there is none.",
-    synonyms={"left": "lhs", "right": "rhs"},
-)
+_HYPOTENUSES = ("[3, 5]", "[4, 12]", "[ 5., 13.]")
+_NONE_AT_ZERO = "The gradient at (0, 0) is NaN: there is none."
+hypot = _binary(np.hypot, "hypot", "sqrt(lhs ** 2 + rhs ** 2)", _HYPOTENUSES, _NONE_AT_ZERO, synonyms=_SIDES)
 hypot.def_grad(lambda ans, lhs, rhs: lambda g: g * (lhs / ans), 0)
 hypot.def_grad(lambda ans, lhs, rhs: lambda g: g * (rhs / ans), 1)
 

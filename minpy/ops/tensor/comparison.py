@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -49,14 +48,18 @@ def _as_dtype(value: Any, dtype: np.dtype) -> Any:
     return value.astype(dtype, copy=False) if _is_array(value) else np.asarray(value).astype(dtype)
 
 
-def _relation(ufunc: np.ufunc, name: str, sentence: str, lhs: str, rhs: str, result: str) -> Operator:
+# What examples compare.
+_NUMBERS = ("[1, 2, 3]", "[2]")
+
+
+def _relation(ufunc: np.ufunc, name: str, condition: str, result: str, example: tuple[str, str] = _NUMBERS) -> Operator:
     def forward(lhs: Any, rhs: Any) -> Any:
         dtype = _common_dtype(lhs, rhs)
         if dtype.kind in "iu":  # a number is cast first, as in arithmetic
             lhs, rhs = _as_dtype(lhs, dtype), _as_dtype(rhs, dtype)
         return ufunc(lhs, rhs).astype(dtype)
 
-    doc = binary_doc(name, sentence, lhs, rhs, result, "Its gradient is zero.")
+    doc = binary_doc(name, f"Return 1 where {condition}, else 0.", *example, result, "Its gradient is zero.")
     made: Operator = operator(forward, name=f"broadcast_{name}", aliases=(name,), doc=doc)
     made.may_alias, made.elementwise = False, True
     made.def_infer_shape(broadcasting)
@@ -64,38 +67,16 @@ def _relation(ufunc: np.ufunc, name: str, sentence: str, lhs: str, rhs: str, res
     return made.def_grad_zero()
 
 
-equal = _relation(np.equal, "equal", "Return 1 where lhs == rhs, else 0.", "[1, 2, 3]", "[2]", "[0., 1., 0.]")
-not_equal = _relation(
-    np.not_equal, "not_equal", "Return 1 where lhs != rhs, else 0.", "[1, 2, 3]", "[2]", "[1., 0., 1.]"
-)
-greater = _relation(np.greater, "greater", "Return 1 where lhs > rhs, else 0.", "[1, 2, 3]", "[2]", "[0., 0., 1.]")
-greater_equal = _relation(
-    np.greater_equal, "greater_equal", "Return 1 where lhs >= rhs, else 0.", "[1, 2, 3]", "[2]", "[0., 1., 1.]"
-)
-lesser = _relation(np.less, "lesser", "Return 1 where lhs < rhs, else 0.", "[1, 2, 3]", "[2]", "[1., 0., 0.]")
-lesser_equal = _relation(
-    np.less_equal, "lesser_equal", "Return 1 where lhs <= rhs, else 0.", "[1, 2, 3]", "[2]", "[1., 1., 0.]"
-)
-logical_and = _relation(
-    np.logical_and, "logical_and", "Return 1 where both are not 0, else 0.", "[0, 1, 2]", "[1, 0, 3]", "[0., 0., 1.]"
-)
-logical_or = _relation(
-    np.logical_or,
-    "logical_or",
-    "Return 1 where one or both are not 0, else 0.",
-    "[0, 0, 2]",
-    "[1, 0, 3]",
-    "[1., 0., 1.]",
-)
-logical_xor = _relation(
-    np.logical_xor,
-    "logical_xor",
-    "Return 1 where exactly one is not 0, else 0.",
-    "[0, 0, 2]",
-    "[1, 0, 3]",
-    "[1., 0., 0.]",
-)
-
+equal = _relation(np.equal, "equal", "lhs == rhs", "[0., 1., 0.]")
+not_equal = _relation(np.not_equal, "not_equal", "lhs != rhs", "[1., 0., 1.]")
+greater = _relation(np.greater, "greater", "lhs > rhs", "[0., 0., 1.]")
+greater_equal = _relation(np.greater_equal, "greater_equal", "lhs >= rhs", "[0., 1., 1.]")
+lesser = _relation(np.less, "lesser", "lhs < rhs", "[1., 0., 0.]")
+lesser_equal = _relation(np.less_equal, "lesser_equal", "lhs <= rhs", "[1., 1., 0.]")
+_TRUTHS = ("[0, 0, 2]", "[1, 0, 3]")
+logical_and = _relation(np.logical_and, "logical_and", "both are not 0", "[0., 0., 1.]", ("[0, 1, 2]", "[1, 0, 3]"))
+logical_or = _relation(np.logical_or, "logical_or", "one or both are not 0", "[1., 0., 1.]", _TRUTHS)
+logical_xor = _relation(np.logical_xor, "logical_xor", "exactly one is not 0", "[1., 0., 0.]", _TRUTHS)
 logical_not = operator(
     lambda data: np.logical_not(data).astype(data.dtype),
     name="logical_not",
@@ -155,14 +136,10 @@ def _along_rows(condition: Any, ndim: int) -> Any:
     return condition if condition.ndim == ndim else np.reshape(condition, (-1, *(1,) * (ndim - 1)))
 
 
-@where.def_grad(argnum=1)
-def _where_x_gradient(ans: Any, condition: Any, x: Any, y: Any) -> Callable[[Any], Any]:
-    return lambda g: np.where(_along_rows(condition, g.ndim), g, 0)
+where.def_grad(lambda ans, condition, x, y: lambda g: np.where(_along_rows(condition, g.ndim), g, 0), argnum=1)
 
 
-@where.def_grad(argnum=2)
-def _where_y_gradient(ans: Any, condition: Any, x: Any, y: Any) -> Callable[[Any], Any]:
-    return lambda g: np.where(_along_rows(condition, g.ndim), 0, g)
+where.def_grad(lambda ans, condition, x, y: lambda g: np.where(_along_rows(condition, g.ndim), 0, g), argnum=2)
 
 
 where.def_grad_kernel(lambda ans, condition, x, y: lambda g: keep(_along_rows(condition, g.ndim) != 0, g), 1)

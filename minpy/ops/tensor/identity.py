@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from minpy.core.errors import ArgumentError
+from minpy.core.operator import Operator
 from minpy.ops.inference.partial_shapes import same_shape
 from minpy.ops.inference.rules import dtype_attribute, forwards
 from minpy.ops.registry import operator
@@ -75,40 +79,31 @@ def cast(data: np.ndarray, *, dtype: str) -> np.ndarray:
 cast.def_grad(lambda ans, data: lambda g: g)
 
 
-@operator(name="zeros_like", bare=True, zero="all", elementwise=True, shapes=same_shape)
-def zeros_like(data: np.ndarray, *, dtype: str | None = None) -> np.ndarray:
-    """Return zeros of the data's shape and dtype.
+_LIKE = """Return {name} of the data's shape and dtype.
 
-    {data_parameter}
-    dtype : str or dtype, optional
-        Not used: as in MXNet, the result has the data's dtype also where programs give another. `cast` converts it.
+{{data_parameter}}
+dtype : str or dtype, optional
+    Not used: as in MXNet, the result has the data's dtype also where programs give another. `cast` converts it.
 
-    {returns_array}
+{{returns_array}}
 
-    {examples}
-    >>> nd.zeros_like(nd.array([1, 2])).asnumpy()
-    array([0., 0.], dtype=float32)
-    """
-    del dtype
-    return np.zeros_like(data)
+{{examples}}
+>>> nd.{name}_like(nd.array([1, 2])).asnumpy()
+array({result}, dtype=float32)
+"""
 
 
-@operator(name="ones_like", bare=True, zero="all", elementwise=True, shapes=same_shape)
-def ones_like(data: np.ndarray, *, dtype: str | None = None) -> np.ndarray:
-    """Return ones of the data's shape and dtype.
+def _like(name: str, make: Callable[[Any], np.ndarray], result: str) -> Operator:
+    def forward(data: np.ndarray, *, dtype: str | None = None) -> np.ndarray:
+        return make(data)
 
-    {data_parameter}
-    dtype : str or dtype, optional
-        Not used: as in MXNet, the result has the data's dtype also where programs give another. `cast` converts it.
+    forward.__doc__ = _LIKE.format(name=name, result=result)
+    made: Operator = operator(forward, name=f"{name}_like", bare=True, zero="all", elementwise=True, shapes=same_shape)
+    return made
 
-    {returns_array}
 
-    {examples}
-    >>> nd.ones_like(nd.array([1, 2])).asnumpy()
-    array([1., 1.], dtype=float32)
-    """
-    del dtype
-    return np.ones_like(data)
+zeros_like = _like("zeros", np.zeros_like, "[0., 0.]")
+ones_like = _like("ones", np.ones_like, "[1., 1.]")
 
 
 @operator(name="shape_array", zero="all", shapes=forwards(lambda data, **_: (len(data),)))

@@ -258,9 +258,7 @@ def hard_sigmoid(data: np.ndarray, *, alpha: float = 0.2, beta: float = 0.5) -> 
     return np.minimum(np.maximum(data * alpha + beta, 0), 1)
 
 
-@hard_sigmoid.def_grad()
-def _hard_sigmoid_gradient(ans: Any, data: Any, *, alpha: float) -> Callable[[Any], Any]:
-    return lambda g: g * (((ans > 0) & (ans < 1)) * alpha)
+hard_sigmoid.def_grad(lambda ans, data, *, alpha: lambda g: g * (((ans > 0) & (ans < 1)) * alpha))
 
 
 @operator(name="smooth_l1", elementwise=True, shapes=same_shape)
@@ -286,9 +284,7 @@ def smooth_l1(data: np.ndarray, *, scalar: float = 1.0) -> np.ndarray:
     return (slope * (data - slope * (0.5 / scalar**2))).astype(data.dtype, copy=False)
 
 
-@smooth_l1.def_grad()
-def _smooth_l1_gradient(ans: Any, data: Any, *, scalar: float) -> Callable[[Any], Any]:
-    return lambda g: g * np.clip(data * scalar**2, -1, 1)
+smooth_l1.def_grad(lambda ans, data, *, scalar: lambda g: g * np.clip(data * scalar**2, -1, 1))
 
 
 for _operator in (relu, sigmoid, tanh):

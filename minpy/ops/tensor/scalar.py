@@ -91,8 +91,7 @@ def _into(compute: np.ufunc, forward: Callable[..., Any]) -> Callable[..., None]
 
 
 def _define(
-    name: str,
-    alias: str,
+    kind: str,
     compute: Callable[[Any, Any], Any],
     formula: str,
     result: str,
@@ -102,7 +101,9 @@ def _define(
     cast: Callable[[Any, np.dtype], Any] = _cast,
     kernel: Callable[[Any, Any], Any] | None = None,
 ) -> Operator:
-    """Define one operator; without a rule its gradient is zero."""
+    """Define `_plus_scalar`, say, which is `_PlusScalar`, too; without a rule its gradient is zero."""
+    side, rest = ("R", kind[1:]) if kind[1:] in ("minus", "div", "mod", "power") else ("", kind)
+    name, alias = f"_{kind}_scalar", f"_{side}{rest.title().replace('_', '')}Scalar"
     forward = _forward(compute, cast)
     forward.__kwdefaults__ = {"scalar": 1.0, "is_int": True}
     forward.__doc__ = _DOC.format(name=name, formula=formula, sentence=sentence, example=example, result=result)
@@ -171,132 +172,76 @@ def _rpower_gradient(ans: Any, data: Any, *, scalar: float) -> Callable[[Any], A
 
 _TIE = ", elementwise. Where they are equal the gradient goes to the data."
 _ONE_IF = ", else 0. Its gradient is zero."
-_TRUTH = "[0, 1, 4]"
+_REMAINDERS = (
+    "the remainder of data / scalar, which has the sign of the scalar",
+    "the remainder of scalar / data, which has the sign of the data",
+)
 _unchanged: Rule = lambda ans, data: lambda g: g
+_product_gradient: Rule = lambda ans, data, *, scalar: lambda g: g * _held(scalar, g.dtype)
+_quotient_gradient: Rule = lambda ans, data, *, scalar: lambda g: g / _held(scalar, g.dtype)
+_rdiv_gradient: Rule = lambda ans, data: lambda g: -(g * ans / data)
+_rmod_gradient: Rule = lambda ans, data, *, scalar: lambda g: -(g * np.floor(scalar / data))
+_hypot_gradient: Rule = lambda ans, data: lambda g: g * (data / ans)
+
+
+def _turned(compute: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Return a function of an array and a number with the number on the left."""
+    return lambda data, scalar: compute(scalar, data)
+
 
 # By MXNet's names.
 SCALAR_OPERATORS: dict[str, Operator] = {
     made.__name__: made
     for made in (
-        _define("_plus_scalar", "_PlusScalar", np.add, "data + scalar", "[3., 4., 6.]", _unchanged),
-        _define("_minus_scalar", "_MinusScalar", np.subtract, "data - scalar", "[-1.,  0.,  2.]", _unchanged),
+        _define("plus", np.add, "data + scalar", "[3., 4., 6.]", _unchanged),
+        _define("minus", np.subtract, "data - scalar", "[-1.,  0.,  2.]", _unchanged),
+        _define("rminus", _turned(np.subtract), "scalar - data", "[ 1.,  0., -2.]", lambda ans, data: lambda g: -g),
+        _define("mul", np.multiply, "data * scalar", "[2., 4., 8.]", _product_gradient),
+        _define("div", np.true_divide, "data / scalar", "[0.5, 1. , 2. ]", _quotient_gradient),
+        _define("rdiv", _turned(np.true_divide), "scalar / data", "[2. , 1. , 0.5]", _rdiv_gradient),
+        _define("mod", np.remainder, _REMAINDERS[0], "[1., 0., 0.]", _unchanged),
+        _define("rmod", _turned(np.remainder), _REMAINDERS[1], "[0., 0., 2.]", _rmod_gradient),
         _define(
-            "_rminus_scalar",
-            "_RMinusScalar",
-            lambda data, scalar: scalar - data,
-            "scalar - data",
-            "[ 1.,  0., -2.]",
-            lambda ans, data: lambda g: -g,
+            *("power", _power, "data ** scalar", "[ 1.,  4., 16.]", _power_gradient), cast=_exponent, kernel=_raw_power
         ),
         _define(
-            "_mul_scalar",
-            "_MulScalar",
-            np.multiply,
-            "data * scalar",
-            "[2., 4., 8.]",
-            lambda ans, data, *, scalar: lambda g: g * _held(scalar, g.dtype),
+            *("rpower", _turned(_power), "scalar ** data", "[ 2.,  4., 16.]", _rpower_gradient),
+            kernel=_turned(_raw_power),
         ),
         _define(
-            "_div_scalar",
-            "_DivScalar",
-            np.true_divide,
-            "data / scalar",
-            "[0.5, 1. , 2. ]",
-            lambda ans, data, *, scalar: lambda g: g / _held(scalar, g.dtype),
-        ),
-        _define(
-            "_rdiv_scalar",
-            "_RDivScalar",
-            lambda data, scalar: scalar / data,
-            "scalar / data",
-            "[2. , 1. , 0.5]",
-            lambda ans, data: lambda g: -(g * ans / data),
-        ),
-        _define(
-            "_mod_scalar",
-            "_ModScalar",
-            np.remainder,
-            "the remainder of data / scalar, which has the sign of the scalar",
-            "[1., 0., 0.]",
-            _unchanged,
-        ),
-        _define(
-            "_rmod_scalar",
-            "_RModScalar",
-            lambda data, scalar: np.remainder(scalar, data),
-            "the remainder of scalar / data, which has the sign of the data",
-            "[0., 0., 2.]",
-            lambda ans, data, *, scalar: lambda g: -(g * np.floor(scalar / data)),
-        ),
-        _define(
-            "_power_scalar",
-            "_PowerScalar",
-            _power,
-            "data ** scalar",
-            "[ 1.,  4., 16.]",
-            _power_gradient,
-            cast=_exponent,
-            kernel=_raw_power,
-        ),
-        _define(
-            "_rpower_scalar",
-            "_RPowerScalar",
-            lambda data, scalar: _power(scalar, data),
-            "scalar ** data",
-            "[ 2.,  4., 16.]",
-            _rpower_gradient,
-            kernel=lambda data, scalar: _raw_power(scalar, data),
-        ),
-        _define(
-            "_maximum_scalar",
-            "_MaximumScalar",
-            np.maximum,
-            "the larger of data and scalar",
-            "[2., 2., 4.]",
+            *("maximum", np.maximum, "the larger of data and scalar", "[2., 2., 4.]"),
             lambda ans, data, *, scalar: lambda g: g * (data >= _held(scalar, data.dtype)),
-            _TIE,
+            sentence=_TIE,
             kernel=lambda data, scalar: _limited(np.maximum, data, scalar, scalar, np.inf),
         ),
         _define(
-            "_minimum_scalar",
-            "_MinimumScalar",
-            np.minimum,
-            "the smaller of data and scalar",
-            "[1., 2., 2.]",
+            *("minimum", np.minimum, "the smaller of data and scalar", "[1., 2., 2.]"),
             lambda ans, data, *, scalar: lambda g: g * (data <= _held(scalar, data.dtype)),
-            _TIE,
+            sentence=_TIE,
             kernel=lambda data, scalar: _limited(np.minimum, data, scalar, -np.inf, scalar),
         ),
-        _define(
-            "_hypot_scalar",
-            "_HypotScalar",
-            np.hypot,
-            "sqrt(data ** 2 + scalar ** 2)",
-            "[2.2361, 2.8284, 4.4721]",
-            lambda ans, data: lambda g: g * (data / ans),
-        ),
+        _define("hypot", np.hypot, "sqrt(data ** 2 + scalar ** 2)", "[2.2361, 2.8284, 4.4721]", _hypot_gradient),
         *(
-            _define(f"_{name}_scalar", alias, ufunc, f"1 where data {sign} scalar", result, None, _ONE_IF)
-            for name, alias, ufunc, sign, result in (
-                ("equal", "_EqualScalar", np.equal, "==", "[0., 1., 0.]"),
-                ("not_equal", "_NotEqualScalar", np.not_equal, "!=", "[1., 0., 1.]"),
-                ("greater", "_GreaterScalar", np.greater, ">", "[0., 0., 1.]"),
-                ("greater_equal", "_GreaterEqualScalar", np.greater_equal, ">=", "[0., 1., 1.]"),
-                ("lesser", "_LesserScalar", np.less, "<", "[1., 0., 0.]"),
-                ("lesser_equal", "_LesserEqualScalar", np.less_equal, "<=", "[1., 1., 0.]"),
+            _define(kind, ufunc, f"1 where data {sign} scalar", result, None, _ONE_IF)
+            for kind, ufunc, sign, result in (
+                ("equal", np.equal, "==", "[0., 1., 0.]"),
+                ("not_equal", np.not_equal, "!=", "[1., 0., 1.]"),
+                ("greater", np.greater, ">", "[0., 0., 1.]"),
+                ("greater_equal", np.greater_equal, ">=", "[0., 1., 1.]"),
+                ("lesser", np.less, "<", "[1., 0., 0.]"),
+                ("lesser_equal", np.less_equal, "<=", "[1., 1., 0.]"),
             )
         ),
         *(
-            _define(f"_{name}_scalar", alias, ufunc, f"1 where {which} of data and scalar", result, None, end, _TRUTH)
-            for name, alias, ufunc, which, end, result in (
-                ("logical_and", "_LogicalAndScalar", np.logical_and, "both", " are not 0" + _ONE_IF, "[0., 1., 1.]"),
-                ("logical_or", "_LogicalOrScalar", np.logical_or, "one", " is not 0" + _ONE_IF, "[1., 1., 1.]"),
-                ("logical_xor", "_LogicalXorScalar", np.logical_xor, "one only", " is not 0" + _ONE_IF, "[1., 0., 0.]"),
+            _define(kind, ufunc, f"1 where {which} of data and scalar", result, None, end, "[0, 1, 4]")
+            for kind, ufunc, which, end, result in (
+                ("logical_and", np.logical_and, "both", " are not 0" + _ONE_IF, "[0., 1., 1.]"),
+                ("logical_or", np.logical_or, "one", " is not 0" + _ONE_IF, "[1., 1., 1.]"),
+                ("logical_xor", np.logical_xor, "one only", " is not 0" + _ONE_IF, "[1., 0., 0.]"),
             )
         ),
     )
 }
-
 # What MXNet does to the rows that a sparse array has: of dense arrays, all.
 for _name in ("plus", "minus"):
     _made = SCALAR_OPERATORS[f"_{_name}_scalar"]

@@ -248,12 +248,7 @@ def _split_at_kernel(data: Any, *, indices: Any, axis: int, squeeze_axis: bool, 
     return split_v2.forward(data, indices_or_sections=_cuts(indices, sections), axis=axis, squeeze_axis=squeeze_axis)
 
 
-@split_at.def_grad()
-def _split_at_gradient(ans: Any, data: Any, *, axis: int, squeeze_axis: bool) -> Any:
-    if type(ans) is not tuple:
-        return lambda g: np.reshape(g, np.shape(data))
-    axis %= np.ndim(data)
-    return lambda g: np.stack(g, axis) if squeeze_axis else np.concatenate(g, axis)
+split_at.def_grad(_split_v2_gradient)
 
 
 @split_at.def_infer_shape

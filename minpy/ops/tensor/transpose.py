@@ -39,9 +39,7 @@ def transpose(data: np.ndarray, *, axes: tuple[int, ...] = ()) -> np.ndarray:
     return np.transpose(data, axes or None)
 
 
-@transpose.def_kernel
-def _transpose_kernel(data: Any, *, axes: tuple[int, ...]) -> Any:
-    return laid_out(transpose.definition(data, axes=axes))
+transpose.def_kernel(lambda data, *, axes: laid_out(transpose.definition(data, axes=axes)))
 
 
 @transpose.def_grad()
@@ -86,9 +84,7 @@ def swapaxes(data: np.ndarray, *, dim1: int = 0, dim2: int = 0) -> np.ndarray:
     return np.swapaxes(data, one_axis("swapaxes", dim1, data.ndim), one_axis("swapaxes", dim2, data.ndim))
 
 
-@swapaxes.def_kernel
-def _swapaxes_kernel(data: Any, *, dim1: int, dim2: int) -> Any:
-    return laid_out(swapaxes.definition(data, dim1=dim1, dim2=dim2))
+swapaxes.def_kernel(lambda data, *, dim1, dim2: laid_out(swapaxes.definition(data, dim1=dim1, dim2=dim2)))
 
 
 swapaxes.def_grad(lambda ans, data, *, dim1, dim2: lambda g: np.swapaxes(g, dim1, dim2))
