@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from math import cos, pi
 from typing import Any
 
+from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentError, ArgumentValueError, describe
 from minpy.namespaces import listing, missing
 
@@ -15,6 +16,14 @@ __dir__ = listing(__all__)
 __getattr__ = missing(__name__, "schedule", __all__)
 
 _MODES = ("linear", "constant")
+_WARMUP = """
+    warmup_steps : int
+        How many updates the warm-up takes.
+    warmup_begin_lr : float
+        The rate at its beginning.
+    warmup_mode : {'linear', 'constant'}
+        Whether it then grows to `base_lr`, or stays.
+    """
 
 
 class LRScheduler:
@@ -131,10 +140,11 @@ class LRScheduler:
         return self.warmup_begin_lr + (self.warmup_final_lr - self.warmup_begin_lr) * done
 
     def __call__(self, num_update: int) -> float:
-        """Return the learning rate after a number of updates: what classes override."""
+        """Return the learning rate after a number of updates."""
         raise NotImplementedError(f"{type(self).__name__} has no __call__(num_update): write one.")
 
 
+@documented(warmup=_WARMUP)
 class FactorScheduler(LRScheduler):
     """The learning rate times a factor, again and again after a number of updates.
 
@@ -150,12 +160,7 @@ class FactorScheduler(LRScheduler):
         The rate does not become less.
     base_lr : float
         The rate after the warm-up.
-    warmup_steps : int
-        How many updates the warm-up takes.
-    warmup_begin_lr : float
-        The rate at its beginning.
-    warmup_mode : {'linear', 'constant'}
-        Whether it then grows to `base_lr`, or stays.
+    {warmup}
 
     Raises
     ------
@@ -192,20 +197,18 @@ class FactorScheduler(LRScheduler):
         self.count = 0
 
     def __call__(self, num_update: int) -> float:
-        """Return the learning rate after a number of updates."""
         if num_update < self.warmup_steps:
             return self.get_warmup_lr(num_update)
         while num_update > self.count + self.step:
             self.count += self.step
             self.base_lr *= self.factor
-            if self.base_lr < self.stop_factor_lr:
-                self.base_lr = self.stop_factor_lr
-                logging.info("update %d: the learning rate is %.5e, and stays", num_update, self.base_lr)
-            else:
-                logging.info("update %d: the learning rate is %.5e", num_update, self.base_lr)
+            stays = ", and stays" if self.base_lr < self.stop_factor_lr else ""
+            self.base_lr = max(self.base_lr, self.stop_factor_lr)
+            logging.info("update %d: the learning rate is %.5e%s", num_update, self.base_lr, stays)
         return self.base_lr
 
 
+@documented(warmup=_WARMUP)
 class MultiFactorScheduler(LRScheduler):
     """The learning rate times a factor after each of some numbers of updates.
 
@@ -219,12 +222,7 @@ class MultiFactorScheduler(LRScheduler):
         No more than 1.
     base_lr : float
         The rate after the warm-up.
-    warmup_steps : int
-        How many updates the warm-up takes.
-    warmup_begin_lr : float
-        The rate at its beginning.
-    warmup_mode : {'linear', 'constant'}
-        Whether it then grows to `base_lr`, or stays.
+    {warmup}
 
     Raises
     ------
@@ -254,13 +252,15 @@ class MultiFactorScheduler(LRScheduler):
             raise ArgumentError(
                 f"MultiFactorScheduler: step is {describe(step)}; expected a list of numbers of updates.{advice}"
             )
-        for position, one in enumerate(step):
-            self._require_integer(f"step[{position}]", one)
-            if one < 1:
-                raise ArgumentValueError(f"MultiFactorScheduler: step[{position}] is {one}; expected 1 update or more.")
-            if position and one <= step[position - 1]:
+        for position, update in enumerate(step):
+            self._require_integer(f"step[{position}]", update)
+            if update < 1:
                 raise ArgumentValueError(
-                    f"MultiFactorScheduler: step is {step}; expected increasing numbers, but {one} follows "
+                    f"MultiFactorScheduler: step[{position}] is {update}; expected 1 update or more."
+                )
+            if position and update <= step[position - 1]:
+                raise ArgumentValueError(
+                    f"MultiFactorScheduler: step is {step}; expected increasing numbers, but {update} follows "
                     f"{step[position - 1]}."
                 )
         self._require_factor(factor)
@@ -270,7 +270,6 @@ class MultiFactorScheduler(LRScheduler):
         self.count = 0
 
     def __call__(self, num_update: int) -> float:
-        """Return the learning rate after a number of updates."""
         if num_update < self.warmup_steps:
             return self.get_warmup_lr(num_update)
         while self.cur_step_ind < len(self.step) and num_update > self.step[self.cur_step_ind]:
@@ -296,7 +295,6 @@ class _Falling(LRScheduler):
         self.max_steps = max_update - self.warmup_steps
 
     def __call__(self, num_update: int) -> float:
-        """Return the learning rate after a number of updates."""
         if num_update < self.warmup_steps:
             return self.get_warmup_lr(num_update)
         if num_update <= self.max_update:
@@ -309,6 +307,7 @@ class _Falling(LRScheduler):
         raise NotImplementedError
 
 
+@documented(warmup=_WARMUP)
 class PolyScheduler(_Falling):
     """A learning rate that falls as a power of the updates that are left.
 
@@ -325,12 +324,7 @@ class PolyScheduler(_Falling):
         The power.
     final_lr : float
         The rate at the end.
-    warmup_steps : int
-        How many updates the warm-up takes.
-    warmup_begin_lr : float
-        The rate at its beginning.
-    warmup_mode : {'linear', 'constant'}
-        Whether it then grows to `base_lr`, or stays.
+    {warmup}
 
     Raises
     ------
@@ -363,6 +357,7 @@ class PolyScheduler(_Falling):
         return float((1 - done) ** self.power)
 
 
+@documented(warmup=_WARMUP)
 class CosineScheduler(_Falling):
     """A learning rate that falls as half a cosine.
 
@@ -377,12 +372,7 @@ class CosineScheduler(_Falling):
         The rate after the warm-up.
     final_lr : float
         The rate at the end.
-    warmup_steps : int
-        How many updates the warm-up takes.
-    warmup_begin_lr : float
-        The rate at its beginning.
-    warmup_mode : {'linear', 'constant'}
-        Whether it then grows to `base_lr`, or stays.
+    {warmup}
 
     Raises
     ------

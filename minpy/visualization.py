@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import numpy
 
+from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentError, DTypeError, MissingDependencyError, ShapeError, describe
 from minpy.graph.ir import Node, Value, variables
 from minpy.graph.text import drawing
@@ -31,6 +33,23 @@ Shapes = Mapping[str, Sequence[int]]
 
 # What operators call the inputs that are given with every batch.
 _FED = ("label", "state", "state_cell", "sequence_length", "data_lengths", "label_lengths")
+
+
+_NETWORK = """
+    symbol : Symbol
+    shape : dict of str to tuple of int, optional
+        The shapes of the data. What does not follow from them is shown as not known.
+    hide_weights : bool
+        Leave out weights, biases and statistics: variables whose names end as those of layers do.
+    """
+_ERRORS = """
+    Raises
+    ------
+    ShapeError
+        If shapes contradict each other.
+    ArgumentError
+        For what is no symbol, no dict, or names no argument.
+    """
 
 
 def print_summary(
@@ -186,27 +205,19 @@ def plot_network(
     return dot
 
 
+@documented(network=_NETWORK, errors=_ERRORS)
 def graph_text(symbol: Symbol, shape: Shapes | None = None, hide_weights: bool = True) -> str:
     """Return a network drawn with lines, one row a node; see `print_graph`.
 
     Parameters
     ----------
-    symbol : Symbol
-    shape : dict of str to tuple of int, optional
-        The shapes of the data. What does not follow from them is shown as not known.
-    hide_weights : bool
-        Leave out weights, biases and statistics: variables whose names end as those of layers do.
+    {network}
 
     Returns
     -------
     str
 
-    Raises
-    ------
-    ShapeError
-        If shapes contradict each other.
-    ArgumentError
-        For what is no symbol, no dict, or names no argument.
+    {errors}
 
     Examples
     --------
@@ -218,6 +229,7 @@ def graph_text(symbol: Symbol, shape: Shapes | None = None, hide_weights: bool =
     return _drawn(symbol, shape, hide_weights, "graph_text")
 
 
+@documented(network=_NETWORK, errors=_ERRORS)
 def print_graph(symbol: Symbol, shape: Shapes | None = None, hide_weights: bool = True) -> None:
     """Print a network drawn with lines: every node with its operator, its shapes, and the nodes that feed it.
 
@@ -225,18 +237,9 @@ def print_graph(symbol: Symbol, shape: Shapes | None = None, hide_weights: bool 
 
     Parameters
     ----------
-    symbol : Symbol
-    shape : dict of str to tuple of int, optional
-        The shapes of the data. What does not follow from them is shown as not known.
-    hide_weights : bool
-        Leave out weights, biases and statistics: variables whose names end as those of layers do.
+    {network}
 
-    Raises
-    ------
-    ShapeError
-        If shapes contradict each other.
-    ArgumentError
-        For what is no symbol, no dict, or names no argument.
+    {errors}
 
     Examples
     --------
@@ -335,17 +338,14 @@ def _parameters(order: Sequence[Node], shape: Shapes | None) -> tuple[dict[Node,
 
 def _keys(nodes: Sequence[Node]) -> dict[Node, str]:
     """Return a name of its own for each node; Graphviz takes what follows a colon for a port."""
-    taken: set[str] = set()
-    keys = {}
+    keys: dict[str, Node] = {}
     for node in nodes:
-        name = node.name.replace(":", "_")
-        key, number = name, 1
-        while key in taken:
-            number += 1
-            key = f"{name}#{number}"
-        taken.add(key)
-        keys[node] = key
-    return keys
+        key = name = node.name.replace(":", "_")
+        numbers = count(2)
+        while key in keys:
+            key = f"{name}#{next(numbers)}"
+        keys[key] = node
+    return {node: key for key, node in keys.items()}
 
 
 # -- words -------------------------------------------------------------------------------------------------------------
@@ -359,7 +359,7 @@ def _per_example(shapes: Sequence[Any]) -> str:
 def _count(parameters: Iterable[Node], shapes: Mapping[Value, Any]) -> str:
     """Return how many numbers the parameters have; "?" if that is not known."""
     known: list[Any] = [shapes.get(Value(node)) for node in parameters]
-    return str(sum(math.prod(one) for one in known)) if all(map(is_known, known)) else "?"
+    return str(sum(math.prod(shape) for shape in known)) if all(map(is_known, known)) else "?"
 
 
 def _print_row(fields: Sequence[str], ends: Sequence[int]) -> None:

@@ -60,10 +60,7 @@ class CIFAR10(_DownloadedDataset):
     _label_at = 0
 
     def __init__(
-        self,
-        root: str = default_root("cifar10"),
-        train: bool = True,
-        transform: Callable[..., Any] | None = None,
+        self, root: str = default_root("cifar10"), train: bool = True, transform: Callable[..., Any] | None = None
     ) -> None:
         self._train = train
         super().__init__(root, transform)

@@ -10,13 +10,7 @@ from typing import Any
 import numpy
 
 from minpy import recordio
-from minpy.core.errors import (
-    ArgumentError,
-    ArgumentValueError,
-    FileAccessError,
-    FileFormatError,
-    describe,
-)
+from minpy.core.errors import ArgumentError, ArgumentValueError, FileAccessError, FileFormatError, describe
 from minpy.files import access_error, open_to_read
 from minpy.gluon.data.dataset import Dataset, RecordFileDataset
 from minpy.image.pixels import array_of

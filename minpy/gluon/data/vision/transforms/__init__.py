@@ -14,12 +14,7 @@ from minpy.gluon.data.vision.transforms.colors import (
 from minpy.gluon.data.vision.transforms.composing import Compose, HybridCompose, HybridRandomApply, RandomApply
 from minpy.gluon.data.vision.transforms.cropping import CenterCrop, CropResize, RandomCrop, RandomResizedCrop, Resize
 from minpy.gluon.data.vision.transforms.tensors import Cast, Normalize, ToTensor
-from minpy.gluon.data.vision.transforms.turning import (
-    RandomFlipLeftRight,
-    RandomFlipTopBottom,
-    RandomRotation,
-    Rotate,
-)
+from minpy.gluon.data.vision.transforms.turning import RandomFlipLeftRight, RandomFlipTopBottom, RandomRotation, Rotate
 from minpy.gluon.nn import HybridSequential, Sequential  # noqa: F401
 from minpy.namespaces import listing, missing
 
