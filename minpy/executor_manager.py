@@ -11,13 +11,12 @@ import numpy
 from minpy.core.array import as_raw, note_write
 from minpy.core.errors import ArgumentError, ArgumentValueError, ShapeError, describe
 from minpy.io import DataDesc
-from minpy.namespaces import listing, missing
+from minpy.namespaces import public
 from minpy.ndarray.creation import zeros
 from minpy.symbol import Symbol
 
 __all__ = ["DataDesc", "DataParallelExecutorGroup", "DataParallelExecutorManager"]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.executor_manager", "name", __all__)
+__dir__, __getattr__ = public("minpy.executor_manager", "name", __all__)
 
 
 def _split_input_slice(batch_size: int, work_load_list: Sequence[float]) -> list[slice]:

@@ -30,6 +30,7 @@ __all__ = [
     "listing",
     "missing",
     "missing_part",
+    "public",
 ]
 
 # The version of MXNet whose names, defaults and numbers are those here: what `mxnet.__version__` answers.
@@ -118,6 +119,11 @@ def missing(module: str, what: str, names: Iterable[str]) -> Callable[[str], Any
         )
 
     return refuse
+
+
+def public(module: str, what: str, names: Iterable[str]) -> tuple[Callable[[], list[str]], Callable[[str], Any]]:
+    """Return the `__dir__` and the `__getattr__` of a public module: those of `listing` and of `missing`."""
+    return listing(names), missing(module, what, names)
 
 
 def missing_part(name: str) -> str | None:
