@@ -274,7 +274,7 @@ def _calls(case: Case) -> Iterator[tuple[str, Call]]:
         yield dtype, _call(cast)
         arrays = [index for index, value in enumerate(cast.inputs) if isinstance(value, numpy.ndarray)]
         if case.operator.elementwise and arrays:
-            extremes = dict(zip(arrays, _extremes(dtype, len(arrays)), strict=True))
+            extremes: dict[int | str, Any] = dict(zip(arrays, _extremes(dtype, len(arrays)), strict=True))
             yield f"extreme {dtype}", _call(cast.replaced(extremes))
 
 

@@ -190,16 +190,16 @@ def read_arrays(path: str, inputs: Sequence[Input]) -> dict[str, numpy.ndarray]:
         raise access_error(_COMMAND, "read", path, error) from error
     except Exception as error:  # zipfile, zlib and numpy have each their own
         raise FileFormatError(f"{_COMMAND}: {path!r} cannot be read as an array: {error}.") from None
-    names = [one.name for one in inputs if not one.is_label] or [one.name for one in inputs]
+    names = [entry.name for entry in inputs if not entry.is_label] or [entry.name for entry in inputs]
     if "" in found:
         if not names:
             raise ArgumentError(f"{_COMMAND}: the network has no input for {path!r}.")
         found = {names[0]: found[""]}
     for name in found:
-        if name not in {one.name for one in inputs}:
+        if name not in {entry.name for entry in inputs}:
             raise ArgumentError(
                 f"{_COMMAND}: {path!r} holds {name!r}, which is no input; inputs are "
-                f"{', '.join(one.name for one in inputs)}.{nearest(name, names)}"
+                f"{', '.join(entry.name for entry in inputs)}.{nearest(name, names)}"
             )
     return found
 
@@ -221,7 +221,7 @@ def labels_of(path: str) -> list[str]:
         if isinstance(said, dict):
             said = [said[key] for key in sorted(said, key=lambda key: int(key) if key.isdigit() else 0)]
         if isinstance(said, list):
-            return [str(one[-1]) if isinstance(one, list) and one else str(one) for one in said]
+            return [str(entry[-1]) if isinstance(entry, list) and entry else str(entry) for entry in said]
         raise FileFormatError(f"{_COMMAND}: {path!r} holds no list of labels.")
     return label_lines(content)
 
@@ -278,28 +278,28 @@ def answer(
 def _fed(report: Report, given: Mapping[str, numpy.ndarray], notes: list[str]) -> dict[str, numpy.ndarray]:
     """Return a value for every input."""
     fed: dict[str, numpy.ndarray] = {}
-    for one in report.inputs:
-        shape = one.shape
+    for entry in report.inputs:
+        shape = entry.shape
         assert shape is not None
-        if one.name in given:
-            values = given[one.name]
+        if entry.name in given:
+            values = given[entry.name]
             if tuple(values.shape) != shape and prod(values.shape) == prod(shape):
                 values = values.reshape(shape)
             if tuple(values.shape) != shape:
-                raise ShapeError(f"{_COMMAND}: the input {one.name!r} has shape {values.shape}; expected {shape}.")
-            fed[one.name] = numpy.ascontiguousarray(values, one.dtype)
-        elif one.name == "im_info" and len(shape) == 2 and shape[1] == 3:
+                raise ShapeError(f"{_COMMAND}: the input {entry.name!r} has shape {values.shape}; expected {shape}.")
+            fed[entry.name] = numpy.ascontiguousarray(values, entry.dtype)
+        elif entry.name == "im_info" and len(shape) == 2 and shape[1] == 3:
             picture = next((array for array in given.values() if array.ndim == 4), None)
             if picture is not None:
-                fed[one.name] = numpy.tile(numpy.array([*picture.shape[2:], 1.0], one.dtype), (shape[0], 1))
-                notes.append(f"im_info is the size of the input, with a scale of 1: {fed[one.name][0].tolist()}")
-        elif one.is_label or "state" in one.name:
-            fed[one.name] = zeros(shape, dtype=one.dtype).asnumpy()
-            if not one.is_label:
-                notes.append(f"{one.name} is zero, {shape}")
-    lacking = [one.name for one in report.inputs if one.name not in fed]
+                fed[entry.name] = numpy.tile(numpy.array([*picture.shape[2:], 1.0], entry.dtype), (shape[0], 1))
+                notes.append(f"im_info is the size of the input, with a scale of 1: {fed[entry.name][0].tolist()}")
+        elif entry.is_label or "state" in entry.name:
+            fed[entry.name] = zeros(shape, dtype=entry.dtype).asnumpy()
+            if not entry.is_label:
+                notes.append(f"{entry.name} is zero, {shape}")
+    lacking = [entry.name for entry in report.inputs if entry.name not in fed]
     if lacking:
-        names = ", ".join(f"{one.name}=..." for one in report.inputs[:4])
+        names = ", ".join(f"{entry.name}=..." for entry in report.inputs[:4])
         raise ArgumentError(
             f"{_COMMAND}: there are no values for the input(s) {', '.join(map(repr, lacking))}. Give all of them by "
             f"name in one file: numpy.savez('inputs.npz', {names}), "

@@ -195,6 +195,13 @@ def set_state(state: str = "stop", profile_process: str = "worker") -> None:
         _profiler.follow()
 
 
+def _set_paused(function: str, process: str, paused: bool) -> None:
+    _require_worker(function, process)
+    with _profiler.lock:
+        _profiler.paused = paused
+        _profiler.follow()
+
+
 def pause(profile_process: str = "worker") -> None:
     """Take no events until `resume`.
 
@@ -203,10 +210,7 @@ def pause(profile_process: str = "worker") -> None:
     profile_process : str
         'worker', this process.
     """
-    _require_worker("profiler.pause", profile_process)
-    with _profiler.lock:
-        _profiler.paused = True
-        _profiler.follow()
+    _set_paused("profiler.pause", profile_process, True)
 
 
 def resume(profile_process: str = "worker") -> None:
@@ -217,10 +221,7 @@ def resume(profile_process: str = "worker") -> None:
     profile_process : str
         'worker', this process.
     """
-    _require_worker("profiler.resume", profile_process)
-    with _profiler.lock:
-        _profiler.paused = False
-        _profiler.follow()
+    _set_paused("profiler.resume", profile_process, False)
 
 
 def dump(finished: bool = True, profile_process: str = "worker") -> None:

@@ -72,22 +72,6 @@ class MXIndexedRecordIO(MXRecordIO):
         super().__init__(uri, flag)
 
     def open(self) -> None:
-        """Open both files.
-
-        Raises
-        ------
-        FileMissingError, FileAccessError, FileFormatError
-            If a file is not there, cannot be read or written, or the index is damaged.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> path = tempfile.mkdtemp() + '/words'
-        >>> writer = MXIndexedRecordIO(path + '.idx', path + '.rec', 'w')
-        >>> writer.close()
-        >>> writer.open()
-        >>> writer.close()
-        """
         super().open()
         self.idx = {}
         self.keys = []
@@ -133,22 +117,6 @@ class MXIndexedRecordIO(MXRecordIO):
             self.keys.append(key)
 
     def close(self) -> None:
-        """Close both files. What was written is there then.
-
-        Raises
-        ------
-        FileAccessError
-            If they cannot be written: the disk is full.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> path = tempfile.mkdtemp() + '/words'
-        >>> writer = MXIndexedRecordIO(path + '.idx', path + '.rec', 'w')
-        >>> writer.close()
-        >>> writer.is_open
-        False
-        """
         index, self._index_writer = self._index_writer, None
         own = self._owned()
         try:

@@ -67,7 +67,7 @@ class MXRecordIO:
         self.open()
 
     def open(self) -> None:
-        """Open the file, at its first record.
+        """Open the file, at its first record; of an indexed one both files.
 
         Raises
         ------
@@ -75,6 +75,8 @@ class MXRecordIO:
             If the flag is neither 'r' nor 'w'.
         FileMissingError, FileAccessError
             If the file is not there, or cannot be read or written.
+        FileFormatError
+            If an index is damaged.
 
         Examples
         --------
@@ -103,7 +105,7 @@ class MXRecordIO:
         self._number: int | None = 0
 
     def close(self) -> None:
-        """Close the file. What was written is there then, as a whole.
+        """Close the file, of an indexed one both. What was written is there then, as a whole.
 
         Raises
         ------

@@ -79,7 +79,7 @@ def numeric_grad(
     numbers = {name: numpy.array(as_numpy(given), numpy.float64) for name, given in location.items()}
     for name, number in numbers.items():
         executor.arg_dict[name][:] = number
-    found = {}
+    results = {}
     for name, number in numbers.items():
         slopes = numpy.zeros(number.shape, numpy.float64)
         for index in numpy.ndindex(number.shape):
@@ -91,8 +91,8 @@ def numeric_grad(
                 ends.append(value())
             slopes[index] = (ends[0] - ends[1]) / eps
         executor.arg_dict[name][:] = number
-        found[name] = slopes.astype(dtype)
-    return found
+        results[name] = slopes.astype(dtype)
+    return results
 
 
 def as_numpy(value: Any) -> numpy.ndarray:
@@ -241,12 +241,12 @@ def check_consistency(
             draw = numpy.random.uniform(-1, 1, held.shape) if use_uniform else numpy.random.standard_normal(held.shape)
             values[name] = (draw * scale).astype(rand_type)
     states = {name: as_numpy(value) for name, value in (aux_params or {}).items()}
-    found = [_run(executor, values, states, grad_req) for executor in executors]
-    widths = [max(one.asnumpy().dtype.itemsize for one in way.values()) for way in found]
+    results = [_run(executor, values, states, grad_req) for executor in executors]
+    widths = [max(one.asnumpy().dtype.itemsize for one in way.values()) for way in results]
     widest = widths.index(max(widths))
-    truth = ground_truth or found[widest]
+    truth = ground_truth or results[widest]
     problems = []
-    for number, way in enumerate(found):
+    for number, way in enumerate(results):
         if ground_truth is None and number == widest:
             continue
         for name, value in way.items():
@@ -259,7 +259,7 @@ def check_consistency(
         raise CheckError("check_consistency: " + "\n".join(problems))
     for problem in problems:
         print(f"check_consistency: {problem}")
-    return found[widest]
+    return results[widest]
 
 
 def describe_way(way: Mapping[str, Any]) -> str:
@@ -274,8 +274,8 @@ def _run(executor: Any, values: Mapping[str, Any], states: Mapping[str, Any], gr
     for name, held in executor.aux_dict.items():
         held[:] = states.get(name, 0)
     executor.forward(is_train=grad_req != "null")
-    found: dict[str, NDArray] = {name: output.copy() for name, output in executor.output_dict.items()}
+    results: dict[str, NDArray] = {name: output.copy() for name, output in executor.output_dict.items()}
     if grad_req != "null":
         executor.backward(executor.outputs)
-        found.update({name: grad.copy() for name, grad in executor.grad_dict.items() if grad is not None})
-    return found
+        results.update({name: grad.copy() for name, grad in executor.grad_dict.items() if grad is not None})
+    return results
