@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy
 
-from minpy.core.errors import ArgumentError, FileFormatError, ShapeError, nearest
-from minpy.files import access_error, open_to_read, write_whole
+from minpy.core.errors import ArgumentError, FileFormatError, MXNetError, ShapeError, nearest
+from minpy.files import accessing, open_to_read, write_whole
 from minpy.inspection.artifacts import Artifact, label_lines
 from minpy.inspection.fitting import by_name
 from minpy.inspection.report import Input, Report
@@ -180,14 +180,14 @@ def read_picture(path: str, shape: Sequence[int], preparation: Preparation) -> n
 def read_arrays(path: str, inputs: Sequence[Input]) -> dict[str, numpy.ndarray]:
     """Return arrays by the names of inputs, from a .npy file (for the first input) or a .npz file (by name)."""
     try:
-        if path.endswith(".npz"):
-            with open_to_read(path, pipes=False) as stream, numpy.load(stream, allow_pickle=False) as file:
-                found = {name: file[name] for name in file.files}
-        else:
-            with open_to_read(path, pipes=False) as stream:
+        with accessing(_COMMAND, "read", path), open_to_read(path, pipes=False) as stream:
+            if path.endswith(".npz"):
+                with numpy.load(stream, allow_pickle=False) as file:
+                    found = {name: file[name] for name in file.files}
+            else:
                 found = {"": numpy.lib.format.read_array(stream, allow_pickle=False)}
-    except OSError as error:
-        raise access_error(_COMMAND, "read", path, error) from error
+    except MXNetError:
+        raise
     except Exception as error:  # zipfile, zlib and numpy have each their own
         raise FileFormatError(f"{_COMMAND}: {path!r} cannot be read as an array: {error}.") from None
     names = [entry.name for entry in inputs if not entry.is_label] or [entry.name for entry in inputs]
@@ -208,11 +208,8 @@ def labels_of(path: str) -> list[str]:
     """Return the names of classes from a text, one a line, or a JSON list or object of them."""
     import json
 
-    try:
-        with open_to_read(path, pipes=False) as file:
-            content = file.read()
-    except OSError as error:
-        raise access_error(_COMMAND, "read", path, error) from error
+    with accessing(_COMMAND, "read", path), open_to_read(path, pipes=False) as file:
+        content = file.read()
     if path.endswith(".json"):
         try:
             said = json.loads(content)
@@ -314,7 +311,5 @@ def save(path: str, outputs: Mapping[str, numpy.ndarray]) -> None:
 
     stream = io.BytesIO()
     numpy.savez(stream, **outputs)  # type: ignore[arg-type]
-    try:
+    with accessing(_COMMAND, "write", path):
         write_whole(os.fspath(path), iter([stream.getbuffer()]))
-    except OSError as error:
-        raise access_error(_COMMAND, "write", path, error) from error

@@ -17,7 +17,7 @@ from functools import partial
 from typing import Any, BinaryIO
 
 from minpy.core.errors import ArgumentError, FileFormatError, FileMissingError, nearest
-from minpy.files import access_error, checked_path, open_to_read
+from minpy.files import accessing, checked_path, open_to_read
 from minpy.inspection.archives import Archive, is_archive, opened, read_exactly
 from minpy.ndarray.array_files import ArrayHead, heads
 from minpy.ndarray.ndarray import NDArray
@@ -142,11 +142,8 @@ def _only_symbol(names: list[str], where: str) -> str:
 
 
 def _from_files(source: str, symbol: str, params: str | None, epoch: int | None) -> Artifact:
-    try:
-        with open_to_read(symbol, pipes=False) as file:
-            content = file.read()
-    except OSError as error:
-        raise access_error(_COMMAND, "read", symbol, error) from error
+    with accessing(_COMMAND, "read", symbol), open_to_read(symbol, pipes=False) as file:
+        content = file.read()
     artifact = Artifact(source, symbol, content)
     folder = os.path.dirname(symbol) or os.curdir
     if params is None:
@@ -160,11 +157,8 @@ def _from_files(source: str, symbol: str, params: str | None, epoch: int | None)
     for name in _listed(folder):
         if name in _SAID:
             path = os.path.join(folder, name)
-            try:
-                with open_to_read(path, pipes=False) as file:
-                    said = file.read(_LARGEST_TEXT)
-            except OSError as error:
-                raise access_error(_COMMAND, "read", path, error) from error
+            with accessing(_COMMAND, "read", path), open_to_read(path, pipes=False) as file:
+                said = file.read(_LARGEST_TEXT)
             _SAID[name](artifact, said, path)
     return artifact
 
@@ -201,12 +195,9 @@ def _beside(symbol: str, names: Mapping[str, Any], epoch: int | None, notes: lis
 
 def heads_of_file(path: str) -> Mapping[str, ArrayHead]:
     """Return what a file of parameters says of its arrays, by name."""
-    try:
-        with open_to_read(path, pipes=False) as file:
-            size = os.fstat(file.fileno()).st_size
-            return _named(heads(file, size, f"{_COMMAND}: {path!r}"), path)
-    except OSError as error:
-        raise access_error(_COMMAND, "read", path, error) from error
+    with accessing(_COMMAND, "read", path), open_to_read(path, pipes=False) as file:
+        size = os.fstat(file.fileno()).st_size
+        return _named(heads(file, size, f"{_COMMAND}: {path!r}"), path)
 
 
 def _named(found: Any, path: str | None) -> Mapping[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy
 
 from minpy.core.errors import FileFormatError
-from minpy.files import access_error, open_to_read
+from minpy.files import accessing, open_to_read
 from minpy.recordio.framing import RecordSource
 
 __all__ = ["RecordFiles", "label_list"]
@@ -74,11 +74,8 @@ class RecordFiles:
         return offsets
 
     def _read_index(self, path: str) -> list[int]:
-        try:
-            with open_to_read(path) as file:
-                lines = file.read().split(b"\n")
-        except OSError as error:
-            raise access_error(self.function, "read", path, error) from error
+        with accessing(self.function, "read", path), open_to_read(path) as file:
+            lines = file.read().split(b"\n")
         offsets = []
         for number, line in enumerate(lines, 1):
             fields = line.split()
@@ -169,11 +166,8 @@ class RecordFiles:
 
 def label_list(function: str, path: str) -> dict[int, numpy.ndarray]:
     """Return the labels in a list of pictures by their ids: a line is an id, labels, and a path, with tabs between."""
-    try:
-        with open_to_read(path, "r", encoding="utf-8", errors="replace") as file:
-            lines = file.read().split("\n")
-    except OSError as error:
-        raise access_error(function, "read", path, error) from error
+    with accessing(function, "read", path), open_to_read(path, "r", encoding="utf-8", errors="replace") as file:
+        lines = file.read().split("\n")
     labels_of = {}
     for number, line in enumerate(lines, 1):
         if not line.strip():

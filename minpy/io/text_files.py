@@ -10,7 +10,7 @@ import numpy
 
 from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentValueError, FileFormatError
-from minpy.files import access_error, open_to_read
+from minpy.files import accessing, open_to_read
 from minpy.io.mxdata_iter import Loaded, MXDataIter
 from minpy.io.parameters import ITERATOR, REQUIRED, parsed
 from minpy.io.rounds import Place, Rounds
@@ -70,11 +70,8 @@ def _lines(function: str, path: str) -> Iterator[tuple[str, int, int, str]]:
     """Yield name of file, number, offset and text of the lines of a file, or of all files in a folder."""
     before = found = 0
     for file_path in _files(path):
-        try:
-            with open_to_read(file_path) as file:
-                content = file.read()
-        except OSError as error:
-            raise access_error(function, "read", file_path, error) from error
+        with accessing(function, "read", file_path), open_to_read(file_path) as file:
+            content = file.read()
         offset = 0
         for number, line in enumerate(content.split(b"\n"), 1):
             text = line.decode("utf-8", "replace").strip()

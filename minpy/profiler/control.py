@@ -8,7 +8,7 @@ import warnings
 from typing import Any
 
 from minpy.core.errors import ArgumentError, ArgumentValueError, MXNetError, UnknownWordError, nearest
-from minpy.files import access_error, checked_path, write_whole
+from minpy.files import accessing, checked_path, write_whole
 from minpy.profiler import hooks
 from minpy.profiler.log import LOG
 from minpy.profiler.report import as_json, as_table, trace
@@ -73,10 +73,8 @@ class _Profiler:
     def write(self) -> None:
         """Write the trace."""
         path = checked_path("profiler.dump", self.config["filename"])
-        try:
+        with accessing("profiler.dump", "write", path):
             write_whole(path, trace(LOG))
-        except OSError as error:
-            raise access_error("profiler.dump", "write", path, error) from error
 
 
 _profiler = _Profiler()

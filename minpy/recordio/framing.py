@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from minpy.core.errors import ArgumentError, ArgumentValueError, FileFormatError, describe
-from minpy.files import access_error, open_to_read
+from minpy.files import access_error, accessing, open_to_read
 
 __all__ = ["RecordSource", "checked_record", "framed"]
 
@@ -62,10 +62,8 @@ class RecordSource:
 
     def __init__(self, path: str, function: str = "MXRecordIO", pipes: bool = True) -> None:
         self.path = path
-        try:
+        with accessing(function, "read", path):
             self._file = open_to_read(path, pipes=pipes, buffering=0)
-        except OSError as error:
-            raise access_error(function, "read", path, error) from error
         self._lock = threading.Lock()
         # A piece of the file: where it begins, and its bytes.
         self._piece: tuple[int, bytes] = (0, b"")

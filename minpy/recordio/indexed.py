@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from minpy.core.errors import FileFormatError, KeyMissingError, describe
-from minpy.files import WholeFile, access_error, checked_path, open_to_read
+from minpy.files import WholeFile, access_error, accessing, checked_path, open_to_read
 from minpy.recordio.records import MXRecordIO
 
 __all__ = ["MXIndexedRecordIO"]
@@ -77,14 +77,11 @@ class MXIndexedRecordIO(MXRecordIO):
         self.keys = []
         self._offsets = None
         try:
-            if self.writable:
-                self._index_writer = WholeFile(self.idx_path)
-            else:
-                self._read_index()
-        except OSError as error:
-            verb = "write" if self.writable else "read"
-            self._give_up()
-            raise access_error(type(self).__name__, verb, self.idx_path, error) from error
+            with accessing(type(self).__name__, "write" if self.writable else "read", self.idx_path):
+                if self.writable:
+                    self._index_writer = WholeFile(self.idx_path)
+                else:
+                    self._read_index()
         except BaseException:
             self._give_up()
             raise

@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 from minpy.core.errors import ArgumentValueError, FileModeError
-from minpy.files import WholeFile, access_error, checked_path
+from minpy.files import WholeFile, access_error, accessing, checked_path
 from minpy.recordio.framing import RecordSource, checked_record, framed
 
 __all__ = ["MXRecordIO"]
@@ -86,10 +86,8 @@ class MXRecordIO:
         minpy.core.errors.FileMissingError: MXRecordIO: cannot read 'missing.rec': No such file or directory.
         """
         if self.flag == "w":
-            try:
+            with accessing("MXRecordIO", "write", self.uri):
                 self._writer = WholeFile(self.uri)
-            except OSError as error:
-                raise access_error("MXRecordIO", "write", self.uri, error) from error
             self.writable = True
         elif self.flag == "r":
             self._source = RecordSource(self.uri)

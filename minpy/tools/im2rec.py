@@ -21,7 +21,7 @@ import numpy as np
 
 from minpy import pictures
 from minpy.core.errors import MXNetError
-from minpy.files import access_error, open_to_read
+from minpy.files import accessing, open_to_read
 from minpy.recordio import IRHeader, MXIndexedRecordIO, pack
 from minpy.tools import image_lists
 from minpy.tools.image_lists import Item
@@ -156,10 +156,8 @@ def lists_of(prefix: str) -> list[str]:
     inside = os.path.isdir(prefix)
     folder = prefix if inside else os.path.dirname(prefix)
     begin = "" if inside else os.path.basename(prefix)
-    try:
+    with accessing("im2rec", "read", folder):
         names = sorted(os.listdir(folder))
-    except OSError as error:
-        raise access_error("im2rec", "read", folder, error) from error
     return [os.path.join(folder, name) for name in names if name.startswith(begin) and name.endswith(".lst")]
 
 
@@ -257,11 +255,8 @@ def record_of(item: Item, options: argparse.Namespace) -> bytes:
     header = IRHeader(0, item.labels if several else item.labels[0], item.number, 0)
     path = os.path.join(options.root, item.path)
     if options.pass_through:
-        try:
-            with open_to_read(path) as file:
-                return pack(header, file.read())
-        except OSError as error:
-            raise access_error("im2rec", "read", path, error) from error
+        with accessing("im2rec", "read", path), open_to_read(path) as file:
+            return pack(header, file.read())
     image = pictures.read(path, options.color, to_rgb=False, rotate=True, name="im2rec")
     data = pictures.encode(shaped(image, options), options.encoding, options.quality, name=f"im2rec of {path!r}")
     return pack(header, data)
