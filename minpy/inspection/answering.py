@@ -31,46 +31,23 @@ _RUNS_TO_COMPILE = 3  # the third call of a program is compiled; one more is as 
 
 @dataclass(frozen=True)
 class Preparation:
-    """What is done to a picture: cut to the input's form, and `(pixels * scale - mean) / std` for each channel.
+    """What is done to a picture: cut to the input's form, and `(pixels * scale - mean) / std` for each channel."""
 
-    Attributes
-    ----------
-    mean, std : tuple of float
-        One for all channels, or one for each, in the order in which the network has them.
-    scale : float
-    bgr : bool
-        Whether the network has blue first; else red.
-    stretch : bool
-        Whether the whole picture is resized to the input's form; else its shorter side, and the middle is cut out.
-    """
-
-    mean: tuple[float, ...] = (0.0,)
+    mean: tuple[float, ...] = (0.0,)  # one number for all channels, or one for each in the network's order
     std: tuple[float, ...] = (1.0,)
     scale: float = 1.0
-    bgr: bool = False
-    stretch: bool = False
+    bgr: bool = False  # whether the network has blue first; else red
+    stretch: bool = False  # whether all of the picture is resized; else its shorter side, and the middle is cut out
 
 
 @dataclass
 class Answer:
-    """What a model answered.
-
-    Attributes
-    ----------
-    outputs : dict of str to numpy.ndarray
-    seconds : dict of str to float
-        'load', 'bind', 'first', 'warm-up', in which it is compiled, and 'next', a median of the runs after that.
-    runs : int
-        How many runs the median is of.
-    labels : list of str
-        The names of classes.
-    notes : list of str
-    """
+    """What a model answered."""
 
     outputs: dict[str, numpy.ndarray]
-    seconds: dict[str, float]
-    runs: int
-    labels: list[str] = field(default_factory=list)
+    seconds: dict[str, float]  # 'load', 'bind', 'first', 'warm-up', in which it is compiled, and 'next', a median
+    runs: int  # how many the median is of
+    labels: list[str] = field(default_factory=list)  # the names of classes
     notes: list[str] = field(default_factory=list)
 
     def as_dict(self) -> dict[str, Any]:

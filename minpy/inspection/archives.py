@@ -47,14 +47,7 @@ def is_archive(path: str) -> bool:
 
 
 class Archive:
-    """An archive that is open.
-
-    Attributes
-    ----------
-    path : str
-    links : list of str
-        The members that are links or devices, as far as they have been met.
-    """
+    """An archive that is open; `links` names the members that are links or devices, as far as they have been met."""
 
     def __init__(self, path: str, file: BinaryIO) -> None:
         self.path = path

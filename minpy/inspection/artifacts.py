@@ -38,40 +38,19 @@ _NO_MODELS = {
 
 @dataclass
 class Artifact:
-    """A model as it was found.
+    """A model as it was found."""
 
-    Attributes
-    ----------
-    source : str
-        What was given.
-    symbol_name, params_name : str
-        The files; the latter is empty if there are no parameters.
-    symbol : bytes
-        The content of the symbol's file.
-    heads : dict of str to ArrayHead, or None
-        What the parameters' file says of its arrays, by name.
-    read : callable
-        Reads the parameters themselves.
-    shapes : dict of str to tuple of int
-        What is said beside the model of its inputs, each with where that was read.
-    facts : dict of str to str
-        What else is said there.
-    labels : list of str
-        The names of classes.
-    notes : list of str
-        What was chosen among several files.
-    """
-
-    source: str
-    symbol_name: str
-    symbol: bytes
-    params_name: str = ""
-    heads: Mapping[str, ArrayHead] | None = None
-    read: Callable[[], Mapping[str, NDArray]] = dict
+    source: str  # what was asked for
+    symbol_name: str  # the symbol's file
+    symbol: bytes  # its content
+    params_name: str = ""  # the parameters' file, if there is one
+    heads: Mapping[str, ArrayHead] | None = None  # what that says of its arrays, by name
+    read: Callable[[], Mapping[str, NDArray]] = dict  # reads the parameters themselves
+    # The shapes of inputs that files beside the model tell, each with where that was read; and what else they tell.
     shapes: dict[str, tuple[tuple[int, ...], str]] = field(default_factory=dict)
     facts: dict[str, str] = field(default_factory=dict)
-    labels: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    labels: list[str] = field(default_factory=list)  # the names of classes
+    notes: list[str] = field(default_factory=list)  # what was chosen among several files
 
 
 def find(

@@ -12,9 +12,9 @@ from typing import Any, Protocol
 import numpy
 
 from minpy.core.errors import ArgumentError, ArgumentValueError, FileFormatError, MXNetError
+from minpy.io.base import require_process
 from minpy.io.mxdata_iter import Loaded
 from minpy.io.normalizing import Normalizer
-from minpy.io.processes import require_process
 from minpy.io.record_files import RecordFiles
 from minpy.io.rounds import Place, Rounds, Turn
 from minpy.io.text_files import require_batch_size, require_part

@@ -25,15 +25,7 @@ def _from_module(value: Any, module: str, name: str) -> bool:
 
 
 class Source:
-    """One array of instances: a copy in memory, or what stays where it is (HDF5's data sets, SciPy's sparse matrices).
-
-    Attributes
-    ----------
-    held : object
-        The array.
-    axis : int
-        The axis of the instances.
-    """
+    """One array of instances: a copy in memory, or what stays where it is (HDF5's, SciPy's sparse matrices)."""
 
     def __init__(self, name: str, value: Any, axis: int) -> None:
         self.name = name
