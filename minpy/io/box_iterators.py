@@ -126,7 +126,7 @@ def ImageDetRecordIter(*args: Any, **kwargs: Any) -> MXDataIter:
 
     {iterator}
     FileFormatError
-        If a record or its picture is damaged, or a label is none of boxes; also by `next`.
+        If a record or its picture is damaged; also by `next`, which raises an ArgumentError for a label without boxes.
     MissingDependencyError
         If neither OpenCV nor Pillow is installed.
 

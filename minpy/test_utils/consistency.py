@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy
@@ -71,9 +71,10 @@ def numeric_grad(
     array([2., 4.])
     """
 
-    def value() -> float:
-        for name, state in (aux_states or {}).items():
-            executor.aux_dict[name][:] = state
+    def value(name: str, moved: numpy.ndarray) -> float:
+        executor.arg_dict[name][:] = moved
+        for state_name, state in (aux_states or {}).items():
+            executor.aux_dict[state_name][:] = state
         return float(executor.forward(is_train=use_forward_train)[0].asnumpy().sum(dtype=numpy.float64))
 
     numbers = {name: numpy.array(as_numpy(given), numpy.float64) for name, given in location.items()}
@@ -81,18 +82,24 @@ def numeric_grad(
         executor.arg_dict[name][:] = number
     results = {}
     for name, number in numbers.items():
-        slopes = numpy.zeros(number.shape, numpy.float64)
-        for index in numpy.ndindex(number.shape):
-            ends = []
-            for step in (eps / 2, -eps / 2):
-                moved = number.copy()
-                moved[index] += step
-                executor.arg_dict[name][:] = moved
-                ends.append(value())
-            slopes[index] = (ends[0] - ends[1]) / eps
+        results[name] = central_differences(lambda moved, name=name: value(name, moved), number, eps).astype(dtype)
         executor.arg_dict[name][:] = number
-        results[name] = slopes.astype(dtype)
     return results
+
+
+def central_differences(value: Callable[[numpy.ndarray], float], at: numpy.ndarray, eps: float) -> numpy.ndarray:
+    """Return the gradient of a function at an array; each element is moved by half of `eps` to both sides."""
+    slopes = numpy.zeros(at.shape, numpy.float64)
+    for index in numpy.ndindex(at.shape):
+        ends = []
+        for step in (eps / 2, -eps / 2):
+            moved = at.copy()
+            moved[index] += step
+            # The step that was taken: what is left of the one that was meant, after rounding.
+            ends.append((value(moved), float(moved[index])))
+        (above, right), (below, left) = ends
+        slopes[index] = (above - below) / (right - left) if right != left else 0.0
+    return slopes
 
 
 def as_numpy(value: Any) -> numpy.ndarray:

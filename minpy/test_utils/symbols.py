@@ -14,6 +14,7 @@ from minpy.ndarray.creation import array
 from minpy.ndarray.ndarray import NDArray
 from minpy.symbol.symbol import Symbol
 from minpy.test_utils.comparing import difference, raw_value
+from minpy.test_utils.consistency import central_differences
 from minpy.test_utils.defaults import EPS, default_numeric_eps
 from minpy.test_utils.drawing import require_dense
 
@@ -370,20 +371,11 @@ class _Weighted:
         return [output.asnumpy() for output in self._executor.forward(is_train=self._is_train, **moved)]
 
     def central_differences(self, name: str, eps: float) -> numpy.ndarray:
-        """Return the gradient with respect to an argument; each element is moved by half of `eps` to both sides."""
+        """Return the gradient with respect to an argument."""
         at = self._arguments[name].asnumpy().copy()
-        result = numpy.zeros(at.shape, numpy.float64)
-        for index in numpy.ndindex(at.shape):
-            ends = []
-            for step in (eps / 2, -eps / 2):
-                moved = at.copy()
-                moved[index] += step
-                # The step that was taken: what is left of the one that was meant, after rounding.
-                ends.append((self.value(**{name: moved}), float(moved[index])))
-            (above, right), (below, left) = ends
-            result[index] = (above - below) / (right - left) if right != left else 0.0
+        slopes = central_differences(lambda moved: self.value(**{name: moved}), at, eps)
         self.value(**{name: at})
-        return result
+        return slopes
 
 
 def _alike(exact: numpy.ndarray, computed: numpy.ndarray) -> bool:
