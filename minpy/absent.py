@@ -69,21 +69,13 @@ ROWS = [
         "_foreach|_while_loop|_cond",
         "its nodes are made of functions: use contrib.foreach, contrib.while_loop and contrib.cond.",
     ),
-    Row(
-        r"(nd|sym)\._internal",
-        "_imdecode",
-        "it reads a picture into a buffer of C++. Use minpy.nd.imdecode.",
-    ),
+    Row(r"(nd|sym)\._internal", "_imdecode", "it reads a picture into a buffer of C++. Use minpy.nd.imdecode."),
     Row(
         r"sym\._internal",
         r"_cv\w+",
         "what it returns has the size of a picture, which no symbol knows. Read pictures by minpy.nd.imdecode.",
     ),
-    Row(
-        "sym",
-        "reset_arrays",
-        "it writes into its arguments, and symbols have no values. Use minpy.nd.reset_arrays.",
-    ),
+    Row("sym", "reset_arrays", "it writes into its arguments, and symbols have no values. Use minpy.nd.reset_arrays."),
     Row(
         r"(nd|sym)\._internal",
         r"_(CachedOp\w*|CrossDeviceCopy|CustomFunction|NDArray|Native|NoGradient|imperative_invoke|set_\w+"
@@ -121,11 +113,7 @@ ROWS = [
     Row(r"contrib\.amp\.loss_scaler", "ag|multi_all_finite", _IMPORTED),
     Row(r"notebook(\.callback)?", "Bokeh_Failed_To_Import|Pandas_Failed_To_Import|bokeh|pd|datetime", _IMPORTED),
     Row("np.linalg", "fallback_linalg", "it lists functions that MXNet leaves to NumPy."),
-    Row(
-        "test_utils",
-        r"is_cd_run|is_aarch64_run|check_speed",
-        "it is for the tests of MXNet itself.",
-    ),
+    Row("test_utils", r"is_cd_run|is_aarch64_run|check_speed", "it is for the tests of MXNet itself."),
     Row(
         "base",
         r"c2pyerror|get_last_ffi_error|add_fileline_to_docstring|build_param_doc|register_error|error_types"
@@ -195,11 +183,7 @@ ROWS = [
         "how many numbers it draws hangs on shapes that a symbol does not know. Use mean + cholesky(cov) @ z, with z "
         "from `sym.np.random.normal(size=...)`.",
     ),
-    Row(
-        "npx",
-        "utils",
-        "it is the file in which MXNet keeps `npx.save` and `npx.load`, which are there.",
-    ),
+    Row("npx", "utils", "it is the file in which MXNet keeps `npx.save` and `npx.load`, which are there."),
     Row(
         r"(?!(nd|sym)$).*",
         r"ctypes|sys|os|re|json|time|logging|warnings|threading|functools|collections|contextlib|contextmanager"
@@ -212,11 +196,7 @@ ROWS = [
 
 # MinPy's names, which are not there for other reasons than MXNet's.
 ROWS_OF_MINPY = [
-    Row(
-        "",
-        "check_mxnet_version",
-        "it is MinPy's, and asks for a version of MXNet. No MXNet is needed here.",
-    ),
+    Row("", "check_mxnet_version", "it is MinPy's, and asks for a version of MXNet. No MXNet is needed here."),
     Row(
         r"array_variants(\.\w+)?",
         r"register_primitives|def_grads|wrap_namespace|(numpy|mxnet)_(core|wrapper)|random",
@@ -237,21 +217,9 @@ ROWS_OF_MINPY = [
         "GradRecord",
         "it is what MinPy's tape is made of. Here arrays hold the nodes that they come from: see minpy.autograd.",
     ),
-    Row(
-        r"utils\.\w+",
-        "PY3|exec_",
-        "it tells Python 2 from Python 3, and Python is 3 here.",
-    ),
-    Row(
-        r"nn\.model",
-        "UnknownAccessModeError",
-        "nothing in MinPy raises it.",
-    ),
-    Row(
-        r"dispatch\.rule",
-        r"MXNET_\w+",
-        "it says what of MXNet MinPy trusted. NumPy computes everything here.",
-    ),
+    Row(r"utils\.\w+", "PY3|exec_", "it tells Python 2 from Python 3, and Python is 3 here."),
+    Row(r"nn\.model", "UnknownAccessModeError", "nothing in MinPy raises it."),
+    Row(r"dispatch\.rule", r"MXNET_\w+", "it says what of MXNet MinPy trusted. NumPy computes everything here."),
 ]
 
 # Where names are that MXNet's modules import of each other.

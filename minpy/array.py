@@ -19,7 +19,7 @@ from minpy.context import Context, current_context, resolve_context
 from minpy.core.array import PLAIN_CLASSES, share
 from minpy.core.array import Array as AnyArray
 from minpy.core.errors import ArgumentError, describe
-from minpy.namespaces import listing, missing
+from minpy.namespaces import public
 from minpy.ndarray.methods import ARITHMETIC, install_arithmetic
 from minpy.ndarray.placement import place
 from minpy.numpy.array_class import ndarray
@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from minpy.tape import Tape
 
 __all__ = ["Array", "Number", "Value", "wrap"]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.array", "name", __all__)
+__dir__, __getattr__ = public("minpy.array", "name", __all__)
 
 _NUMBERS = tuple(kind for kinds in number_types.values() for kind in kinds)
 

@@ -13,7 +13,7 @@ from minpy.core.errors import ArgumentError, MissingDependencyError, describe
 from minpy.core.notebooks import in_notebook
 from minpy.model import save_checkpoint
 from minpy.model.validation import LogValidationMetricsCallback
-from minpy.namespaces import listing, missing
+from minpy.namespaces import public
 
 __all__ = [
     "LogValidationMetricsCallback",
@@ -24,15 +24,21 @@ __all__ = [
     "module_checkpoint",
     "save_checkpoint",
 ]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.callback", "name", __all__)
+__dir__, __getattr__ = public("minpy.callback", "name", __all__)
 
 
-def _period(function: str, period: Any) -> int:
+def _every(function: str, period: Any, save: Callable[..., None]) -> Callable[..., None]:
+    """Return a callback that saves at the end of each `period` epochs, called with their number and what is saved."""
     try:
-        return int(max(1, period))
+        every = int(max(1, period))
     except (TypeError, ValueError):
         raise ArgumentError(f"{function}: period is {describe(period)}; expected a number of epochs.") from None
+
+    def callback(iter_no: int, sym: Any = None, arg: Any = None, aux: Any = None) -> None:
+        if (iter_no + 1) % every == 0:
+            save(iter_no + 1, sym, arg, aux)
+
+    return callback
 
 
 def module_checkpoint(
@@ -68,13 +74,9 @@ def module_checkpoint(
     >>> sorted(os.listdir(folder))
     ['net-0001.params', 'net-0001.states', 'net-symbol.json']
     """
-    every = _period("module_checkpoint", period)
-
-    def save(iter_no: int, sym: Any = None, arg: Any = None, aux: Any = None) -> None:
-        if (iter_no + 1) % every == 0:
-            mod.save_checkpoint(prefix, iter_no + 1, save_optimizer_states)
-
-    return save
+    return _every(
+        "module_checkpoint", period, lambda epoch, *_: mod.save_checkpoint(prefix, epoch, save_optimizer_states)
+    )
 
 
 def do_checkpoint(prefix: Any, period: int = 1) -> Callable[..., None]:
@@ -103,13 +105,7 @@ def do_checkpoint(prefix: Any, period: int = 1) -> Callable[..., None]:
     >>> sorted(os.listdir(folder))
     ['net-0002.params', 'net-0004.params', 'net-symbol.json']
     """
-    every = _period("do_checkpoint", period)
-
-    def save(iter_no: int, sym: Any, arg: Any, aux: Any) -> None:
-        if (iter_no + 1) % every == 0:
-            save_checkpoint(prefix, iter_no + 1, sym, arg, aux)
-
-    return save
+    return _every("do_checkpoint", period, lambda *state: save_checkpoint(prefix, *state))
 
 
 def log_train_metric(period: int, auto_reset: bool = False) -> Callable[[Any], None]:
@@ -192,16 +188,12 @@ class Speedometer:
         if param.eval_metric is None:
             logging.info("Iter[%d] Batch [%d]\tSpeed: %.2f samples/sec", param.epoch, count, speed)
         else:
-            found = param.eval_metric.get_name_value()
-            numbers = [part for pair in found for part in pair]
-            metrics = "\t%s=%f" * len(found)
+            metrics = param.eval_metric.get_name_value()
+            text = "Epoch[%d] Batch [%d-%d]\tSpeed: %.2f samples/sec" + "\t%s=%f" * len(metrics)
+            first = count - self.frequent if self.auto_reset else 0
             if self.auto_reset:
                 param.eval_metric.reset_local()
-                text = "Epoch[%d] Batch [%d-%d]\tSpeed: %.2f samples/sec" + metrics
-                logging.info(text, param.epoch, count - self.frequent, count, speed, *numbers)
-            else:
-                text = "Epoch[%d] Batch [0-%d]\tSpeed: %.2f samples/sec" + metrics
-                logging.info(text, param.epoch, count, speed, *numbers)
+            logging.info(text, param.epoch, first, count, speed, *(part for pair in metrics for part in pair))
         self.tic = time.time()
 
 

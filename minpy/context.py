@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from minpy.core.errors import ContextError, UnknownContextError, nearest
 from minpy.core.state import ThreadValues, leaving
-from minpy.namespaces import listing, missing
+from minpy.namespaces import public
 
 __all__ = [
     "Context",
@@ -21,8 +21,7 @@ __all__ = [
     "num_gpus",
     "set_context",
 ]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.context", "name", __all__)
+__dir__, __getattr__ = public("minpy.context", "name", __all__)
 
 
 class _Default(ThreadValues):
@@ -167,8 +166,14 @@ def set_context(context: Context) -> None:
     set_current_context(Context(context))
 
 
-def cpu(device_id: int = 0) -> Context:
-    """Return the CPU context. All CPU numbers share one memory; they are told apart as MXNet does.
+def _device(kind: str, summary: str, code: str, result: str) -> Callable[..., Context]:
+    """Return the function that makes contexts of a type of devices."""
+
+    def device(device_id: int = 0) -> Context:
+        return Context(kind, device_id)
+
+    device.__name__ = device.__qualname__ = kind
+    device.__doc__ = f"""{summary}
 
     Parameters
     ----------
@@ -182,73 +187,20 @@ def cpu(device_id: int = 0) -> Context:
     Examples
     --------
     >>> import minpy as mx
-    >>> mx.nd.zeros(2, ctx=mx.cpu(1)).context
-    cpu(1)
+    >>> {code}
+    {result}
     """
-    return Context("cpu", device_id)
+    return device
 
 
-def cpu_pinned(device_id: int = 0) -> Context:
-    """Return the context of page-locked CPU memory (here: ordinary memory).
-
-    Parameters
-    ----------
-    device_id : int
-        The number of the device among its type.
-
-    Returns
-    -------
-    Context
-
-    Examples
-    --------
-    >>> import minpy as mx
-    >>> mx.cpu_pinned()
-    cpu_pinned(0)
-    """
-    return Context("cpu_pinned", device_id)
-
-
-def cpu_shared(device_id: int = 0) -> Context:
-    """Return the context of shared CPU memory (here: ordinary memory).
-
-    Parameters
-    ----------
-    device_id : int
-        The number of the device among its type.
-
-    Returns
-    -------
-    Context
-
-    Examples
-    --------
-    >>> import minpy as mx
-    >>> mx.cpu_shared()
-    cpu_shared(0)
-    """
-    return Context("cpu_shared", device_id)
-
-
-def gpu(device_id: int = 0) -> Context:
-    """Return a GPU context. It can be named and compared; allocating on it raises `ContextError`.
-
-    Parameters
-    ----------
-    device_id : int
-        The number of the device among its type.
-
-    Returns
-    -------
-    Context
-
-    Examples
-    --------
-    >>> import minpy as mx
-    >>> mx.gpu(1) == mx.gpu()
-    False
-    """
-    return Context("gpu", device_id)
+_ONE_MEMORY = "Return the CPU context. All CPU numbers share one memory; they are told apart as MXNet does."
+_REFUSED = "Return a GPU context. It can be named and compared; allocating on it raises `ContextError`."
+_PINNED = "Return the context of page-locked CPU memory (here: ordinary memory)."
+_SHARED = "Return the context of shared CPU memory (here: ordinary memory)."
+cpu = _device("cpu", _ONE_MEMORY, "mx.nd.zeros(2, ctx=mx.cpu(1)).context", "cpu(1)")
+cpu_pinned = _device("cpu_pinned", _PINNED, "mx.cpu_pinned()", "cpu_pinned(0)")
+cpu_shared = _device("cpu_shared", _SHARED, "mx.cpu_shared()", "cpu_shared(0)")
+gpu = _device("gpu", _REFUSED, "mx.gpu(1) == mx.gpu()", "False")
 
 
 def num_gpus() -> int:

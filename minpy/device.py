@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from minpy.context import Context, cpu, cpu_pinned, current_context, gpu, gpu_memory_info, num_gpus
-from minpy.namespaces import listing, missing
+from minpy.namespaces import public
 
 __all__ = ["Device", "cpu", "cpu_pinned", "current_device", "gpu", "gpu_memory_info", "num_gpus"]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.device", "name", __all__)
+__dir__, __getattr__ = public("minpy.device", "name", __all__)
 
 Device = Context
 current_device = current_context

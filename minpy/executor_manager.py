@@ -11,13 +11,12 @@ import numpy
 from minpy.core.array import as_raw, note_write
 from minpy.core.errors import ArgumentError, ArgumentValueError, ShapeError, describe
 from minpy.io import DataDesc
-from minpy.namespaces import listing, missing
+from minpy.namespaces import public
 from minpy.ndarray.creation import zeros
 from minpy.symbol import Symbol
 
 __all__ = ["DataDesc", "DataParallelExecutorGroup", "DataParallelExecutorManager"]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.executor_manager", "name", __all__)
+__dir__, __getattr__ = public("minpy.executor_manager", "name", __all__)
 
 
 def _split_input_slice(batch_size: int, work_load_list: Sequence[float]) -> list[slice]:
@@ -41,10 +40,7 @@ def _split_input_slice(batch_size: int, work_load_list: Sequence[float]) -> list
 
 def _check_arguments(symbol: Symbol) -> None:
     """Refuse a symbol with two variables of one name."""
-    for what, names in (
-        ("argument", symbol.list_arguments()),
-        ("auxiliary state", symbol.list_auxiliary_states()),
-    ):
+    for what, names in (("argument", symbol.list_arguments()), ("auxiliary state", symbol.list_auxiliary_states())):
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise ArgumentValueError(
@@ -107,8 +103,8 @@ class DataParallelExecutorGroup:
     ) -> None:
         _check_arguments(sym)
         inputs = [*train_data.provide_data, *train_data.provide_label]
-        self.data_names = [one[0] for one in train_data.provide_data]
-        self.label_names = [one[0] for one in train_data.provide_label]
+        self.data_names = [desc[0] for desc in train_data.provide_data]
+        self.label_names = [desc[0] for desc in train_data.provide_label]
         self.aux_names = sym.list_auxiliary_states()
         names = sym.list_arguments()
         self.param_idx = [place for place, name in enumerate(names) if name in param_names]
@@ -117,20 +113,23 @@ class DataParallelExecutorGroup:
         self.output_names = sym.list_outputs()
         self.train_execs: list[Any] = []
         for place, (context, part) in enumerate(zip(ctx, slices, strict=True)):
-            shapes = {one[0]: (part.stop - part.start, *tuple(one[1])[1:]) for one in inputs}
-            dtypes = {one.name: one.dtype for one in inputs if isinstance(one, DataDesc)}
+            shapes = {desc[0]: (part.stop - part.start, *tuple(desc[1])[1:]) for desc in inputs}
+            dtypes = {desc.name: desc.dtype for desc in inputs if isinstance(desc, DataDesc)}
             requests = {name: "write" if name in self.param_names else "null" for name in names}
             executor = sym.simple_bind(context, grad_req=requests, type_dict=dtypes, **shapes)
             if shared_group is not None:
                 executor = self._sharing(sym, context, executor, requests, shared_group.train_execs[place])
             self.train_execs.append(executor)
-        arguments = [one.arg_dict for one in self.train_execs]
+        executors = self.train_execs
+        arguments = [executor.arg_dict for executor in executors]
         rows = list(zip(self.slices, arguments, strict=True))
         self.data_arrays = [[(part, table[name]) for part, table in rows] for name in self.data_names]
         self.label_arrays = [[(part, table[name]) for part, table in rows] for name in self.label_names]
-        self.param_arrays = [[one.arg_arrays[place] for one in self.train_execs] for place in self.param_idx]
-        self.grad_arrays = [[one.grad_arrays[place] for one in self.train_execs] for place in self.param_idx]
-        self.aux_arrays = [[one.aux_arrays[place] for one in self.train_execs] for place in range(len(self.aux_names))]
+        self.param_arrays = [[executor.arg_arrays[place] for executor in executors] for place in self.param_idx]
+        self.grad_arrays = [[executor.grad_arrays[place] for executor in executors] for place in self.param_idx]
+        self.aux_arrays = [
+            [executor.aux_arrays[place] for executor in executors] for place in range(len(self.aux_names))
+        ]
 
     def _sharing(self, sym: Symbol, context: Any, own: Any, requests: Mapping[str, str], other: Any) -> Any:
         """Return an executor like another one, with the parameters of a third."""

@@ -11,9 +11,9 @@ import zlib
 from collections.abc import Iterator
 from typing import Any
 
-from minpy.core.errors import ArgumentError, FileAccessError, FileMissingError, describe, nearest
+from minpy.core.errors import ArgumentError, FileAccessError, FileMissingError, MXNetError, describe, nearest
 
-__all__ = ["WholeFile", "access_error", "checked_path", "open_to_read", "require_an_end", "write_whole"]
+__all__ = ["WholeFile", "access_error", "accessing", "checked_path", "open_to_read", "require_an_end", "write_whole"]
 
 
 def checked_path(function: str, fname: Any) -> str:
@@ -78,6 +78,17 @@ def access_error(function: str, verb: str, path: str, cause: OSError) -> FileAcc
     error = kind(f"{function}: cannot {verb} {path!r}: {cause.strerror or cause}.{advice}")
     error.errno, error.filename = cause.errno, path
     return error
+
+
+@contextlib.contextmanager
+def accessing(function: str, verb: str, path: str) -> Iterator[None]:
+    """Raise what the system says of a file that is read or written (`verb`) as the error of `access_error`."""
+    try:
+        yield
+    except MXNetError:
+        raise
+    except OSError as error:
+        raise access_error(function, verb, path, error) from error
 
 
 def write_whole(path: str, chunks: Iterator[Any]) -> None:

@@ -6,11 +6,10 @@ import logging
 import math
 
 from minpy.core.errors import ArgumentValueError
-from minpy.namespaces import listing, missing
+from minpy.namespaces import public
 
 __all__ = ["FactorScheduler", "LearningRateScheduler"]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.misc", "name", __all__)
+__dir__, __getattr__ = public("minpy.misc", "name", __all__)
 
 
 class LearningRateScheduler:

@@ -10,11 +10,10 @@ from typing import Any
 
 from minpy import ndarray as nd
 from minpy.core.errors import ArgumentError, describe
-from minpy.namespaces import listing, missing
+from minpy.namespaces import public
 
 __all__ = ["Monitor"]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.monitor", "name", __all__)
+__dir__, __getattr__ = public("minpy.monitor", "name", __all__)
 
 
 def _root_mean_square(array: Any) -> Any:

@@ -30,6 +30,7 @@ __all__ = [
     "listing",
     "missing",
     "missing_part",
+    "public",
 ]
 
 # The version of MXNet whose names, defaults and numbers are those here: what `mxnet.__version__` answers.
@@ -57,62 +58,12 @@ INSIDE = {"np": "numpy", "npx": "numpy_extension"}
 
 # Modules of the top that most programs do not use: imported when they are asked for.
 LATE = (
-    "attribute",
-    "autograd",
-    "base",
-    "callback",
-    "contrib",
-    "device",
-    "dlpack",
-    "engine",
-    "error",
-    "executor",
-    "executor_manager",
-    "gluon",
-    "graph",
-    "image",
-    "img",
-    "init",
-    "initializer",
-    "io",
-    "kv",
-    "kvstore",
-    "libinfo",
-    "library",
-    "log",
-    "lr_scheduler",
-    "metric",
-    "misc",
-    "mod",
-    "model",
-    "module",
-    "mon",
-    "monitor",
-    "name",
-    "notebook",
-    "np",
-    "np_symbol",
-    "npx",
-    "numpy",
-    "numpy_dispatch_protocol",
-    "numpy_extension",
-    "numpy_op_signature",
-    "operator",
-    "optimizer",
-    "profiler",
-    "recordio",
-    "registry",
-    "rnn",
-    "rtc",
-    "runtime",
-    "sym",
-    "symbol",
-    "test_utils",
-    "th",
-    "torch",
-    "util",
-    "visualization",
-    "viz",
+    *("attribute", "autograd", "base", "callback", "contrib", "device", "dlpack", "engine", "error", "executor"),
+    *("executor_manager", "gluon", "graph", "image", "img", "init", "initializer", "io", "kv", "kvstore"),
+    *("libinfo", "library", "log", "lr_scheduler", "metric", "misc", "mod", "model", "module", "mon", "monitor"),
+    *("name", "notebook", "np", "np_symbol", "npx", "numpy", "numpy_dispatch_protocol", "numpy_extension"),
+    *("numpy_op_signature", "operator", "optimizer", "profiler", "recordio", "registry", "rnn", "rtc", "runtime"),
+    *("sym", "symbol", "test_utils", "th", "torch", "util", "visualization", "viz"),
 )
 
 # Modules of Python's that `import mxnet` brings, and scripts use without importing them themselves.
@@ -168,6 +119,11 @@ def missing(module: str, what: str, names: Iterable[str]) -> Callable[[str], Any
         )
 
     return refuse
+
+
+def public(module: str, what: str, names: Iterable[str]) -> tuple[Callable[[], list[str]], Callable[[str], Any]]:
+    """Return the `__dir__` and the `__getattr__` of a public module: those of `listing` and of `missing`."""
+    return listing(names), missing(module, what, names)
 
 
 def missing_part(name: str) -> str | None:

@@ -1,6 +1,6 @@
 """`mx.random`: the seed of minpy's own random numbers, and the functions of `minpy.nd.random`."""
 
-from minpy.namespaces import listing, missing
+from minpy.namespaces import public
 from minpy.ndarray.random import (
     exponential,
     gamma,
@@ -30,5 +30,4 @@ __all__ = [
     "shuffle",
     "uniform",
 ]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.random", "name", __all__)
+__dir__, __getattr__ = public("minpy.random", "name", __all__)

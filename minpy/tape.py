@@ -16,11 +16,10 @@ import numpy
 from minpy import autograd
 from minpy.core.array import Array
 from minpy.core.errors import ArgumentError, describe
-from minpy.namespaces import listing, missing
+from minpy.namespaces import public
 
 __all__ = ["Tape", "global_tape", "tape"]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.tape", "name", __all__)
+__dir__, __getattr__ = public("minpy.tape", "name", __all__)
 
 _current = local()
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from minpy.array_variants import mxnet, numpy
-from minpy.namespaces import listing, missing
+from minpy.namespaces import public
 
 __all__ = ["ArrayType", "array_types", "mxnet", "number_types", "numpy", "variants", "variants_repr"]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.array_variants", "name", __all__)
+__dir__, __getattr__ = public("minpy.array_variants", "name", __all__)
 
 
 class ArrayType:

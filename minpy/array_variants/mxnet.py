@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from minpy.namespaces import listing, missing
+from minpy.namespaces import public
 from minpy.ndarray.ndarray import NDArray
 
 __all__ = ["array_type", "number_type"]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.array_variants.mxnet", "name", __all__)
+__dir__, __getattr__ = public("minpy.array_variants.mxnet", "name", __all__)
 
 array_type = NDArray
 number_type: list[type] = []

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy
 
-from minpy.namespaces import listing, missing
+from minpy.namespaces import public
 
 __all__ = ["array_type", "number_type"]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.array_variants.numpy", "name", __all__)
+__dir__, __getattr__ = public("minpy.array_variants.numpy", "name", __all__)
 
 array_type = numpy.ndarray
 number_type: list[type] = [float, numpy.float16, numpy.float32, numpy.float64, int, numpy.int32, numpy.int64]

@@ -27,25 +27,13 @@ def as_outputs(answer: Any) -> Arrays:
 
 @dataclass(frozen=True)
 class Case:
-    """An operator, its inputs as raw values, and which of them are variables.
-
-    Attributes
-    ----------
-    operator : Operator
-    inputs : tuple
-        NumPy arrays, and whatever else the operator takes (numbers, None, a method's `self`).
-    attributes : mapping
-    slots : tuple of int and str
-        The inputs that are differentiated: positions among `inputs`, or keys of `attributes`.
-    draws : Draws, optional
-        Of a random operator: where every call begins to draw.
-    """
+    """An operator, its inputs as raw values, and which of them are variables."""
 
     operator: Any
-    inputs: tuple[Any, ...]
+    inputs: tuple[Any, ...]  # NumPy arrays, and whatever else the operator takes (numbers, None, a method's `self`)
     attributes: Mapping[str, Any]
-    slots: tuple[int | str, ...] = ()
-    draws: Draws | None = None
+    slots: tuple[int | str, ...] = ()  # what is differentiated: positions among `inputs`, or keys of `attributes`
+    draws: Draws | None = None  # of a random operator: where every call begins to draw
 
     @classmethod
     def read(cls, operator: Any, arguments: Sequence[Any], attributes: Mapping[str, Any]) -> Case:

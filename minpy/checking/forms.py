@@ -30,22 +30,12 @@ _NUMBERS = (0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 3.0, -2.5, 20.0, -20.0, 89.0, -89.0
 
 @dataclass(frozen=True)
 class Call:
-    """One call on raw arrays: what a form is given.
-
-    Attributes
-    ----------
-    operator : Operator
-    inputs : tuple
-        Raw values.
-    attributes : dict
-    draws : Draws, optional
-        Of a random operator: where every run begins to draw.
-    """
+    """One call on raw arrays: what a form is given."""
 
     operator: Any
     inputs: tuple[Any, ...]
     attributes: dict[str, Any]
-    draws: Draws | None = None
+    draws: Draws | None = None  # of a random operator: where every run begins to draw
 
     def answer(self) -> Any:
         """Return what the definition of the forward function answers, on copies of the inputs."""
@@ -76,17 +66,9 @@ class Call:
 
 @dataclass(frozen=True)
 class Form:
-    """A form of a function, and its definition: both without arguments, and fresh at each call.
+    """A form of a function, and its definition: both without arguments, and fresh at each call."""
 
-    Attributes
-    ----------
-    what : str
-        The row of a report: "forward into memory".
-    definition, form : callable
-        Return an array, or a tuple of arrays.
-    """
-
-    what: str
+    what: str  # the row of a report: "forward into memory"
     definition: Callable[[], Any]
     form: Callable[[], Any]
 
@@ -274,7 +256,7 @@ def _calls(case: Case) -> Iterator[tuple[str, Call]]:
         yield dtype, _call(cast)
         arrays = [index for index, value in enumerate(cast.inputs) if isinstance(value, numpy.ndarray)]
         if case.operator.elementwise and arrays:
-            extremes = dict(zip(arrays, _extremes(dtype, len(arrays)), strict=True))
+            extremes: dict[int | str, Any] = dict(zip(arrays, _extremes(dtype, len(arrays)), strict=True))
             yield f"extreme {dtype}", _call(cast.replaced(extremes))
 
 

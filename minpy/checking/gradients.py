@@ -33,9 +33,11 @@ def check_gradient(point: Point, position: int) -> Row:
     slot = case.slots[position]
     [gradient] = case.gradients(upstream, [position])
     directions = point.directions(case.variables[position])
-    found = compare(point.derivatives(position), gradient, directions)
+    outcome = compare(point.derivatives(position), gradient, directions)
     hint = partial(diagnose, point, position, gradient)
-    return _row(f"gradient of {case.name(slot)}", f"the gradient of {case.title(slot)}", "the rule gives", found, hint)
+    return _row(
+        f"gradient of {case.name(slot)}", f"the gradient of {case.title(slot)}", "the rule gives", outcome, hint
+    )
 
 
 def diagnose(point: Point, position: int, got: numpy.ndarray) -> str:
@@ -118,10 +120,10 @@ def check_zero(point: Point, slot: int | str) -> Row:
     shapes = {tuple(y.shape for y in other.evaluate(value + 1e-6 * step)) for step in (zeros, *directions)}
     if len(shapes) > 1:
         return skip(what, "said to be zero; the shape of the answer changes with it")
-    found = compare(other.derivatives(0), zeros, directions)
-    if found.result == OK:
-        return Row(what, OK, found.error, "said to be zero")
-    reason = found.note if found.result == SKIPPED else "central differences are not"
+    outcome = compare(other.derivatives(0), zeros, directions)
+    if outcome.result == OK:
+        return Row(what, OK, outcome.error, "said to be zero")
+    reason = outcome.note if outcome.result == SKIPPED else "central differences are not"
     return skip(what, f"said to be zero; {reason}")
 
 
@@ -183,9 +185,9 @@ def check_second_order(point: Point, modes: bool = False) -> list[Row]:
     rows = []
     for position, name in enumerate([*map(case.name, case.slots), *_upstream_names(point)]):
         derivatives = Derivatives(lambda *values: as_outputs(gradient(*values)), values, position, tolerance, weights)
-        found = compare(derivatives, seconds[position], point.directions(values[position]))
+        outcome = compare(derivatives, seconds[position], point.directions(values[position]))
         title = f"the second-order gradient with respect to {name}"
-        rows.append(_row(f"second order, {name}", title, "the rules give", found, lambda: DETACHED))
+        rows.append(_row(f"second order, {name}", title, "the rules give", outcome, lambda: DETACHED))
     if modes and not any(row.result == FAILED for row in rows):
         names = [f"the second-order gradient with respect to {case.name(slot)}" for slot in case.slots]
         for mode, runner in SECOND_ORDER.items():
@@ -215,14 +217,14 @@ def _upstream_names(point: Point) -> list[str]:
     return ["upstream g"] if count == 1 else [f"upstream g[{number}]" for number in range(count)]
 
 
-def _row(what: str, title: str, says: str, found: Comparison, hint: Callable[[], str]) -> Row:
+def _row(what: str, title: str, says: str, outcome: Comparison, hint: Callable[[], str]) -> Row:
     """Return the row of a gradient that was compared with numbers."""
-    if found.result == SKIPPED:
-        return skip(what, found.note)
-    if found.result != FAILED:
-        return Row(what, OK, found.error, found.note)
-    place = found.note if found.index is None else f"at {list(map(int, found.index))}" if found.index else ""
-    numbers = f"got {found.got:.6g}, expected {found.expected:.6g}"
+    if outcome.result == SKIPPED:
+        return skip(what, outcome.note)
+    if outcome.result != FAILED:
+        return Row(what, OK, outcome.error, outcome.note)
+    place = outcome.note if outcome.index is None else f"at {list(map(int, outcome.index))}" if outcome.index else ""
+    numbers = f"got {outcome.got:.6g}, expected {outcome.expected:.6g}"
     detail = f"{title} is wrong {place}".rstrip()
-    detail += f": {says} {found.got:.6g}, central differences {found.expected:.6g}.{hint()}"
-    return failure(what, f"{place}: {numbers}" if place else numbers, detail, found.error)
+    detail += f": {says} {outcome.got:.6g}, central differences {outcome.expected:.6g}.{hint()}"
+    return failure(what, f"{place}: {numbers}" if place else numbers, detail, outcome.error)

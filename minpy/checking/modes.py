@@ -62,13 +62,7 @@ def register_mode(name: str, runner: Runner, second_order: SecondOrder | None = 
 class _Recording:
     """A call that is recorded on arrays of a class, with gradients attached to the variables.
 
-    Attributes
-    ----------
-    outputs, states : list of numpy.ndarray
-    variables, gradients, heads : list of Array
-        The heads are those outputs that are recorded.
-    starts : list of Array
-        The heads' gradients.
+    The heads are those outputs that are recorded, and `starts` their gradients.
     """
 
     def __init__(self, cls: type[Array], case: Case, upstream: Sequence[numpy.ndarray]) -> None:

@@ -29,15 +29,8 @@ class Options:
 class Point:
     """A case, its outputs, random upstream gradients for them, and how exact numbers may be expected to be.
 
-    Attributes
-    ----------
-    case : Case
-    outputs, upstream : list of numpy.ndarray
-        The upstream gradients of outputs that are not floating point are zeros, and those of elements that are NaN or
-        infinite: what other elements depend on is compared all the same.
-    states : list of numpy.ndarray
-        The auxiliary states after the call.
-    tolerance : Tolerance
+    The upstream gradients of outputs that are not floating point are zeros, and those of elements that are NaN or
+    infinite: what other elements depend on is compared all the same. `states` are the auxiliary ones after the call.
     """
 
     def __init__(self, case: Case, options: Options) -> None:

@@ -184,33 +184,11 @@ _MADE: dict[str, Callable[[], Any]] = {
 # What nothing of present NumPy does: tools of its own developers, switches of its inside, and functions of money, which
 # raised an error in 1.23 already.
 UNRESTORED = frozenset(
-    [
-        "MachAr",
-        "Tester",
-        "add_newdoc_ufunc",
-        "compat",
-        "fv",
-        "get_array_wrap",
-        "geterrobj",
-        "ipmt",
-        "irr",
-        "kernel_version",
-        "lookfor",
-        "mirr",
-        "nper",
-        "npv",
-        "numarray",
-        "oldnumeric",
-        "pmt",
-        "ppmt",
-        "pv",
-        "rate",
-        "set_numeric_ops",
-        "set_string_function",
-        "seterrobj",
-        "use_hugepage",
-        "who",
-    ]
+    (
+        *("MachAr", "Tester", "add_newdoc_ufunc", "compat", "fv", "get_array_wrap", "geterrobj", "ipmt", "irr"),
+        *("kernel_version", "lookfor", "mirr", "nper", "npv", "numarray", "oldnumeric", "pmt", "ppmt", "pv", "rate"),
+        *("set_numeric_ops", "set_string_function", "seterrobj", "use_hugepage", "who"),
+    )
 )
 
 OLD_NAMES = frozenset({*_RENAMED, *_VALUES, *_MOVED, *_MADE})

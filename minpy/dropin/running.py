@@ -34,9 +34,9 @@ class UsageError(Exception):
 
 def main(arguments: Sequence[str]) -> int:
     """Do what the command line after `python -m minpy` says, and return the exit status."""
-    given = list(arguments)
+    command_line = list(arguments)
     try:
-        old_numpy, kind = _options(given)
+        old_numpy, kind = _options(command_line)
     except UsageError as error:
         print(f"python -m minpy: {error}\n\n{HELP}", end="", file=sys.stderr)
         return 2
@@ -44,14 +44,14 @@ def main(arguments: Sequence[str]) -> int:
         texts = {"help": HELP.rstrip(), "version": f"minpy {minpy.__version__} (MXNet {MXNET_VERSION})"}
         print(texts[kind] if kind in texts else about())
         return 0
-    if kind == "script" and given[0] == "model" and not _is_program("model"):
+    if kind == "script" and command_line[0] == "model" and not _is_program("model"):
         from minpy.inspection.command import main as tell_of_model
 
-        return tell_of_model(given[1:])
-    if kind == "script" and given[0] == "compile-cache" and not _is_program("compile-cache"):
+        return tell_of_model(command_line[1:])
+    if kind == "script" and command_line[0] == "compile-cache" and not _is_program("compile-cache"):
         from minpy.backends.native.machine.command import main as tell_of_cache
 
-        return tell_of_cache(given[1:])
+        return tell_of_cache(command_line[1:])
     if old_numpy:
         restored = restore()
         said = (
@@ -63,21 +63,21 @@ def main(arguments: Sequence[str]) -> int:
     # Processes that multiprocessing starts anew get this path, and import the program there.
     sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "children"))
     if kind == "-m":
-        return _run_module(given)
+        return _run_module(command_line)
     if kind == "-c":
-        command, sys.argv = given[0], ["-c", *given[1:]]
+        command, sys.argv = command_line[0], ["-c", *command_line[1:]]
         if sys.version_info >= (3, 13):  # from where on tracebacks show the lines of a command
             linecache.cache["<string>"] = (len(command), None, command.splitlines(keepends=True), "<string>")
         _set_first_path("")
         return _run(compile(command, "<string>", "exec", dont_inherit=True), {})
-    return _run_script(given)
+    return _run_script(command_line)
 
 
-def _options(given: list[str]) -> tuple[bool, str]:
+def _options(command_line: list[str]) -> tuple[bool, str]:
     """Take the options off the command line; return whether old names are wanted, and what is to be run."""
     old_numpy = False
-    while given and given[0].startswith("-") and given[0] != "-":
-        option = given.pop(0)
+    while command_line and command_line[0].startswith("-") and command_line[0] != "-":
+        option = command_line.pop(0)
         if option == "--old-numpy":
             old_numpy = True
         elif option in ("-h", "--help"):
@@ -85,22 +85,22 @@ def _options(given: list[str]) -> tuple[bool, str]:
         elif option in ("-V", "--version"):
             return old_numpy, "version"
         elif option in ("-m", "-c"):
-            if not given:
+            if not command_line:
                 raise UsageError(f"{option} needs {'a module' if option == '-m' else 'a command'}.")
             return old_numpy, option
         else:
             raise UsageError(f"there is no option {option!r}; options of the script follow its name.")
-    if not given and old_numpy:
+    if not command_line and old_numpy:
         raise UsageError("--old-numpy needs a program to run.")
-    return old_numpy, "script" if given else "about"
+    return old_numpy, "script" if command_line else "about"
 
 
 # -- programs ------------------------------------------------------------------------------------------------------
 
 
-def _run_script(given: list[str]) -> int:
-    path = given[0]
-    sys.argv = given
+def _run_script(command_line: list[str]) -> int:
+    path = command_line[0]
+    sys.argv = command_line
     if path == "-":
         _set_first_path("")
         return _run(compile(sys.stdin.buffer.read(), "<stdin>", "exec", dont_inherit=True), {})
@@ -137,9 +137,9 @@ def _is_archive(path: str) -> bool:
     return os.path.isfile(path) and is_zipfile(path)
 
 
-def _run_module(given: list[str]) -> int:
-    sys.argv = ["-m", *given[1:]]  # what a package sees while it is imported
-    return _run_found(given[0], given[0])
+def _run_module(command_line: list[str]) -> int:
+    sys.argv = ["-m", *command_line[1:]]  # what a package sees while it is imported
+    return _run_found(command_line[0], command_line[0])
 
 
 def _run_found(name: str, shown: str) -> int:

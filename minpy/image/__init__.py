@@ -11,8 +11,7 @@ from minpy.image import detection, image
 from minpy.image import detection as det
 from minpy.image.detection import *
 from minpy.image.image import *
-from minpy.namespaces import listing, missing
+from minpy.namespaces import public
 
 __all__ = ["det", "detection", "image", *sorted({*detection.__all__, *image.__all__})]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.image", "name", __all__)
+__dir__, __getattr__ = public("minpy.image", "name", __all__)

@@ -33,10 +33,10 @@ _LUMA = np.array([[[0.299, 0.587, 0.114]]], np.float32)
 
 
 def _colors(name: str, src: Any) -> tuple[np.ndarray, Any]:
-    raw, answer = floats(name, src)
+    raw, result = floats(name, src)
     if raw.ndim != 3 or raw.shape[2] != 3:
         raise ShapeError(f"{name}: src has shape {raw.shape}; expected (height, width, 3), as it takes colours.")
-    return raw, answer
+    return raw, result
 
 
 def _mixed(raw: np.ndarray, matrix: np.ndarray) -> np.ndarray:
@@ -70,9 +70,9 @@ class BrightnessJitterAug(Augmenter):
         alpha = 1.0 + random.uniform(-self.brightness, self.brightness)
         if is_recorded(src):
             return src * alpha
-        raw, answer = floats("BrightnessJitterAug", src)
+        raw, result = floats("BrightnessJitterAug", src)
         raw *= raw.dtype.type(alpha)
-        return answer
+        return result
 
 
 class ContrastJitterAug(Augmenter):
@@ -96,11 +96,11 @@ class ContrastJitterAug(Augmenter):
 
     def __call__(self, src: Any) -> Any:
         alpha = 1.0 + random.uniform(-self.contrast, self.contrast)
-        raw, answer = _colors("ContrastJitterAug", src)
+        raw, result = _colors("ContrastJitterAug", src)
         gray = float((raw.reshape(-1, 3) @ raw_of(self.coef).reshape(3).astype(raw.dtype)).mean())
         raw *= raw.dtype.type(alpha)
         raw += raw.dtype.type((1.0 - alpha) * gray)
-        return answer
+        return result
 
 
 class SaturationJitterAug(Augmenter):
@@ -124,10 +124,10 @@ class SaturationJitterAug(Augmenter):
 
     def __call__(self, src: Any) -> Any:
         alpha = 1.0 + random.uniform(-self.saturation, self.saturation)
-        raw, answer = _colors("SaturationJitterAug", src)
+        raw, result = _colors("SaturationJitterAug", src)
         coefficients = raw_of(self.coef).reshape(3, 1).astype(np.float64)
         raw[...] = _mixed(raw, alpha * np.eye(3) + (1.0 - alpha) * np.repeat(coefficients, 3, axis=1))
-        return answer
+        return result
 
 
 class HueJitterAug(Augmenter):
@@ -213,9 +213,9 @@ class LightingAug(Augmenter):
 
     def __call__(self, src: Any) -> Any:
         alpha = np.random.normal(0, self.alphastd, size=(3,))
-        raw, answer = _colors("LightingAug", src)
+        raw, result = _colors("LightingAug", src)
         channelwise(np.add, raw, np.dot(np.asarray(raw_of(self.eigvec)) * alpha, np.asarray(raw_of(self.eigval))))
-        return answer
+        return result
 
 
 class ColorNormalizeAug(Augmenter):

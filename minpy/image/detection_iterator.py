@@ -95,22 +95,9 @@ class ImageDetIter(ImageIter):
         last_batch_handle: str = "pad",
         **kwargs: Any,
     ) -> None:
-        super().__init__(
-            batch_size=batch_size,
-            data_shape=data_shape,
-            path_imgrec=path_imgrec,
-            path_imglist=path_imglist,
-            path_root=path_root,
-            path_imgidx=path_imgidx,
-            shuffle=shuffle,
-            part_index=part_index,
-            num_parts=num_parts,
-            aug_list=[],
-            imglist=imglist,
-            data_name=data_name,
-            label_name=label_name,
-            last_batch_handle=last_batch_handle,
-        )
+        shared = {name: value for name, value in locals().items() if name not in ("self", "aug_list", "kwargs")}
+        shared.pop("__class__", None)
+        super().__init__(aug_list=[], **shared)
         # What the augmenters are made of again, for another shape.
         self._options = kwargs if aug_list is None else None
         self.auglist = [*CreateDetAugmenter(data_shape, **kwargs)] if aug_list is None else aug_list

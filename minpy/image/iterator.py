@@ -301,6 +301,19 @@ class ImageIter(DataIter):
     # -- batches -------------------------------------------------------------------------------------------------------
 
     def next(self) -> DataBatch:
+        """Return the next batch.
+
+        Returns
+        -------
+        DataBatch
+
+        Raises
+        ------
+        StopIteration
+            At the end of the epoch.
+        ArgumentError, FileFormatError, ShapeError
+            For a damaged picture, a label of another width, or a picture of another shape: which it is.
+        """
         begun, self._rolled_over = self._rolled_over, None
         if begun is not None:
             data, label, filled = begun

@@ -64,8 +64,8 @@ def imrotate(src: Any, rotation_degrees: Any, zoom_in: bool = False, zoom_out: b
     batch: Any = src
     batch = batch.as_nd_ndarray().reshape(len(angles), *raw.shape[-3:])
     grid = _grid(raw.shape[-2], raw.shape[-1], np.deg2rad(angles), zoom_in, zoom_out)
-    answer = BilinearSampler(batch, new_array(FRONT_ENDS["mxnet"], grid)).reshape(raw.shape)
-    return answer.as_np_ndarray() if isinstance(src, FRONT_ENDS.get("numpy", ())) else answer
+    turned = BilinearSampler(batch, new_array(FRONT_ENDS["mxnet"], grid)).reshape(raw.shape)
+    return turned.as_np_ndarray() if isinstance(src, FRONT_ENDS.get("numpy", ())) else turned
 
 
 def _angles(raw: np.ndarray, degrees: Any) -> np.ndarray:

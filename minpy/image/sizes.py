@@ -90,10 +90,10 @@ def imresize(src: Any, w: int, h: int, *args: Any, **kwargs: Any) -> Any:
 
 
 def _imresize(src: Any, w: int, h: int, interp: int = 1, out: Any = None, name: str | None = None) -> Any:
-    answer = interpolated("imresize", src, w, h, interp)
+    resized_image = interpolated("imresize", src, w, h, interp)
     if out is None:
-        return answer
-    out[:] = answer
+        return resized_image
+    out[:] = resized_image
     return out
 
 
@@ -200,5 +200,5 @@ def copyMakeBorder(src: Any, top: int, bot: int, left: int, right: int, *args: A
     array([7., 1., 2., 7., 7.], dtype=float32)
     """
     raw = pixels("copyMakeBorder", src)
-    answer = _cvcopyMakeBorder(raw, top, bot, left, right, *args, **kwargs)
-    return answer if answer is kwargs.get("out") else like(answer._data, src)
+    resized_image = _cvcopyMakeBorder(raw, top, bot, left, right, *args, **kwargs)
+    return resized_image if resized_image is kwargs.get("out") else like(resized_image._data, src)

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy
 
-from minpy.core.errors import ArgumentError, FileFormatError, ShapeError, nearest
-from minpy.files import access_error, open_to_read, write_whole
+from minpy.core.errors import ArgumentError, FileFormatError, MXNetError, ShapeError, nearest
+from minpy.files import accessing, open_to_read, write_whole
 from minpy.inspection.artifacts import Artifact, label_lines
 from minpy.inspection.fitting import by_name
 from minpy.inspection.report import Input, Report
@@ -31,46 +31,23 @@ _RUNS_TO_COMPILE = 3  # the third call of a program is compiled; one more is as 
 
 @dataclass(frozen=True)
 class Preparation:
-    """What is done to a picture: cut to the input's form, and `(pixels * scale - mean) / std` for each channel.
+    """What is done to a picture: cut to the input's form, and `(pixels * scale - mean) / std` for each channel."""
 
-    Attributes
-    ----------
-    mean, std : tuple of float
-        One for all channels, or one for each, in the order in which the network has them.
-    scale : float
-    bgr : bool
-        Whether the network has blue first; else red.
-    stretch : bool
-        Whether the whole picture is resized to the input's form; else its shorter side, and the middle is cut out.
-    """
-
-    mean: tuple[float, ...] = (0.0,)
+    mean: tuple[float, ...] = (0.0,)  # one number for all channels, or one for each in the network's order
     std: tuple[float, ...] = (1.0,)
     scale: float = 1.0
-    bgr: bool = False
-    stretch: bool = False
+    bgr: bool = False  # whether the network has blue first; else red
+    stretch: bool = False  # whether all of the picture is resized; else its shorter side, and the middle is cut out
 
 
 @dataclass
 class Answer:
-    """What a model answered.
-
-    Attributes
-    ----------
-    outputs : dict of str to numpy.ndarray
-    seconds : dict of str to float
-        'load', 'bind', 'first', 'warm-up', in which it is compiled, and 'next', a median of the runs after that.
-    runs : int
-        How many runs the median is of.
-    labels : list of str
-        The names of classes.
-    notes : list of str
-    """
+    """What a model answered."""
 
     outputs: dict[str, numpy.ndarray]
-    seconds: dict[str, float]
-    runs: int
-    labels: list[str] = field(default_factory=list)
+    seconds: dict[str, float]  # 'load', 'bind', 'first', 'warm-up', in which it is compiled, and 'next', a median
+    runs: int  # how many the median is of
+    labels: list[str] = field(default_factory=list)  # the names of classes
     notes: list[str] = field(default_factory=list)
 
     def as_dict(self) -> dict[str, Any]:
@@ -180,26 +157,26 @@ def read_picture(path: str, shape: Sequence[int], preparation: Preparation) -> n
 def read_arrays(path: str, inputs: Sequence[Input]) -> dict[str, numpy.ndarray]:
     """Return arrays by the names of inputs, from a .npy file (for the first input) or a .npz file (by name)."""
     try:
-        if path.endswith(".npz"):
-            with open_to_read(path, pipes=False) as stream, numpy.load(stream, allow_pickle=False) as file:
-                found = {name: file[name] for name in file.files}
-        else:
-            with open_to_read(path, pipes=False) as stream:
+        with accessing(_COMMAND, "read", path), open_to_read(path, pipes=False) as stream:
+            if path.endswith(".npz"):
+                with numpy.load(stream, allow_pickle=False) as file:
+                    found = {name: file[name] for name in file.files}
+            else:
                 found = {"": numpy.lib.format.read_array(stream, allow_pickle=False)}
-    except OSError as error:
-        raise access_error(_COMMAND, "read", path, error) from error
+    except MXNetError:
+        raise
     except Exception as error:  # zipfile, zlib and numpy have each their own
         raise FileFormatError(f"{_COMMAND}: {path!r} cannot be read as an array: {error}.") from None
-    names = [one.name for one in inputs if not one.is_label] or [one.name for one in inputs]
+    names = [entry.name for entry in inputs if not entry.is_label] or [entry.name for entry in inputs]
     if "" in found:
         if not names:
             raise ArgumentError(f"{_COMMAND}: the network has no input for {path!r}.")
         found = {names[0]: found[""]}
     for name in found:
-        if name not in {one.name for one in inputs}:
+        if name not in {entry.name for entry in inputs}:
             raise ArgumentError(
                 f"{_COMMAND}: {path!r} holds {name!r}, which is no input; inputs are "
-                f"{', '.join(one.name for one in inputs)}.{nearest(name, names)}"
+                f"{', '.join(entry.name for entry in inputs)}.{nearest(name, names)}"
             )
     return found
 
@@ -208,11 +185,8 @@ def labels_of(path: str) -> list[str]:
     """Return the names of classes from a text, one a line, or a JSON list or object of them."""
     import json
 
-    try:
-        with open_to_read(path, pipes=False) as file:
-            content = file.read()
-    except OSError as error:
-        raise access_error(_COMMAND, "read", path, error) from error
+    with accessing(_COMMAND, "read", path), open_to_read(path, pipes=False) as file:
+        content = file.read()
     if path.endswith(".json"):
         try:
             said = json.loads(content)
@@ -221,7 +195,7 @@ def labels_of(path: str) -> list[str]:
         if isinstance(said, dict):
             said = [said[key] for key in sorted(said, key=lambda key: int(key) if key.isdigit() else 0)]
         if isinstance(said, list):
-            return [str(one[-1]) if isinstance(one, list) and one else str(one) for one in said]
+            return [str(entry[-1]) if isinstance(entry, list) and entry else str(entry) for entry in said]
         raise FileFormatError(f"{_COMMAND}: {path!r} holds no list of labels.")
     return label_lines(content)
 
@@ -278,28 +252,28 @@ def answer(
 def _fed(report: Report, given: Mapping[str, numpy.ndarray], notes: list[str]) -> dict[str, numpy.ndarray]:
     """Return a value for every input."""
     fed: dict[str, numpy.ndarray] = {}
-    for one in report.inputs:
-        shape = one.shape
+    for entry in report.inputs:
+        shape = entry.shape
         assert shape is not None
-        if one.name in given:
-            values = given[one.name]
+        if entry.name in given:
+            values = given[entry.name]
             if tuple(values.shape) != shape and prod(values.shape) == prod(shape):
                 values = values.reshape(shape)
             if tuple(values.shape) != shape:
-                raise ShapeError(f"{_COMMAND}: the input {one.name!r} has shape {values.shape}; expected {shape}.")
-            fed[one.name] = numpy.ascontiguousarray(values, one.dtype)
-        elif one.name == "im_info" and len(shape) == 2 and shape[1] == 3:
+                raise ShapeError(f"{_COMMAND}: the input {entry.name!r} has shape {values.shape}; expected {shape}.")
+            fed[entry.name] = numpy.ascontiguousarray(values, entry.dtype)
+        elif entry.name == "im_info" and len(shape) == 2 and shape[1] == 3:
             picture = next((array for array in given.values() if array.ndim == 4), None)
             if picture is not None:
-                fed[one.name] = numpy.tile(numpy.array([*picture.shape[2:], 1.0], one.dtype), (shape[0], 1))
-                notes.append(f"im_info is the size of the input, with a scale of 1: {fed[one.name][0].tolist()}")
-        elif one.is_label or "state" in one.name:
-            fed[one.name] = zeros(shape, dtype=one.dtype).asnumpy()
-            if not one.is_label:
-                notes.append(f"{one.name} is zero, {shape}")
-    lacking = [one.name for one in report.inputs if one.name not in fed]
+                fed[entry.name] = numpy.tile(numpy.array([*picture.shape[2:], 1.0], entry.dtype), (shape[0], 1))
+                notes.append(f"im_info is the size of the input, with a scale of 1: {fed[entry.name][0].tolist()}")
+        elif entry.is_label or "state" in entry.name:
+            fed[entry.name] = zeros(shape, dtype=entry.dtype).asnumpy()
+            if not entry.is_label:
+                notes.append(f"{entry.name} is zero, {shape}")
+    lacking = [entry.name for entry in report.inputs if entry.name not in fed]
     if lacking:
-        names = ", ".join(f"{one.name}=..." for one in report.inputs[:4])
+        names = ", ".join(f"{entry.name}=..." for entry in report.inputs[:4])
         raise ArgumentError(
             f"{_COMMAND}: there are no values for the input(s) {', '.join(map(repr, lacking))}. Give all of them by "
             f"name in one file: numpy.savez('inputs.npz', {names}), "
@@ -314,7 +288,5 @@ def save(path: str, outputs: Mapping[str, numpy.ndarray]) -> None:
 
     stream = io.BytesIO()
     numpy.savez(stream, **outputs)  # type: ignore[arg-type]
-    try:
+    with accessing(_COMMAND, "write", path):
         write_whole(os.fspath(path), iter([stream.getbuffer()]))
-    except OSError as error:
-        raise access_error(_COMMAND, "write", path, error) from error

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO, NoReturn
 
 from minpy.core.errors import FileFormatError, MXNetError
-from minpy.files import access_error
+from minpy.files import accessing
 
 __all__ = ["Archive", "is_archive", "opened", "read_exactly"]
 
@@ -47,14 +47,7 @@ def is_archive(path: str) -> bool:
 
 
 class Archive:
-    """An archive that is open.
-
-    Attributes
-    ----------
-    path : str
-    links : list of str
-        The members that are links or devices, as far as they have been met.
-    """
+    """An archive that is open; `links` names the members that are links or devices, as far as they have been met."""
 
     def __init__(self, path: str, file: BinaryIO) -> None:
         self.path = path
@@ -176,16 +169,11 @@ def read_exactly(stream: BinaryIO, size: int, what: str) -> bytes:
 @contextlib.contextmanager
 def opened(path: str) -> Iterator[Archive]:
     """Open an archive."""
-    try:
-        with open(path, "rb") as file:
-            archive = Archive(path, file)
-            try:
-                yield archive
-            except MXNetError:
-                raise
-            except (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, gzip.BadGzipFile) as error:
-                archive.fail_to_read(error)  # while a member was read
-    except MXNetError:
-        raise
-    except OSError as error:
-        raise access_error("python -m minpy model", "read", path, error) from error
+    with accessing("python -m minpy model", "read", path), open(path, "rb") as file:
+        archive = Archive(path, file)
+        try:
+            yield archive
+        except MXNetError:
+            raise
+        except (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, gzip.BadGzipFile) as error:
+            archive.fail_to_read(error)  # while a member was read

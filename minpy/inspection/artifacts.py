@@ -17,7 +17,7 @@ from functools import partial
 from typing import Any, BinaryIO
 
 from minpy.core.errors import ArgumentError, FileFormatError, FileMissingError, nearest
-from minpy.files import access_error, checked_path, open_to_read
+from minpy.files import accessing, checked_path, open_to_read
 from minpy.inspection.archives import Archive, is_archive, opened, read_exactly
 from minpy.ndarray.array_files import ArrayHead, heads
 from minpy.ndarray.ndarray import NDArray
@@ -38,40 +38,19 @@ _NO_MODELS = {
 
 @dataclass
 class Artifact:
-    """A model as it was found.
+    """A model as it was found."""
 
-    Attributes
-    ----------
-    source : str
-        What was given.
-    symbol_name, params_name : str
-        The files; the latter is empty if there are no parameters.
-    symbol : bytes
-        The content of the symbol's file.
-    heads : dict of str to ArrayHead, or None
-        What the parameters' file says of its arrays, by name.
-    read : callable
-        Reads the parameters themselves.
-    shapes : dict of str to tuple of int
-        What is said beside the model of its inputs, each with where that was read.
-    facts : dict of str to str
-        What else is said there.
-    labels : list of str
-        The names of classes.
-    notes : list of str
-        What was chosen among several files.
-    """
-
-    source: str
-    symbol_name: str
-    symbol: bytes
-    params_name: str = ""
-    heads: Mapping[str, ArrayHead] | None = None
-    read: Callable[[], Mapping[str, NDArray]] = dict
+    source: str  # what was asked for
+    symbol_name: str  # the symbol's file
+    symbol: bytes  # its content
+    params_name: str = ""  # the parameters' file, if there is one
+    heads: Mapping[str, ArrayHead] | None = None  # what that says of its arrays, by name
+    read: Callable[[], Mapping[str, NDArray]] = dict  # reads the parameters themselves
+    # The shapes of inputs that files beside the model tell, each with where that was read; and what else they tell.
     shapes: dict[str, tuple[tuple[int, ...], str]] = field(default_factory=dict)
     facts: dict[str, str] = field(default_factory=dict)
-    labels: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    labels: list[str] = field(default_factory=list)  # the names of classes
+    notes: list[str] = field(default_factory=list)  # what was chosen among several files
 
 
 def find(
@@ -142,11 +121,8 @@ def _only_symbol(names: list[str], where: str) -> str:
 
 
 def _from_files(source: str, symbol: str, params: str | None, epoch: int | None) -> Artifact:
-    try:
-        with open_to_read(symbol, pipes=False) as file:
-            content = file.read()
-    except OSError as error:
-        raise access_error(_COMMAND, "read", symbol, error) from error
+    with accessing(_COMMAND, "read", symbol), open_to_read(symbol, pipes=False) as file:
+        content = file.read()
     artifact = Artifact(source, symbol, content)
     folder = os.path.dirname(symbol) or os.curdir
     if params is None:
@@ -160,11 +136,8 @@ def _from_files(source: str, symbol: str, params: str | None, epoch: int | None)
     for name in _listed(folder):
         if name in _SAID:
             path = os.path.join(folder, name)
-            try:
-                with open_to_read(path, pipes=False) as file:
-                    said = file.read(_LARGEST_TEXT)
-            except OSError as error:
-                raise access_error(_COMMAND, "read", path, error) from error
+            with accessing(_COMMAND, "read", path), open_to_read(path, pipes=False) as file:
+                said = file.read(_LARGEST_TEXT)
             _SAID[name](artifact, said, path)
     return artifact
 
@@ -201,12 +174,9 @@ def _beside(symbol: str, names: Mapping[str, Any], epoch: int | None, notes: lis
 
 def heads_of_file(path: str) -> Mapping[str, ArrayHead]:
     """Return what a file of parameters says of its arrays, by name."""
-    try:
-        with open_to_read(path, pipes=False) as file:
-            size = os.fstat(file.fileno()).st_size
-            return _named(heads(file, size, f"{_COMMAND}: {path!r}"), path)
-    except OSError as error:
-        raise access_error(_COMMAND, "read", path, error) from error
+    with accessing(_COMMAND, "read", path), open_to_read(path, pipes=False) as file:
+        size = os.fstat(file.fileno()).st_size
+        return _named(heads(file, size, f"{_COMMAND}: {path!r}"), path)
 
 
 def _named(found: Any, path: str | None) -> Mapping[str, Any]:

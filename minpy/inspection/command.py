@@ -88,11 +88,11 @@ def main(arguments: Sequence[str]) -> int:
     """Do what the command line after `python -m minpy model` says, and return the exit status."""
     parser = _parser()
     try:
-        given = parser.parse_args(list(arguments))
+        options = parser.parse_args(list(arguments))
     except SystemExit as end:  # argparse has said why
         return int(end.code or 0)
     try:
-        return _do(given)
+        return _do(options)
     except MXNetError as error:
         message = str(error)
         head = "" if message.startswith("python -m minpy model") else "python -m minpy model: "
@@ -103,44 +103,44 @@ def main(arguments: Sequence[str]) -> int:
         return 0
 
 
-def _do(given: argparse.Namespace) -> int:
-    for module in given.modules:
+def _do(options: argparse.Namespace) -> int:
+    for module in options.modules:
         _import(module)
-    artifact = find(given.model, given.params, given.epoch)
-    shapes = _shapes(given.data)
+    artifact = find(options.model, options.params, options.epoch)
+    shapes = _shapes(options.data)
     arrays: dict[str, Any] = {}
-    if given.run is not None:
+    if options.run is not None:
         from minpy.inspection import answering
 
-        if not answering.is_picture(given.run):
+        if not answering.is_picture(options.run):
             first = report(artifact, shapes=shapes)
-            arrays = answering.read_arrays(given.run, first.inputs)
+            arrays = answering.read_arrays(options.run, first.inputs)
             shapes = _with_arrays(first, shapes, arrays)
-    found = report(artifact, shapes=shapes)
-    if given.run is not None and found.runs and not os.path.isfile(given.run):
+    model = report(artifact, shapes=shapes)
+    if options.run is not None and model.runs and not os.path.isfile(options.run):
         missing = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
-        raise access_error("python -m minpy model: --run", "read", given.run, missing)
-    if not given.json:
-        print(found)
+        raise access_error("python -m minpy model: --run", "read", options.run, missing)
+    if not options.json:
+        print(model)
     answer = None
-    if given.run is not None and found.runs:
-        fed = arrays or _picture(given, found)
-        labels = answering.labels_of(given.labels) if given.labels else ()
-        answer = answering.answer(artifact, found, fed, labels, given.repeat)
-        if given.output is not None:
-            answering.save(given.output, answer.outputs)
-            answer.notes.append(f"the outputs are in {given.output}")
-        if not given.json:
+    if options.run is not None and model.runs:
+        fed = arrays or _picture(options, model)
+        labels = answering.labels_of(options.labels) if options.labels else ()
+        answer = answering.answer(artifact, model, fed, labels, options.repeat)
+        if options.output is not None:
+            answering.save(options.output, answer.outputs)
+            answer.notes.append(f"the outputs are in {options.output}")
+        if not options.json:
             print(f"\n{answer}")
-    elif given.run is not None:
+    elif options.run is not None:
         print("python -m minpy model: --run is left out, as the network cannot be run.", file=sys.stderr)
-    said = _draw(given, artifact, found) if given.picture is not None else None
-    if given.json:
-        content = found.as_dict()
+    said = _draw(options, artifact, model) if options.picture is not None else None
+    if options.json:
+        content = model.as_dict()
         content |= {"answer": answer.as_dict()} if answer is not None else {}
         content |= {"picture": said[0]} if said is not None else {}
         print(json.dumps(content, indent=1))
-    return 0 if found.runs else 1
+    return 0 if model.runs else 1
 
 
 def _import(module: str) -> None:
@@ -155,21 +155,21 @@ def _import(module: str) -> None:
         raise ArgumentError(f"python -m minpy model: --import {module}: {error}.") from error
 
 
-def _shapes(given: Sequence[tuple[str, tuple[int, ...]]]) -> Any:
-    if not given:
+def _shapes(options: Sequence[tuple[str, tuple[int, ...]]]) -> Any:
+    if not options:
         return None
-    if len(given) == 1 and not given[0][0]:
-        return given[0][1]
-    if any(not name for name, _ in given):
+    if len(options) == 1 and not options[0][0]:
+        return options[0][1]
+    if any(not name for name, _ in options):
         raise ArgumentError(
             "python -m minpy model: of several --data each needs the name of its input: --data data:1,3,224,224."
         )
-    return dict(given)
+    return dict(options)
 
 
-def _with_arrays(found: Report, shapes: Any, arrays: dict[str, Any]) -> dict[str, tuple[int, ...]]:
+def _with_arrays(model: Report, shapes: Any, arrays: dict[str, Any]) -> dict[str, tuple[int, ...]]:
     """Return the shapes of inputs: of arrays their own; one that lacks the axis of the batch gets it."""
-    told = {one.name: one for one in found.inputs}
+    told = {one.name: one for one in model.inputs}
     if shapes is not None and not isinstance(shapes, dict):
         shapes = {next(iter(arrays)): shapes}
     result = dict(shapes or {})
@@ -184,24 +184,24 @@ def _with_arrays(found: Report, shapes: Any, arrays: dict[str, Any]) -> dict[str
     return result
 
 
-def _picture(given: argparse.Namespace, found: Report) -> dict[str, Any]:
+def _picture(options: argparse.Namespace, model: Report) -> dict[str, Any]:
     from minpy.inspection import answering
 
-    fed = [one for one in found.inputs if not one.is_label and one.shape is not None]
+    fed = [one for one in model.inputs if not one.is_label and one.shape is not None]
     wanted = [one for one in fed if one.shape is not None and len(one.shape) == 4] or fed
     if not wanted:
-        raise ArgumentError(f"python -m minpy model: the network has no input for the picture {given.run!r}.")
-    preparation = answering.Preparation(given.mean, given.std, given.scale, given.bgr, given.stretch)
-    return {wanted[0].name: answering.read_picture(given.run, wanted[0].shape or (), preparation)}
+        raise ArgumentError(f"python -m minpy model: the network has no input for the picture {options.run!r}.")
+    preparation = answering.Preparation(options.mean, options.std, options.scale, options.bgr, options.stretch)
+    return {wanted[0].name: answering.read_picture(options.run, wanted[0].shape or (), preparation)}
 
 
-def _draw(given: argparse.Namespace, artifact: Artifact, found: Report) -> tuple[str, str] | None:
+def _draw(options: argparse.Namespace, artifact: Artifact, model: Report) -> tuple[str, str] | None:
     from minpy.inspection.drawing import draw
 
-    if found.unknown:
+    if model.unknown:
         print("python -m minpy model: --picture is left out, as operators are not here.", file=sys.stderr)
         return None
-    shapes = {one.name: one.shape for one in found.inputs if one.shape is not None}
-    path, said = draw(artifact, given.picture, shapes if not found.problem else {})
+    shapes = {one.name: one.shape for one in model.inputs if one.shape is not None}
+    path, said = draw(artifact, options.picture, shapes if not model.problem else {})
     print("\n".join(wrapped(f"the picture is in {path}{': ' if said else ''}{said}")), file=sys.stderr)
     return path, said

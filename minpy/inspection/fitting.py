@@ -16,29 +16,16 @@ _PREFIXES = {"arg": "argument", "aux": "auxiliary state"}
 
 @dataclass(frozen=True)
 class Fit:
-    """What there is to say about a file of parameters.
+    """What there is to say about a file of parameters."""
 
-    Attributes
-    ----------
-    fitting : int
-        How many are as they should be.
-    missing : list of (name, shape or None)
-        What the symbol needs and the file lacks.
-    superfluous : list of (name, shape)
-        What the symbol does not read.
-    other_shape : list of (name, shape in the file, shape that the symbol needs)
-    other_kind : list of (name, as what the file holds it, what it is)
-        Arguments that are filed as auxiliary states, and the other way round.
-    note : str
-        Why so much may be wrong.
-    """
-
-    fitting: int
-    missing: list[tuple[str, Any]] = field(default_factory=list)
-    superfluous: list[tuple[str, tuple[int, ...]]] = field(default_factory=list)
+    fitting: int  # how many are as they should be
+    missing: list[tuple[str, Any]] = field(default_factory=list)  # (name, shape or None)
+    superfluous: list[tuple[str, tuple[int, ...]]] = field(default_factory=list)  # what the symbol does not read
+    # (name, shape in the file, shape that the symbol needs)
     other_shape: list[tuple[str, tuple[int, ...], tuple[int, ...]]] = field(default_factory=list)
+    # Arguments that are filed as auxiliary states, and the other way round: (name, as what it is filed, what it is).
     other_kind: list[tuple[str, str, str]] = field(default_factory=list)
-    note: str = ""
+    note: str = ""  # why so much may be wrong
 
     @property
     def fits(self) -> bool:

@@ -45,24 +45,26 @@ def _head(report: Findings) -> list[str]:
 
 def _inputs(report: Findings) -> list[str]:
     rows = []
-    for one in report.inputs:
-        what = f"label, for training only; {one.origin}" if one.is_label and one.origin else one.origin
-        rows.append([one.name, shape_text(one.shape), one.dtype, what or ("label" if one.is_label else "not known")])
+    for entry in report.inputs:
+        what = f"label, for training only; {entry.origin}" if entry.is_label and entry.origin else entry.origin
+        rows.append(
+            [entry.name, shape_text(entry.shape), entry.dtype, what or ("label" if entry.is_label else "not known")]
+        )
     return table(("input", "shape", "dtype", "where from"), rows, indent=0) if rows else []
 
 
 def _outputs(report: Findings) -> list[str]:
     rows = []
-    for one in report.outputs:
-        what = f"{one.operator}, a loss: gradients start here" if one.is_loss else one.operator
-        rows.append([one.name, shape_text(one.shape), one.dtype, what])
+    for entry in report.outputs:
+        what = f"{entry.operator}, a loss: gradients start here" if entry.is_loss else entry.operator
+        rows.append([entry.name, shape_text(entry.shape), entry.dtype, what])
     return table(("output", "shape", "dtype", "of"), rows, indent=0)
 
 
 def _prefix(names: list[str]) -> str:
     """Return what all names begin with, up to an underscore; nothing if a name would be left empty."""
     first, last = min(names, default=""), max(names, default="")
-    length = next((place for place, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), 0)
+    length = next((place for place, (entry, other) in enumerate(zip(first, last, strict=False)) if entry != other), 0)
     common = first[: first.rfind("_", 0, length) + 1]
     return common if len(names) > 1 and len(common) > 3 and all(len(name) > len(common) for name in names) else ""
 
@@ -126,23 +128,23 @@ def _totals(report: Findings) -> list[str]:
 
 
 def _unknown(report: Findings) -> list[str]:
-    count = sum(len(one.nodes) for one in report.unknown)
+    count = sum(len(entry.nodes) for entry in report.unknown)
     total = sum(report.operators.values())
     lines = [f"{len(report.unknown)} operator(s) are not here, in {count} of {total} nodes:", ""]
     lines += table(
         ("operator", "nodes", "the first"),
-        [[one.name, str(len(one.nodes)), one.nodes[0]] for one in report.unknown],
+        [[entry.name, str(len(entry.nodes)), entry.nodes[0]] for entry in report.unknown],
         right=[1],
     )
     advice: dict[str, list[str]] = {}
-    for one in report.unknown:
-        advice.setdefault(one.advice, []).append(one.name)
+    for entry in report.unknown:
+        advice.setdefault(entry.advice, []).append(entry.name)
     for what, names in advice.items():
         shown = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
         lines += ["", *wrapped(f"{shown}: {what}")]
     there = [f"{kind} ({number})" for kind, number in report.operators.items()]
-    missing = {one.name for one in report.unknown}
-    there = [one for one in there if one.rpartition(" ")[0] not in missing and not one.startswith("Custom ")]
+    missing = {entry.name for entry in report.unknown}
+    there = [entry for entry in there if entry.rpartition(" ")[0] not in missing and not entry.startswith("Custom ")]
     lines += ["", *wrapped(f"{', '.join(there) or 'none'}", "operators that are here: ", "  ")]
     return lines
 

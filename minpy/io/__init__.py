@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from minpy.io import io, utils
 from minpy.io.io import *
-from minpy.namespaces import listing, missing
+from minpy.namespaces import public
 
 __all__ = [*io.__all__, "io", "utils"]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.io", "name", __all__)
+__dir__, __getattr__ = public("minpy.io", "name", __all__)

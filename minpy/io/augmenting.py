@@ -77,37 +77,44 @@ def _integer(number: float, most: int) -> int:
     return min(int(number * (most + 1)), most)
 
 
+def _cut_out(image: numpy.ndarray, height: int, width: int, u: Any) -> numpy.ndarray:
+    """Return a piece of an image: where its numbers say, or without them from the middle."""
+    y, x = image.shape[0] - height, image.shape[1] - width
+    y, x = (y // 2, x // 2) if u is None else (_integer(u[Y], y), _integer(u[X], x))
+    return image[y : y + height, x : x + width]
+
+
 class Augmenter:
     """What is done to each picture: resized, turned, padded, cut out, its colours changed, mirrored."""
 
-    def __init__(self, function: str, given: SimpleNamespace) -> None:
-        require_interpolation(function, given.inter_method)
-        self.function, self.given = function, given
-        self.numbers = NUMBERS if given.random_resized_crop else CROPS
-        _, self.height, self.width = given.data_shape
+    def __init__(self, function: str, options: SimpleNamespace) -> None:
+        require_interpolation(function, options.inter_method)
+        self.function, self.options = function, options
+        self.numbers = NUMBERS if options.random_resized_crop else CROPS
+        _, self.height, self.width = options.data_shape
         self.turned = (
-            given.max_rotate_angle > 0
-            or given.rotate > 0
-            or given.max_shear_ratio > 0
-            or (given.max_random_scale, given.min_random_scale) != (1, 1)
-            or (given.max_aspect_ratio != 0 and not given.random_resized_crop)
-            or (given.max_img_size, given.min_img_size) != (1e10, 0)
+            options.max_rotate_angle > 0
+            or options.rotate > 0
+            or options.max_shear_ratio > 0
+            or (options.max_random_scale, options.min_random_scale) != (1, 1)
+            or (options.max_aspect_ratio != 0 and not options.random_resized_crop)
+            or (options.max_img_size, options.min_img_size) != (1e10, 0)
         )
-        self.is_random = given.rand_crop
-        self.mirrored = 1.0 if given.mirror else 0.5 if given.rand_mirror else 0.0  # the share of pictures
-        self.colours = bool(given.brightness or given.contrast or given.saturation)
-        self.hues = bool(given.random_h or given.random_s or given.random_l)
+        self.is_random = options.rand_crop
+        self.mirrored = 1.0 if options.mirror else 0.5 if options.rand_mirror else 0.0  # the share of pictures
+        self.colours = bool(options.brightness or options.contrast or options.saturation)
+        self.hues = bool(options.random_h or options.random_s or options.random_l)
         for low, high in (("min_random_scale", "max_random_scale"), ("min_random_area", "max_random_area")):
-            if getattr(given, low) > getattr(given, high):
+            if getattr(options, low) > getattr(options, high):
                 raise ArgumentValueError(
-                    f"{function}: {low} {getattr(given, low)} is larger than {high} {getattr(given, high)}."
+                    f"{function}: {low} {getattr(options, low)} is larger than {high} {getattr(options, high)}."
                 )
         self.crop_sizes = None
-        if not given.random_resized_crop and (given.max_crop_size > 0 or given.min_crop_size > 0):
-            self.crop_sizes = given.min_crop_size, given.max_crop_size
-            if not 0 < given.min_crop_size <= given.max_crop_size:
+        if not options.random_resized_crop and (options.max_crop_size > 0 or options.min_crop_size > 0):
+            self.crop_sizes = options.min_crop_size, options.max_crop_size
+            if not 0 < options.min_crop_size <= options.max_crop_size:
                 raise ArgumentValueError(
-                    f"{function}: min_crop_size is {given.min_crop_size} and max_crop_size {given.max_crop_size}; "
+                    f"{function}: min_crop_size is {options.min_crop_size} and max_crop_size {options.max_crop_size}; "
                     "expected 0 < min_crop_size <= max_crop_size."
                 )
         self.only_cuts = not (
@@ -115,38 +122,38 @@ class Augmenter:
             or self.colours
             or self.hues
             or self.crop_sizes
-            or given.random_resized_crop
-            or given.resize > 0
-            or given.pad > 0
-            or given.pca_noise > 0
+            or options.random_resized_crop
+            or options.resize > 0
+            or options.pad > 0
+            or options.pca_noise > 0
         )
 
     def _fitted(self, image: numpy.ndarray, u: Any) -> numpy.ndarray:
         """Return an image in the target's size."""
         size, target = (image.shape[1], image.shape[0]), (self.width, self.height)
-        method = chosen_interpolation(self.given.inter_method, u[INTERPOLATION], size, target)
+        method = chosen_interpolation(self.options.inter_method, u[INTERPOLATION], size, target)
         return resize(image, self.width, self.height, method)
 
     def _ratio(self, number: float) -> float:
-        given = self.given
-        if given.min_aspect_ratio is None:
-            return _spread(1 - given.max_aspect_ratio, 1 + given.max_aspect_ratio, number)
-        return _spread(given.min_aspect_ratio, given.max_aspect_ratio, number)
+        options = self.options
+        if options.min_aspect_ratio is None:
+            return _spread(1 - options.max_aspect_ratio, 1 + options.max_aspect_ratio, number)
+        return _spread(options.min_aspect_ratio, options.max_aspect_ratio, number)
 
     def _turned(self, image: numpy.ndarray, u: Any) -> numpy.ndarray:
-        given = self.given
+        options = self.options
         height, width = image.shape[:2]
-        angle = given.rotate
+        angle = options.rotate
         if angle <= 0:
-            angle = _integer(u[ANGLE], 2 * given.max_rotate_angle) - given.max_rotate_angle
+            angle = _integer(u[ANGLE], 2 * options.max_rotate_angle) - options.max_rotate_angle
         cosine, sine = math.cos(math.radians(angle)), math.sin(math.radians(angle))
-        shear = _spread(-given.max_shear_ratio, given.max_shear_ratio, u[SHEAR])
-        scale = _spread(given.min_random_scale, given.max_random_scale, u[SCALE])
-        ratio = self._ratio(u[RATIO]) if given.max_aspect_ratio and not given.random_resized_crop else 1.0
+        shear = _spread(-options.max_shear_ratio, options.max_shear_ratio, u[SHEAR])
+        scale = _spread(options.min_random_scale, options.max_random_scale, u[SCALE])
+        ratio = self._ratio(u[RATIO]) if options.max_aspect_ratio and not options.random_resized_crop else 1.0
         down = 2 * scale / (1 + ratio)
         across = ratio * down
         new_width, new_height = (
-            max(given.min_img_size, min(given.max_img_size, scale * length)) for length in (width, height)
+            max(options.min_img_size, min(options.max_img_size, scale * length)) for length in (width, height)
         )
         matrix = numpy.empty((2, 3), "float32")
         matrix[0, :2] = down * cosine - shear * sine * across, down * sine + shear * cosine * across
@@ -154,23 +161,23 @@ class Augmenter:
         matrix[0, 2] = (new_width - (matrix[0, 0] * width + matrix[0, 1] * height)) / 2
         matrix[1, 2] = (new_height - (matrix[1, 0] * width + matrix[1, 1] * height)) / 2
         size = max(int(new_width), 1), max(int(new_height), 1)
-        method = chosen_interpolation(given.inter_method, u[INTERPOLATION], (width, height), size)
-        return warped(image, matrix, *size, method, given.fill_value)
+        method = chosen_interpolation(options.inter_method, u[INTERPOLATION], (width, height), size)
+        return warped(image, matrix, *size, method, options.fill_value)
 
     def _padded(self, image: numpy.ndarray) -> numpy.ndarray:
-        pad, (height, width, channels) = self.given.pad, image.shape
-        framed = numpy.full((height + 2 * pad, width + 2 * pad, channels), self.given.fill_value, "uint8")
+        pad, (height, width, channels) = self.options.pad, image.shape
+        framed = numpy.full((height + 2 * pad, width + 2 * pad, channels), self.options.fill_value, "uint8")
         framed[pad:-pad, pad:-pad] = image
         return framed
 
     def _cropped(self, image: numpy.ndarray, u: Any) -> numpy.ndarray:
-        given = self.given
+        options = self.options
         target = self.width, self.height
         height, width = image.shape[:2]
-        if given.random_resized_crop:
-            found = self._random_resized(image, u)
-            if found is not None:
-                return found
+        if options.random_resized_crop:
+            resized = self._random_resized(image, u)
+            if resized is not None:
+                return resized
         elif self.crop_sizes is not None:
             least, most = self.crop_sizes
             if min(height, width) < most:
@@ -178,35 +185,26 @@ class Augmenter:
                     f"it is {width} wide and {height} high, and max_crop_size is {most}. Use resize, or a smaller one"
                 )
             side = least + _integer(u[CROP_SIZE], most - least)
-            x, y = width - side, height - side
-            if given.rand_crop:
-                x, y = _integer(u[X], x), _integer(u[Y], y)
-            else:
-                x, y = x // 2, y // 2
-            return self._fitted(image[y : y + side, x : x + side], u)
+            return self._fitted(_cut_out(image, side, side, u if options.rand_crop else None), u)
         if height < self.height or width < self.width:
-            method = chosen_interpolation(given.inter_method, u[INTERPOLATION], (width, height), target)
+            method = chosen_interpolation(options.inter_method, u[INTERPOLATION], (width, height), target)
             if height < self.height:
                 image = resize(image, int(self.height / height * width), self.height, method)
                 height, width = image.shape[:2]
             if width < self.width:
                 image = resize(image, self.width, int(self.width / width * height), method)
                 height, width = image.shape[:2]
-        x, y = width - self.width, height - self.height
-        if given.rand_crop and not given.random_resized_crop:
-            x, y = _integer(u[X], x), _integer(u[Y], y)
-        else:
-            x, y = x // 2, y // 2
-        return image[y : y + self.height, x : x + self.width]
+        anywhere = options.rand_crop and not options.random_resized_crop
+        return _cut_out(image, self.height, self.width, u if anywhere else None)
 
     def _random_resized(self, image: numpy.ndarray, u: Any) -> numpy.ndarray | None:
         """Return a piece of random area and ratio, resized; None if ten attempts found none that fits."""
-        given = self.given
+        options = self.options
         height, width = image.shape[:2]
         for attempt in range(_ATTEMPTS):
             start = CROPS + attempt * _PER_ATTEMPT
             area, ratio, swapped, across, down = u[start : start + _PER_ATTEMPT]
-            pixels = height * width * _spread(given.min_random_area, given.max_random_area, area)
+            pixels = height * width * _spread(options.min_random_area, options.max_random_area, area)
             shape = max(self._ratio(ratio), 1e-6)
             piece = round(math.sqrt(pixels * shape)), round(math.sqrt(pixels / shape))
             if swapped > 0.5:
@@ -217,11 +215,11 @@ class Augmenter:
         return None
 
     def _recoloured(self, image: numpy.ndarray, u: Any) -> numpy.ndarray:
-        given = self.given
+        options = self.options
         is_gray = image.shape[2] == 1
         if self.colours:
             for kind in _ORDERS[_integer(u[ORDER], 5)]:
-                width = (given.brightness, given.contrast, given.saturation)[kind]
+                width = (options.brightness, options.contrast, options.saturation)[kind]
                 if not width:
                     continue
                 factor = numpy.float32(1 + _spread(-width, width, u[(BRIGHTNESS, CONTRAST, SATURATION)[kind]]))
@@ -237,14 +235,14 @@ class Augmenter:
         if self.hues and not is_gray:
             # Between -1 and 1, less often near these.
             pairs = [(u[first] - 0.5) * 1.6 + (u[first + 1] - 0.5) * 0.4 for first in (HUE, LIGHT, SATURATED)]
-            widths = given.random_h, given.random_l, given.random_s
+            widths = options.random_h, options.random_l, options.random_s
             hue, light, saturation = (int(part * width) for part, width in zip(pairs, widths, strict=True))
             image = coloured(image, (hue, light, saturation))
-        if given.pca_noise > 0 and not is_gray:
+        if options.pca_noise > 0 and not is_gray:
             drawn = numpy.array(u[NOISE : NOISE + 6])
             # Normally distributed: Box and Muller, A Note on the Generation of Random Normal Deviates, 1958.
             normal = numpy.sqrt(-2 * numpy.log1p(-drawn[:3])) * numpy.cos(2 * math.pi * drawn[3:])
-            noise = _COMPONENTS @ (normal * given.pca_noise * _DEVIATIONS)
+            noise = _COMPONENTS @ (normal * options.pca_noise * _DEVIATIONS)
             image = image.copy()
             image[..., :3] = numpy.rint(image[..., :3] + noise).clip(0, 255)
         return image
@@ -257,20 +255,18 @@ class Augmenter:
         """Return a picture of the target's size."""
         if self.only_cuts:
             height, width, _ = image.shape
-            down, across = height - self.height, width - self.width
-            if down >= 0 and across >= 0:  # as in `_cropped`
-                y, x = (_integer(u[Y], down), _integer(u[X], across)) if self.is_random else (down // 2, across // 2)
-                image = image[y : y + self.height, x : x + self.width]
+            if height >= self.height and width >= self.width:  # as in `_cropped`
+                image = _cut_out(image, self.height, self.width, u if self.is_random else None)
                 return image[:, ::-1] if u[MIRROR] < self.mirrored else image
-        given = self.given
-        if given.resize > 0:
-            image = shorter_edge(image, given.resize, given.inter_method, u[INTERPOLATION])
+        options = self.options
+        if options.resize > 0:
+            image = shorter_edge(image, options.resize, options.inter_method, u[INTERPOLATION])
         if self.turned:
             image = self._turned(image, u)
-        if given.pad > 0:
+        if options.pad > 0:
             image = self._padded(image)
         image = self._cropped(image, u)
-        if self.colours or self.hues or given.pca_noise > 0:
+        if self.colours or self.hues or options.pca_noise > 0:
             image = self._recoloured(image, u)
         if u[MIRROR] < self.mirrored:
             image = image[:, ::-1]

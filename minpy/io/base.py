@@ -1,12 +1,14 @@
-"""What every iterator over batches answers."""
+"""The base of iterators over batches, and what those that read ahead by threads require."""
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
+from minpy.core.errors import WorkerError
 from minpy.io.batches import DataBatch
 
-__all__ = ["DataIter"]
+__all__ = ["DataIter", "require_process"]
 
 
 class DataIter:
@@ -96,3 +98,13 @@ class DataIter:
 
     def getpad(self) -> Any:
         """Return how many instances at the end of the current batch only fill it up; None in the base class."""
+
+
+def require_process(function: str, pid: int) -> None:
+    """Raise an error where a process waits for threads of the one that it was forked from: it would wait for ever."""
+    if pid != os.getpid():
+        raise WorkerError(
+            f"{function}: the iterator was made in process {pid}, whose threads read for it, and is asked for a batch "
+            f"in process {os.getpid()}, which was forked from that one and has none. Make the iterator in the process "
+            "that reads it."
+        )

@@ -51,27 +51,24 @@ class BoxAugmenter:
 
     numbers = _NUMBERS
 
-    def __init__(self, function: str, given: SimpleNamespace, label_width: int) -> None:
-        require_interpolation(function, given.inter_method)
-        self.given = given
+    def __init__(self, function: str, options: SimpleNamespace, label_width: int) -> None:
+        require_interpolation(function, options.inter_method)
+        self.options = options
         self.label_width = label_width
-        if given.resize_mode not in ("force", "shrink", "fit"):
-            raise ArgumentValueError(
-                f"{function}: resize_mode is {given.resize_mode!r}; expected 'force', 'shrink' or 'fit'."
-            )
-        if given.crop_emit_mode not in ("center", "overlap"):
-            raise ArgumentValueError(
-                f"{function}: crop_emit_mode is {given.crop_emit_mode!r}; expected 'center' or 'overlap'."
-            )
+        for name, modes in (("resize_mode", ("force", "shrink", "fit")), ("crop_emit_mode", ("center", "overlap"))):
+            mode = getattr(options, name)
+            if mode not in modes:
+                *firsts, last = map(repr, modes)
+                raise ArgumentValueError(f"{function}: {name} is {mode!r}; expected {', '.join(firsts)} or {last}.")
         self.samplers = []
-        for position in range(given.num_crop_sampler if given.rand_crop_prob > 0 else 0):
+        for position in range(options.num_crop_sampler if options.rand_crop_prob > 0 else 0):
             values = {}
             for name in (*LOWER_LIMITS, *UPPER_LIMITS, "max_crop_trials"):
-                column = getattr(given, name)
-                if len(column) not in (1, given.num_crop_sampler):
+                column = getattr(options, name)
+                if len(column) not in (1, options.num_crop_sampler):
                     raise ArgumentValueError(
                         f"{function}: {name} has {len(column)} values; expected one, or one for each of the "
-                        f"{given.num_crop_sampler} samplers."
+                        f"{options.num_crop_sampler} samplers."
                     )
                 values[name] = column[0] if len(column) == 1 else column[position]
             for lower, upper in zip(LOWER_LIMITS, UPPER_LIMITS, strict=True):
@@ -85,36 +82,36 @@ class BoxAugmenter:
         self, image: numpy.ndarray, label: numpy.ndarray, u: list[float]
     ) -> tuple[numpy.ndarray, numpy.ndarray]:
         """Return a picture and its label."""
-        given = self.given
+        options = self.options
         head, width = require_boxes(label)
         objects = label[head:].reshape(-1, width).copy()
         boxes = objects[:, 1:5]
         # What has no area, or lies outside, is no object.
         objects = objects[(boxes[:, 2] > boxes[:, 0]) & (boxes[:, 3] > boxes[:, 1])]
-        if given.resize > 0:
-            image = shorter_edge(image, given.resize, given.inter_method, u[_INTERPOLATION])
+        if options.resize > 0:
+            image = shorter_edge(image, options.resize, options.inter_method, u[_INTERPOLATION])
         image = self._recoloured(image, u)
-        if u[_MIRROR] < given.rand_mirror_prob:
+        if u[_MIRROR] < options.rand_mirror_prob:
             image = image[:, ::-1]
             objects[:, [1, 3]] = 1 - objects[:, [3, 1]]
-        if given.max_pad_scale > 1 and u[_PAD] < given.rand_pad_prob:
+        if options.max_pad_scale > 1 and u[_PAD] < options.rand_pad_prob:
             image, objects = self._padded(image, objects, u)
-        if u[_CROP] < given.rand_crop_prob:
+        if u[_CROP] < options.rand_crop_prob:
             image, objects = self._cropped(image, objects, u)
         image = self._fitted(image, u[_INTERPOLATION])
         changed = numpy.concatenate([label[:head], objects.ravel()])
-        full = numpy.full(self.label_width + 4, given.label_pad_value, "float32")
-        full[:4] = given.data_shape[0], image.shape[0], image.shape[1], len(changed)
+        full = numpy.full(self.label_width + 4, options.label_pad_value, "float32")
+        full[:4] = options.data_shape[0], image.shape[0], image.shape[1], len(changed)
         full[4 : 4 + len(changed)] = changed
         return image, full
 
     def _recoloured(self, image: numpy.ndarray, u: list[float]) -> numpy.ndarray:
-        given = self.given
+        options = self.options
         amounts = []
         for position, name in enumerate(("hue", "illumination", "saturation", "contrast")):
             chance, amount = u[_COLOURS + 2 * position : _COLOURS + 2 * position + 2]
-            most = getattr(given, f"max_random_{name}")
-            is_changed = most and chance < getattr(given, f"random_{name}_prob")
+            most = getattr(options, f"max_random_{name}")
+            is_changed = most and chance < getattr(options, f"random_{name}_prob")
             amounts.append((2 * amount - 1) * most if is_changed else 0.0)
         hue, light, saturation = (int(amount) for amount in amounts[:3])
         if (hue or light or saturation) and image.shape[2] == 3:
@@ -127,10 +124,10 @@ class BoxAugmenter:
         self, image: numpy.ndarray, objects: numpy.ndarray, u: list[float]
     ) -> tuple[numpy.ndarray, numpy.ndarray]:
         height, width, channels = image.shape
-        scale = 1 + u[_PAD_SCALE] * (self.given.max_pad_scale - 1)
+        scale = 1 + u[_PAD_SCALE] * (self.options.max_pad_scale - 1)
         new_height, new_width = int(height * scale), int(width * scale)
         x, y = int((new_width - width) * u[_PAD_X]), int((new_height - height) * u[_PAD_Y])
-        framed = numpy.full((new_height, new_width, channels), self.given.fill_value, "uint8")
+        framed = numpy.full((new_height, new_width, channels), self.options.fill_value, "uint8")
         framed[y : y + height, x : x + width] = image
         objects[:, [1, 3]] = (objects[:, [1, 3]] * width + x) / new_width
         objects[:, [2, 4]] = (objects[:, [2, 4]] * height + y) / new_height
@@ -191,26 +188,26 @@ class BoxAugmenter:
                 fits &= (values >= low) & (values <= high)
         if not fits.any():
             return None
-        if self.given.crop_emit_mode == "center":
+        if self.options.crop_emit_mode == "center":
             x, y = (boxes[:, 0] + boxes[:, 2]) / 2, (boxes[:, 1] + boxes[:, 3]) / 2
             inside = (x >= left) & (x <= right) & (y >= top) & (y <= bottom)
         else:
-            inside = coverage > self.given.emit_overlap_thresh
+            inside = coverage > self.options.emit_overlap_thresh
         kept: numpy.ndarray = objects[inside]
         return kept if len(kept) else None
 
     def _fitted(self, image: numpy.ndarray, number: float) -> numpy.ndarray:
-        given = self.given
-        _, target_height, target_width = given.data_shape
+        options = self.options
+        _, target_height, target_width = options.data_shape
         height, width = image.shape[:2]
         new_width, new_height = target_width, target_height
-        if given.resize_mode != "force":
+        if options.resize_mode != "force":
             share = min(target_width / width, target_height / height)
-            if given.resize_mode == "shrink":
+            if options.resize_mode == "shrink":
                 share = min(share, 1.0)
             new_width = min(max(int(width * share + 1e-6), 1), target_width)
             new_height = min(max(int(height * share + 1e-6), 1), target_height)
         if (new_width, new_height) == (width, height):
             return image
-        method = chosen_interpolation(given.inter_method, number, (width, height), (new_width, new_height))
+        method = chosen_interpolation(options.inter_method, number, (width, height), (new_width, new_height))
         return resize(image, new_width, new_height, method)

@@ -48,20 +48,20 @@ _TABLE = {
 }
 
 
-def _width(function: str, given: SimpleNamespace, records: RecordFiles, labels: LabelReader) -> int:
+def _width(function: str, options: SimpleNamespace, records: RecordFiles, labels: LabelReader) -> int:
     """Return how many numbers labels are filled up to."""
-    if given.label_width > 0:
-        longest = given.label_width
+    if options.label_width > 0:
+        longest = options.label_width
     elif labels.listed is not None:
         longest = max((len(label) for label in labels.listed.values()), default=0)
     else:
         longest = max(records.label_count(number) for number in range(len(records)))
-    if 0 < given.label_pad_width < longest:
+    if 0 < options.label_pad_width < longest:
         raise ArgumentValueError(
-            f"{function}: label_pad_width is {given.label_pad_width}; the longest label has {longest} numbers. Give at "
-            "least that, or -1."
+            f"{function}: label_pad_width is {options.label_pad_width}; the longest label has {longest} numbers. Give "
+            "at least that, or -1."
         )
-    return max(longest, given.label_pad_width)
+    return max(longest, options.label_pad_width)
 
 
 @documented(iterator=ITERATOR)
@@ -126,7 +126,7 @@ def ImageDetRecordIter(*args: Any, **kwargs: Any) -> MXDataIter:
 
     {iterator}
     FileFormatError
-        If a record or its picture is damaged, or a label is none of boxes; also by `next`.
+        If a record or its picture is damaged; also by `next`, which raises an ArgumentError for a label without boxes.
     MissingDependencyError
         If neither OpenCV nor Pillow is installed.
 
@@ -147,13 +147,13 @@ def ImageDetRecordIter(*args: Any, **kwargs: Any) -> MXDataIter:
     >>> folder.cleanup()
     """
     function = "ImageDetRecordIter"
-    given = parsed(function, _TABLE, args, kwargs)
-    require_picture_shape(function, given.data_shape)
-    normalizer = Normalizer(given, given.dtype or "float32", is_random=False)  # contrast is the boxes' augmenter's
-    records, labels = opened(function, given)
-    width = _width(function, given, records, labels)
+    options = parsed(function, _TABLE, args, kwargs)
+    require_picture_shape(function, options.data_shape)
+    normalizer = Normalizer(options, options.dtype or "float32", is_random=False)  # contrast is the boxes' augmenter's
+    records, labels = opened(function, options)
+    width = _width(function, options, records, labels)
     source = PictureBatches(
-        function, given, records, labels, BoxAugmenter(function, given, width), normalizer, (width + 4,)
+        function, options, records, labels, BoxAugmenter(function, options, width), normalizer, (width + 4,)
     )
-    with_mean(function, given, normalizer, source)
-    return MXDataIter(source, given.data_name, given.label_name)
+    with_mean(function, options, normalizer, source)
+    return MXDataIter(source, options.data_name, options.label_name)

@@ -100,24 +100,24 @@ def MNISTIter(*args: Any, **kwargs: Any) -> MXDataIter:
     >>> batch.data[0].asnumpy().tolist(), batch.label[0].asnumpy().tolist()
     ([[[[0.0, 0.5]]], [[[0.25, 0.75]]]], [3.0, 7.0])
     """
-    given = parsed("MNISTIter", _TABLE, args, kwargs)
-    require_part("MNISTIter", given.num_parts, given.part_index)
-    if given.dtype not in (None, "float32"):
-        raise ArgumentValueError(f"MNISTIter: dtype is {given.dtype!r}; only 'float32' is possible.")
-    images, labels = read_idx("MNISTIter", given.image, 3), read_idx("MNISTIter", given.label, 1)
+    options = parsed("MNISTIter", _TABLE, args, kwargs)
+    require_part("MNISTIter", options.num_parts, options.part_index)
+    if options.dtype not in (None, "float32"):
+        raise ArgumentValueError(f"MNISTIter: dtype is {options.dtype!r}; only 'float32' is possible.")
+    images, labels = read_idx("MNISTIter", options.image, 3), read_idx("MNISTIter", options.label, 1)
     if len(images) != len(labels):
         raise FileFormatError(
-            f"MNISTIter: {given.image!r} has {len(images)} pictures, and {given.label!r} has {len(labels)} labels."
+            f"MNISTIter: {options.image!r} has {len(images)} pictures, and {options.label!r} has {len(labels)} labels."
         )
     order = numpy.arange(len(images))
-    if given.shuffle:
-        numpy.random.RandomState(given.seed % 2**32).shuffle(order)
-    begin, end = (len(order) * part // given.num_parts for part in (given.part_index, given.part_index + 1))
+    if options.shuffle:
+        numpy.random.RandomState(options.seed % 2**32).shuffle(order)
+    begin, end = (len(order) * part // options.num_parts for part in (options.part_index, options.part_index + 1))
     order = order[begin:end]
-    if not 0 < given.batch_size <= len(order):
+    if not 0 < options.batch_size <= len(order):
         raise ArgumentValueError(
-            f"MNISTIter: batch_size is {given.batch_size}; expected 1 to {len(order)}, the number of instances."
+            f"MNISTIter: batch_size is {options.batch_size}; expected 1 to {len(order)}, the number of instances."
         )
     count, height, width = images.shape
-    images = images.reshape((count, height * width) if given.flat else (count, 1, height, width))
-    return MXDataIter(_Digits(images, labels, order, given.batch_size), given.data_name, given.label_name)
+    images = images.reshape((count, height * width) if options.flat else (count, 1, height, width))
+    return MXDataIter(_Digits(images, labels, order, options.batch_size), options.data_name, options.label_name)

@@ -33,22 +33,22 @@ class Normalizer:
     int8 gets the pixel without the mean, cut off at its limits; uint8 the pixel as it is, as in MXNet.
     """
 
-    def __init__(self, given: SimpleNamespace, dtype: Any, is_random: bool = True) -> None:
-        channels = given.data_shape[0]
+    def __init__(self, options: SimpleNamespace, dtype: Any, is_random: bool = True) -> None:
+        channels = options.data_shape[0]
         self.dtype = numpy.dtype(dtype)
         names = "rgba"[:channels]
         self.mean_picture: numpy.ndarray | None = None
-        mean = numpy.array([getattr(given, f"mean_{name}") for name in names], "float32").reshape(-1, 1, 1)
-        std = numpy.array([getattr(given, f"std_{name}") or 1 for name in names], "float32").reshape(-1, 1, 1)
+        mean = numpy.array([getattr(options, f"mean_{name}") for name in names], "float32").reshape(-1, 1, 1)
+        std = numpy.array([getattr(options, f"std_{name}") or 1 for name in names], "float32").reshape(-1, 1, 1)
         if (std <= 0).any():
             raise ArgumentValueError(
                 f"std_r, std_g, std_b, std_a are {std.ravel().tolist()}; expected positive numbers."
             )
         self.mean = mean if mean.any() else None
-        factor = numpy.float32(given.scale) / std
+        factor = numpy.float32(options.scale) / std
         self.factor = factor if (factor != 1).any() else None
-        self.contrast = given.max_random_contrast if is_random else 0.0
-        self.illumination = given.max_random_illumination if is_random else 0.0
+        self.contrast = options.max_random_contrast if is_random else 0.0
+        self.illumination = options.max_random_illumination if is_random else 0.0
 
     def __call__(self, pixels: numpy.ndarray, u: numpy.ndarray, out: numpy.ndarray) -> None:
         """Write the numbers of pictures."""

@@ -98,14 +98,14 @@ _KINDS: dict[str, tuple[Callable[[Any], Any], str]] = {
 _IGNORED: set[tuple[str, str]] = set()
 
 
-def parsed(function: str, table: Table, positional: tuple[Any, ...], given: Mapping[str, Any]) -> SimpleNamespace:
+def parsed(function: str, table: Table, positional: tuple[Any, ...], named: Mapping[str, Any]) -> SimpleNamespace:
     """Return the arguments of a call, with the defaults of the table. Of others there is one warning each."""
     if positional:
         raise ArgumentError(
             f"{function}: got {describe(positional[0])} without a name; its arguments are given by name: "
             f"{function}({next(iter(table))}=...)."
         )
-    for name in given:
+    for name in named:
         if name not in table and (function, name) not in _IGNORED:
             _IGNORED.add((function, name))
             warn_at_program(
@@ -113,12 +113,12 @@ def parsed(function: str, table: Table, positional: tuple[Any, ...], given: Mapp
                 "Leave it out."
             )
     arguments = {name: default for name, (_, default) in table.items()}
-    for name in [name for name in table if name in given]:
+    for name in [name for name in table if name in named]:
         convert, expected = _KINDS[table[name][0]]
         try:
-            arguments[name] = convert(given[name])
+            arguments[name] = convert(named[name])
         except (TypeError, ValueError, SyntaxError) as error:
-            raise ArgumentValueError(f"{function}: {name} is {describe(given[name])}; expected {expected}.") from error
+            raise ArgumentValueError(f"{function}: {name} is {describe(named[name])}; expected {expected}.") from error
     for name, value in arguments.items():
         if value is REQUIRED:
             raise ArgumentError(f"{function}: the argument {name!r} is required.")

@@ -12,9 +12,9 @@ from typing import Any, Protocol
 import numpy
 
 from minpy.core.errors import ArgumentError, ArgumentValueError, FileFormatError, MXNetError
+from minpy.io.base import require_process
 from minpy.io.mxdata_iter import Loaded
 from minpy.io.normalizing import Normalizer
-from minpy.io.processes import require_process
 from minpy.io.record_files import RecordFiles
 from minpy.io.rounds import Place, Rounds, Turn
 from minpy.io.text_files import require_batch_size, require_part
@@ -83,37 +83,37 @@ class PictureBatches:
     def __init__(
         self,
         function: str,
-        given: SimpleNamespace,
+        options: SimpleNamespace,
         records: RecordFiles,
         labels: LabelReader,
         work: PictureWork,
         normalizer: Normalizer,
         label_shape: tuple[int, ...],
     ) -> None:
-        require_part(function, given.num_parts, given.part_index)
-        self.function, self.given, self.records = function, given, records
-        self.batch_size = given.batch_size
+        require_part(function, options.num_parts, options.part_index)
+        self.function, self.options, self.records = function, options, records
+        self.batch_size = options.batch_size
         self._labels, self._work, self._normalizer = labels, work, normalizer
-        self._numbers = records.part(given.num_parts, given.part_index)
-        require_batch_size(function, self.batch_size, len(self._numbers), given.round_batch)
-        if given.preprocess_threads < 1:
+        self._numbers = records.part(options.num_parts, options.part_index)
+        require_batch_size(function, self.batch_size, len(self._numbers), options.round_batch)
+        if options.preprocess_threads < 1:
             raise ArgumentValueError(
-                f"{function}: preprocess_threads is {given.preprocess_threads}; expected at least 1."
+                f"{function}: preprocess_threads is {options.preprocess_threads}; expected at least 1."
             )
-        self._flag = _FLAGS[given.data_shape[0]]
+        self._flag = _FLAGS[options.data_shape[0]]
         self._label_shape = label_shape
-        self._seed = given.seed % 2**63
-        seed_aug = getattr(given, "seed_aug", None)
+        self._seed = options.seed % 2**63
+        seed_aug = getattr(options, "seed_aug", None)
         self._picture_seed = self._seed if seed_aug is None else seed_aug % 2**63
         self._rounds = Rounds(
-            len(self._numbers), self.batch_size, given.round_batch, self._shuffled if given.shuffle else None
+            len(self._numbers), self.batch_size, options.round_batch, self._shuffled if options.shuffle else None
         )
-        self.data = (self.batch_size, *given.data_shape), normalizer.dtype.type
+        self.data = (self.batch_size, *options.data_shape), normalizer.dtype.type
         self.label = single_labels(((self.batch_size, *label_shape), numpy.float32))
-        self._threads = min(given.preprocess_threads, os.cpu_count() or 1)
+        self._threads = min(options.preprocess_threads, os.cpu_count() or 1)
         self._pid = os.getpid()
         self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix=function)
-        pixels = given.data_shape[1] * given.data_shape[2]
+        pixels = options.data_shape[1] * options.data_shape[2]
         self._group = max(-(-self.batch_size // (2 * self._threads)), min(self.batch_size, _PIXELS // pixels), 1)
 
     def close(self) -> None:
@@ -127,7 +127,7 @@ class PictureBatches:
         """Yield the batches of an epoch."""
         ahead: deque[tuple[Turn, Any, list[Future[None]]]] = deque()
         turns = enumerate(self._rounds.epoch(place))
-        most = max(self.given.prefetch_buffer, 1)
+        most = max(self.options.prefetch_buffer, 1)
         try:
             while True:
                 while len(ahead) < most:
@@ -225,7 +225,7 @@ class PictureBatches:
 
     def mean_picture(self) -> numpy.ndarray:
         """Return the mean of all pictures as they are before numbers are subtracted."""
-        total = numpy.zeros(self.given.data_shape, "float64")
+        total = numpy.zeros(self.options.data_shape, "float64")
         count = len(self._numbers)
         if not count:
             raise MXNetError(f"{self.function}: there are no pictures of which mean_img could be the mean.")

@@ -101,35 +101,35 @@ def require_picture_shape(function: str, shape: tuple[int, ...]) -> None:
         )
 
 
-def opened(function: str, given: SimpleNamespace) -> tuple[RecordFiles, LabelReader]:
+def opened(function: str, options: SimpleNamespace) -> tuple[RecordFiles, LabelReader]:
     """Return the records of an iterator, and what finds their labels."""
-    if not given.path_imgrec:
+    if not options.path_imgrec:
         raise ArgumentValueError(f"{function}: path_imgrec is empty; expected the name of a RecordIO file.")
-    listed = label_list(function, given.path_imglist) if given.path_imglist else None
-    records = RecordFiles(function, given.path_imgrec, getattr(given, "path_imgidx", ""))
-    return records, LabelReader(function, records, listed, given.label_width, given.path_imglist)
+    listed = label_list(function, options.path_imglist) if options.path_imglist else None
+    records = RecordFiles(function, options.path_imgrec, getattr(options, "path_imgidx", ""))
+    return records, LabelReader(function, records, listed, options.label_width, options.path_imglist)
 
 
-def with_mean(function: str, given: SimpleNamespace, normalizer: Normalizer, source: PictureBatches) -> None:
+def with_mean(function: str, options: SimpleNamespace, normalizer: Normalizer, source: PictureBatches) -> None:
     """Give a normalizer the mean picture of a file, which is made if it is not there."""
-    if not given.mean_img:
+    if not options.mean_img:
         return
-    if not os.path.exists(given.mean_img):
-        save(given.mean_img, {"mean_img": array(source.mean_picture())})
-    normalizer.mean_picture = saved_mean(function, given.mean_img, given.data_shape)
+    if not os.path.exists(options.mean_img):
+        save(options.mean_img, {"mean_img": array(source.mean_picture())})
+    normalizer.mean_picture = saved_mean(function, options.mean_img, options.data_shape)
 
 
 def _made(function: str, args: tuple[Any, ...], kwargs: dict[str, Any], dtype: str) -> MXDataIter:
-    given = parsed(function, _CLASSIFICATION, args, kwargs)
-    require_picture_shape(function, given.data_shape)
-    if given.label_width < 1:
-        raise ArgumentValueError(f"{function}: label_width is {given.label_width}; expected at least 1.")
-    normalizer = Normalizer(given, given.dtype or dtype)
-    work = Augmenter(function, given)
-    records, labels = opened(function, given)
-    source = PictureBatches(function, given, records, labels, work, normalizer, (given.label_width,))
-    with_mean(function, given, normalizer, source)
-    return MXDataIter(source, given.data_name, given.label_name)
+    options = parsed(function, _CLASSIFICATION, args, kwargs)
+    require_picture_shape(function, options.data_shape)
+    if options.label_width < 1:
+        raise ArgumentValueError(f"{function}: label_width is {options.label_width}; expected at least 1.")
+    normalizer = Normalizer(options, options.dtype or dtype)
+    work = Augmenter(function, options)
+    records, labels = opened(function, options)
+    source = PictureBatches(function, options, records, labels, work, normalizer, (options.label_width,))
+    with_mean(function, options, normalizer, source)
+    return MXDataIter(source, options.data_name, options.label_name)
 
 
 @documented(iterator=ITERATOR)

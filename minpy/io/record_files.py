@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import struct
-import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy
 
 from minpy.core.errors import FileFormatError
-from minpy.files import access_error, open_to_read, require_an_end
+from minpy.files import accessing, open_to_read
 from minpy.recordio.framing import RecordSource
 
 __all__ = ["RecordFiles", "label_list"]
@@ -35,15 +34,12 @@ class RecordFiles:
         self.paths = [path]
         if os.path.isdir(path):
             self.paths = [os.path.join(path, name) for name in sorted(os.listdir(path)) if name.endswith(".rec")]
-        self._files: list[int] = []
-        self._lock = threading.Lock()
+        self._sources = [RecordSource(file, function, pipes=False) for file in self.paths]
+        self._sizes = [source.size() for source in self._sources]
         places = []
-        self._sizes = []
-        for number, one in enumerate(self.paths):
-            self._files.append(self._open(one))
-            self._sizes.append(os.fstat(self._files[-1]).st_size)
-            found = self._read_index(index) if index else self._scanned(number)
-            places += [(number, offset) for offset in found]
+        for number, source in enumerate(self._sources):
+            offsets = self._read_index(index) if index else self._scanned(source, self._sizes[number])
+            places += [(number, offset) for offset in offsets]
         if not places:
             raise FileFormatError(f"{function}: {path!r} has no records.")
         self._places = numpy.array(places, "int64").reshape(-1, 2)
@@ -53,64 +49,34 @@ class RecordFiles:
         ends = numpy.where(same, following, numpy.array(self._sizes)[self._places[:, 0]])
         self._spans = ends - self._places[:, 1]
 
-    def _open(self, path: str) -> int:
-        try:
-            require_an_end(path, pipes=False)
-            return os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
-        except OSError as error:
-            raise access_error(self.function, "read", path, error) from error
-
     def __len__(self) -> int:
         return len(self._places)
 
-    def __del__(self) -> None:
-        for file in vars(self).get("_files", ()):
-            os.close(file)
-
-    def _in_parts(self, where: int, offset: int, number: int) -> tuple[bytes, int] | None:
-        """Return a record that is in parts and where the next is, or raise the error that says what is wrong."""
-        source = RecordSource(self.paths[where])
-        try:
-            return source.record(offset, f"record {number}")
-        finally:
-            source.close()
-
-    def _pread(self, file: int, length: int, offset: int) -> bytes:
-        if hasattr(os, "pread"):
-            return os.pread(file, length, offset)
-        with self._lock:
-            os.lseek(file, offset, os.SEEK_SET)
-            return os.read(file, length)
-
-    def _scanned(self, number: int) -> list[int]:
+    def _scanned(self, source: RecordSource, size: int) -> list[int]:
         """Return where the records of a file begin."""
-        file, size = self._files[number], self._sizes[number]
-        found: list[int] = []
+        offsets: list[int] = []
         offset = start = 0
         piece = b""
         while offset < size:
             within = offset - start
             if not 0 <= within <= len(piece) - 8:
                 start, within = offset, 0
-                piece = self._pread(file, 1 << 16, offset)
+                piece = source.read(offset, 1 << 16)
             magic, word = _HEAD.unpack_from(piece, within) if len(piece) >= 8 else (0, 0)
             length = word & _LENGTH
             following = offset + 8 + (length + 3 & ~3)
-            if magic != _MAGIC or word >> 29 or following > size:
-                record = self._in_parts(number, offset, len(found))
+            if magic != _MAGIC or word >> 29 or following > size:  # in parts, or damaged
+                record = source.record(offset, f"record {len(offsets)}")
                 assert record is not None, "the file does not end here"
                 following = record[1]
-            found.append(offset)
+            offsets.append(offset)
             offset = following
-        return found
+        return offsets
 
     def _read_index(self, path: str) -> list[int]:
-        try:
-            with open_to_read(path) as file:
-                lines = file.read().split(b"\n")
-        except OSError as error:
-            raise access_error(self.function, "read", path, error) from error
-        found = []
+        with accessing(self.function, "read", path), open_to_read(path) as file:
+            lines = file.read().split(b"\n")
+        offsets = []
         for number, line in enumerate(lines, 1):
             fields = line.split()
             if not fields:
@@ -125,8 +91,8 @@ class RecordFiles:
                     f"{self.function}: {path!r}, line {number}: offset {offset}; {self.paths[-1]!r} has "
                     f"{self._sizes[-1]} bytes. The index belongs to another file, or the file was cut short."
                 )
-            found.append(offset)
-        return sorted(found)
+            offsets.append(offset)
+        return sorted(offsets)
 
     def part(self, num_parts: int, part_index: int) -> numpy.ndarray:
         """Return the numbers of the records of a part: equally many with an index, else of equally many bytes."""
@@ -148,28 +114,16 @@ class RecordFiles:
 
     def read(self, number: int) -> bytes:
         """Return the bytes of a record."""
-        where, offset = self._places[number].tolist()
-        span = int(self._spans[number])
-        file = self._files[where]
-        piece = self._pread(file, span if span <= _AT_ONCE else 8, offset)
-        if len(piece) >= 8:
-            magic, word = _HEAD.unpack_from(piece)
-            if magic == _MAGIC and word <= _LENGTH:
-                if len(piece) >= 8 + word:
-                    return piece[8 : 8 + word]
-                if span >= 8 + word:
-                    piece = self._pread(file, word, offset + 8)
-                    if len(piece) == word:
-                        return piece
-        record = self._in_parts(where, offset, number)
+        file, offset = self._places[number].tolist()
+        record = self._sources[file].record(offset, f"record {number}", int(self._spans[number]))
         if record is None:
             raise FileFormatError(f"{self.function}: {self.name(number)}: the file ends there.")
         return record[0]
 
     def label_count(self, number: int) -> int:
         """Return how many labels a record has, without reading the picture."""
-        where, offset = self._places[number].tolist()
-        piece = self._pread(self._files[where], 12, offset)
+        file, offset = self._places[number].tolist()
+        piece = self._sources[file].read(offset, 12)
         if len(piece) == 12:
             magic, word = _HEAD.unpack_from(piece)
             count = int.from_bytes(piece[8:12], "little")
@@ -180,12 +134,12 @@ class RecordFiles:
 
     def unpacked(self, numbers: Sequence[int]) -> Iterator[tuple[Any, int, numpy.ndarray]]:
         """Yield label (a float, or an array), id and picture (its bytes) of records."""
-        pread, unpack, files = getattr(os, "pread", self._pread), _RECORD.unpack_from, self._files
+        unpack, read = _RECORD.unpack_from, [source.read for source in self._sources]
         frombuffer, byte = numpy.frombuffer, _BYTE
         places, spans = self._places[numbers].tolist(), self._spans[numbers].tolist()
-        for number, (where, offset), span in zip(numbers, places, spans, strict=True):
+        for number, (file, offset), span in zip(numbers, places, spans, strict=True):
             # Nearly every record is whole, and ends where the next one begins.
-            piece = pread(files[where], span, offset) if span <= _AT_ONCE else b""
+            piece = read[file](offset, span) if span <= _AT_ONCE else b""
             if len(piece) >= 32:
                 magic, word, count, label, identity, _ = unpack(piece)
                 if magic == _MAGIC and not count and 24 <= word <= len(piece) - 8:
@@ -212,12 +166,9 @@ class RecordFiles:
 
 def label_list(function: str, path: str) -> dict[int, numpy.ndarray]:
     """Return the labels in a list of pictures by their ids: a line is an id, labels, and a path, with tabs between."""
-    try:
-        with open_to_read(path, "r", encoding="utf-8", errors="replace") as file:
-            lines = file.read().split("\n")
-    except OSError as error:
-        raise access_error(function, "read", path, error) from error
-    found = {}
+    with accessing(function, "read", path), open_to_read(path, "r", encoding="utf-8", errors="replace") as file:
+        lines = file.read().split("\n")
+    labels_of = {}
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
@@ -226,10 +177,10 @@ def label_list(function: str, path: str) -> dict[int, numpy.ndarray]:
             labels = numpy.array([float(field) for field in fields[1:-1]], "float32")
             if not labels.size:
                 raise ValueError("there is no label")
-            found[int(float(fields[0]))] = labels
+            labels_of[int(float(fields[0]))] = labels
         except (ValueError, OverflowError) as error:
             raise FileFormatError(
                 f"{function}: {path!r}, line {number}: {line[:60]!r}; expected an id, labels and a path, with tabs "
                 f"between: {error}."
             ) from error
-    return found
+    return labels_of

@@ -10,7 +10,7 @@ import numpy
 
 from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentValueError, FileFormatError
-from minpy.files import access_error, open_to_read
+from minpy.files import accessing, open_to_read
 from minpy.io.mxdata_iter import Loaded, MXDataIter
 from minpy.io.parameters import ITERATOR, REQUIRED, parsed
 from minpy.io.rounds import Place, Rounds
@@ -68,35 +68,27 @@ def require_batch_size(function: str, batch_size: int, count: int, round_batch: 
 
 def _lines(function: str, path: str) -> Iterator[tuple[str, int, int, str]]:
     """Yield name of file, number, offset and text of the lines of a file, or of all files in a folder."""
-    paths = [path]
-    if os.path.isdir(path):
-        paths = [os.path.join(path, name) for name in sorted(os.listdir(path))]
-        paths = [one for one in paths if os.path.isfile(one)]
     before = found = 0
-    for one in paths:
-        try:
-            with open_to_read(one) as file:
-                content = file.read()
-        except OSError as error:
-            raise access_error(function, "read", one, error) from error
+    for file_path in _files(path):
+        with accessing(function, "read", file_path), open_to_read(file_path) as file:
+            content = file.read()
         offset = 0
         for number, line in enumerate(content.split(b"\n"), 1):
             text = line.decode("utf-8", "replace").strip()
             if text:
                 found += 1
-                yield one, number, before + offset, text
+                yield file_path, number, before + offset, text
             offset += len(line) + 1
         before += len(content)
     if not found:
         raise FileFormatError(f"{function}: {path!r} has no lines, and so no instances.")
 
 
-def _total(path: str) -> int:
-    """Return how many bytes a file has, or all files of a folder."""
+def _files(path: str) -> list[str]:
+    """Return the path of a file, or those of all files in a folder."""
     if not os.path.isdir(path):
-        return os.path.getsize(path)
-    paths = (os.path.join(path, name) for name in os.listdir(path))
-    return sum(os.path.getsize(one) for one in paths if os.path.isfile(one))
+        return [path]
+    return list(filter(os.path.isfile, (os.path.join(path, name) for name in sorted(os.listdir(path)))))
 
 
 def _read_csv(function: str, path: str, shape: tuple[int, ...], what: str, dtype: Any) -> numpy.ndarray:
@@ -113,6 +105,17 @@ def _read_csv(function: str, path: str, shape: tuple[int, ...], what: str, dtype
         except (ValueError, OverflowError) as error:
             raise FileFormatError(f"{function}: {file!r}, line {number}: {text[:60]!r}: {error}.") from error
     return numpy.stack(rows).astype(dtype).reshape(len(rows), *shape)
+
+
+def _labels_of(
+    function: str, data: numpy.ndarray, label: numpy.ndarray, data_path: str, label_path: str
+) -> numpy.ndarray:
+    """Return as many labels as there are instances."""
+    if len(label) < len(data):
+        raise FileFormatError(
+            f"{function}: {data_path!r} has {len(data)} instances, and {label_path!r} has {len(label)} labels."
+        )
+    return label[: len(data)]
 
 
 _CSV = {
@@ -164,22 +167,17 @@ def CSVIter(*args: Any, **kwargs: Any) -> MXDataIter:
     >>> [(batch.data[0].asnumpy().tolist(), batch.pad) for batch in batches]
     [([[1.0, 2.0, 3.0], [2.0, 3.0, 4.0]], 0), ([[3.0, 4.0, 5.0], [1.0, 2.0, 3.0]], 1)]
     """
-    given = parsed("CSVIter", _CSV, args, kwargs)
-    dtype = numpy.dtype(given.dtype or "float32")
-    data = _read_csv("CSVIter", given.data_csv, given.data_shape, "data_shape", dtype)
-    shape = () if given.label_shape == (1,) else given.label_shape
-    if given.label_csv in ("", "NULL"):
+    options = parsed("CSVIter", _CSV, args, kwargs)
+    dtype = numpy.dtype(options.dtype or "float32")
+    data = _read_csv("CSVIter", options.data_csv, options.data_shape, "data_shape", dtype)
+    shape = () if options.label_shape == (1,) else options.label_shape
+    if options.label_csv in ("", "NULL"):
         label = numpy.zeros((len(data), *shape), dtype)
     else:
-        label = _read_csv("CSVIter", given.label_csv, given.label_shape, "label_shape", dtype)
-        if len(label) < len(data):
-            raise FileFormatError(
-                f"CSVIter: {given.data_csv!r} has {len(data)} instances, and {given.label_csv!r} has {len(label)} "
-                "labels."
-            )
-        label = label[: len(data)].reshape(len(data), *shape)
-    source = _Instances("CSVIter", data, label, given.batch_size, given.round_batch)
-    return MXDataIter(source, given.data_name, given.label_name)
+        label = _read_csv("CSVIter", options.label_csv, options.label_shape, "label_shape", dtype)
+        label = _labels_of("CSVIter", data, label, options.data_csv, options.label_csv).reshape(len(data), *shape)
+    source = _Instances("CSVIter", data, label, options.batch_size, options.round_batch)
+    return MXDataIter(source, options.data_name, options.label_name)
 
 
 def _read_libsvm(
@@ -191,7 +189,7 @@ def _read_libsvm(
     piece = 0
     lines = list(_lines("LibSVMIter", path))
     if number_of_parts > 1:
-        piece = -(-_total(path) // number_of_parts)
+        piece = -(-sum(map(os.path.getsize, _files(path))) // number_of_parts)
         lines = [line for line in lines if piece * part <= line[2] < piece * (part + 1)]
     for file, number, _, text in lines:
         fields = text.partition("#")[0].split()
@@ -284,33 +282,28 @@ def LibSVMIter(*args: Any, **kwargs: Any) -> MXDataIter:
     >>> batch.data[0].asnumpy().tolist(), batch.label[0].asnumpy().tolist()
     ([[0.5, 0.0, 1.5], [0.0, 0.0, 0.0]], [1.0, -2.0])
     """
-    given = parsed("LibSVMIter", _LIBSVM, args, kwargs)
-    require_part("LibSVMIter", given.num_parts, given.part_index)
+    options = parsed("LibSVMIter", _LIBSVM, args, kwargs)
+    require_part("LibSVMIter", options.num_parts, options.part_index)
     for name in ("data_shape", "label_shape"):
-        if len(getattr(given, name)) != 1:
-            raise ArgumentValueError(f"LibSVMIter: {name} is {getattr(given, name)}; expected one number.")
-    if not given.round_batch:
+        if len(getattr(options, name)) != 1:
+            raise ArgumentValueError(f"LibSVMIter: {name} is {getattr(options, name)}; expected one number.")
+    if not options.round_batch:
         raise ArgumentValueError("LibSVMIter: round_batch is False; only True is possible, as in MXNet.")
-    parts = given.num_parts, given.part_index
-    separate = given.label_libsvm not in ("", "NULL")
-    data, before = _read_libsvm(given.data_libsvm, given.data_shape[0], parts, separate)
+    parts = options.num_parts, options.part_index
+    separate = options.label_libsvm not in ("", "NULL")
+    data, before = _read_libsvm(options.data_libsvm, options.data_shape[0], parts, separate)
     if separate:
-        label, _ = _read_libsvm(given.label_libsvm, given.label_shape[0], (1, 0) if parts[0] == 1 else parts, True)
-        if len(label) < len(data):
-            raise FileFormatError(
-                f"LibSVMIter: {given.data_libsvm!r} has {len(data)} instances, and {given.label_libsvm!r} has "
-                f"{len(label)} labels."
-            )
-        label = label[: len(data)]
+        label, _ = _read_libsvm(options.label_libsvm, options.label_shape[0], (1, 0) if parts[0] == 1 else parts, True)
+        label = _labels_of("LibSVMIter", data, label, options.data_libsvm, options.label_libsvm)
     else:
-        width = given.label_shape[0]
-        for number, one in enumerate(before):
-            if len(one) != width:
+        width = options.label_shape[0]
+        for number, labels in enumerate(before):
+            if len(labels) != width:
                 raise FileFormatError(
-                    f"LibSVMIter: {given.data_libsvm!r}: instance {number} has {len(one)} labels; label_shape is "
+                    f"LibSVMIter: {options.data_libsvm!r}: instance {number} has {len(labels)} labels; label_shape is "
                     f"({width},)."
                 )
         label = numpy.array(before, "float32").reshape((len(data),) if width == 1 else (len(data), width))
-    dtype = numpy.dtype(given.dtype or "float32")
-    source = _Instances("LibSVMIter", data.astype(dtype), label.astype(dtype), given.batch_size, True)
-    return MXDataIter(source, given.data_name, given.label_name)
+    dtype = numpy.dtype(options.dtype or "float32")
+    source = _Instances("LibSVMIter", data.astype(dtype), label.astype(dtype), options.batch_size, True)
+    return MXDataIter(source, options.data_name, options.label_name)

@@ -10,13 +10,12 @@ import numpy
 
 from minpy.core.array import Array
 from minpy.core.errors import ArgumentError, ArgumentValueError, describe
-from minpy.namespaces import listing, missing
+from minpy.namespaces import public
 from minpy.ndarray.creation import array
 from minpy.ndarray.placement import place
 
 __all__: list[str] = []
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.io.utils", "name", __all__)
+__dir__, __getattr__ = public("minpy.io.utils", "name", __all__)
 
 
 def _from_module(value: Any, module: str, name: str) -> bool:
@@ -26,15 +25,7 @@ def _from_module(value: Any, module: str, name: str) -> bool:
 
 
 class Source:
-    """One array of instances: a copy in memory, or what stays where it is (HDF5's data sets, SciPy's sparse matrices).
-
-    Attributes
-    ----------
-    held : object
-        The array.
-    axis : int
-        The axis of the instances.
-    """
+    """One array of instances: a copy in memory, or what stays where it is (HDF5's, SciPy's sparse matrices)."""
 
     def __init__(self, name: str, value: Any, axis: int) -> None:
         self.name = name

@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from minpy.core.errors import ArgumentError, MXNetError, describe, nearest
-from minpy.io.base import DataIter
+from minpy.io.base import DataIter, require_process
 from minpy.io.batches import DataBatch, DataDesc
-from minpy.io.processes import require_process
 
 __all__ = ["PrefetchingIter", "ResizeIter"]
 

@@ -9,11 +9,39 @@ import numpy as np
 
 from minpy import pictures
 from minpy.core.array import Array, new_array
+from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentError
 from minpy.ndarray.ndarray import NDArray
 from minpy.ops.image.borders import with_border
 
 __all__ = ["_cvcopyMakeBorder", "_cvimdecode", "_cvimread", "_cvimresize", "imdecode"]
+
+
+_OUT = """
+    out : NDArray, optional
+        Where it is written to.
+    name : str, optional
+        Accepted and not used.
+
+    Returns
+    -------
+    NDArray
+    """
+_PICTURE = """
+    flag : {1, 0}
+        Colours, or gray.
+    to_rgb : bool
+        Whether red comes first, or blue.
+    out : NDArray, optional
+        Where it is written to.
+    name : str, optional
+        Accepted and not used.
+
+    Returns
+    -------
+    NDArray
+        Of dtype uint8 and shape (height, width, 3), or (height, width, 1) in gray.
+    """
 
 
 def _answer(image: np.ndarray, out: NDArray | None) -> NDArray:
@@ -37,6 +65,7 @@ def _bytes(name: str, buffer: Any) -> Any:
     return np.ascontiguousarray(raw, np.uint8)
 
 
+@documented(picture=_PICTURE)
 def _cvimdecode(
     buf: Any, flag: int = 1, to_rgb: bool = True, out: NDArray | None = None, name: str | None = None
 ) -> NDArray:
@@ -46,19 +75,7 @@ def _cvimdecode(
     ----------
     buf : NDArray or bytes
         The picture's bytes.
-    flag : {1, 0}
-        Colours, or gray.
-    to_rgb : bool
-        Whether red comes first, or blue.
-    out : NDArray, optional
-        Where it is written to.
-    name : str, optional
-        Accepted and not used.
-
-    Returns
-    -------
-    NDArray
-        Of dtype uint8 and shape (height, width, 3), or (height, width, 1) in gray.
+    {picture}
 
     Raises
     ------
@@ -78,6 +95,7 @@ def _cvimdecode(
     return _answer(pictures.decode(_bytes("imdecode", buf), int(flag), to_rgb), out)
 
 
+@documented(picture=_PICTURE)
 def _cvimread(
     filename: Any, flag: int = 1, to_rgb: bool = True, out: NDArray | None = None, name: str | None = None
 ) -> NDArray:
@@ -86,19 +104,7 @@ def _cvimread(
     Parameters
     ----------
     filename : str or path
-    flag : {1, 0}
-        Colours, or gray.
-    to_rgb : bool
-        Whether red comes first, or blue.
-    out : NDArray, optional
-        Where it is written to.
-    name : str, optional
-        Accepted and not used.
-
-    Returns
-    -------
-    NDArray
-        Of dtype uint8 and shape (height, width, 3), or (height, width, 1) in gray.
+    {picture}
 
     Raises
     ------
@@ -120,6 +126,7 @@ def _cvimread(
     return _answer(pictures.read(filename, int(flag), to_rgb), out)
 
 
+@documented(out=_OUT)
 def _cvimresize(
     src: Any, w: int, h: int, interp: int = 1, out: NDArray | None = None, name: str | None = None
 ) -> NDArray:
@@ -133,14 +140,7 @@ def _cvimresize(
         The new width and height.
     interp : {0, 1, 2, 3, 4}
         Nearest pixel; bilinear; bicubic; means over areas; Lanczos.
-    out : NDArray, optional
-        Where it is written to.
-    name : str, optional
-        Accepted and not used.
-
-    Returns
-    -------
-    NDArray
+    {out}
         Of the image's dtype and shape (h, w, channels).
 
     Raises
@@ -157,6 +157,7 @@ def _cvimresize(
     return _answer(pictures.resize(_raw(src), w, h, interp), out)
 
 
+@documented(out=_OUT)
 def _cvcopyMakeBorder(
     src: Any,
     top: int,
@@ -184,14 +185,7 @@ def _cvcopyMakeBorder(
         The number, for all channels.
     values : sequence of float
         The numbers of the channels, in place of `value`; 0 for those that have none.
-    out : NDArray, optional
-        Where it is written to.
-    name : str, optional
-        Accepted and not used.
-
-    Returns
-    -------
-    NDArray
+    {out}
         Of the image's dtype and shape (top + height + bot, left + width + right, channels).
 
     Raises

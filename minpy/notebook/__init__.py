@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from minpy.namespaces import listing, missing
+from minpy.namespaces import public
 from minpy.notebook import callback
 
 __all__ = ["callback"]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.notebook", "name", __all__)
+__dir__, __getattr__ = public("minpy.notebook", "name", __all__)

@@ -10,8 +10,7 @@ What both decode, they decode equally, but for what their libraries of codecs do
 from __future__ import annotations
 
 from minpy.pictures.coding import decode, encode, read
-from minpy.pictures.flipping import mirror
 from minpy.pictures.libraries import libraries
-from minpy.pictures.resizing import resize
+from minpy.pictures.resizing import mirror, resize
 
 __all__ = ["decode", "encode", "libraries", "mirror", "read", "resize"]

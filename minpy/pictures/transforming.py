@@ -25,12 +25,7 @@ def warped(image: np.ndarray, matrix: np.ndarray, width: int, height: int, inter
     cv2 = opencv()
     if cv2 is not None:
         flat = cv2.warpAffine(
-            image,
-            matrix,
-            (width, height),
-            flags=interp,
-            borderMode=cv2.BORDER_CONSTANT,
-            borderValue=(fill,) * 4,
+            image, matrix, (width, height), flags=interp, borderMode=cv2.BORDER_CONSTANT, borderValue=(fill,) * 4
         )
         return np.asarray(flat).reshape(height, width, image.shape[2])
     inverse = np.linalg.inv(np.vstack([matrix, [0.0, 0.0, 1.0]]))[:2]

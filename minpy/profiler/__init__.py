@@ -18,38 +18,10 @@ True
 """
 
 from minpy.namespaces import listing
-from minpy.profiler.control import (
-    dump,
-    dump_profile,
-    dumps,
-    pause,
-    profiler_set_config,
-    profiler_set_state,
-    resume,
-    set_config,
-    set_kvstore_handle,
-    set_state,
-)
+from minpy.profiler import control, objects
+from minpy.profiler.control import *
 from minpy.profiler.log import scope
-from minpy.profiler.objects import Counter, Domain, Event, Frame, Marker, Task
+from minpy.profiler.objects import *
 
-__all__ = [
-    "Counter",
-    "Domain",
-    "Event",
-    "Frame",
-    "Marker",
-    "Task",
-    "dump",
-    "dump_profile",
-    "dumps",
-    "pause",
-    "profiler_set_config",
-    "profiler_set_state",
-    "resume",
-    "scope",
-    "set_config",
-    "set_kvstore_handle",
-    "set_state",
-]
+__all__ = [*objects.__all__, *control.__all__, "scope"]
 __dir__ = listing(__all__)

@@ -8,7 +8,7 @@ import warnings
 from typing import Any
 
 from minpy.core.errors import ArgumentError, ArgumentValueError, MXNetError, UnknownWordError, nearest
-from minpy.files import access_error, checked_path, write_whole
+from minpy.files import accessing, checked_path, write_whole
 from minpy.profiler import hooks
 from minpy.profiler.log import LOG
 from minpy.profiler.report import as_json, as_table, trace
@@ -73,10 +73,8 @@ class _Profiler:
     def write(self) -> None:
         """Write the trace."""
         path = checked_path("profiler.dump", self.config["filename"])
-        try:
+        with accessing("profiler.dump", "write", path):
             write_whole(path, trace(LOG))
-        except OSError as error:
-            raise access_error("profiler.dump", "write", path, error) from error
 
 
 _profiler = _Profiler()
@@ -195,6 +193,13 @@ def set_state(state: str = "stop", profile_process: str = "worker") -> None:
         _profiler.follow()
 
 
+def _set_paused(function: str, process: str, paused: bool) -> None:
+    _require_worker(function, process)
+    with _profiler.lock:
+        _profiler.paused = paused
+        _profiler.follow()
+
+
 def pause(profile_process: str = "worker") -> None:
     """Take no events until `resume`.
 
@@ -203,10 +208,7 @@ def pause(profile_process: str = "worker") -> None:
     profile_process : str
         'worker', this process.
     """
-    _require_worker("profiler.pause", profile_process)
-    with _profiler.lock:
-        _profiler.paused = True
-        _profiler.follow()
+    _set_paused("profiler.pause", profile_process, True)
 
 
 def resume(profile_process: str = "worker") -> None:
@@ -217,10 +219,7 @@ def resume(profile_process: str = "worker") -> None:
     profile_process : str
         'worker', this process.
     """
-    _require_worker("profiler.resume", profile_process)
-    with _profiler.lock:
-        _profiler.paused = False
-        _profiler.follow()
+    _set_paused("profiler.resume", profile_process, False)
 
 
 def dump(finished: bool = True, profile_process: str = "worker") -> None:

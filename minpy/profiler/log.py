@@ -13,29 +13,15 @@ __all__ = ["LOG", "Event", "Log", "Statistics", "scope"]
 
 
 class Event(NamedTuple):
-    """Something that happened.
+    """Something that happened."""
 
-    Attributes
-    ----------
-    phase : str
-        As in traces: 'X', what has a duration; 'C', a counter that was set; 'i', a moment.
-    category, name : str
-    start : int
-        Nanoseconds of `time.perf_counter_ns`.
-    duration : int
-        Nanoseconds.
-    thread : int
-    details : dict or None
-        What a trace says beside it: the node of a step, the value of a counter.
-    """
-
-    phase: str
+    phase: str  # as in traces: 'X', what has a duration; 'C', a counter that was set; 'i', a moment
     category: str
     name: str
-    start: int
+    start: int  # in nanoseconds of `time.perf_counter_ns`, as the duration
     duration: int
     thread: int
-    details: dict[str, Any] | None
+    details: dict[str, Any] | None  # what a trace says beside it: the node of a step, the value of a counter
 
 
 class Statistics:
@@ -63,14 +49,7 @@ class Statistics:
 
 
 class Log:
-    """Events of all threads, in the order in which they ended.
-
-    Attributes
-    ----------
-    running : bool
-        Whether events are taken.
-    events : list of Event
-    """
+    """Events of all threads, in the order in which they ended; `running` says whether they are taken."""
 
     def __init__(self) -> None:
         self.running = False

@@ -17,11 +17,11 @@ from minpy.profiler.log import Event, Log, Statistics
 __all__ = ["as_json", "as_table", "trace"]
 
 _ORDERS: dict[str, Callable[[Statistics], float]] = {
-    "total": lambda known: known.total,
-    "avg": lambda known: known.average,
-    "min": lambda known: known.smallest,
-    "max": lambda known: known.greatest,
-    "count": lambda known: known.count,
+    "total": lambda statistics: statistics.total,
+    "avg": lambda statistics: statistics.average,
+    "min": lambda statistics: statistics.smallest,
+    "max": lambda statistics: statistics.greatest,
+    "count": lambda statistics: statistics.count,
 }
 
 _Groups = dict[str, list[tuple[str, Statistics]]]
@@ -36,9 +36,9 @@ def _groups(log: Log, phase: str, sort_by: str, ascending: bool) -> _Groups:
         )
     key = _ORDERS[sort_by]
     groups: _Groups = {}
-    for (kind, category, name), known in log.statistics().items():
+    for (kind, category, name), statistics in log.statistics().items():
         if kind == phase:
-            groups.setdefault(category, []).append((name, known))
+            groups.setdefault(category, []).append((name, statistics))
     for rows in groups.values():
         rows.sort(key=lambda row: key(row[1]), reverse=not ascending)
     return dict(sorted(groups.items()))
@@ -57,10 +57,10 @@ def as_table(log: Log, sort_by: str, ascending: bool) -> str:
             for texts in (heads, ["-" * len(head) for head in heads]):
                 name = "Name" if texts is heads else "----"
                 lines.append(f"{name:<{width}}" + "".join(f"{text:>17}" for text in texts))
-            for name, known in rows:
-                first = known.total if phase == "X" else known.last
-                values = (first, known.smallest, known.greatest, known.average)
-                lines.append(f"{name:<{width}}{known.count:>17}" + "".join(f"{value:>17.4f}" for value in values))
+            for name, statistics in rows:
+                first = statistics.total if phase == "X" else statistics.last
+                values = (first, statistics.smallest, statistics.greatest, statistics.average)
+                lines.append(f"{name:<{width}}{statistics.count:>17}" + "".join(f"{value:>17.4f}" for value in values))
             lines.append("")
     return "\n".join([*lines, ""])
 
@@ -72,22 +72,22 @@ def as_json(log: Log, sort_by: str, ascending: bool) -> str:
         return {
             category: {
                 name: {
-                    "Count": known.count,
-                    total: of(known),
-                    "Min": known.smallest,
-                    "Max": known.greatest,
-                    "Avg": known.average,
+                    "Count": statistics.count,
+                    total: of(statistics),
+                    "Min": statistics.smallest,
+                    "Max": statistics.greatest,
+                    "Avg": statistics.average,
                 }
-                for name, known in rows
+                for name, statistics in rows
             }
             for category, rows in _groups(log, phase, sort_by, ascending).items()
         }
 
     return json.dumps(
         {
-            "Time": described("X", "Total", lambda known: known.total),
+            "Time": described("X", "Total", lambda statistics: statistics.total),
             "Memory": {},
-            "Counters": described("C", "Last", lambda known: known.last),
+            "Counters": described("C", "Last", lambda statistics: statistics.last),
             "Unit": {"Time": "ms", "Memory": "kB"},
         },
         indent=4,

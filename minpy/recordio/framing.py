@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from minpy.core.errors import ArgumentError, ArgumentValueError, FileFormatError, describe
-from minpy.files import access_error, open_to_read
+from minpy.files import access_error, accessing, open_to_read
 
 __all__ = ["RecordSource", "checked_record", "framed"]
 
@@ -60,12 +60,10 @@ class RecordSource:
     It has no position that could be shared: whoever reads says where.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, function: str = "MXRecordIO", pipes: bool = True) -> None:
         self.path = path
-        try:
-            self._file = open_to_read(path, buffering=0)
-        except OSError as error:
-            raise access_error("MXRecordIO", "read", path, error) from error
+        with accessing(function, "read", path):
+            self._file = open_to_read(path, pipes=pipes, buffering=0)
         self._lock = threading.Lock()
         # A piece of the file: where it begins, and its bytes.
         self._piece: tuple[int, bytes] = (0, b"")
@@ -73,6 +71,10 @@ class RecordSource:
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+
+    def __del__(self) -> None:
+        if "_file" in vars(self):
+            self.close()
 
     def size(self) -> int:
         """Return how many bytes the file has now."""
@@ -132,13 +134,14 @@ class RecordSource:
         start, piece = self._piece
         ahead = start <= place <= start + len(piece)
         try:
-            piece = self._read(place, max(length, _AHEAD if ahead else min(expected, _AHEAD)))
+            piece = self.read(place, max(length, _AHEAD if ahead else min(expected, _AHEAD)))
         except OSError as error:
             raise access_error("MXRecordIO", "read", self.path, error) from error
         self._piece = place, piece
         return place, piece
 
-    def _read(self, place: int, length: int) -> bytes:
+    def read(self, place: int, length: int) -> bytes:
+        """Return bytes at an offset: as many as there are, up to `length`."""
         pieces: list[bytes] = []
         if place > sys.maxsize:  # as an index may say, and no file is that long
             return b""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from minpy.core.errors import FileFormatError, KeyMissingError, describe
-from minpy.files import WholeFile, access_error, checked_path, open_to_read
+from minpy.files import WholeFile, access_error, accessing, checked_path, open_to_read
 from minpy.recordio.records import MXRecordIO
 
 __all__ = ["MXIndexedRecordIO"]
@@ -72,35 +72,16 @@ class MXIndexedRecordIO(MXRecordIO):
         super().__init__(uri, flag)
 
     def open(self) -> None:
-        """Open both files.
-
-        Raises
-        ------
-        FileMissingError, FileAccessError, FileFormatError
-            If a file is not there, cannot be read or written, or the index is damaged.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> path = tempfile.mkdtemp() + '/words'
-        >>> writer = MXIndexedRecordIO(path + '.idx', path + '.rec', 'w')
-        >>> writer.close()
-        >>> writer.open()
-        >>> writer.close()
-        """
         super().open()
         self.idx = {}
         self.keys = []
         self._offsets = None
         try:
-            if self.writable:
-                self._index_writer = WholeFile(self.idx_path)
-            else:
-                self._read_index()
-        except OSError as error:
-            verb = "write" if self.writable else "read"
-            self._give_up()
-            raise access_error(type(self).__name__, verb, self.idx_path, error) from error
+            with accessing(type(self).__name__, "write" if self.writable else "read", self.idx_path):
+                if self.writable:
+                    self._index_writer = WholeFile(self.idx_path)
+                else:
+                    self._read_index()
         except BaseException:
             self._give_up()
             raise
@@ -133,22 +114,6 @@ class MXIndexedRecordIO(MXRecordIO):
             self.keys.append(key)
 
     def close(self) -> None:
-        """Close both files. What was written is there then.
-
-        Raises
-        ------
-        FileAccessError
-            If they cannot be written: the disk is full.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> path = tempfile.mkdtemp() + '/words'
-        >>> writer = MXIndexedRecordIO(path + '.idx', path + '.rec', 'w')
-        >>> writer.close()
-        >>> writer.is_open
-        False
-        """
         index, self._index_writer = self._index_writer, None
         own = self._owned()
         try:

@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 from minpy.core.errors import ArgumentValueError, FileModeError
-from minpy.files import WholeFile, access_error, checked_path
+from minpy.files import WholeFile, access_error, accessing, checked_path
 from minpy.recordio.framing import RecordSource, checked_record, framed
 
 __all__ = ["MXRecordIO"]
@@ -67,7 +67,7 @@ class MXRecordIO:
         self.open()
 
     def open(self) -> None:
-        """Open the file, at its first record.
+        """Open the file, at its first record; of an indexed one both files.
 
         Raises
         ------
@@ -75,6 +75,8 @@ class MXRecordIO:
             If the flag is neither 'r' nor 'w'.
         FileMissingError, FileAccessError
             If the file is not there, or cannot be read or written.
+        FileFormatError
+            If an index is damaged.
 
         Examples
         --------
@@ -84,10 +86,8 @@ class MXRecordIO:
         minpy.core.errors.FileMissingError: MXRecordIO: cannot read 'missing.rec': No such file or directory.
         """
         if self.flag == "w":
-            try:
+            with accessing("MXRecordIO", "write", self.uri):
                 self._writer = WholeFile(self.uri)
-            except OSError as error:
-                raise access_error("MXRecordIO", "write", self.uri, error) from error
             self.writable = True
         elif self.flag == "r":
             self._source = RecordSource(self.uri)
@@ -103,7 +103,7 @@ class MXRecordIO:
         self._number: int | None = 0
 
     def close(self) -> None:
-        """Close the file. What was written is there then, as a whole.
+        """Close the file, of an indexed one both. What was written is there then, as a whole.
 
         Raises
         ------

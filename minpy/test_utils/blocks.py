@@ -67,11 +67,11 @@ def check_gluon_hybridize_consistency(
                     parameter.set_data(array(values[name], dtype=values[name].dtype))
             if hybridize:
                 net.hybridize()
-            found = _outputs(net, inputs, records)
+            output = _outputs(net, inputs, records)
             values = values or {name: one.data().asnumpy() for name, one in net.collect_params().items()}
             if expected is None:
-                expected = found
-            assert_almost_equal(found, expected, rtol, atol)
+                expected = output
+            assert_almost_equal(output, expected, rtol, atol)
             if records:
                 computed = [one.grad.asnumpy() for one in inputs]
                 gradients = computed if gradients is None else gradients
@@ -90,5 +90,5 @@ def _outputs(net: Any, inputs: Sequence[Any], records: bool) -> numpy.ndarray:
         out.backward(out)
     else:
         out = net(*inputs)
-    found: numpy.ndarray = out.asnumpy()
-    return found
+    output: numpy.ndarray = out.asnumpy()
+    return output

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy
@@ -71,28 +71,35 @@ def numeric_grad(
     array([2., 4.])
     """
 
-    def value() -> float:
-        for name, state in (aux_states or {}).items():
-            executor.aux_dict[name][:] = state
+    def value(name: str, moved: numpy.ndarray) -> float:
+        executor.arg_dict[name][:] = moved
+        for state_name, state in (aux_states or {}).items():
+            executor.aux_dict[state_name][:] = state
         return float(executor.forward(is_train=use_forward_train)[0].asnumpy().sum(dtype=numpy.float64))
 
     numbers = {name: numpy.array(as_numpy(given), numpy.float64) for name, given in location.items()}
     for name, number in numbers.items():
         executor.arg_dict[name][:] = number
-    found = {}
+    results = {}
     for name, number in numbers.items():
-        slopes = numpy.zeros(number.shape, numpy.float64)
-        for index in numpy.ndindex(number.shape):
-            ends = []
-            for step in (eps / 2, -eps / 2):
-                moved = number.copy()
-                moved[index] += step
-                executor.arg_dict[name][:] = moved
-                ends.append(value())
-            slopes[index] = (ends[0] - ends[1]) / eps
+        results[name] = central_differences(lambda moved, name=name: value(name, moved), number, eps).astype(dtype)
         executor.arg_dict[name][:] = number
-        found[name] = slopes.astype(dtype)
-    return found
+    return results
+
+
+def central_differences(value: Callable[[numpy.ndarray], float], at: numpy.ndarray, eps: float) -> numpy.ndarray:
+    """Return the gradient of a function at an array; each element is moved by half of `eps` to both sides."""
+    slopes = numpy.zeros(at.shape, numpy.float64)
+    for index in numpy.ndindex(at.shape):
+        ends = []
+        for step in (eps / 2, -eps / 2):
+            moved = at.copy()
+            moved[index] += step
+            # The step that was taken: what is left of the one that was meant, after rounding.
+            ends.append((value(moved), float(moved[index])))
+        (above, right), (below, left) = ends
+        slopes[index] = (above - below) / (right - left) if right != left else 0.0
+    return slopes
 
 
 def as_numpy(value: Any) -> numpy.ndarray:
@@ -241,12 +248,12 @@ def check_consistency(
             draw = numpy.random.uniform(-1, 1, held.shape) if use_uniform else numpy.random.standard_normal(held.shape)
             values[name] = (draw * scale).astype(rand_type)
     states = {name: as_numpy(value) for name, value in (aux_params or {}).items()}
-    found = [_run(executor, values, states, grad_req) for executor in executors]
-    widths = [max(one.asnumpy().dtype.itemsize for one in way.values()) for way in found]
+    results = [_run(executor, values, states, grad_req) for executor in executors]
+    widths = [max(one.asnumpy().dtype.itemsize for one in way.values()) for way in results]
     widest = widths.index(max(widths))
-    truth = ground_truth or found[widest]
+    truth = ground_truth or results[widest]
     problems = []
-    for number, way in enumerate(found):
+    for number, way in enumerate(results):
         if ground_truth is None and number == widest:
             continue
         for name, value in way.items():
@@ -259,7 +266,7 @@ def check_consistency(
         raise CheckError("check_consistency: " + "\n".join(problems))
     for problem in problems:
         print(f"check_consistency: {problem}")
-    return found[widest]
+    return results[widest]
 
 
 def describe_way(way: Mapping[str, Any]) -> str:
@@ -274,8 +281,8 @@ def _run(executor: Any, values: Mapping[str, Any], states: Mapping[str, Any], gr
     for name, held in executor.aux_dict.items():
         held[:] = states.get(name, 0)
     executor.forward(is_train=grad_req != "null")
-    found: dict[str, NDArray] = {name: output.copy() for name, output in executor.output_dict.items()}
+    results: dict[str, NDArray] = {name: output.copy() for name, output in executor.output_dict.items()}
     if grad_req != "null":
         executor.backward(executor.outputs)
-        found.update({name: grad.copy() for name, grad in executor.grad_dict.items() if grad is not None})
-    return found
+        results.update({name: grad.copy() for name, grad in executor.grad_dict.items() if grad is not None})
+    return results

@@ -12,15 +12,7 @@ from typing import Any
 
 from minpy.core.errors import ArgumentError, describe
 
-__all__ = [
-    "discard_stderr",
-    "environment",
-    "has_tvm_ops",
-    "is_aarch64_run",
-    "is_cd_run",
-    "is_op_runnable",
-    "retry",
-]
+__all__ = ["discard_stderr", "environment", "has_tvm_ops", "is_aarch64_run", "is_cd_run", "is_op_runnable", "retry"]
 
 
 @contextlib.contextmanager

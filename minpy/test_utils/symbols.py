@@ -14,6 +14,7 @@ from minpy.ndarray.creation import array
 from minpy.ndarray.ndarray import NDArray
 from minpy.symbol.symbol import Symbol
 from minpy.test_utils.comparing import difference, raw_value
+from minpy.test_utils.consistency import central_differences
 from minpy.test_utils.defaults import EPS, default_numeric_eps
 from minpy.test_utils.drawing import require_dense
 
@@ -121,14 +122,14 @@ def check_symbolic_forward(
     """
     method = "check_symbolic_forward"
     arguments, states = _bound_values(sym, location, aux_states, ctx, dtype, method)
-    wanted = _by_name(expected, sym.list_outputs(), "expected", "output", method)
+    expected_values = _by_name(expected, sym.list_outputs(), "expected", "output", method)
     executor = sym.bind(ctx, arguments, grad_req="null", aux_states=states)
     outputs: list[NDArray] = executor.forward(is_train=False)
     problems = []
     for name, output in zip(sym.list_outputs(), outputs, strict=True):
-        if wanted[name] is not None:
+        if expected_values[name] is not None:
             names = f"EXPECTED_{name}", f"FORWARD_{name}"
-            problems.append((name, difference(wanted[name], output, rtol, atol, names, equal_nan)))
+            problems.append((name, difference(expected_values[name], output, rtol, atol, names, equal_nan)))
     _raise_problems(f"{method}: output", "is wrong", problems)
     return outputs
 
@@ -194,7 +195,7 @@ def check_symbolic_backward(
     arguments, states = _bound_values(sym, location, aux_states, ctx, dtype, method)
     names = list(arguments)
     partly = isinstance(expected, Mapping)
-    wanted = _by_name(expected, names, "expected", "argument", method, optional=partly)
+    expected_values = _by_name(expected, names, "expected", "argument", method, optional=partly)
     requests = _requests(grad_req, names, "grad_req", method)
     heads = None
     if out_grads is not None:
@@ -202,19 +203,21 @@ def check_symbolic_backward(
         heads = [
             None if value is None else array(raw_value(value), ctx, _dtype(value, dtype)) for value in given.values()
         ]
-    gradients, before = _random_gradients([name for name in wanted if wanted[name] is not None], arguments)
+    gradients, before = _random_gradients(
+        [name for name in expected_values if expected_values[name] is not None], arguments
+    )
     executor = sym.bind(ctx, arguments, gradients, requests, states)
     executor.forward(is_train=True)
     executor.backward(heads)
     problems = []
     for name, gradient in gradients.items():
-        found, meant, request = gradient.asnumpy(), wanted[name], requests[name]
+        computed, meant, request = gradient.asnumpy(), expected_values[name], requests[name]
         if request == "add":
-            found = found - before[name]
+            computed = computed - before[name]
         elif request == "null":
             meant = before[name]
         labels = f"EXPECTED_{name}", f"BACKWARD_{name}"
-        problem = difference(meant, found, rtol, atol, labels, equal_nan)
+        problem = difference(meant, computed, rtol, atol, labels, equal_nan)
         problems.append((name, problem + _request_note(request) if problem else ""))
     _raise_problems(f"{method}: the gradient of", "is wrong", problems)
     return gradients
@@ -306,15 +309,15 @@ def check_numeric_gradient(
         )
     problems = []
     for name, gradient in gradients.items():
-        found, request = gradient.asnumpy(), requests[name]
+        computed, request = gradient.asnumpy(), requests[name]
         if request == "null":
             labels = f"BEFORE_{name}", f"BACKWARD_{name}"
-            problem = difference(before[name], found, rtol, atol, labels, False)
+            problem = difference(before[name], computed, rtol, atol, labels, False)
         else:
             labels = f"NUMERICAL_{name}", f"BACKWARD_{name}"
-            numerical = weighted.central_differences(name, eps).astype(found.dtype)
-            found = found - before[name] if request == "add" else found
-            problem = difference(numerical, found, rtol, atol, labels, False)
+            numerical = weighted.central_differences(name, eps).astype(computed.dtype)
+            computed = computed - before[name] if request == "add" else computed
+            problem = difference(numerical, computed, rtol, atol, labels, False)
         problems.append((name, problem + _request_note(request) if problem else ""))
     _raise_problems(f"{method}: the gradient of", "is wrong", problems)
 
@@ -368,26 +371,17 @@ class _Weighted:
         return [output.asnumpy() for output in self._executor.forward(is_train=self._is_train, **moved)]
 
     def central_differences(self, name: str, eps: float) -> numpy.ndarray:
-        """Return the gradient with respect to an argument; each element is moved by half of `eps` to both sides."""
+        """Return the gradient with respect to an argument."""
         at = self._arguments[name].asnumpy().copy()
-        result = numpy.zeros(at.shape, numpy.float64)
-        for index in numpy.ndindex(at.shape):
-            ends = []
-            for step in (eps / 2, -eps / 2):
-                moved = at.copy()
-                moved[index] += step
-                # The step that was taken: what is left of the one that was meant, after rounding.
-                ends.append((self.value(**{name: moved}), float(moved[index])))
-            (above, right), (below, left) = ends
-            result[index] = (above - below) / (right - left) if right != left else 0.0
+        slopes = central_differences(lambda moved: self.value(**{name: moved}), at, eps)
         self.value(**{name: at})
-        return result
+        return slopes
 
 
-def _alike(found: numpy.ndarray, computed: numpy.ndarray) -> bool:
+def _alike(exact: numpy.ndarray, computed: numpy.ndarray) -> bool:
     """Whether most numbers are the same but for rounding, which may move some of them over a step."""
     scale = numpy.abs(computed, where=numpy.isfinite(computed), out=numpy.zeros(computed.shape)).max(initial=0.0)
-    close = numpy.isclose(found, computed, rtol=0.05, atol=0.05 * scale, equal_nan=True)
+    close = numpy.isclose(exact, computed, rtol=0.05, atol=0.05 * scale, equal_nan=True)
     return bool(close.mean() > 0.75) if close.size else True
 
 

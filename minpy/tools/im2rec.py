@@ -21,7 +21,7 @@ import numpy as np
 
 from minpy import pictures
 from minpy.core.errors import MXNetError
-from minpy.files import access_error, open_to_read
+from minpy.files import accessing, open_to_read
 from minpy.recordio import IRHeader, MXIndexedRecordIO, pack
 from minpy.tools import image_lists
 from minpy.tools.image_lists import Item
@@ -39,51 +39,29 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
         "prefix", help="what the names of the lists and of the record files begin with, or their folder"
     )
     parser.add_argument("root", help="the folder of the pictures")
-    lists = parser.add_argument_group("lists")
-    lists.add_argument("--list", action="store_true", help="make lists, PREFIX.lst, instead of record files")
-    lists.add_argument(
-        "--exts",
-        nargs="+",
-        default=[".jpeg", ".jpg", ".png"],
-        help="what the names of pictures end with (default: .jpeg .jpg .png)",
-    )
-    lists.add_argument("--chunks", type=int, default=1, help="how many lists there are (default: 1)")
-    lists.add_argument(
-        "--train-ratio", type=float, default=1.0, help="which part is for training: PREFIX_train.lst (default: 1.0)"
-    )
-    lists.add_argument(
-        "--test-ratio", type=float, default=0, help="which part is for tests: PREFIX_test.lst (default: 0)"
-    )
-    lists.add_argument(
+    add = parser.add_argument_group("lists").add_argument
+    add("--list", action="store_true", help="make lists, PREFIX.lst, instead of record files")
+    extensions = [".jpeg", ".jpg", ".png"]
+    add("--exts", nargs="+", default=extensions, help="what the names of pictures end with (default: .jpeg .jpg .png)")
+    add("--chunks", type=int, default=1, help="how many lists there are (default: 1)")
+    add("--train-ratio", type=float, default=1.0, help="which part is for training: PREFIX_train.lst (default: 1.0)")
+    add("--test-ratio", type=float, default=0, help="which part is for tests: PREFIX_test.lst (default: 0)")
+    add(
         "--recursive", action="store_true", help="look through folders in the folder, too; each gets a label of its own"
     )
-    lists.add_argument(
-        "--no-shuffle",
-        dest="shuffle",
-        action="store_false",
-        help="keep the pictures in the order of their names; by default they are shuffled",
-    )
-    records = parser.add_argument_group("record files")
-    records.add_argument("--pass-through", action="store_true", help="pack the files of pictures as they are")
-    records.add_argument(
-        "--resize", type=int, default=0, help="the shorter side of the pictures, in pixels; 0: as it is (default: 0)"
-    )
-    records.add_argument("--center-crop", action="store_true", help="cut out the square in the middle")
-    records.add_argument(
-        "--quality", type=int, default=95, help="of JPEG, 1 to 100; of PNG how hard to compress, 1 to 9 (default: 95)"
-    )
-    records.add_argument("--num-thread", type=int, default=1, help="how many threads decode and encode (default: 1)")
-    records.add_argument(
-        "--color",
-        type=int,
-        default=1,
-        choices=[-1, 0, 1],
-        help="1: in colours; 0: in gray; -1: as they are, with alpha (default: 1)",
-    )
-    records.add_argument(
-        "--encoding", default=".jpg", choices=[".jpg", ".png"], help="how pictures are packed (default: .jpg)"
-    )
-    records.add_argument("--pack-label", action="store_true", help="pack all labels of a picture, not only its first")
+    unshuffled = "keep the pictures in the order of their names; by default they are shuffled"
+    add("--no-shuffle", dest="shuffle", action="store_false", help=unshuffled)
+    add = parser.add_argument_group("record files").add_argument
+    add("--pass-through", action="store_true", help="pack the files of pictures as they are")
+    add("--resize", type=int, default=0, help="the shorter side of the pictures, in pixels; 0: as it is (default: 0)")
+    add("--center-crop", action="store_true", help="cut out the square in the middle")
+    quality = "of JPEG, 1 to 100; of PNG how hard to compress, 1 to 9 (default: 95)"
+    add("--quality", type=int, default=95, help=quality)
+    add("--num-thread", type=int, default=1, help="how many threads decode and encode (default: 1)")
+    color = "1: in colours; 0: in gray; -1: as they are, with alpha (default: 1)"
+    add("--color", type=int, default=1, choices=[-1, 0, 1], help=color)
+    add("--encoding", default=".jpg", choices=[".jpg", ".png"], help="how pictures are packed (default: .jpg)")
+    add("--pack-label", action="store_true", help="pack all labels of a picture, not only its first")
     options = parser.parse_args(given)
     options.prefix, options.root = os.path.abspath(options.prefix), os.path.abspath(options.root)
     return options
@@ -142,7 +120,9 @@ def make_lists(options: argparse.Namespace) -> None:
     >>> Path(folder, 'all.lst').read_text()
     '0\\t0.000000\\t1.jpg\\n'
     """
-    items, labels = image_lists.found(options.root, options.recursive, [one.lower() for one in options.exts])
+    items, labels = image_lists.found(
+        options.root, options.recursive, [extension.lower() for extension in options.exts]
+    )
     for folder, label in labels.items():
         print(folder, label)
     if options.shuffle:
@@ -156,10 +136,8 @@ def lists_of(prefix: str) -> list[str]:
     inside = os.path.isdir(prefix)
     folder = prefix if inside else os.path.dirname(prefix)
     begin = "" if inside else os.path.basename(prefix)
-    try:
+    with accessing("im2rec", "read", folder):
         names = sorted(os.listdir(folder))
-    except OSError as error:
-        raise access_error("im2rec", "read", folder, error) from error
     return [os.path.join(folder, name) for name in names if name.startswith(begin) and name.endswith(".lst")]
 
 
@@ -189,9 +167,9 @@ def make_records(path: str, options: argparse.Namespace) -> int:
     """
     items, wrong = image_lists.read(path)
     left_out = 0
-    for one in wrong:
+    for error in wrong:
         left_out += 1
-        print(f"left out: {one}", file=sys.stderr)
+        print(f"left out: {error}", file=sys.stderr)
     base = os.path.splitext(path)[0]
     count = 0
     with MXIndexedRecordIO(f"{base}.idx", f"{base}.rec", "w") as writer:
@@ -257,11 +235,8 @@ def record_of(item: Item, options: argparse.Namespace) -> bytes:
     header = IRHeader(0, item.labels if several else item.labels[0], item.number, 0)
     path = os.path.join(options.root, item.path)
     if options.pass_through:
-        try:
-            with open_to_read(path) as file:
-                return pack(header, file.read())
-        except OSError as error:
-            raise access_error("im2rec", "read", path, error) from error
+        with accessing("im2rec", "read", path), open_to_read(path) as file:
+            return pack(header, file.read())
     image = pictures.read(path, options.color, to_rgb=False, rotate=True, name="im2rec")
     data = pictures.encode(shaped(image, options), options.encoding, options.quality, name=f"im2rec of {path!r}")
     return pack(header, data)

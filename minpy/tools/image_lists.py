@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from minpy.core.errors import ArgumentValueError, FileFormatError
-from minpy.files import access_error, open_to_read, write_whole
+from minpy.files import access_error, accessing, open_to_read, write_whole
 
 __all__ = ["Item", "chunks", "found", "read", "shuffled", "write"]
 
@@ -58,10 +58,8 @@ def found(root: str, recursive: bool, extensions: Sequence[str]) -> tuple[list[I
         raise access_error("im2rec", "read", root, error) from error
 
     if not recursive:
-        try:
+        with accessing("im2rec", "read", root):
             names = sorted(os.listdir(root))
-        except OSError as error:
-            fail(error)
         return [Item(number, name, (0.0,)) for number, name in enumerate(n for n in names if is_picture(root, n))], {}
     for folder, inside, names in os.walk(root, onerror=fail, followlinks=True):
         # A link to a folder that it lies in would be followed without end.
@@ -140,10 +138,8 @@ def write(path: str, items: list[Item]) -> None:
     '7\\t0.000000\\tcats/1.jpg\\n'
     """
     lines = ("\t".join([str(item.number), *(f"{label:f}" for label in item.labels), item.path]) for item in items)
-    try:
+    with accessing("im2rec", "write", path):
         write_whole(path, (f"{line}\n".encode() for line in lines))
-    except OSError as error:
-        raise access_error("im2rec", "write", path, error) from error
 
 
 def read(path: str) -> tuple[list[Item], list[FileFormatError]]:
@@ -158,11 +154,11 @@ def read(path: str) -> tuple[list[Item], list[FileFormatError]]:
     ([Item(number=7, path='cats/1.jpg', labels=(0.0, 2.5))], [])
     """
     items, wrong = [], []
-    try:
-        with open_to_read(path, "r", encoding="utf-8", errors="surrogateescape") as file:
-            lines = list(file)
-    except OSError as error:
-        raise access_error("im2rec", "read", path, error) from error
+    with (
+        accessing("im2rec", "read", path),
+        open_to_read(path, "r", encoding="utf-8", errors="surrogateescape") as file,
+    ):
+        lines = list(file)
     for number, line in enumerate(lines, 1):
         fields = [field.strip() for field in line.strip().split("\t")]
         try:

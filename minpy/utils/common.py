@@ -6,11 +6,10 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from minpy.namespaces import listing, missing
+from minpy.namespaces import public
 
 __all__ = ["enforce_type"]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.utils.common", "name", __all__)
+__dir__, __getattr__ = public("minpy.utils.common", "name", __all__)
 
 
 def enforce_type(T: type, method: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

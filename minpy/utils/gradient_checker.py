@@ -10,11 +10,10 @@ import numpy
 from minpy.array import wrap
 from minpy.core.array import as_raw
 from minpy.legacy import grad
-from minpy.namespaces import listing, missing
+from minpy.namespaces import public
 
 __all__ = ["quick_grad_check"]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.utils.gradient_checker", "name", __all__)
+__dir__, __getattr__ = public("minpy.utils.gradient_checker", "name", __all__)
 
 
 def quick_grad_check(

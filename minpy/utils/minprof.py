@@ -33,7 +33,7 @@ from pathlib import Path
 from types import CodeType, TracebackType
 from typing import Any, TextIO
 
-from minpy.namespaces import listing, missing
+from minpy.namespaces import public
 
 __all__ = [
     "MINPROF_FLAG",
@@ -47,8 +47,7 @@ __all__ = [
     "show_func",
     "show_text",
 ]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.utils.minprof", "name", __all__)
+__dir__, __getattr__ = public("minpy.utils.minprof", "name", __all__)
 
 MINPROF_FLAG = True
 

@@ -45,7 +45,7 @@ CALLED = {
             "color_jitter",
         ]
     },
-    **{("RNN", index): "runs under a tape of its own" for index in range(4)},
+    **{("RNN", index): "refuses lengths that are longer than the time" for index in range(4)},
     ("CTCLoss", 0): "refuses labels and lengths that are out of range",
     ("_scatter_set_nd", 0): "refuses indices that are out of range",
     ("_scatter_set_nd", 1): "refuses indices that are out of range",

@@ -12,11 +12,10 @@ from minpy import numpy as np
 from minpy.context import Context, cpu_shared
 from minpy.core.errors import ArgumentError, DTypeError, ShapeError, describe
 from minpy.core.switches import is_np_array
-from minpy.namespaces import listing, missing
+from minpy.namespaces import public
 
 __all__ = ["Append", "AsList", "Group", "Pad", "Stack"]  # MXNet has the default functions in `dataloader`
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.gluon.data.batchify", "name", __all__)
+__dir__, __getattr__ = public("minpy.gluon.data.batchify", "name", __all__)
 
 
 def stacked(items: Sequence[Any]) -> Any:

@@ -20,7 +20,7 @@ from minpy.core.state import state
 from minpy.core.switches import is_np_array, is_np_shape, set_np
 from minpy.gluon.data.batchify import default_batchify_fn, default_mp_batchify_fn, stacked
 from minpy.gluon.data.dataset import ArrayDataset
-from minpy.namespaces import listing, missing
+from minpy.namespaces import public
 from minpy.ndarray.placement import place
 from minpy.ops.random.generator import generator
 
@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from minpy.gluon.data.workers import ProcessPool
 
 __all__: list[str] = []  # what `dataloader` shows, and what libraries import from there
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.gluon.data.prefetching", "name", __all__)
+__dir__, __getattr__ = public("minpy.gluon.data.prefetching", "name", __all__)
 
 
 # -- what workers do ---------------------------------------------------------------------------------------------------
@@ -66,7 +65,7 @@ def _rows(dataset: ArrayDataset, indices: Any) -> Any:
     found = dataset._rows(indices)
     if found is None:
         return None
-    batch = [one if isinstance(one, nd.NDArray) else stacked(one) for one in found]
+    batch = [item if isinstance(item, nd.NDArray) else stacked(item) for item in found]
     return batch if len(batch) > 1 else batch[0]
 
 
@@ -144,7 +143,7 @@ def _epoch_states(pool: ProcessPool) -> tuple[bytes, ...]:
     """Return what stands for an epoch of a pool, and for the states of all three generators."""
     pool.epochs += 1
     states = (numpy.random.get_state(legacy=True), random.getstate(), generator().bit_generator.state)
-    return tuple(hashlib.sha256(repr((_told(one), pool.epochs)).encode()).digest() for one in states)
+    return tuple(hashlib.sha256(repr((_told(item), pool.epochs)).encode()).digest() for item in states)
 
 
 def _told(value: Any) -> Any:
@@ -152,13 +151,13 @@ def _told(value: Any) -> Any:
     if isinstance(value, numpy.ndarray):
         return value.tobytes()
     if isinstance(value, dict):
-        return [(key, _told(one)) for key, one in value.items()]
-    return [_told(one) for one in value] if type(value) is tuple and len(value) < 10 else value
+        return [(key, _told(item)) for key, item in value.items()]
+    return [_told(item) for item in value] if type(value) is tuple and len(value) < 10 else value
 
 
 def _seeds_of(states: tuple[bytes, ...], batch: int) -> tuple[int, int, int]:
     first, second, third = (
-        int.from_bytes(hashlib.sha256(one + batch.to_bytes(8, "little")).digest()[:16], "little") for one in states
+        int.from_bytes(hashlib.sha256(item + batch.to_bytes(8, "little")).digest()[:16], "little") for item in states
     )
     return first, second, third
 
@@ -185,7 +184,7 @@ def _ready(batch: Any) -> Any:
     if isinstance(batch, nd.NDArray):
         return place(type(batch), batch._data, CPU) if batch.context.device_type == "cpu_shared" else batch
     if type(batch) in (list, tuple):
-        return type(batch)(_ready(one) for one in batch)
+        return type(batch)(_ready(item) for item in batch)
     return batch
 
 
@@ -193,7 +192,7 @@ def _pinned(batch: Any, context: Context) -> Any:
     """Return a new batch on a context of this memory, without copying it."""
     if isinstance(batch, nd.NDArray):
         return place(type(batch), batch._data, context)
-    return [_pinned(one, context) for one in batch] if isinstance(batch, (list, tuple)) else batch
+    return [_pinned(item, context) for item in batch] if isinstance(batch, (list, tuple)) else batch
 
 
 class _MultiWorkerIter:

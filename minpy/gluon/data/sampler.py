@@ -8,11 +8,10 @@ from typing import Any
 import numpy
 
 from minpy.core.errors import ArgumentError, ArgumentValueError, describe
-from minpy.namespaces import listing, missing
+from minpy.namespaces import public
 
 __all__ = ["BatchSampler", "FilterSampler", "IntervalSampler", "RandomSampler", "Sampler", "SequentialSampler"]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.gluon.data.sampler", "name", __all__)
+__dir__, __getattr__ = public("minpy.gluon.data.sampler", "name", __all__)
 
 
 class Sampler:

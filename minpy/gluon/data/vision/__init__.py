@@ -2,8 +2,7 @@
 
 from minpy.gluon.data.vision import datasets, transforms
 from minpy.gluon.data.vision.datasets import *
-from minpy.namespaces import listing, missing
+from minpy.namespaces import public
 
 __all__ = [*datasets.__all__, "datasets", "transforms"]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.gluon.data.vision", "name", __all__)
+__dir__, __getattr__ = public("minpy.gluon.data.vision", "name", __all__)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy
 
 from minpy.core.errors import FileFormatError
-from minpy.files import access_error, open_to_read
+from minpy.files import accessing, open_to_read
 from minpy.gluon.data.dataset import _DownloadedDataset
 from minpy.gluon.data.local_files import default_root, found
 
@@ -60,10 +60,7 @@ class CIFAR10(_DownloadedDataset):
     _label_at = 0
 
     def __init__(
-        self,
-        root: str = default_root("cifar10"),
-        train: bool = True,
-        transform: Callable[..., Any] | None = None,
+        self, root: str = default_root("cifar10"), train: bool = True, transform: Callable[..., Any] | None = None
     ) -> None:
         self._train = train
         super().__init__(root, transform)
@@ -142,17 +139,15 @@ class CIFAR100(CIFAR10):
 
 
 def _content(path: str) -> bytes:
-    try:
-        with open_to_read(path) as file:
-            return file.read()
-    except OSError as error:
-        raise access_error("CIFAR10", "read", path, error) from error
+    with accessing("CIFAR10", "read", path), open_to_read(path) as file:
+        content: bytes = file.read()
+    return content
 
 
 def _from_archive(path: str, name: str, limit: int) -> bytes:
     """Return a file of an archive, of which nothing is unpacked into folders."""
     try:
-        with tarfile.open(path) as archive:
+        with accessing("CIFAR10", "read", path), tarfile.open(path) as archive:
             for member in archive:
                 if member.isfile() and os.path.basename(member.name) == os.path.basename(name):
                     if member.size > limit:
@@ -165,6 +160,4 @@ def _from_archive(path: str, name: str, limit: int) -> bytes:
                     return file.read()
     except (tarfile.TarError, EOFError, zlib.error) as error:
         raise FileFormatError(f"{path!r} is no tar archive packed by gzip, or damaged: {error}.") from error
-    except OSError as error:
-        raise access_error("CIFAR10", "read", path, error) from error
     raise FileFormatError(f"{path!r} has no file {name!r}: it is another archive, or was cut short.")

@@ -49,10 +49,7 @@ class MNIST(_DownloadedDataset):
     _origin = "the MNIST database of handwritten digits"
 
     def __init__(
-        self,
-        root: str = default_root("mnist"),
-        train: bool = True,
-        transform: Callable[..., Any] | None = None,
+        self, root: str = default_root("mnist"), train: bool = True, transform: Callable[..., Any] | None = None
     ) -> None:
         self._train = train
         super().__init__(root, transform)
@@ -102,9 +99,6 @@ class FashionMNIST(MNIST):
     _origin = "Zalando Research's Fashion-MNIST"
 
     def __init__(
-        self,
-        root: str = default_root("fashion-mnist"),
-        train: bool = True,
-        transform: Callable[..., Any] | None = None,
+        self, root: str = default_root("fashion-mnist"), train: bool = True, transform: Callable[..., Any] | None = None
     ) -> None:
         super().__init__(root, train, transform)

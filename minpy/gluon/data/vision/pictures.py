@@ -10,14 +10,8 @@ from typing import Any
 import numpy
 
 from minpy import recordio
-from minpy.core.errors import (
-    ArgumentError,
-    ArgumentValueError,
-    FileAccessError,
-    FileFormatError,
-    describe,
-)
-from minpy.files import access_error, open_to_read
+from minpy.core.errors import ArgumentError, ArgumentValueError, FileAccessError, FileFormatError, describe
+from minpy.files import accessing, open_to_read
 from minpy.gluon.data.dataset import Dataset, RecordFileDataset
 from minpy.image.pixels import array_of
 from minpy.pictures import decode, read
@@ -116,10 +110,8 @@ class ImageFolderDataset(Dataset):
         warnings.warn(text, UserWarning, stacklevel=4)
 
     def _names(self, folder: str) -> list[str]:
-        try:
+        with accessing("ImageFolderDataset", "read", folder):
             return sorted(os.listdir(folder))
-        except OSError as error:
-            raise access_error("ImageFolderDataset", "read", folder, error) from error
 
     def __getitem__(self, idx: Any) -> Any:
         path, label = self.items[idx]
@@ -234,7 +226,7 @@ class ImageListDataset(Dataset):
     def _listed(self, path: str) -> list[tuple[str, Any]]:
         items: list[tuple[str, Any]] = []
         try:
-            with open_to_read(path, "r", encoding="utf-8") as file:
+            with accessing("ImageListDataset", "read", path), open_to_read(path, "r", encoding="utf-8") as file:
                 for number, line in enumerate(file, 1):
                     if not line.strip():
                         continue
@@ -252,10 +244,6 @@ class ImageListDataset(Dataset):
                     items.append((os.path.join(self._root, parts[-1]), label))
         except UnicodeDecodeError as error:
             raise FileFormatError(f"ImageListDataset: {path!r} is no text: {error}.") from error
-        except FileFormatError:
-            raise
-        except OSError as error:
-            raise access_error("ImageListDataset", "read", path, error) from error
         return items
 
     def __getitem__(self, idx: Any) -> Any:

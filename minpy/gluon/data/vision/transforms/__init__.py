@@ -14,14 +14,9 @@ from minpy.gluon.data.vision.transforms.colors import (
 from minpy.gluon.data.vision.transforms.composing import Compose, HybridCompose, HybridRandomApply, RandomApply
 from minpy.gluon.data.vision.transforms.cropping import CenterCrop, CropResize, RandomCrop, RandomResizedCrop, Resize
 from minpy.gluon.data.vision.transforms.tensors import Cast, Normalize, ToTensor
-from minpy.gluon.data.vision.transforms.turning import (
-    RandomFlipLeftRight,
-    RandomFlipTopBottom,
-    RandomRotation,
-    Rotate,
-)
+from minpy.gluon.data.vision.transforms.turning import RandomFlipLeftRight, RandomFlipTopBottom, RandomRotation, Rotate
 from minpy.gluon.nn import HybridSequential, Sequential  # noqa: F401
-from minpy.namespaces import listing, missing
+from minpy.namespaces import public
 
 __all__ = [
     "Cast",
@@ -48,5 +43,4 @@ __all__ = [
     "Rotate",
     "ToTensor",
 ]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.gluon.data.vision.transforms", "name", __all__)
+__dir__, __getattr__ = public("minpy.gluon.data.vision.transforms", "name", __all__)
