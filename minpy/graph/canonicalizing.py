@@ -21,10 +21,8 @@ class Call(NamedTuple):
 
     Attributes
     ----------
-    operator : Operator
     inputs : list of Value
         Lowered.
-    attributes : dict
     shapes : list of tuple
         Of the inputs.
     only_reader : bool

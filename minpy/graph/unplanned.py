@@ -29,7 +29,6 @@ class _Call(NamedTuple):
 
     Attributes
     ----------
-    node : Node
     attributes : dict
         Those of the node, and whether it is training.
     function : callable or None
@@ -87,7 +86,6 @@ class Unplanned:
 
     Parameters
     ----------
-    compiled : Compiled
     training : bool
         Whether operators behave as in training.
     name : str

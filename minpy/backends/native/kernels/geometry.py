@@ -43,15 +43,12 @@ class Access:
 
     Attributes
     ----------
-    dtype
     strides : dict of int to int
         In elements, by axis of the iteration space.
     root : Array or None
         In whose memory it is.
     offset : int
         In elements.
-    written : bool
-    is_index : bool
     """
 
     dtype: numpy.dtype

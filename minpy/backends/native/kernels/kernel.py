@@ -32,7 +32,6 @@ class Pointer:
 
     Attributes
     ----------
-    array : Array
     offset : int
         In elements.
     written : bool
@@ -53,7 +52,6 @@ class Kernel:
     body : str
         The function's parameters and body, all but its name: kernels with the same body are one function. Written as
         `(ptr noalias %p0, ..., ptr noalias %scratch, i64 %begin, i64 %end) { ... }`.
-    pointers : tuple of Pointer
     uses : frozenset of (str, str)
         The functions of `mathematics` that it calls, and their dtypes: ("exp", "float").
     declares : frozenset of str

@@ -28,7 +28,6 @@ class Phase:
 
     Attributes
     ----------
-    number : int
     steps : list of Elementwise or Reduce
         What is computed at each point, in order; reductions along axes of length 1 are among it.
     loads : dict of Array to bool

@@ -71,7 +71,6 @@ def cut(loop: Dim, length: int, unit: int, most: int = _MOST) -> Pieces | None:
 
     Parameters
     ----------
-    loop : Dim
     length : int
         How much of it is cut, from 0 on.
     unit : int
@@ -93,7 +92,6 @@ class Partials:
 
     Parameters
     ----------
-    writer, cursor
     pointer : str
         Where it begins.
 

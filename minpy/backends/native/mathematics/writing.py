@@ -86,7 +86,6 @@ class Writer(FunctionWriter):
 
     Attributes
     ----------
-    arguments : tuple of Value
     required : dict of str to str
         What a module has to declare or define for the function, name to text: intrinsics, constant tables.
     """

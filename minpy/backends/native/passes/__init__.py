@@ -38,7 +38,6 @@ class Pass:
 
     Attributes
     ----------
-    name : str
     matches : str
         What it looks for, and what it does with it.
     rule : callable or None

@@ -19,7 +19,6 @@ def folded(routine: Routine, notes: Notes) -> Routine:
 
     Parameters
     ----------
-    routine : Routine
     notes : Notes
         Is told what was done.
     """

@@ -29,7 +29,6 @@ class Row:
 
     Attributes
     ----------
-    found, better : pattern
     kinds : str
         Of the dtypes for which they do.
     because : str

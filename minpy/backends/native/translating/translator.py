@@ -32,7 +32,6 @@ class Translated(NamedTuple):
 
     Attributes
     ----------
-    node : Node
     how : str
         'lowered' by what is written for it; 'traced', its definition; or 'called' as it is.
     reason : str
@@ -85,13 +84,8 @@ def translate(steps: Steps, facts: Mapping[Node, ArrayFact]) -> Translation:
 
     Parameters
     ----------
-    steps : Steps
     facts : mapping of Node
         What running the program once has told about its steps: `Program.facts`.
-
-    Returns
-    -------
-    Translation
 
     Raises
     ------

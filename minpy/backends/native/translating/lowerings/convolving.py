@@ -30,7 +30,6 @@ class Convolving:
         'weight': of (data, gradient) that of the weight.
     lengths, kernel, stride, dilate, pad : tuple of int
         Those of the convolution, in as many dimensions as `kernel` has; `lengths` are those of the data.
-    groups : int
     """
 
     what: str

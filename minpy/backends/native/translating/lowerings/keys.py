@@ -33,7 +33,6 @@ class _Key(NamedTuple):
         A part for each axis: an array, a slice, or None, which makes an axis.
     order : list of int
         The axes that arrays choose from, and then the others.
-    indices : list of Array
     lead : int
         Before which axis of the answer stands what they choose: where the first of them is, if they are neighbours;
         else in front.
