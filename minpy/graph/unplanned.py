@@ -25,22 +25,12 @@ _MOST_KINDS = 1024
 
 
 class _Call(NamedTuple):
-    """One call of an operator.
-
-    Attributes
-    ----------
-    attributes : dict
-        Those of the node, and whether it is training.
-    function : callable or None
-        From raw inputs to the raw answer; None if attributes follow from shapes.
-    released : list of Node
-        What nobody reads any more, once it has been made.
-    """
+    """One call of an operator."""
 
     node: Node
-    attributes: dict[str, Any]
-    function: Callable[..., Any] | None
-    released: list[Node]
+    attributes: dict[str, Any]  # those of the node, and whether it is training
+    function: Callable[..., Any] | None  # from raw inputs to the raw answer; None if attributes follow from shapes
+    released: list[Node]  # what nobody reads any more, once it has been made
 
 
 class _Join(BaseOperator):
