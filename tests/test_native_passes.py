@@ -485,12 +485,11 @@ def test_recurrent_networks_are_batched_over_time(steps: int, layers: int) -> No
     routine = programs.recurrent(steps, layers)
     found, notes = agree(routine, 3, "smooth")
     sizes = [step.operands[0].shape for step in found.steps if isinstance(step, Product)]
-    # One product a layer of all rows forward, one backward, and the gradients of two matrices.
-    assert sum(max(shape) == 3 * steps for shape in sizes) == 3 * layers
+    # One product a layer of all rows forward, one backward.
+    assert sum(max(shape) == 3 * steps for shape in sizes) == 2 * layers
     assert notes.counts["products by one matrix are one product"] == 2 * layers * steps
-    assert notes.counts["sums over time of column sums are one sum"] == layers * steps
     before = sum(isinstance(step, Product) for step in routine.steps)
-    assert len(sizes) < before * 0.7
+    assert len(sizes) <= before - 2 * layers * (steps - 1)
 
 
 def test_products_that_need_each_other_are_not_batched() -> None:

@@ -107,7 +107,7 @@ PASSES: tuple[Pass, ...] = (
     ),
     Pass(
         "batched",
-        "products by one matrix, and sums of products: one product of all rows",
+        "products by one matrix: one product of all rows",
         run=batching.batched,
         among=("product",),
     ),
