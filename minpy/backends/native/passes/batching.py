@@ -1,8 +1,8 @@
 """Products batched over time: what a loop that was unrolled does step by step, and could do in one.
 
 Recurrent networks multiply a few rows by the same matrix at every time step. Where the rows of all steps are known
-before, or are only needed after, one product of all rows takes a fraction of the time: the matrix is read once. The rows
-are put one below the other, in an assembly, in whose memory they are then computed.
+before, or are only needed after, one product of all rows takes a fraction of the time: the matrix is read once. The
+rows are put one below the other, in an assembly, in whose memory they are then computed.
 
 Sums of such products over time, the gradients of the matrix, stay sums: one product of all steps is hardly faster.
 """
