@@ -17,31 +17,15 @@ __all__ = ["CANONICAL", "Call", "canonicalized"]
 
 
 class Call(NamedTuple):
-    """A node that is being lowered.
-
-    Attributes
-    ----------
-    operator : Operator
-    inputs : list of Value
-        Lowered.
-    attributes : dict
-    shapes : list of tuple
-        Of the inputs.
-    only_reader : bool
-        Whether nobody else reads the first input.
-    unchanged : bool
-        Whether the output has the dtype of the first input.
-    shape : tuple
-        Of the output.
-    """
+    """A node that is being lowered."""
 
     operator: Any
-    inputs: list[Value]
+    inputs: list[Value]  # Lowered
     attributes: dict[str, Any]
-    shapes: list[Any]
-    only_reader: bool
-    unchanged: bool
-    shape: Any
+    shapes: list[Any]  # of the inputs
+    only_reader: bool  # whether nobody else reads the first input
+    unchanged: bool  # whether the output has the dtype of the first input
+    shape: Any  # of the output
 
     def attribute(self, name: str) -> Any:
         """Return an attribute, given or not."""

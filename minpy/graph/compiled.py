@@ -43,7 +43,6 @@ class Compiled:
 
     Parameters
     ----------
-    outputs : sequence of Value
     keeps_states : bool
         Whether operators whose calls have a state keep one over all calls, as in an executor.
     compiles : bool
@@ -60,7 +59,6 @@ class Compiled:
         The shapes and dtypes of all values, where they are known before: of the arrays of every call.
     parameters : collection of Node
         The variables whose arrays seldom change, and only where it is noted: native code keeps what is made of them.
-    outputs : list of Value
     order : list of Node
         The nodes of the graph, each after its inputs.
     arguments, states : list of Node
@@ -144,7 +142,6 @@ class Compiled:
         ----------
         arrays : sequence of numpy.ndarray
             For every variable; only shapes and dtypes are looked at.
-        training : bool
         grad_req : mapping of Node to str, optional
             Which gradients are wanted, 'write' or 'add'; without them the program has no backward part.
         repeatable : bool

@@ -46,12 +46,10 @@ def interpret(
 
     Parameters
     ----------
-    part : sequence of Node
     env : dict
         Answers by node.
     call_of : callable
         Gives the function of a step.
-    observers : sequence of Observer
     release : callable, optional
         `release(number, node)` is called after each step.
     """

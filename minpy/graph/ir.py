@@ -26,10 +26,8 @@ class Node:
     ----------
     operator : Operator or None
         None: a variable.
-    inputs : sequence of Value
     attributes : mapping
         The operator's attributes, as Python values.
-    name : str
     kind : str, optional
         The name under which the operator was called; by default its own.
     annotations : mapping of str to str, optional

@@ -19,16 +19,12 @@ class Layout(NamedTuple):
 
     Attributes
     ----------
-    centers : list of (float, float)
-        Of the boxes.
-    routes : list of list of (float, float)
-        Of the lines, from the top of one box to the bottom of another.
     width, height : float
         Of all of it, which begins at (0, 0).
     """
 
-    centers: list[Point]
-    routes: list[list[Point]]
+    centers: list[Point]  # of the boxes
+    routes: list[list[Point]]  # of the lines, from the top of one box to the bottom of another
     width: float
     height: float
 

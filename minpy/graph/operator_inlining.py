@@ -61,7 +61,6 @@ class Inliner:
         ----------
         nodes : sequence of Node
             All of the graph, those that were there before first.
-        shapes, dtypes : mapping of Value
         reads : Reads or None
             Notes what operators refer to; None: each stays one call.
         """

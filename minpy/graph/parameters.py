@@ -25,10 +25,6 @@ def layer_parameters(order: Iterable[Node]) -> set[Node]:
     order : iterable of Node
         All nodes of a graph.
 
-    Returns
-    -------
-    set of Node
-
     Examples
     --------
     >>> from minpy import sym

@@ -49,7 +49,6 @@ class ExecutionContext:
 
     Attributes
     ----------
-    functions : StepFunctions
     executable : Executable or None
         What runs; None: the interpreter.
     bound : Context or None
@@ -110,7 +109,6 @@ class Program:
 
     Attributes
     ----------
-    steps : Steps
     compiles : bool
         Whether other backends than the fallback may run it.
     fast_math : bool
@@ -161,7 +159,6 @@ class Program:
 
         Parameters
         ----------
-        arrays : sequence of numpy.ndarray
         out : sequence of numpy.ndarray or None
             Where outputs may be computed, one or None for each: it is returned where that was done.
 

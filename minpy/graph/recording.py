@@ -40,7 +40,6 @@ class GraphOperator(BaseOperator):
 
     Parameters
     ----------
-    compiled : Compiled
     name : str
         What messages call it.
     always_plans : bool
@@ -126,8 +125,6 @@ class GraphOperator(BaseOperator):
         ----------
         key : object
             By what it is found again.
-        buffers : sequence of numpy.ndarray
-        requires_grad : tuple of bool or None
         program : Program or None
             The one that was found, if what users' functions refer to may have changed since.
         """
@@ -278,7 +275,6 @@ def call_graph(compiled: Compiled, inputs: Sequence[Array], name: str = "graph")
 
     Parameters
     ----------
-    compiled : Compiled
     inputs : sequence of Array
         For its arguments and states, in the order of `compiled.variables`.
     name : str

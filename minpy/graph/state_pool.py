@@ -18,7 +18,6 @@ class StateSet:
 
     Attributes
     ----------
-    number : int
     mode : object
         Of the latest call.
     states : dict
@@ -41,12 +40,7 @@ class StateSet:
 
 
 class StatePool:
-    """The sets of states of one graph. Sets may come back at any time, also while one is looked for.
-
-    Attributes
-    ----------
-    idle : list of StateSet
-    """
+    """The sets of states of one graph. Sets may come back at any time, also while one is looked for."""
 
     def __init__(self) -> None:
         self.idle: list[StateSet] = []

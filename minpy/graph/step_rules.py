@@ -38,7 +38,6 @@ def step_gradients(operator: Step, answer: Any, arrays: Sequence[Any], gradient:
     ----------
     operator : Step
         One that `has_step_rule`.
-    answer : array
     arrays : sequence of array
         What the step's slots stand for.
     gradient : array

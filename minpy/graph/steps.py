@@ -24,61 +24,38 @@ class Steps:
 
     Attributes
     ----------
-    outputs : list of Value
-        What it computes.
-    variables : list of Node
-        In the order in which their arrays are given; those of captured arrays come last.
-    num_inputs : int
-        How many variables are not captured.
-    reads : Reads
-        What users' functions in it refer to.
-    inline : bool
-        Whether users' operators become what they compute.
     forward, backward : list of Node
         The steps of both parts.
-    cotangents : list of Value
-        Variables of the backward part, one for each output.
-    gradients : dict
-        Variable to the value that is its gradient; variables that no gradient reaches are absent.
-    grad_req : dict
-        Which gradients are wanted: variable to 'write' or 'add'. Without any there is no backward part.
-    last_uses : dict
-        Value to the number of the step that reads it last. Of nodes with several outputs, each is a value of its own;
-        where a step reads all of them together, that is the last use of `Value(node, ANSWER)`.
-    states : set of int
-        Positions of the variables that operators change.
-    repeatable : bool
-        Whether the forward part may have to be computed again for a further backward.
-    saved_for_replay : dict
-        The forward steps that give something else when they run again, random ones and those of users' operators:
-        what they gave is kept, if the graph is to be repeatable.
-    refers : bool
-        Whether there are `reads`.
-    stored : dict of int to int
-        The positions of outputs that callers put in the place of a variable's values, and of these variables.
     """
 
-    outputs: list[Value]
-    variables: list[Node]
+    outputs: list[Value]  # what it computes
+    variables: list[Node]  # in the order in which their arrays are given; those of captured arrays come last
     forward: list[Node]
     backward: list[Node]
-    cotangents: list[Value]
+    cotangents: list[Value]  # variables of the backward part, one for each output
+    # Variable to the value that is its gradient; variables that no gradient reaches are absent.
     gradients: dict[Node, Value]
+    # Which gradients are wanted: variable to 'write' or 'add'. Without any there is no backward part.
     grad_req: dict[Node, str]
     training: bool
-    repeatable: bool
-    num_inputs: int
-    reads: Reads
-    inline: bool
+    repeatable: bool  # whether the forward part may have to be computed again for a further backward
+    num_inputs: int  # how many variables are not captured
+    reads: Reads  # what users' functions in it refer to
+    inline: bool  # whether users' operators become what they compute
     _written: list[Value]
     _inliner: Inliner
     _builder: GraphBuilder
     _shapes: dict[Value, Any]
     _dtypes: dict[Value, Any]
+    # Value to the number of the step that reads it last. Of nodes with several outputs, each is a value of its own;
+    # where a step reads all of them together, that is the last use of `Value(node, ANSWER)`.
     last_uses: dict[Value, int] = field(init=False)
-    states: set[int] = field(init=False)
+    states: set[int] = field(init=False)  # positions of the variables that operators change
+    # The forward steps that give something else when they run again, random ones and those of users' operators: what
+    # they gave is kept, if the graph is to be repeatable.
     saved_for_replay: dict[Node, None] = field(init=False)
-    refers: bool = field(init=False)
+    refers: bool = field(init=False)  # whether there are `reads`
+    # The positions of outputs that callers put in the place of a variable's values, and of these variables.
     stored: dict[int, int] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:

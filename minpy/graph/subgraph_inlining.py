@@ -21,7 +21,6 @@ def inlined(
 
     Parameters
     ----------
-    outputs : sequence of Value
     shapes, dtypes : mapping of Value
         Of every value of the graph.
     """

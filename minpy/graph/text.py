@@ -53,7 +53,6 @@ def drawing(
 
     Parameters
     ----------
-    outputs : sequence of Value
     shapes : mapping, optional
         The shapes of values, as far as they are known.
     hidden : collection of Node, optional

@@ -25,23 +25,12 @@ _MOST_KINDS = 1024
 
 
 class _Call(NamedTuple):
-    """One call of an operator.
-
-    Attributes
-    ----------
-    node : Node
-    attributes : dict
-        Those of the node, and whether it is training.
-    function : callable or None
-        From raw inputs to the raw answer; None if attributes follow from shapes.
-    released : list of Node
-        What nobody reads any more, once it has been made.
-    """
+    """One call of an operator."""
 
     node: Node
-    attributes: dict[str, Any]
-    function: Callable[..., Any] | None
-    released: list[Node]
+    attributes: dict[str, Any]  # those of the node, and whether it is training
+    function: Callable[..., Any] | None  # from raw inputs to the raw answer; None if attributes follow from shapes
+    released: list[Node]  # what nobody reads any more, once it has been made
 
 
 class _Join(BaseOperator):
@@ -87,7 +76,6 @@ class Unplanned:
 
     Parameters
     ----------
-    compiled : Compiled
     training : bool
         Whether operators behave as in training.
     name : str

@@ -31,7 +31,7 @@ from minpy.backends.native.language import (
     viewed,
 )
 from minpy.backends.native.layouts import composed
-from minpy.backends.native.passes import batching, products, recomputing, slicing
+from minpy.backends.native.passes import batching, products, recomputing
 from minpy.backends.native.passes.algebra import ROWS, holds
 from minpy.backends.native.passes.patterns import Row
 from minpy.backends.native.verifying import verify
@@ -69,7 +69,6 @@ def test_random_routines(seed: int, mood: str) -> None:
 def test_random_routines_for_which_all_is_worth_while(seed: int, mood: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recomputing, "LEAST_KEPT", 1)
     monkeypatch.setattr(recomputing, "LEAST_FREED", 1)
-    monkeypatch.setattr(slicing, "LEAST_SLICE", 1)
     monkeypatch.setattr(products, "LEAST_PRODUCTS", 2)
     monkeypatch.setattr(batching, "LEAST_PRODUCTS", 2)
     agree(random_routine(seed, mood, steps=50), seed, mood)
@@ -422,15 +421,14 @@ def test_what_is_broadcast_is_computed_before() -> None:
     assert found.steps[0].outputs[0].shape == (4, 1)
 
 
-def test_gates_are_computed_in_slices() -> None:
+def test_gates_that_are_read_in_slices_are_one_loop_nest_with_their_readers_or_two() -> None:
     x, b = Array((4, 512), FLOAT, name="x"), Array((512,), FLOAT, name="b")
     both = Elementwise.of("add", x, b)
     halves = [viewed(both, lambda values, start=start: values[:, start : start + 256]) for start in (0, 256)]
     y = Elementwise.of("multiply", *(Elementwise.of("tanh", half) for half in halves))
-    found, notes = agree(routine_of([y], [x, b]), 1, "smooth")
-    assert notes.counts["slices are taken before elementwise functions"] == 2
+    found, _ = agree(routine_of([y], [x, b]), 1, "smooth")
     (schedule,) = scheduled(found)
-    assert len(schedule.items) == 1
+    assert len(schedule.items) <= 2
 
 
 def test_padded_slices_are_put_together_once() -> None:
@@ -487,12 +485,11 @@ def test_recurrent_networks_are_batched_over_time(steps: int, layers: int) -> No
     routine = programs.recurrent(steps, layers)
     found, notes = agree(routine, 3, "smooth")
     sizes = [step.operands[0].shape for step in found.steps if isinstance(step, Product)]
-    # One product a layer of all rows forward, one backward, and the gradients of two matrices.
-    assert sum(max(shape) == 3 * steps for shape in sizes) == 3 * layers
+    # One product a layer of all rows forward, one backward.
+    assert sum(max(shape) == 3 * steps for shape in sizes) == 2 * layers
     assert notes.counts["products by one matrix are one product"] == 2 * layers * steps
-    assert notes.counts["sums over time of column sums are one sum"] == layers * steps
     before = sum(isinstance(step, Product) for step in routine.steps)
-    assert len(sizes) < before * 0.7
+    assert len(sizes) <= before - 2 * layers * (steps - 1)
 
 
 def test_products_that_need_each_other_are_not_batched() -> None:

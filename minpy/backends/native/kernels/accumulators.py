@@ -58,8 +58,6 @@ class Lanes:
 
     Parameters
     ----------
-    writer : Writer
-    step : Reduce
     count : int
         How many lanes there are, whole vectors.
     piece : int

@@ -15,7 +15,6 @@ from minpy.backends.native.kernels.cursor import Cursor
 from minpy.backends.native.kernels.geometry import Access, Dim, Geometry, is_of_rows
 from minpy.backends.native.kernels.phases import Phase, weight
 from minpy.backends.native.kernels.pieces import Partials, Pieces, cut
-from minpy.backends.native.kernels.prefetching import Prefetching
 from minpy.backends.native.kernels.reductions import is_summed
 from minpy.backends.native.kernels.row_pieces import RowPieces
 from minpy.backends.native.kernels.strips import Lane, Strips
@@ -30,7 +29,6 @@ class Body:
 
     Parameters
     ----------
-    writer, cursor, strips, nest, geometry, phases
     reserve : callable
         (number of elements, dtype) -> pointer to scratch memory.
     partials : Partials
@@ -74,7 +72,6 @@ class Body:
         self.finished: set[Array] = set()
         self.kept = self._keep(reserve)
         self.columns = Columns(writer, cursor, nest, geometry, reserve, strips, self.tile, partials)
-        self.prefetching = Prefetching(writer, cursor, geometry, phases)
         self.partials = partials
         self.row_pieces: RowPieces | None = None
         self.bounds: dict[Dim, tuple[str, str]] = {}
@@ -219,7 +216,6 @@ class Body:
         def strips(start: int | str, end: int | str) -> None:
             around = self.w.loop(start, end, length, runs=True)
             with around as first, self.cursor.inside(lane, first, self._lane):
-                self.prefetching.write(phase, length)
                 strip(length)
 
         def whole() -> None:

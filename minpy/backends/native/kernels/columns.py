@@ -35,7 +35,6 @@ class _Column:
 
     Attributes
     ----------
-    step : Reduce
     axes : frozenset of int
         The outer axes along which it runs.
     result, access : Access
@@ -83,10 +82,8 @@ class Columns:
 
     Parameters
     ----------
-    writer, cursor, nest, geometry
     reserve : callable
         (number of elements, dtype) -> pointer to scratch memory.
-    strips : Strips
     tile : int
         The largest length of tiles.
     partials : Partials

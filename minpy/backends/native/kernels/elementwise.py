@@ -67,8 +67,6 @@ def write(
 
     Parameters
     ----------
-    writer : Writer
-    function : str
     dtype : numpy.dtype
         Of the operands (of `where`: of the last two).
     values : sequence of str

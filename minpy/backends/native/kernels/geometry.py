@@ -39,25 +39,12 @@ class Dim:
 
 @dataclass(eq=False, slots=True)
 class Access:
-    """How an array is read or written in a nest, or, without a pointer, what index an 'argmax' gives.
-
-    Attributes
-    ----------
-    dtype
-    strides : dict of int to int
-        In elements, by axis of the iteration space.
-    root : Array or None
-        In whose memory it is.
-    offset : int
-        In elements.
-    written : bool
-    is_index : bool
-    """
+    """How an array is read or written in a nest, or, without a pointer, what index an 'argmax' gives."""
 
     dtype: numpy.dtype
-    strides: Mapping[int, int]
-    root: Array | None = None
-    offset: int = 0
+    strides: Mapping[int, int]  # in elements, by axis of the iteration space
+    root: Array | None = None  # in whose memory it is
+    offset: int = 0  # in elements
     written: bool = False
 
     is_index: bool = False
@@ -73,37 +60,21 @@ class Geometry:
 
     Attributes
     ----------
-    free : list of Dim
-        Outer loops along which no `COLUMN` reduction runs: threads can share them.
-    scope : list of Dim
-        The other outer loops: what `COLUMN` reductions give is complete when they are done.
-    inner : list of Dim
-        The inner loops; the last of them is the lane, if that is an inner one.
-    lane : Dim or None
-        None if there is only one element.
-    across : bool
-        Whether the lane is an outer axis, though there are inner ones.
     rows, columns : dict of Array to frozenset of int
         The reductions that are done along all inner axes in registers; those that are summed up in memory, and along
         which outer axes. A reduction may be both: first along the inner axes, then along outer ones.
-    reads : dict of Array to Access
-        What is read from memory, views as they are.
-    stores : dict of Array to Access
-        What is written, `COLUMN` results among it.
-    indices : dict of Array to Access
-        Of 'argmax' and 'argmin'.
     """
 
-    free: list[Dim]
-    scope: list[Dim]
-    inner: list[Dim]
-    lane: Dim | None
-    across: bool
+    free: list[Dim]  # outer loops along which no `COLUMN` reduction runs: threads can share them
+    scope: list[Dim]  # the other outer loops: what `COLUMN` reductions give is complete when they are done
+    inner: list[Dim]  # the inner loops; the last of them is the lane, if that is an inner one
+    lane: Dim | None  # None if there is only one element
+    across: bool  # whether the lane is an outer axis, though there are inner ones
     rows: dict[Array, None]
     columns: dict[Array, frozenset[int]]
-    reads: dict[Array, Access] = field(default_factory=dict)
-    stores: dict[Array, Access] = field(default_factory=dict)
-    indices: dict[Array, Access] = field(default_factory=dict)
+    reads: dict[Array, Access] = field(default_factory=dict)  # what is read from memory, views as they are
+    stores: dict[Array, Access] = field(default_factory=dict)  # what is written, `COLUMN` results among it
+    indices: dict[Array, Access] = field(default_factory=dict)  # of 'argmax' and 'argmin'
 
     @property
     def outer(self) -> list[Dim]:

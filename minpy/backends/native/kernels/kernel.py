@@ -28,20 +28,11 @@ def is_long(duration: float) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Pointer:
-    """An argument of a kernel: memory of an array that is no view, from an offset on.
-
-    Attributes
-    ----------
-    array : Array
-    offset : int
-        In elements.
-    written : bool
-        Whether the kernel writes there.
-    """
+    """An argument of a kernel: memory of an array that is no view, from an offset on."""
 
     array: Array
-    offset: int = 0
-    written: bool = False
+    offset: int = 0  # in elements
+    written: bool = False  # whether the kernel writes there
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,48 +41,34 @@ class Kernel:
 
     Attributes
     ----------
-    body : str
-        The function's parameters and body, all but its name: kernels with the same body are one function. Written as
-        `(ptr noalias %p0, ..., ptr noalias %scratch, i64 %begin, i64 %end) { ... }`.
-    pointers : tuple of Pointer
-    uses : frozenset of (str, str)
-        The functions of `mathematics` that it calls, and their dtypes: ("exp", "float").
-    declares : frozenset of str
-        The declarations of LLVM's intrinsics that it needs, a line each.
-    metadata : tuple of str
-        Texts of nodes of metadata, such as `distinct !{!#0, !{!"llvm.loop.mustprogress"}}`: `!#0`, `!#1` and so on
-        stand for them in the body, and in one another; a module gives them their numbers.
-    splits : int
-        The length of the range of which a call does [begin, end), so that two threads can each do a part; 1 if it
-        cannot be split: the call is with 0 and 1.
-    partials : Array or None
-        Memory for what each part of the range leaves of reductions, if it does: one of the pointers is to it. A call
-        with [splits, splits + 1), when all else is done, makes results of that; one call may do both, up to `end`.
-    in_place : frozenset of (int, int)
-        Pairs of pointers, one written and one read, whose memory may be the same, address for address: each element is
-        read before it is written to. All other memory that a kernel writes to is read and written by nobody else.
-    scratch : int
-        The bytes of scratch memory that each call needs for itself, aligned to 64.
     flops, bytes_moved : int
         For reports and for the choice of threads: operations on numbers, bytes read and written in memory.
-    name : str
-        What reports call it, and what its function's name begins with.
-    is_written : bool
-        Whether its loops are written with vectors, as they are to run: LLVM's passes over loops would change nothing.
     """
 
+    # The function's parameters and body, all but its name: kernels with the same body are one function. Written as
+    # `(ptr noalias %p0, ..., ptr noalias %scratch, i64 %begin, i64 %end) { ... }`.
     body: str
     pointers: tuple[Pointer, ...]
+    # The functions of `mathematics` that it calls, and their dtypes: ("exp", "float").
     uses: frozenset[tuple[str, str]] = frozenset()
-    declares: frozenset[str] = frozenset()
+    declares: frozenset[str] = frozenset()  # the declarations of LLVM's intrinsics that it needs, a line each
+    # Texts of nodes of metadata, such as `distinct !{!#0, !{!"llvm.loop.mustprogress"}}`: `!#0`, `!#1` and so on stand
+    # for them in the body, and in one another; a module gives them their numbers.
     metadata: tuple[str, ...] = ()
+    # Pairs of pointers, one written and one read, whose memory may be the same, address for address: each element is
+    # read before it is written to. All other memory that a kernel writes to is read and written by nobody else.
     in_place: frozenset[tuple[int, int]] = frozenset()
+    # The length of the range of which a call does [begin, end), so that two threads can each do a part; 1 if it cannot
+    # be split: the call is with 0 and 1.
     splits: int = 1
+    # Memory for what each part of the range leaves of reductions, if it does: one of the pointers is to it. A call with
+    # [splits, splits + 1), when all else is done, makes results of that; one call may do both, up to `end`.
     partials: Array | None = None
-    scratch: int = 0
+    scratch: int = 0  # the bytes of scratch memory that each call needs for itself, aligned to 64
     flops: int = 0
     bytes_moved: int = 0
-    name: str = "kernel"
+    name: str = "kernel"  # what reports call it, and what its function's name begins with
+    # Whether its loops are written with vectors, as they are to run: LLVM's passes over loops would change nothing.
     is_written: bool = False
 
     @property

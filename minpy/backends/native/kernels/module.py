@@ -33,7 +33,6 @@ def module_text(
 
     Parameters
     ----------
-    kernels : iterable of Kernel
     extra : str
         What else the module has: functions that call the kernels, say. Its metadata must have names, not numbers.
     linkage : str

@@ -24,35 +24,18 @@ _CHEAP_BESIDE_LOAD = 1
 
 @dataclass(slots=True)
 class Phase:
-    """One run of the inner loops.
-
-    Attributes
-    ----------
-    number : int
-    steps : list of Elementwise or Reduce
-        What is computed at each point, in order; reductions along axes of length 1 are among it.
-    loads : dict of Array to bool
-        Values of earlier phases that are read back: from where they are stored (False), or kept (True).
-    keeps : list of Array
-        What is written to scratch memory for later phases.
-    stores : list of Array
-        What is written to memory.
-    rows : list of Reduce
-        The reductions along the inner axes.
-    columns : list of Reduce
-        The reductions that take in every point in memory.
-    reads : dict of Array to None
-        What is read from memory, views as they are.
-    """
+    """One run of the inner loops."""
 
     number: int
+    # What is computed at each point, in order; reductions along axes of length 1 are among it.
     steps: list[Elementwise | Reduce] = field(default_factory=list)
+    # Values of earlier phases that are read back: from where they are stored (False), or kept (True).
     loads: dict[Array, bool] = field(default_factory=dict)
-    keeps: list[Array] = field(default_factory=list)
-    stores: list[Array] = field(default_factory=list)
-    rows: list[Reduce] = field(default_factory=list)
-    columns: list[Reduce] = field(default_factory=list)
-    reads: dict[Array, None] = field(default_factory=dict)
+    keeps: list[Array] = field(default_factory=list)  # what is written to scratch memory for later phases
+    stores: list[Array] = field(default_factory=list)  # what is written to memory
+    rows: list[Reduce] = field(default_factory=list)  # the reductions along the inner axes
+    columns: list[Reduce] = field(default_factory=list)  # the reductions that take in every point in memory
+    reads: dict[Array, None] = field(default_factory=dict)  # what is read from memory, views as they are
 
 
 def phases_of(nest: Nest, geometry: Geometry) -> list[Phase]:

@@ -27,24 +27,12 @@ _LINE = 64
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """The pieces of a loop.
+    """The pieces of a loop."""
 
-    Attributes
-    ----------
-    loop : Dim
-        Which loop is cut.
-    length : int
-        How far its pieces reach together, from 0 on.
-    unit : int
-        They begin at multiples of it.
-    dim : Dim
-        The loop over them.
-    """
-
-    loop: Dim
-    length: int
-    unit: int
-    dim: Dim
+    loop: Dim  # which loop is cut
+    length: int  # how far its pieces reach together, from 0 on
+    unit: int  # they begin at multiples of it
+    dim: Dim  # the loop over them
 
     @property
     def count(self) -> int:
@@ -71,7 +59,6 @@ def cut(loop: Dim, length: int, unit: int, most: int = _MOST) -> Pieces | None:
 
     Parameters
     ----------
-    loop : Dim
     length : int
         How much of it is cut, from 0 on.
     unit : int
@@ -93,7 +80,6 @@ class Partials:
 
     Parameters
     ----------
-    writer, cursor
     pointer : str
         Where it begins.
 

@@ -40,13 +40,8 @@ def kernel_of(nest: Nest, places: Mapping[Array, Place] = MappingProxyType({})) 
 
     Parameters
     ----------
-    nest : Nest
     places : mapping of Array to Place
         What of that which it reads lies in the memory of other arrays.
-
-    Returns
-    -------
-    Kernel
 
     Raises
     ------

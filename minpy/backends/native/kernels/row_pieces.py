@@ -24,8 +24,6 @@ class RowPieces:
 
     Parameters
     ----------
-    writer, cursor, strips, geometry, partials
-    pieces : Pieces
     lanes : sequence of Lanes
         The reductions.
     tile : int

@@ -26,7 +26,6 @@ class Strips:
 
     Parameters
     ----------
-    writer, cursor
     steps : sequence of Elementwise or Reduce
         What is computed in them.
     """
@@ -57,7 +56,6 @@ class Strips:
 
         Parameters
         ----------
-        rest : int
         whole : bool
             Whether all lanes of each must have elements: adding to memory only where they do would gather and scatter.
         """

@@ -26,18 +26,10 @@ __all__ = ["FUNCTIONS", "accuracy", "arity", "covers", "definitions", "requires"
 
 
 class Function(NamedTuple):
-    """A function: its number of arguments, what writes it, and its largest error in units in the last place.
+    """A function: its number of arguments, what writes it, and its largest error in units in the last place."""
 
-    Attributes
-    ----------
-    write : callable
-        Values of the arguments -> Value of the result.
-    ulps : dict of str to float
-        `float` and `double`, or the one that is covered: the bound.
-    """
-
-    write: Callable[..., Value]
-    ulps: dict[str, float]
+    write: Callable[..., Value]  # values of the arguments -> Value of the result
+    ulps: dict[str, float]  # `float` and `double`, or the one that is covered: the bound
     arity: int = 1
 
 

@@ -18,27 +18,13 @@ Number = int | float
 
 
 class Format(NamedTuple):
-    """A binary floating-point format (IEEE 754-2008, table 3.5).
+    """A binary floating-point format (IEEE 754-2008, table 3.5)."""
 
-    Attributes
-    ----------
-    type : str
-        Its type in LLVM: `float` or `double`.
-    integer : str
-        The integer type of the same width.
-    suffix : str
-        Ends the names of its functions: `f32` or `f64`.
-    fraction : int
-        The number of fraction bits: 23 or 52.
-    bias : int
-        Of the exponent: 127 or 1023.
-    """
-
-    type: str
-    integer: str
-    suffix: str
-    fraction: int
-    bias: int
+    type: str  # its type in LLVM: `float` or `double`
+    integer: str  # the integer type of the same width
+    suffix: str  # ends the names of its functions: `f32` or `f64`
+    fraction: int  # the number of fraction bits: 23 or 52
+    bias: int  # of the exponent: 127 or 1023
 
     @property
     def shifter(self) -> float:
@@ -86,7 +72,6 @@ class Writer(FunctionWriter):
 
     Attributes
     ----------
-    arguments : tuple of Value
     required : dict of str to str
         What a module has to declare or define for the function, name to text: intrinsics, constant tables.
     """

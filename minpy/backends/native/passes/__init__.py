@@ -17,7 +17,6 @@ from minpy.backends.native.passes import (
     algebra,
     batching,
     constants,
-    folding,
     moving,
     orienting,
     products,
@@ -34,28 +33,15 @@ __all__ = ["PASSES", "Notes", "Pass", "describe", "optimized"]
 
 @dataclass(frozen=True)
 class Pass:
-    """One rewriting of routines.
-
-    Attributes
-    ----------
-    name : str
-    matches : str
-        What it looks for, and what it does with it.
-    rule : callable or None
-        What it has in the place of single steps. Passes with rules, one after the other, run as one.
-    run : callable or None
-        What rewrites a routine as a whole.
-    rows : tuple of Row
-        The patterns that it is a table of, if it is one.
-    among : tuple of str
-        Functions and kinds of steps: where none of them is, there is nothing to do. Empty: of any.
-    """
+    """One rewriting of routines."""
 
     name: str
-    matches: str
+    matches: str  # what it looks for, and what it does with it
+    # What it has in the place of single steps. Passes with rules, one after the other, run as one.
     rule: Rule | None = None
-    run: Callable[[Routine, Notes], Routine] | None = None
-    rows: tuple[Row, ...] = ()
+    run: Callable[[Routine, Notes], Routine] | None = None  # what rewrites a routine as a whole
+    rows: tuple[Row, ...] = ()  # the patterns that it is a table of, if it is one
+    # Functions and kinds of steps: where none of them is, there is nothing to do. Empty: of any.
     among: tuple[str, ...] = ()
 
     def concerns(self, routine: Routine) -> bool:
@@ -84,12 +70,6 @@ def _transposed(routine: Routine, notes: Notes) -> Routine:
 
 
 PASSES: tuple[Pass, ...] = (
-    Pass(
-        "folded",
-        "convolutions whose channels are multiplied by parameters: in their weights",
-        run=folding.folded,
-        among=("call",),
-    ),
     Pass("constants", "steps of constants; constants of one value, which are numbers", constants.rewrite),
     Pass("algebra", "functions of elements that are the same", algebra.rewrite, rows=algebra.ROWS),
     Pass("reductions", "along axes of length 1, of what is broadcast, of reductions", reductions.rewrite),
@@ -119,10 +99,9 @@ PASSES: tuple[Pass, ...] = (
         slicing.copies_computed,
         among=("copy",),
     ),
-    Pass("slices first", "functions read through slices only: computed in slices", run=slicing.slices_computed),
     Pass(
         "batched",
-        "products by one matrix, and sums of products: one product of all rows",
+        "products by one matrix: one product of all rows",
         run=batching.batched,
         among=("product",),
     ),
@@ -224,7 +203,6 @@ def describe() -> str:
     Examples
     --------
     >>> print(describe())  # doctest: +ELLIPSIS
-    folded: convolutions whose channels are multiplied by parameters: in their weights
     constants: steps of constants; constants of one value, which are numbers
     algebra: functions of elements that are the same
         multiply(x, 1) -> x  (biuf)  -0.0 * 1 is -0.0; true and true

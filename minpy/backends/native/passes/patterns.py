@@ -25,21 +25,12 @@ COMMUTATIVE = frozenset(
 
 @dataclass(frozen=True)
 class Row:
-    """Two patterns that compute the same, but for what the row is in the table for.
-
-    Attributes
-    ----------
-    found, better : pattern
-    kinds : str
-        Of the dtypes for which they do.
-    because : str
-        Why they do, where it is not plain.
-    """
+    """Two patterns that compute the same, but for what the row is in the table for."""
 
     found: Pattern
     better: Pattern
-    kinds: str = "biuf"
-    because: str = ""
+    kinds: str = "biuf"  # of the dtypes for which they do
+    because: str = ""  # why they do, where it is not plain
 
     def __str__(self) -> str:
         """Return the row as text.

@@ -82,7 +82,6 @@ class Rewriter:
         As it was.
     readers : dict of Array to list of Step or Part
         Who reads each of its arrays.
-    notes : Notes
     number : int
         Of the part that is rebuilt now.
     is_made : bool

@@ -1,4 +1,4 @@
-"""Slices are moved before what is computed, where only slices are read; padded slices are put together once."""
+"""Copies of views are computed in their own order at once; sums of padded slices are put together once."""
 
 from __future__ import annotations
 
@@ -11,51 +11,18 @@ from minpy.backends.native.language import (
     Assembly,
     Elementwise,
     Layout,
-    Routine,
     Step,
     View,
-    broadcast,
     constant,
 )
 from minpy.backends.native.layouts import composed, expanded
 from minpy.backends.native.passes.patterns import uniform
-from minpy.backends.native.passes.rewriting import Notes, Rewriter, readers
+from minpy.backends.native.passes.rewriting import Rewriter
 
-__all__ = ["assembled_once", "copies_computed", "slices_computed"]
-
-# Elements of a slice for which a loop of its own is worth while.
-LEAST_SLICE = 64
+__all__ = ["assembled_once", "copies_computed"]
 
 # Elements of an array for which pieces are looked at one by one, to see if they overlap.
 LARGEST_ASSEMBLY = 1 << 24
-
-
-def slices_computed(routine: Routine, notes: Notes) -> Routine:
-    """Return a routine in which elementwise steps that are read through slices only are computed in slices.
-
-    The gates of a recurrent cell, which are one array, become four that fit into one nest with what is computed of
-    them.
-    """
-    sliced = _read_in_slices(routine)
-    if not sliced:
-        return routine
-
-    def rule(step: Step, rewriter: Rewriter) -> Array | None:
-        if not isinstance(step, View):
-            return None
-        root = step.operands[0]
-        before = root.step
-        if rewriter.former(root) not in sliced or not isinstance(before, Elementwise):
-            return None
-        operands = [_slice(operand, step, root) for operand in before.operands]
-        if any(operand is None for operand in operands):
-            return None
-        rewriter.notes.add("slices are taken before elementwise functions")
-        given = [operand for operand in operands if operand is not None]
-        found = Elementwise.of(before.function, *given, dtype=before.dtype, origin=before.origin + step.origin)
-        return found if found.shape == step.shape else broadcast(found, step.shape)
-
-    return Rewriter(routine, rule, notes).rebuilt()
 
 
 def copies_computed(step: Step, rewriter: Rewriter) -> Array | None:
@@ -94,28 +61,6 @@ def _slice(operand: Array, view: View, root: Array) -> Array | None:
         return None
     shape = tuple(length if stride else 1 for length, stride in zip(view.shape, layout.strides, strict=True))
     return View.of(operand.root, shape, layout)
-
-
-def _read_in_slices(routine: Routine) -> set[Array]:
-    """Return what elementwise steps give that is only read through slices, which are no more in all than it is."""
-    by = readers(routine)
-    total: dict[Array, int] = {}
-    for step in reversed(routine.steps):
-        if not isinstance(step, Elementwise) or not step.output.shape:
-            continue
-        output = step.output
-        size = 0
-        for reader in by.get(output, []):
-            if isinstance(reader, View) and LEAST_SLICE <= reader.output.size < output.size:
-                size += reader.output.size
-            elif isinstance(reader, Elementwise) and reader.output in total and reader.output.shape == output.shape:
-                size += total[reader.output]
-            else:
-                size = output.size + 1
-                break
-        if 0 < size <= output.size:
-            total[output] = size
-    return set(total)
 
 
 def assembled_once(step: Step, rewriter: Rewriter) -> Array | None:

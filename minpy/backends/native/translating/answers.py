@@ -15,18 +15,8 @@ LOWERED, TRACED, CALLED = "lowered", "traced", "called"
 
 @dataclass
 class Answer:
-    """What became of a call.
+    """What became of a call."""
 
-    Attributes
-    ----------
-    value : Array, or list or tuple of Array
-        Several are all that the operator gives, with those that callers do not see.
-    how : str
-        'lowered', 'traced', or 'called'.
-    updates : sequence of (int, Array)
-        The operands that are states, by position, and what they are then.
-    """
-
-    value: Any
-    how: str
-    updates: Sequence[tuple[int, Array]] = ()
+    value: Any  # several are all that the operator gives, with those that callers do not see
+    how: str  # 'lowered', 'traced', or 'called'
+    updates: Sequence[tuple[int, Array]] = ()  # the operands that are states, by position, and what they are then

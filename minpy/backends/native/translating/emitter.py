@@ -38,7 +38,6 @@ class Emitter:
 
     Attributes
     ----------
-    steps : list of Step
     origin : Origin
         What the next steps come from.
     """
@@ -220,8 +219,6 @@ class Emitter:
 
         Parameters
         ----------
-        operands : sequence of Array
-        shape : sequence of int
         places : sequence of callable
             From an array of that shape to the view of it where each operand goes, which is broadcast to the view.
         fill : number, optional

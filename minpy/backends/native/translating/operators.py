@@ -40,7 +40,6 @@ class Operators:
 
     Attributes
     ----------
-    emitter : Emitter
     forwards : dict of Array
         By its first output, what an operator's gradient reads beside its outputs, where a lowering leaves more.
     """
@@ -56,10 +55,8 @@ class Operators:
 
         Parameters
         ----------
-        operator : Operator
         operands : sequence
             Arrays; numbers of Python's, None and whatever else is constant; tuples of arrays for whole answers.
-        attributes : dict
 
         Raises
         ------
@@ -130,8 +127,6 @@ class Operators:
         ----------
         function : callable
             It is run on proxies.
-        *operands : Array, or anything else
-        **attributes
         """
         operator = _operator_of(function)
         return self._by_trace(self._traces.definition(operator, operands, attributes, function), operands).value

@@ -31,30 +31,14 @@ _LIMIT = 400
 
 
 class Trace(NamedTuple):
-    """What a function computes of its arguments.
+    """What a function computes of its arguments."""
 
-    Attributes
-    ----------
-    given : list
-        For each argument the value that stands for it; None where it is no array.
-    nodes : list of Node
-        In an order in which they can be run.
-    answers : list
-        Values, or arrays and numbers that depend on no argument.
-    is_single : bool
-        Whether the answer is one array, and no tuple.
-    facts : dict of Value
-        Shape and dtype of what nodes give.
-    updates : list of (int, Value)
-        The arguments that the function has changed, and what they are then.
-    """
-
-    given: list[Any]
-    nodes: list[Node]
-    answers: list[Any]
-    is_single: bool
-    facts: Mapping[Value, tuple[tuple[int, ...], Any]]
-    updates: list[tuple[int, Value]]
+    given: list[Any]  # for each argument the value that stands for it; None where it is no array
+    nodes: list[Node]  # in an order in which they can be run
+    answers: list[Any]  # Values, or arrays and numbers that depend on no argument
+    is_single: bool  # whether the answer is one array, and no tuple
+    facts: Mapping[Value, tuple[tuple[int, ...], Any]]  # shape and dtype of what nodes give
+    updates: list[tuple[int, Value]]  # the arguments that the function has changed, and what they are then
 
 
 class Traces:

@@ -28,23 +28,12 @@ FAILED = "it could not be lowered"
 
 
 class Translated(NamedTuple):
-    """What became of one node.
-
-    Attributes
-    ----------
-    node : Node
-    how : str
-        'lowered' by what is written for it; 'traced', its definition; or 'called' as it is.
-    reason : str
-        Why it is called; empty if it is not.
-    place : SourceLocation or None
-        The line of a user's code that it comes from, or that says why it is called.
-    """
+    """What became of one node."""
 
     node: Node
-    how: str
-    reason: str
-    place: SourceLocation | None
+    how: str  # 'lowered' by what is written for it; 'traced', its definition; or 'called' as it is
+    reason: str  # why it is called; empty if it is not
+    place: SourceLocation | None  # the line of a user's code that it comes from, or that says why it is called
 
     def __str__(self) -> str:
         where = "" if self.place is None else f" ({self.place})"
@@ -54,27 +43,18 @@ class Translated(NamedTuple):
 
 @dataclass(eq=False)
 class Translation:
-    """A program in the step language.
+    """A program in the step language."""
 
-    Attributes
-    ----------
-    routine : Routine
-        Its parts are 'forward', whose inputs are the arrays of all variables and whose outputs are the heads and then
-        the answers of `steps.saved_for_replay`; and 'backward', if there is one, whose inputs are the cotangents and
-        whose outputs those of `steps.gradients`, in their order.
-    arrays : dict of Value
-        The array that each value of the graph became; those of constants that are no arrays are absent.
-    saved_for_replay : list of (Node, int)
-        The steps whose answers last, each with the number of its outputs among those of 'forward': 0 for one answer
-        that is no tuple.
-    report : list of Translated
-        What became of each node, in the order in which they run.
-    """
-
+    # Its parts are 'forward', whose inputs are the arrays of all variables and whose outputs are the heads and then the
+    # answers of `steps.saved_for_replay`; and 'backward', if there is one, whose inputs are the cotangents and whose
+    # outputs those of `steps.gradients`, in their order.
     routine: Routine
+    # The array that each value of the graph became; those of constants that are no arrays are absent.
     arrays: dict[Value, Array]
+    # The steps whose answers last, each with the number of its outputs among those of 'forward': 0 for one answer that
+    # is no tuple.
     saved_for_replay: list[tuple[Node, int]]
-    report: list[Translated]
+    report: list[Translated]  # what became of each node, in the order in which they run
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.report))
@@ -85,13 +65,8 @@ def translate(steps: Steps, facts: Mapping[Node, ArrayFact]) -> Translation:
 
     Parameters
     ----------
-    steps : Steps
     facts : mapping of Node
         What running the program once has told about its steps: `Program.facts`.
-
-    Returns
-    -------
-    Translation
 
     Raises
     ------

@@ -79,32 +79,24 @@ def _stack(emitter: Emitter, arrays: Any, axis: int = 0, dtype: Any = None) -> A
     )
 
 
-def _at_least(emitter: Emitter, values: Any, function: Any) -> list[Array]:
-    return [emitter.view(part, function) for part in _arrays(emitter, values)]
+def _as_column(values: numpy.ndarray) -> numpy.ndarray:
+    return values if values.ndim >= 2 else numpy.atleast_2d(values).T
 
 
-@lowers("hstack")
-def _hstack(emitter: Emitter, tup: Any, dtype: Any = None) -> Array:
-    parts = _at_least(emitter, tup, numpy.atleast_1d)
-    return concatenate(emitter, parts, 0 if len(parts[0].shape) == 1 else 1, dtype)
+def _joined_views(view: Callable[..., Any], axis: int | None) -> Callable[..., Array]:
+    """Return the lowering of a function that joins views of its arrays; None: along the first axis but one, if any."""
+
+    def lower(emitter: Emitter, tup: Any, dtype: Any = None) -> Array:
+        parts = [emitter.view(part, view) for part in _arrays(emitter, tup)]
+        return concatenate(emitter, parts, min(len(parts[0].shape) - 1, 1) if axis is None else axis, dtype)
+
+    return lower
 
 
-@lowers("vstack", "row_stack")
-def _vstack(emitter: Emitter, tup: Any, dtype: Any = None) -> Array:
-    return concatenate(emitter, _at_least(emitter, tup, numpy.atleast_2d), 0, dtype)
-
-
-@lowers("dstack")
-def _dstack(emitter: Emitter, tup: Any) -> Array:
-    return concatenate(emitter, _at_least(emitter, tup, numpy.atleast_3d), 2)
-
-
-@lowers("column_stack")
-def _column_stack(emitter: Emitter, tup: Any) -> Array:
-    def column(values: numpy.ndarray) -> numpy.ndarray:
-        return values if values.ndim >= 2 else numpy.atleast_2d(values).T
-
-    return concatenate(emitter, _at_least(emitter, tup, column), 1)
+lowers("hstack")(_joined_views(numpy.atleast_1d, None))
+lowers("vstack", "row_stack")(_joined_views(numpy.atleast_2d, 0))
+lowers("dstack")(_joined_views(numpy.atleast_3d, 2))
+lowers("column_stack")(_joined_views(_as_column, 1))
 
 
 @lowers("append")
@@ -208,19 +200,16 @@ def _roll(emitter: Emitter, a: Array, shift: Any, axis: Any = None) -> Array:
     return a
 
 
-@lowers("fft.fftshift")
-def _fftshift(emitter: Emitter, x: Array, axes: Any = None) -> Array:
-    return _shifted(emitter, x, axes, lambda length: length // 2)
+def _shift_of_half(sign: int) -> Callable[..., Array]:
+    def lower(emitter: Emitter, x: Array, axes: Any = None) -> Array:
+        chosen = tuple(range(len(x.shape))) if axes is None else (axes,) if isinstance(axes, int) else tuple(axes)
+        return _roll(emitter, x, tuple(sign * (x.shape[axis] // 2) for axis in chosen), chosen)
+
+    return lower
 
 
-@lowers("fft.ifftshift")
-def _ifftshift(emitter: Emitter, x: Array, axes: Any = None) -> Array:
-    return _shifted(emitter, x, axes, lambda length: -(length // 2))
-
-
-def _shifted(emitter: Emitter, x: Array, axes: Any, by: Callable[[int], int]) -> Array:
-    chosen = tuple(range(len(x.shape))) if axes is None else (axes,) if isinstance(axes, int) else tuple(axes)
-    return _roll(emitter, x, tuple(by(x.shape[one]) for one in chosen), chosen)
+lowers("fft.fftshift")(_shift_of_half(1))
+lowers("fft.ifftshift")(_shift_of_half(-1))
 
 
 # -- parts -------------------------------------------------------------------------------------------------------------

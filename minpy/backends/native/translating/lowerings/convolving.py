@@ -25,14 +25,12 @@ class Convolving:
 
     Attributes
     ----------
-    what : {'result', 'data', 'weight'}
-        'result': of (data, weight) the convolution; 'data': of (gradient, weight) the gradient of the data;
-        'weight': of (data, gradient) that of the weight.
     lengths, kernel, stride, dilate, pad : tuple of int
         Those of the convolution, in as many dimensions as `kernel` has; `lengths` are those of the data.
-    groups : int
     """
 
+    # 'result': of (data, weight) the convolution; 'data': of (gradient, weight) the gradient of the data; 'weight': of
+    # (data, gradient) that of the weight.
     what: str
     lengths: Ints
     kernel: Ints

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy
@@ -130,21 +130,20 @@ def _angle(emitter: Emitter, z: Array, deg: bool = False) -> Array:
     return apply(emitter, numpy.multiply, found, 180 / math.pi) if deg else found
 
 
-@lowers("isposinf")
-def _isposinf(emitter: Emitter, x: Array) -> Array:
-    return _infinite(emitter, x, "greater")
+def _infinite(comparison: str) -> Callable[..., Array]:
+    """Return the lowering of what tells infinities of one sign."""
+
+    def lower(emitter: Emitter, x: Array) -> Array:
+        if x.dtype.kind != "f":
+            return emitter.broadcast(constant(False), x.shape)
+        has_sign = emitter.elementwise(comparison, x, constant(0, x.dtype))
+        return emitter.elementwise("logical_and", emitter.elementwise("isinf", x), has_sign)
+
+    return lower
 
 
-@lowers("isneginf")
-def _isneginf(emitter: Emitter, x: Array) -> Array:
-    return _infinite(emitter, x, "less")
-
-
-def _infinite(emitter: Emitter, x: Array, name: str) -> Array:
-    if x.dtype.kind != "f":
-        return emitter.broadcast(constant(False), x.shape)
-    is_inf = emitter.elementwise("isinf", x)
-    return emitter.elementwise("logical_and", is_inf, emitter.elementwise(name, x, constant(0, x.dtype)))
+lowers("isposinf")(_infinite("greater"))
+lowers("isneginf")(_infinite("less"))
 
 
 @lowers("sinc")

@@ -25,23 +25,13 @@ def has_arrays(index: Any) -> bool:
 
 
 class _Key(NamedTuple):
-    """What a key with arrays chooses.
+    """What a key with arrays chooses."""
 
-    Attributes
-    ----------
-    parts : list
-        A part for each axis: an array, a slice, or None, which makes an axis.
-    order : list of int
-        The axes that arrays choose from, and then the others.
-    indices : list of Array
-    lead : int
-        Before which axis of the answer stands what they choose: where the first of them is, if they are neighbours;
-        else in front.
-    """
-
-    parts: list[Any]
-    order: list[int]
+    parts: list[Any]  # a part for each axis: an array, a slice, or None, which makes an axis
+    order: list[int]  # the axes that arrays choose from, and then the others
     indices: list[Array]
+    # Before which axis of the answer stands what they choose: where the first of them is, if they are neighbours; else
+    # in front.
     lead: int
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -78,21 +79,28 @@ def _is_neutral(function: str, initial: Any) -> bool:
     return bool(initial == {"sum": 0, "prod": 1, "max": -math.inf, "min": math.inf}[function])
 
 
-@lowers("sum", numpy.add.reduce)
-def total(
-    emitter: Emitter,
-    a: Array,
-    axis: Any = None,
-    dtype: Any = None,
-    keepdims: Any = False,
-    initial: Any = None,
-    where: Operand = None,
-) -> Array:
-    """Return `numpy.sum`."""
-    array = emitter.cast(a, accumulator(a, dtype))
-    if array.dtype == bool:
-        raise NotLowered("a sum of booleans as booleans is not compiled")
-    return reduced(emitter, "sum", array, axis, keepdims, where, initial, 0)
+def _accumulation(function: str, neutral: int) -> Callable[..., Array]:
+    """Return the lowering of a sum or a product."""
+
+    def lower(
+        emitter: Emitter,
+        a: Array,
+        axis: Any = None,
+        dtype: Any = None,
+        keepdims: Any = False,
+        initial: Any = None,
+        where: Operand = None,
+    ) -> Array:
+        array = emitter.cast(a, accumulator(a, dtype))
+        if array.dtype == bool and function == "sum":
+            raise NotLowered("a sum of booleans as booleans is not compiled")
+        return reduced(emitter, function, array, axis, keepdims, where, initial, neutral)
+
+    return lower
+
+
+total = lowers("sum", numpy.add.reduce)(_accumulation("sum", 0))
+_prod = lowers("prod", numpy.multiply.reduce)(_accumulation("prod", 1))
 
 
 @lowers(sum_over)
@@ -107,52 +115,37 @@ def _sum_to(emitter: Emitter, data: Array, shape: tuple[int, ...]) -> Array:
     return emitter.reshape(reduced(emitter, "sum", data, axes, True), shape)
 
 
-@lowers("prod", numpy.multiply.reduce)
-def _prod(
-    emitter: Emitter,
-    a: Array,
-    axis: Any = None,
-    dtype: Any = None,
-    keepdims: Any = False,
-    initial: Any = None,
-    where: Operand = None,
-) -> Array:
-    array = emitter.cast(a, accumulator(a, dtype))
-    return reduced(emitter, "prod", array, axis, keepdims, where, initial, 1)
+def _extreme(function: str) -> Callable[..., Array]:
+    def lower(
+        emitter: Emitter, a: Array, axis: Any = None, keepdims: Any = False, initial: Any = None, where: Operand = None
+    ) -> Array:
+        neutral = None if initial is None else _least_extreme(function, a.dtype)
+        return reduced(emitter, function, a, axis, keepdims, where, initial, neutral)
+
+    return lower
 
 
-@lowers("max", "amax", numpy.maximum.reduce)
-def _max(
-    emitter: Emitter, a: Array, axis: Any = None, keepdims: Any = False, initial: Any = None, where: Operand = None
-) -> Array:
-    return reduced(emitter, "max", a, axis, keepdims, where, initial, _lowest(a.dtype) if initial is not None else None)
+def _least_extreme(function: str, dtype: numpy.dtype) -> Any:
+    """Return what no element changes a maximum or minimum from."""
+    if dtype.kind == "f":
+        return -math.inf if function == "max" else math.inf
+    limits = (False, True) if dtype.kind == "b" else (numpy.iinfo(dtype).min, numpy.iinfo(dtype).max)
+    return limits[function == "min"]
 
 
-@lowers("min", "amin", numpy.minimum.reduce)
-def _min(
-    emitter: Emitter, a: Array, axis: Any = None, keepdims: Any = False, initial: Any = None, where: Operand = None
-) -> Array:
-    return reduced(
-        emitter, "min", a, axis, keepdims, where, initial, _highest(a.dtype) if initial is not None else None
-    )
+_max = lowers("max", "amax", numpy.maximum.reduce)(_extreme("max"))
+_min = lowers("min", "amin", numpy.minimum.reduce)(_extreme("min"))
 
 
-def _lowest(dtype: numpy.dtype) -> Any:
-    return -math.inf if dtype.kind == "f" else False if dtype.kind == "b" else numpy.iinfo(dtype).min
+def _quantifier(function: str) -> Callable[..., Array]:
+    def lower(emitter: Emitter, a: Array, axis: Any = None, keepdims: Any = False, where: Operand = None) -> Array:
+        return reduced(emitter, function, emitter.cast(a, bool), axis, keepdims, where, None, function == "all")
+
+    return lower
 
 
-def _highest(dtype: numpy.dtype) -> Any:
-    return math.inf if dtype.kind == "f" else True if dtype.kind == "b" else numpy.iinfo(dtype).max
-
-
-@lowers("any", numpy.logical_or.reduce)
-def _any(emitter: Emitter, a: Array, axis: Any = None, keepdims: Any = False, where: Operand = None) -> Array:
-    return reduced(emitter, "any", emitter.cast(a, bool), axis, keepdims, where, None, False)
-
-
-@lowers("all", numpy.logical_and.reduce)
-def _all(emitter: Emitter, a: Array, axis: Any = None, keepdims: Any = False, where: Operand = None) -> Array:
-    return reduced(emitter, "all", emitter.cast(a, bool), axis, keepdims, where, None, True)
+lowers("any", numpy.logical_or.reduce)(_quantifier("any"))
+lowers("all", numpy.logical_and.reduce)(_quantifier("all"))
 
 
 @lowers("count_nonzero")
@@ -160,22 +153,18 @@ def _count_nonzero(emitter: Emitter, a: Array, axis: Any = None, *, keepdims: bo
     return reduced(emitter, "sum", emitter.cast(emitter.cast(a, bool), numpy.intp), axis, keepdims)
 
 
-@lowers("argmax")
-def _argmax(emitter: Emitter, a: Array, axis: Any = None, keepdims: Any = False) -> Array:
-    return _position(emitter, "argmax", a, axis, keepdims)
+def _position(function: str) -> Callable[..., Array]:
+    def lower(emitter: Emitter, a: Array, axis: Any = None, keepdims: Any = False) -> Array:
+        array = emitter.cast(a, numpy.uint8) if a.dtype == bool else a
+        if axis is None and not array.shape:
+            return constant(0, numpy.intp)
+        return emitter.cast(reduced(emitter, function, array, axis, keepdims), numpy.intp)
+
+    return lower
 
 
-@lowers("argmin")
-def _argmin(emitter: Emitter, a: Array, axis: Any = None, keepdims: Any = False) -> Array:
-    return _position(emitter, "argmin", a, axis, keepdims)
-
-
-def _position(emitter: Emitter, function: str, array: Array, axis: Any, keepdims: Any) -> Array:
-    if array.dtype == bool:
-        array = emitter.cast(array, numpy.uint8)
-    if axis is None and not array.shape:
-        return constant(0, numpy.intp)
-    return emitter.cast(reduced(emitter, function, array, axis, keepdims), numpy.intp)
+lowers("argmax")(_position("argmax"))
+lowers("argmin")(_position("argmin"))
 
 
 @lowers("ptp")
@@ -248,12 +237,10 @@ def _std(emitter: Emitter, a: Array, axis: Any = None, dtype: Any = None, *argum
 def _average(
     emitter: Emitter, a: Array, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = False
 ) -> Any:
-    if weights is None:
-        if returned:
-            raise NotLowered("an average with its weights is not compiled")
-        return mean(emitter, a, axis, None, keepdims)
     if returned:
         raise NotLowered("an average with its weights is not compiled")
+    if weights is None:
+        return mean(emitter, a, axis, None, keepdims)
     weights = emitter.cast(weights, weights.dtype)
     whole = a.dtype.kind in "biu"
     dtype = numpy.result_type(a.dtype, weights.dtype, *(["float64"] if whole else []))
@@ -284,12 +271,9 @@ def _norm(emitter: Emitter, x: Array, ord: Any = None, axis: Any = None, keepdim
     if len(axes) != 1 or isinstance(ord, str):
         raise NotLowered(f"the norm {ord!r} of matrices is not compiled")
     size = emitter.elementwise("absolute", x)
-    if ord == math.inf:
-        return reduced(emitter, "max", size, axes, keepdims)
-    if ord == -math.inf:
-        return reduced(emitter, "min", size, axes, keepdims)
-    if ord == 1:
-        return reduced(emitter, "sum", size, axes, keepdims)
+    function = {math.inf: "max", -math.inf: "min", 1: "sum"}.get(ord)
+    if function is not None:
+        return reduced(emitter, function, size, axes, keepdims)
     if ord == 0:
         counted = emitter.cast(apply(emitter, numpy.not_equal, x, 0), x.dtype)
         return reduced(emitter, "sum", counted, axes, keepdims)
@@ -305,34 +289,29 @@ def _without_nans(emitter: Emitter, array: Array, instead: Any) -> Array:
     return where(emitter, emitter.elementwise("isnan", array), constant(instead, array.dtype), array)
 
 
-@lowers("nansum")
-def _nansum(emitter: Emitter, a: Array, axis: Any = None, dtype: Any = None, **options: Any) -> Array:
-    return total(emitter, _without_nans(emitter, a, 0), axis, dtype, **options)
+def _accumulation_without_nans(lowering: Callable[..., Array], neutral: int) -> Callable[..., Array]:
+    def lower(emitter: Emitter, a: Array, axis: Any = None, dtype: Any = None, **options: Any) -> Array:
+        return lowering(emitter, _without_nans(emitter, a, neutral), axis, dtype, **options)
+
+    return lower
 
 
-@lowers("nanprod")
-def _nanprod(emitter: Emitter, a: Array, axis: Any = None, dtype: Any = None, **options: Any) -> Array:
-    return _prod(emitter, _without_nans(emitter, a, 1), axis, dtype, **options)
+def _extreme_without_nans(function: str) -> Callable[..., Array]:
+    def lower(emitter: Emitter, a: Array, axis: Any = None, keepdims: Any = False) -> Array:
+        if a.dtype.kind != "f":
+            return reduced(emitter, function, a, axis, keepdims)
+        neutral = _least_extreme(function, a.dtype)
+        extreme = reduced(emitter, function, _without_nans(emitter, a, neutral), axis, keepdims)
+        nothing = reduced(emitter, "all", emitter.elementwise("isnan", a), axis, keepdims)
+        return emitter.elementwise("where", nothing, constant(math.nan, a.dtype), extreme)
+
+    return lower
 
 
-@lowers("nanmax")
-def _nanmax(emitter: Emitter, a: Array, axis: Any = None, keepdims: Any = False) -> Array:
-    return _extreme_without_nans(emitter, "max", -math.inf, a, axis, keepdims)
-
-
-@lowers("nanmin")
-def _nanmin(emitter: Emitter, a: Array, axis: Any = None, keepdims: Any = False) -> Array:
-    return _extreme_without_nans(emitter, "min", math.inf, a, axis, keepdims)
-
-
-def _extreme_without_nans(
-    emitter: Emitter, function: str, instead: float, array: Array, axis: Any, keepdims: Any
-) -> Array:
-    if array.dtype.kind != "f":
-        return reduced(emitter, function, array, axis, keepdims)
-    found = reduced(emitter, function, _without_nans(emitter, array, instead), axis, keepdims)
-    nothing = reduced(emitter, "all", emitter.elementwise("isnan", array), axis, keepdims)
-    return emitter.elementwise("where", nothing, constant(math.nan, array.dtype), found)
+lowers("nansum")(_accumulation_without_nans(total, 0))
+lowers("nanprod")(_accumulation_without_nans(_prod, 1))
+lowers("nanmax")(_extreme_without_nans("max"))
+lowers("nanmin")(_extreme_without_nans("min"))
 
 
 @lowers("nanmean")
