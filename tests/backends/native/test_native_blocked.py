@@ -18,9 +18,8 @@ from hypothesis import strategies as st
 pytest.importorskip("llvmlite")
 
 import minpy as mx
-from minpy.backends.native.blocked.blocking import Limits, blocking_of
+from minpy.backends.native.blocked.blocking import Limits, Matrices, blocking_of, in_bands, matrices_of
 from minpy.backends.native.blocked.kernels import kernel_of_matrices
-from minpy.backends.native.blocked.matrices import Matrices, matrices_of
 from minpy.backends.native.convolutions.registers import Processor
 from minpy.backends.native.kernels.module import module_text
 from minpy.backends.native.language import Array, Layout, Product
@@ -97,9 +96,9 @@ PROCESSORS = [Processor(64, 32), Processor(32, 16), Processor(16, 16), Processor
 # Limits so small that small matrices have several blocks, panels and packed rows.
 SMALL = [
     Limits(),
-    Limits(depth=5, panel=1, packed=4, apart=1),
-    Limits(sums=6, wide=2, high=3, along=3, depth=8, panel=2, packed=8, apart=64),
-    Limits(sums=4, wide=1, depth=7, panel=3, packed=16, apart=1),
+    Limits(depth=5, panel=1, packed=4, far=1),
+    Limits(sums=6, wide=2, high=3, depth=8, panel=2, packed=8, far=64),
+    Limits(sums=4, wide=1, depth=7, panel=3, packed=16, far=1),
 ]
 MATRIX_ORDERS = [(0, 1, 2, 3), (0, 1, 3, 2), (2, 0, 1, 3), (0, 2, 1, 3), (1, 0, 3, 2)]
 
@@ -153,6 +152,7 @@ def test_random_products(data: Any) -> None:
     step = product_of(first, second, added)
     matrices = matrices_of(step, [one.where for one in arrays[:-1]], result.where)
     assert matrices is not None
+    matrices = in_bands(matrices)
     if not in_place:
         result.values[...] = 77
     run(matrices, draw(st.sampled_from(SMALL)), arrays, cuts, draw(st.sampled_from(PROCESSORS)))
@@ -203,7 +203,7 @@ def test_larger_products_in_any_number_of_parts(
     found = []
     for cuts in (1, 2, 5):
         arrays[2].values[...] = np.nan
-        run(matrices_from(arrays), Limits(), arrays, cuts, Processor.of(llvm.features()))
+        run(in_bands(matrices_from(arrays)), Limits(), arrays, cuts, Processor.of(llvm.features()))
         found.append(arrays[2].values.copy())
     np.testing.assert_allclose(found[0], exact, rtol=0, atol=tolerance(dtype, shape[2]))
     np.testing.assert_array_equal(found[1], found[0])
@@ -213,7 +213,7 @@ def test_larger_products_in_any_number_of_parts(
 @pytest.mark.parametrize("shape", SHAPES)
 def test_threads_find_several_parts(shape: tuple[int, int, int, int]) -> None:
     arrays = simple(*shape, (False, False), "float32")
-    matrices = matrices_from(arrays)
+    matrices = in_bands(matrices_from(arrays))
     blocking = blocking_of(matrices, Processor(64, 32))
     kernel = kernel_of_matrices(matrices, blocking, [one.where for one in arrays], is_shared=True)
     assert kernel.splits >= 2
@@ -272,8 +272,6 @@ def test_a_blocking_covers_everything_once(
     assert found.width * itemsize <= processor.vector_bytes
     (tall, _), (wide, _) = found.rows[-1], found.columns[-1]
     assert tall * wide + wide + 1 <= processor.registers
-    for height, count in found.rows:
-        assert sum(tiles * groups for tiles, groups in found.groups(height, count)) == count
     # Two vectors of one row overlap only in one tile, if sums are added to what is there.
     if columns % found.width and columns > found.width and (adds or found.blocks > 1):
         assert wide >= 2

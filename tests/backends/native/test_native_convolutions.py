@@ -210,7 +210,7 @@ def test_convolutions_in_several_parts(name: str, processor: Processor) -> None:
     check(SEVERAL[name], processor, cuts=2)
 
 
-def test_data_in_parts_are_cut_into_parts() -> None:
+def test_small_caches_take_smaller_blocks() -> None:
     problem = SEVERAL["channels in parts"]
     small, large = (correlate(problem, "result", processor, True).body for processor in PROCESSORS[2::-2])
     assert small != large

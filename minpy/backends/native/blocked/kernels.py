@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from minpy.backends.native.blocked.blocking import Blocking, blocking_of
-from minpy.backends.native.blocked.matrices import Matrices, matrices_of
+from minpy.backends.native.blocked.blocking import Blocking, Matrices, blocking_of, in_bands, matrices_of
 from minpy.backends.native.blocked.tiles import product_body, scratch_bytes
 from minpy.backends.native.convolutions.emitter import METADATA, PREFETCH
 from minpy.backends.native.convolutions.registers import Processor
@@ -16,17 +15,14 @@ from minpy.backends.native.memory import Allocation
 
 __all__ = ["BLOCKED", "blocked_kernel", "covers_blocked", "is_faster", "kernel_of_matrices"]
 
-# The name of the kernels.
-BLOCKED = "blocked_product"
-
-# Cycles of a second that the model counts with.
-CLOCK = 3e9
+# The name of the kernels, and about how many operations they do in a second.
+BLOCKED, SPEED = "blocked_product", 1e11
 
 # Rows, columns and depth at least; products of numbers up to which OpenBLAS packs nothing; from which a kernel is
 # faster where only the second matrix is transposed; from which it is in a stack larger than the second-level cache.
-LEAST_SIDE, UNPACKED, LEAST_TURNED, LEAST_STACKED = 16, 10**6, 1 << 16, 1 << 17
+LEAST_SIDE, UNPACKED, LEAST_TRANSPOSED, LEAST_STACKED = 16, 10**6, 1 << 16, 1 << 17
 
-# How many lanes are filled at least, all in all: of 17 columns, two vectors of 16 lanes are computed.
+# How many lanes are filled at least: of 17 columns, two vectors of 16 lanes are computed.
 FILLED = 0.7
 
 
@@ -36,23 +32,15 @@ def covers_blocked(product: Product, places: Sequence[Allocation], result: Alloc
     Up to 10**6 products of numbers OpenBLAS has kernels that pack nothing. Where only the second matrix is
     transposed, generated ones take 0.5 to 0.9 of their time; elsewhere 1.0 to 1.15 while all lies in the caches, and
     0.7 to 0.9 when it does not. Beyond, it packs both matrices, and generated kernels take 0.75 to 0.95 of its time.
-    That is so with vectors of 64 bytes; with 32, it is about as fast as these kernels (0.8 to 1.1), and products are
-    left to it, as they are where matrices fill vectors badly, and where NumPy's BLAS is another one. So are large ones
-    if the BLAS runs in more threads than kernels do when a program is compiled.
-
-    Parameters
-    ----------
-    product : Product
-    places : sequence of Allocation
-        Of its operands.
-    result : Allocation
-        Of its output.
+    That is so with vectors of 64 bytes; with 32, it is faster than these kernels, and products are left to it, as they
+    are where matrices fill vectors badly, and where NumPy's BLAS is another one. So are large ones if the BLAS runs in
+    more threads than kernels do when a program is compiled.
     """
-    found = blas.find()
-    if found is not None and not found.is_openblas:
+    library = blas.find()
+    if library is not None and not library.is_openblas:
         return False
     matrices = matrices_of(product, places, result)
-    if matrices is None or (matrices.size > UNPACKED and found is not None and found.has_more_threads):
+    if matrices is None or (matrices.size > UNPACKED and library is not None and library.has_more_threads):
         return False
     return is_faster(matrices, Processor.of(llvm.features()))
 
@@ -68,57 +56,38 @@ def is_faster(matrices: Matrices, processor: Processor) -> bool:
     """
     if processor.vector_bytes < 64 or min(matrices.rows, matrices.columns, matrices.depth) < LEAST_SIDE:
         return False
-    size = matrices.size
-    blocking = blocking_of(matrices, processor)
-    if size < FILLED * blocking.cycles * blocking.width:
+    lanes = processor.lanes(matrices.itemsize)
+    if matrices.columns < FILLED * lanes * -(-matrices.columns // lanes):
         return False
-    if size > UNPACKED:
+    if matrices.size > UNPACKED:
         return True
     if matrices.second[1] != 1 and matrices.first[1] == 1:
-        return size >= LEAST_TURNED and matrices.rows >= 2 * LEAST_SIDE
-    return matrices.count > 1 and size >= LEAST_STACKED and matrices.nbytes >= processor.second_cache
+        return matrices.size >= LEAST_TRANSPOSED and matrices.rows >= 2 * LEAST_SIDE
+    return matrices.count > 1 and matrices.size >= LEAST_STACKED and matrices.nbytes >= processor.second_cache
 
 
 def blocked_kernel(product: Product, places: Sequence[Allocation], result: Allocation) -> Kernel:
-    """Return the kernel of a product, or of a stack of them; see `covers_blocked`.
-
-    Parameters
-    ----------
-    product : Product
-    places : sequence of Allocation
-        Of its operands.
-    result : Allocation
-        Of its output.
-    """
+    """Return the kernel of a product, or of a stack of them; see `covers_blocked`."""
     matrices = matrices_of(product, places, result)
     assert matrices is not None
+    matrices = in_bands(matrices)
     blocking = blocking_of(matrices, Processor.of(llvm.features()))
-    is_shared = is_long(matrices.count * blocking.cycles / CLOCK)
+    is_shared = is_long(2 * matrices.count * matrices.size / SPEED)
     return kernel_of_matrices(matrices, blocking, [*places, result], is_shared)
 
 
 def kernel_of_matrices(matrices: Matrices, blocking: Blocking, where: Sequence[Allocation], is_shared: bool) -> Kernel:
-    """Return the kernel of a product with a blocking.
-
-    Parameters
-    ----------
-    matrices : Matrices
-    blocking : Blocking
-    where : sequence of Allocation
-        Of the operands and the result.
-    is_shared : bool
-        Whether threads may do panels each.
-    """
+    """Return the kernel of a product with a blocking, of operands and a result; threads may do panels each."""
     last = len(where) - 1
     return Kernel(
         product_body(matrices, blocking, is_shared),
-        tuple(Pointer(one.owner, one.layout.offset, number == last) for number, one in enumerate(where)),
+        tuple(Pointer(place.owner, place.layout.offset, number == last) for number, place in enumerate(where)),
         declares=PREFETCH,
         metadata=METADATA,
         in_place=frozenset([(3, 2)] if matrices.added is not None else ()),
-        splits=matrices.count * blocking.units if is_shared else 1,
+        splits=matrices.count * blocking.panels if is_shared else 1,
         scratch=scratch_bytes(matrices, blocking),
-        flops=matrices.flops,
+        flops=2 * matrices.count * matrices.size,
         bytes_moved=matrices.nbytes,
         name=BLOCKED,
         is_written=True,

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from minpy.backends.native.blocked.blocking import LINE, Blocking
-from minpy.backends.native.blocked.matrices import Matrices
+from minpy.backends.native.blocked.blocking import LINE, Blocking, Matrices
 from minpy.backends.native.blocked.packing import pack_columns, pack_rows
 from minpy.backends.native.convolutions.emitter import Emitter, Integer
 
@@ -20,30 +18,28 @@ UNROLLED = 16
 def _leading(matrices: Matrices, blocking: Blocking) -> int:
     """Return how far apart steps of a packed first matrix lie: so that not all are in the same sets of a cache."""
     line = LINE // matrices.itemsize
-    return (-(-min(matrices.rows, blocking.packed_rows) // line) | 1) * line
+    rows = max(blocking.chunk(height, count) * height for height, count in blocking.rows)
+    return (-(-rows // line) | 1) * line
 
 
-def _sizes(matrices: Matrices, blocking: Blocking) -> tuple[int, int]:
+def _packed_sizes(matrices: Matrices, blocking: Blocking) -> tuple[int, int]:
     """Return how many elements of the second and the first matrix are packed at once."""
     steps = -(-matrices.depth // blocking.blocks)
-    second = blocking.panel_vectors * blocking.width * steps if blocking.packs_second else 0
+    vectors = sum(size * count for size, count in blocking.columns)
+    panel = min(blocking.columns[-1][0] * blocking.together, vectors)
+    second = panel * blocking.width * steps if blocking.packs_second else 0
     return second, _leading(matrices, blocking) * steps if blocking.packed else 0
 
 
 def scratch_bytes(matrices: Matrices, blocking: Blocking) -> int:
     """Return how much scratch memory packed blocks need."""
-    return sum(_sizes(matrices, blocking)) * matrices.itemsize
+    return sum(_packed_sizes(matrices, blocking)) * matrices.itemsize
 
 
 def product_body(matrices: Matrices, blocking: Blocking, is_shared: bool) -> str:
     """Return the parameters and the text of the function of a product, or of a stack of them.
 
-    Parameters
-    ----------
-    matrices : Matrices
-    blocking : Blocking
-    is_shared : bool
-        Whether the range of a call says which panels it does; else it does all.
+    If it is shared, the range of a call says which panels it does; else it does all.
     """
     return _Writer(matrices, blocking).write(is_shared)
 
@@ -57,7 +53,7 @@ class _Block:
     first : str
     strides : (int, int)
     second : str
-    down, apart : int
+    down, right : int
         How far apart steps and vectors of the second matrix are.
     result : str
     added : str or None
@@ -74,7 +70,7 @@ class _Block:
     strides: tuple[int, int]
     second: str
     down: int
-    apart: int
+    right: int
     result: str
     added: str | None
     leading: Integer
@@ -83,30 +79,25 @@ class _Block:
 
 
 class _Writer:
-    following = ""  # the first matrix of the next product, where that is worth fetching
-
     def __init__(self, matrices: Matrices, blocking: Blocking) -> None:
         self.matrices, self.blocking = matrices, blocking
         self.code = Emitter("double" if matrices.itemsize == 8 else "float", blocking.width)
         self.line = LINE // matrices.itemsize
-        self.packed_first = _sizes(matrices, blocking)[0]
 
     def write(self, is_shared: bool) -> str:
-        code, matrices, blocking = self.code, self.matrices, self.blocking
-        count = 3 if matrices.added is None else 4
-        pointers = [f"%p{number}" for number in range(count)]
-        begin: Integer = "%begin" if is_shared else 0
-        end: Integer = "%end" if is_shared else matrices.count * blocking.units
-        if blocking.bands > 1:  # threads share the rows of one panel
-            self.panel(self.placed(0, pointers), 0, begin, end)
-        else:
-            with code.loop(begin, end) as unit:
-                index = code.quotient(unit.index, blocking.panels)
-                here = self.placed(index, pointers)
-                if matrices.count > 1 and matrices.first[1] == 1 and blocking.blocks == 1:
-                    self.following = self.placed(code.add(index, 1), pointers)[0]
-                self.panel(here, code.remainder(unit.index, blocking.panels), 0, blocking.row_groups)
-        return code.body(count, alike=(2, 3) if count == 4 else ())
+        code, matrices, panels = self.code, self.matrices, self.blocking.panels
+        pointers = [f"%p{number}" for number in range(3 if matrices.added is None else 4)]
+        units = ("%begin", "%end") if is_shared else (0, matrices.count * panels)
+        with code.loop(*units) as unit:
+            index, panel = code.quotient(unit.index, panels), code.remainder(unit.index, panels)
+            following = self.placed(code.add(index, 1), pointers)[0] if self.fetches_following else ""
+            self.panel(self.placed(index, pointers), panel, following)
+        return code.body(len(pointers), alike=(2, 3) if matrices.added is not None else ())
+
+    @property
+    def fetches_following(self) -> bool:
+        """Whether the first matrix of the next product is worth fetching."""
+        return self.matrices.count > 1 and self.matrices.first[1] == 1 and self.blocking.blocks == 1
 
     def placed(self, index: Integer, pointers: list[str]) -> list[str]:
         """Return where the matrices of a product of the stack begin: first, second, what is added, result."""
@@ -115,72 +106,66 @@ class _Writer:
             length, *strides = stack[number]
             here = code.remainder(index, length) if number else index
             index = code.quotient(index, length)
-            pointers = [code.at(one, code.multiply(here, step)) for one, step in zip(pointers, strides, strict=True)]
-        return [pointers[1], pointers[0], *pointers[2:]] if self.matrices.is_turned else pointers
+            pointers = [
+                code.at(pointer, code.multiply(here, step)) for pointer, step in zip(pointers, strides, strict=True)
+            ]
+        return [pointers[1], pointers[0], *pointers[2:]] if self.matrices.is_transposed else pointers
 
-    def panel(self, pointers: list[str], number: Integer, top: Integer, bottom: Integer) -> None:
-        """Write the product of the first matrix and some tiles of columns of the second: groups of rows in a range."""
+    def panel(self, pointers: list[str], number: Integer, following: str) -> None:
+        """Write the product of the first matrix and some tiles of columns of the second."""
         code, matrices, blocking = self.code, self.matrices, self.blocking
         first, second, *added, result = pointers
-        tiles = sum(count for _, count in blocking.columns)
         begin = code.multiply(number, blocking.together)
-        end = code.smaller(code.add(begin, blocking.together), tiles)
+        end = code.smaller(code.add(begin, blocking.together), sum(count for _, count in blocking.columns))
         with code.loop(0, blocking.blocks) as part:
             step = code.quotient(code.multiply(part.index, matrices.depth), blocking.blocks)
-            following = code.multiply(code.add(part.index, 1), matrices.depth)
-            steps = code.subtract(code.quotient(following, blocking.blocks), step)
+            next_step = code.quotient(code.multiply(code.add(part.index, 1), matrices.depth), blocking.blocks)
             # At first sums are added to what is given, if anything is, then to those of the blocks before.
             before = added[0] if added else None
             leading: Integer = matrices.added or 0
             is_added: str | bool = bool(added)
             if blocking.blocks > 1:
                 is_later = code.compare("sgt", part.index, 0)
-                before = code.put(f"select i1 {is_later}, ptr {result}, ptr {before or result}")
+                before = code.either_pointer(is_later, result, before or result)
                 leading = code.choose(code.smaller(part.index, 1), (matrices.added or 0, matrices.result))
                 is_added = is_added or is_later
+            first_block = code.at(first, code.multiply(step, matrices.first[1]))
+            second_block = code.at(second, code.multiply(step, matrices.second[0]))
             block = _Block(
-                code.at(first, code.multiply(step, matrices.first[1])), matrices.first,
-                code.at(second, code.multiply(step, matrices.second[0])), matrices.second[0], blocking.width,
-                result, before, leading, is_added, steps,
+                first_block, matrices.first, second_block, matrices.second[0], blocking.width,
+                result, before, leading, is_added, code.subtract(next_step, step),
             )  # fmt: skip
-            self.block(block, begin, end, top, bottom)
+            self.block(block, begin, end, following)
 
-    def block(self, block: _Block, begin: Integer, end: Integer, top: Integer, bottom: Integer) -> None:
+    def block(self, block: _Block, begin: Integer, end: Integer, following: str) -> None:
         """Write what some steps of the depth add to the tiles of a panel."""
         code, matrices, blocking = self.code, self.matrices, self.blocking
         if blocking.packs_second:
-            width, start, last = blocking.width, self.vector(begin), self.vector(end)
-            most, least = -(-matrices.depth // blocking.blocks), matrices.depth // blocking.blocks
-            apart = width * most
+            start, last, width = self.vector(begin), self.vector(end), blocking.width
+            least = matrices.depth // blocking.blocks
+            distance = width * -(-matrices.depth // blocking.blocks)
             pack_columns(
-                code,
-                block.second,
-                matrices.second,
-                "%scratch",
-                apart,
-                block.steps,
-                least,
-                matrices.columns,
-                start,
-                last,
-            )
-            second = code.at("%scratch", code.multiply(start, -apart))
-            block = replace(block, second=second, down=width, apart=apart)
-        row = known = 0
+                code, block.second, matrices.second, "%scratch", distance, block.steps, least,
+                matrices.columns, start, last,
+            )  # fmt: skip
+            second = code.at("%scratch", code.multiply(start, -distance))
+            block = replace(block, second=second, down=width, right=distance)
+        first_row = 0
         for height, count in blocking.rows:
-            for tiles, groups in blocking.groups(height, count):
-                with code.loop(code.larger(top, known), code.smaller(bottom, known + groups)) as group:
-                    here = code.add(code.multiply(code.subtract(group.index, known), tiles * height), row)
-                    moved = self.lowered(block, here)
-                    if blocking.packed:
-                        moved = self.packed(moved, tiles * height)
-                    with code.loop(0, tiles) as tile:
-                        below = code.multiply(tile.index, height)
-                        if self.following:
-                            self.fetch(code.multiply(code.add(here, below), matrices.first[0]), height)
-                        self.tiles(self.lowered(moved, below), height, begin, end)
-                row += tiles * groups * height
-                known += groups
+            tiles = blocking.chunk(height, count)
+            with code.loop(0, -(-count // tiles)) as chunk:
+                done = code.multiply(chunk.index, tiles)
+                first_tile = code.smaller(done, count - tiles)
+                row = code.add(code.multiply(first_tile, height), first_row)
+                below = self.lowered(block, row)
+                if blocking.packed:
+                    below = self.packed(below, tiles * height)
+                with code.loop(code.subtract(done, first_tile), tiles) as tile:
+                    distance_below = code.multiply(tile.index, height)
+                    if following:
+                        self.fetch(following, code.multiply(code.add(row, distance_below), matrices.first[0]), height)
+                    self.tiles(self.lowered(below, distance_below), height, begin, end)
+            first_row += count * height
 
     def lowered(self, block: _Block, row: Integer) -> _Block:
         """Return where a block reads and writes from a row on."""
@@ -194,54 +179,39 @@ class _Writer:
 
     def packed(self, block: _Block, rows: int) -> _Block:
         """Copy some rows of the first matrix to the scratch memory, and return the block that reads them there."""
-        target = self.code.at("%scratch", self.packed_first)
+        target = self.code.at("%scratch", _packed_sizes(self.matrices, self.blocking)[0])
         leading = _leading(self.matrices, self.blocking)
         pack_rows(self.code, block.first, block.strides[1], target, leading, block.steps, rows)
         return replace(block, first=target, strides=(1, leading))
 
     def vector(self, tile: Integer) -> Integer:
         """Return the first vector of a tile."""
-        code, ((size, count), *more) = self.code, self.blocking.columns
-        if not more:
-            return code.multiply(tile, size)
-        return code.add(code.multiply(tile, size), code.larger(code.subtract(tile, count), 0))
+        code, ((size, count), *larger) = self.code, self.blocking.columns
+        more = code.larger(code.subtract(tile, count), 0) if larger else 0
+        return code.add(code.multiply(tile, size), more)
 
-    def fetch(self, distance: Integer, height: int) -> None:
+    def fetch(self, following: str, distance: Integer, height: int) -> None:
         """Ask the second-level cache for rows of the first matrix of the next product."""
         code, matrices = self.code, self.matrices
-        pointer = code.at(self.following, distance)
+        pointer = code.at(following, distance)
         for row in range(height):
             for start in range(0, matrices.depth, self.line):
-                place = code.at(pointer, row * matrices.first[0] + start)
-                code.do(f"call void @llvm.prefetch.p0(ptr {place}, i32 0, i32 2, i32 1)")
+                code.prefetch(pointer, row * matrices.first[0] + start, locality=2)
 
     def tiles(self, block: _Block, height: int, begin: Integer, end: Integer) -> None:
         """Write the tiles of some rows of a panel."""
-        code, matrices, blocking = self.code, self.matrices, self.blocking
-        width, overlap = blocking.width, -matrices.columns % blocking.width
-        known = tile = 0
+        code, blocking = self.code, self.blocking
+        overlap = -self.matrices.columns % blocking.width
+        tile = 0
         for number, (some, count) in enumerate(blocking.columns):
-            starts = [place * width for place in range(some)]
-            steps = [place * block.apart for place in range(some)]
-            is_last = number == len(blocking.columns) - 1 and overlap > 0
-            first, last = code.larger(begin, tile), code.smaller(end, tile + count - is_last)
-            with self.loop(first, last) as index:
-                vector = code.add(code.multiply(code.subtract(index, tile), some), known)
-                self.tile(self.moved(block, vector), height, starts, steps)
-            if is_last:
-                vector = known + (count - 1) * some
-                starts[-1] -= overlap
-                if not blocking.packs_second:
-                    steps[-1] -= overlap
-                with self.loop(code.larger(begin, tile + count - 1), end):
-                    self.tile(self.moved(block, vector), height, starts, steps)
-            known += some * count
-            tile += count
-
-    @contextmanager
-    def loop(self, begin: Integer, end: Integer) -> Iterator[Integer]:
-        with self.code.loop(begin, end) as one:
-            yield one.index
+            has_overlap = number == len(blocking.columns) - 1 and overlap > 0
+            last = tile + count
+            with code.loop(code.larger(begin, tile), code.smaller(end, last - has_overlap)) as index:
+                self.tile(self.moved(block, self.vector(index.index)), height, some, 0)
+            if has_overlap:
+                with code.loop(code.larger(begin, last - 1), end):
+                    self.tile(self.moved(block, self.vector(last - 1)), height, some, overlap)
+            tile = last
 
     def moved(self, block: _Block, vector: Integer) -> _Block:
         """Return where a block reads and writes from a vector on."""
@@ -249,48 +219,52 @@ class _Writer:
         column = code.multiply(vector, self.blocking.width)
         return replace(
             block,
-            second=code.at(block.second, code.multiply(vector, block.apart)),
+            second=code.at(block.second, code.multiply(vector, block.right)),
             result=code.at(block.result, column),
             added=block.added and code.at(block.added, column),
         )
 
-    def tile(self, block: _Block, height: int, starts: Sequence[int], steps: Sequence[int]) -> None:
+    def tile(self, block: _Block, height: int, vectors: int, overlap: int) -> None:
         """Write the sums of a tile: vectors of a row of the second matrix meet a number of each row of the first."""
-        code, leading = self.code, self.matrices.result
+        code, leading, width = self.code, self.matrices.result, self.blocking.width
+        starts = [number * width for number in range(vectors)]
+        distances = [number * block.right for number in range(vectors)]
+        starts[-1] -= overlap
+        if not self.blocking.packs_second:
+            distances[-1] -= overlap
         places = [(row, start) for row in range(height) for start in starts]
         for row in range(height):
-            for start in range(0, starts[-1] + self.blocking.width, self.line):
-                place = code.at(block.result, row * leading + start)
-                code.do(f"call void @llvm.prefetch.p0(ptr {place}, i32 1, i32 3, i32 1)")
+            for start in range(0, starts[-1] + width, self.line):
+                code.prefetch(block.result, row * leading + start, write=True)
 
         def step(sums: Sequence[str], at: Integer) -> list[str]:
-            values = [code.load(block.second, code.add(code.multiply(at, block.down), one)) for one in steps]
-            found: list[str] = []
+            values = [code.load(block.second, code.add(code.multiply(at, block.down), one)) for one in distances]
+            totals: list[str] = []
             for row in range(height):
                 distance = code.add(code.multiply(at, block.strides[1]), row * block.strides[0])
                 number = code.broadcast(block.first, distance)
-                before = sums[row * len(values) : (row + 1) * len(values)]
-                found += [code.add_product(one, number, value) for one, value in zip(before, values, strict=True)]
-            return found
+                before = sums[row * vectors : (row + 1) * vectors]
+                totals += [code.add_product(one, number, value) for one, value in zip(before, values, strict=True)]
+            return totals
 
-        sums = [code.zero] * len(places)
-        together = -(-UNROLLED // len(sums))
+        together = -(-UNROLLED // len(places))
         several = code.quotient(block.steps, together)
-        with code.loop(0, several, sums) as loop:
+        with code.loop(0, several, [code.zero] * len(places)) as loop:
             begin = code.multiply(loop.index, together)
             for number in range(together):
                 loop.values = step(loop.values, code.add(begin, number))
         if isinstance(block.steps, str) or block.steps % together:
-            with code.loop(code.multiply(several, together), block.steps, loop.values) as rest:
-                rest.values = step(rest.values, rest.index)
-            loop = rest
+            with code.loop(code.multiply(several, together), block.steps, loop.values) as remaining:
+                remaining.values = step(remaining.values, remaining.index)
+            loop = remaining
         sums = list(loop.values)
 
         def added() -> list[str]:
             assert block.added is not None
-            distances = [code.add(code.multiply(block.leading, row), start) for row, start in places]
-            before = [code.load(block.added, distance) for distance in distances]
-            return [code.arithmetic("fadd", one, total) for one, total in zip(before, sums, strict=True)]
+            before = [
+                code.load(block.added, code.add(code.multiply(block.leading, row), start)) for row, start in places
+            ]
+            return [code.arithmetic("fadd", value, total) for value, total in zip(before, sums, strict=True)]
 
         totals = code.either(block.is_added, added, lambda: sums)
         for (row, start), total in zip(places, totals, strict=True):

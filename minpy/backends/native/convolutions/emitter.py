@@ -202,9 +202,10 @@ class Emitter(FunctionWriter):
         """Write one element."""
         self.do(f"store {self.element} {value}, ptr {self.at(pointer, distance)}, align {self.bytes}")
 
-    def prefetch(self, pointer: str, distance: Integer) -> None:
-        """Have what lies some elements further on fetched into the first-level cache, if there is such memory."""
-        self.do(f"call void @llvm.prefetch.p0(ptr {self.at(pointer, distance)}, i32 0, i32 3, i32 1)")
+    def prefetch(self, pointer: str, distance: Integer, locality: int = 3, write: bool = False) -> None:
+        """Have what lies some elements further on fetched, if there is such memory; locality 3 is the nearest cache."""
+        place = self.at(pointer, distance)
+        self.do(f"call void @llvm.prefetch.p0(ptr {place}, i32 {int(write)}, i32 {locality}, i32 1)")
 
     def copy(self, target: str, source: str, count: int) -> None:
         """Copy `count` elements, at least a vector's: the last vector may overlap the one before."""
