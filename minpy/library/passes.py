@@ -132,8 +132,7 @@ def _usable_size() -> Callable[[int], int] | None:
     except (AttributeError, OSError, TypeError):
         return None
     function.restype, function.argtypes = c_size_t, [c_void_p]
-    found: Callable[[int], int] = function
-    return found
+    return function
 
 
 def _content(address: int, version: int) -> bytes:

@@ -107,8 +107,7 @@ _at = c_void_p.from_address
 
 def address_of(array: numpy.ndarray) -> int:
     """Return the address of an array's memory."""
-    address: int = array.ctypes.data
-    return address
+    return array.ctypes.data
 
 
 class Layout:

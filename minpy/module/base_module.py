@@ -162,8 +162,7 @@ class BaseModule:
             actual_num_batch += 1
         if score_end_callback:
             call_all(as_list(score_end_callback), BatchEndParam(epoch, actual_num_batch, eval_metric, locals()))
-        found: list[tuple[str, Any]] = eval_metric.get_global_name_value()
-        return found
+        return eval_metric.get_global_name_value()
 
     def iter_predict(
         self, eval_data: Any, num_batch: int | None = None, reset: bool = True, sparse_row_id_fn: Any = None

@@ -140,38 +140,33 @@ class BucketingModule(BaseModule):
     def data_names(self) -> list[str]:
         """The names of the data of the current bucket."""
         if self.binded:
-            names: list[str] = self._curr_module.data_names
-            return names
+            return self._curr_module.data_names
         return list(self._call_sym_gen(self._default_bucket_key)[1])
 
     @property
     def output_names(self) -> list[str]:
         """The names of the outputs of the current bucket."""
         if self.binded:
-            names: list[str] = self._curr_module.output_names
-            return names
+            return self._curr_module.output_names
         return list(self._call_sym_gen(self._default_bucket_key)[0].list_outputs())
 
     @property
     def data_shapes(self) -> list[Any]:
         """The descriptions of the data of the current bucket."""
         self._require("data_shapes", initialized=False)
-        shapes: list[Any] = self._curr_module.data_shapes
-        return shapes
+        return self._curr_module.data_shapes
 
     @property
     def label_shapes(self) -> list[Any] | None:
         """The descriptions of the labels of the current bucket."""
         self._require("label_shapes", initialized=False)
-        shapes: list[Any] | None = self._curr_module.label_shapes
-        return shapes
+        return self._curr_module.label_shapes
 
     @property
     def output_shapes(self) -> list[Any]:
         """The names and shapes of the outputs of the current bucket."""
         self._require("output_shapes", initialized=False)
-        shapes: list[Any] = self._curr_module.output_shapes
-        return shapes
+        return self._curr_module.output_shapes
 
     @property
     def symbol(self) -> Any:
@@ -247,8 +242,7 @@ class BucketingModule(BaseModule):
 
     def get_states(self, merge_multi_context: bool = True) -> list[Any]:
         self._require("get_states")
-        states: list[Any] = self._curr_module.get_states(merge_multi_context=merge_multi_context)
-        return states
+        return self._curr_module.get_states(merge_multi_context=merge_multi_context)
 
     def set_states(self, states: Any = None, value: Any = None) -> None:
         self._require("set_states")
@@ -386,13 +380,11 @@ class BucketingModule(BaseModule):
 
     def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
         self._require("get_outputs")
-        outputs: list[Any] = self._curr_module.get_outputs(merge_multi_context=merge_multi_context)
-        return outputs
+        return self._curr_module.get_outputs(merge_multi_context=merge_multi_context)
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
         self._require("get_input_grads")
-        gradients: list[Any] = self._curr_module.get_input_grads(merge_multi_context=merge_multi_context)
-        return gradients
+        return self._curr_module.get_input_grads(merge_multi_context=merge_multi_context)
 
     def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
         self._require("update_metric")

@@ -248,22 +248,19 @@ class Module(BaseModule):
     def data_shapes(self) -> list[Any]:
         """The descriptions of the data that the module is bound for."""
         self._require("data_shapes", initialized=False)
-        shapes: list[Any] = self._data_shapes
-        return shapes
+        return self._data_shapes
 
     @property
     def label_shapes(self) -> list[Any] | None:
         """The descriptions of the labels that the module is bound for; None without labels."""
         self._require("label_shapes", initialized=False)
-        shapes: list[Any] | None = self._label_shapes
-        return shapes
+        return self._label_shapes
 
     @property
     def output_shapes(self) -> list[Any]:
         """The names and shapes of the outputs."""
         self._require("output_shapes", initialized=False)
-        shapes: list[Any] = self._exec_group.get_output_shapes()
-        return shapes
+        return self._exec_group.get_output_shapes()
 
     # -- parameters --------------------------------------------------------------------------------------------------
 
@@ -637,18 +634,15 @@ class Module(BaseModule):
 
     def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
         self._require("get_outputs")
-        outputs: list[Any] = self._exec_group.get_outputs(merge_multi_context=merge_multi_context)
-        return outputs
+        return self._exec_group.get_outputs(merge_multi_context=merge_multi_context)
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
         self._require("get_input_grads")
-        gradients: list[Any] = self._exec_group.get_input_grads(merge_multi_context=merge_multi_context)
-        return gradients
+        return self._exec_group.get_input_grads(merge_multi_context=merge_multi_context)
 
     def get_states(self, merge_multi_context: bool = True) -> list[Any]:
         self._require("get_states")
-        states: list[Any] = self._exec_group.get_states(merge_multi_context=merge_multi_context)
-        return states
+        return self._exec_group.get_states(merge_multi_context=merge_multi_context)
 
     def set_states(self, states: Any = None, value: Any = None) -> None:
         self._require("set_states")

@@ -56,32 +56,27 @@ class PythonModule(BaseModule):
     @property
     def data_names(self) -> list[str]:
         """The names of the data that the module takes."""
-        names: list[str] = self._data_names
-        return names
+        return self._data_names
 
     @property
     def output_names(self) -> list[str]:
         """The names of the outputs."""
-        names: list[str] = self._output_names
-        return names
+        return self._output_names
 
     @property
     def data_shapes(self) -> list[Any]:
         """The descriptions of the data that the module is bound for."""
-        shapes: list[Any] = self._data_shapes
-        return shapes
+        return self._data_shapes
 
     @property
     def label_shapes(self) -> list[Any] | None:
         """The descriptions of the labels that the module is bound for."""
-        shapes: list[Any] | None = self._label_shapes
-        return shapes
+        return self._label_shapes
 
     @property
     def output_shapes(self) -> list[Any]:
         """The names and shapes of the outputs."""
-        shapes: list[Any] = self._output_shapes
-        return shapes
+        return self._output_shapes
 
     def get_params(self) -> tuple[dict[str, Any], dict[str, Any]]:
         return {}, {}

@@ -106,22 +106,19 @@ class SequentialModule(BaseModule):
     def data_shapes(self) -> list[Any]:
         """The descriptions of the data of the first module."""
         self._require("data_shapes", initialized=False)
-        shapes: list[Any] = self._modules[0].data_shapes
-        return shapes
+        return self._modules[0].data_shapes
 
     @property
     def label_shapes(self) -> list[Any] | None:
         """The descriptions of the labels; None if no module takes them."""
         self._require("label_shapes", initialized=False)
-        shapes: list[Any] | None = self._label_shapes
-        return shapes
+        return self._label_shapes
 
     @property
     def output_shapes(self) -> list[Any]:
         """The names and shapes of the outputs of the last module."""
         self._require("output_shapes", initialized=False)
-        shapes: list[Any] = self._modules[-1].output_shapes
-        return shapes
+        return self._modules[-1].output_shapes
 
     # -- parameters --------------------------------------------------------------------------------------------------
 
@@ -281,15 +278,13 @@ class SequentialModule(BaseModule):
 
     def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
         self._require("get_outputs")
-        outputs: list[Any] = self._modules[-1].get_outputs(merge_multi_context=merge_multi_context)
-        return outputs
+        return self._modules[-1].get_outputs(merge_multi_context=merge_multi_context)
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
         self._require("get_input_grads")
         if not self.inputs_need_grad:
             raise NotReadyError("get_input_grads: the module was bound without inputs_need_grad=True. Bind it with it.")
-        gradients: list[Any] = self._modules[0].get_input_grads(merge_multi_context=merge_multi_context)
-        return gradients
+        return self._modules[0].get_input_grads(merge_multi_context=merge_multi_context)
 
     def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
         self._require("update_metric")
