@@ -36,13 +36,7 @@ _MOST_REGISTERED = 1 << 20
 
 
 class Texts:
-    """Attributes or options as C sees them: two arrays of strings. `arguments` are the keys, the values, the number.
-
-    Raises
-    ------
-    ArgumentError
-        For a text that C cannot hold.
-    """
+    """Attributes or options as C sees them: two arrays of strings. `arguments` are the keys, the values, the number."""
 
     __slots__ = ("_kept", "arguments")
 
@@ -153,14 +147,6 @@ class Binary:
         Returns how many messages the library has given so far. It never forgets any.
     operators, partitioners, passes : list
         Entries, in the order in which the library registers them.
-
-    Raises
-    ------
-    FileMissingError
-        If there is no such file.
-    LibraryError
-        If it is no shared library, lacks a symbol, has a version that is not supported, refuses to be initialized, or
-        registers something incomplete.
     """
 
     def __init__(self, path: str | os.PathLike[str], copy: str | None = None) -> None:
@@ -338,15 +324,7 @@ class Binary:
     # -- what operators are asked ----------------------------------------------------------------------------------
 
     def parse_attributes(self, entry: OperatorEntry, texts: Texts) -> tuple[int, int]:
-        """Return how many inputs and outputs an operator has with these attributes.
-
-        Raises
-        ------
-        ArgumentError
-            If it refuses the attributes.
-        LibraryError
-            If it gives no numbers.
-        """
+        """Return how many inputs and outputs an operator has with these attributes."""
         inputs, outputs = c_int(-1), c_int(-1)
         before = self.message_count()
         status = self.functions["_opCallParseAttrs"](
@@ -365,13 +343,7 @@ class Binary:
     def infer_shape(
         self, entry: OperatorEntry, texts: Texts, shapes: Sequence[Sequence[int]], outputs: int
     ) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
-        """Return the shapes of inputs and outputs that an operator infers, as 32-bit numbers.
-
-        Raises
-        ------
-        ShapeError
-            If it reports failure.
-        """
+        """Return the shapes of inputs and outputs that an operator infers, as 32-bit numbers."""
         count = len(shapes)
         given, lengths = shape_arrays(shapes)
         found = [c_void_p() for _ in range(4)]
@@ -416,25 +388,13 @@ class Binary:
     def infer_type(
         self, entry: OperatorEntry, texts: Texts, types: Sequence[int], outputs: int
     ) -> tuple[list[int], list[int]]:
-        """Return the numbers of the dtypes of inputs and outputs that an operator infers.
-
-        Raises
-        ------
-        DTypeError
-            If it reports failure.
-        """
+        """Return the numbers of the dtypes of inputs and outputs that an operator infers."""
         return self._infer(DTypeError, "inferType", entry.infer_type, entry, texts, types, outputs)
 
     def infer_storage(
         self, entry: OperatorEntry, texts: Texts, types: Sequence[int], outputs: int
     ) -> tuple[list[int], list[int]]:
-        """Return the numbers of the storage types of inputs and outputs that an operator infers.
-
-        Raises
-        ------
-        ArgumentError
-            If it reports failure.
-        """
+        """Return the numbers of the storage types of inputs and outputs that an operator infers."""
         return self._infer(ArgumentError, "inferSType", entry.infer_storage, entry, texts, types, outputs)
 
     def _infer(
@@ -459,13 +419,7 @@ class Binary:
         return inputs[:count], results[:outputs]
 
     def mutate_inputs(self, entry: OperatorEntry, texts: Texts, inputs: int) -> list[int]:
-        """Return the positions of the inputs that an operator with so many changes, in ascending order.
-
-        Raises
-        ------
-        ArgumentError
-            If it reports failure.
-        """
+        """Return the positions of the inputs that an operator with so many changes, in ascending order."""
         if entry.mutate_inputs is None:
             return []
         indices, count = c_void_p(), c_int()
@@ -500,13 +454,7 @@ class Binary:
     def create_state(
         self, entry: OperatorEntry, texts: Texts, shapes: Sequence[Sequence[int]], arguments: tuple[Any, ...]
     ) -> int:
-        """Return the address of a new state of a stateful operator, for the CPU, from its `state_arguments`.
-
-        Raises
-        ------
-        OperatorError
-            If it reports failure, or makes none.
-        """
+        """Return the address of a new state of a stateful operator, for the CPU, from its `state_arguments`."""
         state = c_void_p()
         before = self.message_count()
         status = self.functions["_opCallCreateOpState"](entry.create_state["cpu"], *arguments, byref(state))

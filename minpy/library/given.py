@@ -28,11 +28,6 @@ def graph_text(graph: Graph, where: str) -> bytes:
     The parser of MXNet's header does not decode escapes. A text whose last character is an escaped backslash looks to
     it as if it went on, and it ends the process.
 
-    Raises
-    ------
-    ArgumentError
-        If the graph has a text that ends with a backslash, or that cannot be written in UTF-8.
-
     Examples
     --------
     >>> graph = Graph()
@@ -72,11 +67,6 @@ def _texts_of(graph: Graph) -> Iterator[tuple[str, str, str]]:
 def option_texts(options: Mapping[str, Any], where: str) -> dict[str, str]:
     """Return options as libraries are given them.
 
-    Raises
-    ------
-    ArgumentError
-        If one is an array.
-
     Examples
     --------
     >>> option_texts({'level': 2, 'axes': (1, 2), 'name': None}, 'pass')
@@ -108,11 +98,6 @@ class Parameters:
     ----------
     arguments : tuple
         names, how many, data, shapes, numbers of axes, dtypes, versions, devices, device numbers.
-
-    Raises
-    ------
-    DTypeError
-        For an array of a dtype that libraries do not know.
 
     Examples
     --------
@@ -160,13 +145,7 @@ class Parameters:
 
 
 def write_back(changes: list[tuple[numpy.ndarray, numpy.ndarray]], where: str) -> None:
-    """Write new values into arrays: into all of them, or none.
-
-    Raises
-    ------
-    ArgumentError
-        If one cannot be written to.
-    """
+    """Write new values into arrays: into all of them, or none."""
     for array, _ in changes:
         if not array.flags.writeable:
             raise ArgumentError(

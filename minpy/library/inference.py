@@ -26,16 +26,7 @@ _OTHER_DTYPES = {7: "bool", 8: "int16", 9: "uint16", 10: "uint32", 11: "uint64",
 
 
 class Inference:
-    """The inference functions of an operator with its attributes.
-
-    Parameters
-    ----------
-    binary : Binary
-    entry : OperatorEntry
-    texts : Texts
-    names, outputs : sequence of str
-        What messages call the inputs that are part of inference, and the outputs.
-    """
+    """The inference functions of an operator with its attributes."""
 
     def __init__(
         self, binary: Binary, entry: OperatorEntry, texts: Texts, names: Sequence[str], outputs: Sequence[str]
@@ -50,12 +41,6 @@ class Inference:
         """Return what is known of the shapes of inputs and outputs.
 
         A library that refuses while not everything is known is asked again when it is.
-
-        Raises
-        ------
-        ShapeError
-            If it reports failure, contradicts what is given, or leaves the shape of an output open though all inputs
-            are known.
         """
         known = complete(inputs)
         unknown: list[PartialShape] = [None] * len(self._outputs)
@@ -109,14 +94,7 @@ class Inference:
         return ", ".join(f"{name} {show_shape(shape)}" for name, shape in pairs) or "no inputs"
 
     def dtypes(self, inputs: DTypes) -> tuple[list[numpy.dtype | None], list[numpy.dtype | None]]:
-        """Return what is known of the dtypes of inputs and outputs, which libraries know as numbers.
-
-        Raises
-        ------
-        DTypeError
-            If the library reports failure, contradicts what is given, or leaves the dtype of an output open though all
-            inputs are known, or gives one that it cannot compute with.
-        """
+        """Return what is known of the dtypes of inputs and outputs, which libraries know as numbers."""
         known = all(dtype is not None for dtype in inputs)
         numbers = [UNKNOWN_TYPE if dtype is None else DTYPE_NUMBERS[dtype] for dtype in inputs]
         try:

@@ -461,13 +461,7 @@ class NativeOperator(ConfiguredOperator):
 
 
 class NativeFamily(OperatorFamily):
-    """An operator of a library, before it is given attributes: what `nd.<name>` is.
-
-    Parameters
-    ----------
-    binary : Binary
-    entry : OperatorEntry
-    """
+    """An operator of a library, before it is given attributes: what `nd.<name>` is."""
 
     def __init__(self, binary: Binary, entry: OperatorEntry) -> None:
         super().__init__(

@@ -24,16 +24,7 @@ _NOT_TAKEN = -2
 
 
 class NativePartitioner(Partitioner):
-    """A partitioner of a native library.
-
-    Parameters
-    ----------
-    binary : Binary
-    entry : PartitionerEntry
-        What the library registers.
-    families : mapping of str to OperatorFamily
-        The library's operators, by name.
-    """
+    """A partitioner of a native library."""
 
     def __init__(self, binary: Binary, entry: PartitionerEntry, families: Mapping[str, OperatorFamily]) -> None:
         self.name = entry.name
@@ -50,15 +41,7 @@ class NativePartitioner(Partitioner):
 
 
 class NativeStrategy(Strategy):
-    """A strategy of a partitioner of a native library.
-
-    Parameters
-    ----------
-    binary : Binary
-    partitioner : str
-    entry : StrategyEntry
-    families : mapping of str to OperatorFamily
-    """
+    """A strategy of a partitioner of a native library."""
 
     def __init__(
         self, binary: Binary, partitioner: str, entry: StrategyEntry, families: Mapping[str, OperatorFamily]
@@ -72,13 +55,7 @@ class NativeStrategy(Strategy):
 
     @property
     def family(self) -> OperatorFamily:  # type: ignore[override]
-        """Makes the nodes that stand for groups: a subgraph operator of the same library, or of another one.
-
-        Raises
-        ------
-        LibraryError
-            If there is no such operator, or it is none for subgraphs.
-        """
+        """Makes the nodes that stand for groups: a subgraph operator of the same library, or of another one."""
         name = self._entry.operator
         found = self._families.get(name) or FAMILIES.get(name)
         if found is None:
@@ -95,13 +72,7 @@ class NativeStrategy(Strategy):
         return found
 
     def supported(self, graph: Graph, options: Mapping[str, Any]) -> Sequence[int] | None:
-        """Return the number that the library's supportedOps gives each node; None if it has a selector instead.
-
-        Raises
-        ------
-        LibraryError
-            If it reports failure, or gives numbers that mean nothing.
-        """
+        """Return the number that the library's supportedOps gives each node; None if it has a selector instead."""
         if self._entry.supported is None:
             return None
         where = f"{self._where}: supportedOps"
@@ -124,13 +95,7 @@ class NativeStrategy(Strategy):
         return found
 
     def selector(self, graph: Graph, options: Mapping[str, Any]) -> NativeSelector:
-        """Return the selector that the library's createSelector makes.
-
-        Raises
-        ------
-        LibraryError
-            If it reports failure, or makes none.
-        """
+        """Return the selector that the library's createSelector makes."""
         where = f"{self._where}: createSelector"
         self.family  # noqa: B018  # an error before anything is asked
         text, given = graph_text(graph, where), option_texts(options, where)
@@ -155,13 +120,6 @@ class NativeStrategy(Strategy):
         """Return whether the library's reviewSubgraph accepts a group, and the attributes that it gives its node.
 
         It may read the values of parameters, and must not change them.
-
-        Raises
-        ------
-        DTypeError
-            If a parameter has a dtype that libraries do not know.
-        LibraryError
-            If it reports failure, or attributes that cannot be read.
         """
         if self._entry.review is None:
             return True, {}
@@ -283,13 +241,7 @@ class NativeSelector(Selector):
         return bool(selected.value)
 
     def filter(self, candidates: Sequence[GraphNode]) -> Sequence[GraphNode]:
-        """Return which members of a group the library keeps.
-
-        Raises
-        ------
-        LibraryError
-            If it keeps what was no member.
-        """
+        """Return which members of a group the library keeps."""
         where = f"{self._where}: Filter"
         by_number = {node.index: node for node in candidates}
         count = len(by_number)

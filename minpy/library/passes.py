@@ -35,14 +35,7 @@ _number = itertools.count(1).__next__
 
 
 class NativePass(Pass):
-    """A graph pass of a native library.
-
-    Parameters
-    ----------
-    binary : Binary
-    entry : PassEntry
-        What the library registers.
-    """
+    """A graph pass of a native library."""
 
     def __init__(self, binary: Binary, entry: PassEntry) -> None:
         self.name = entry.name
@@ -67,15 +60,7 @@ class NativePass(Pass):
         aux: Mapping[str, Any],
         allocate: Allocate,
     ) -> Graph:
-        """Return the graph that the library makes of a graph.
-
-        Raises
-        ------
-        DTypeError
-            If a parameter has a dtype that libraries do not know.
-        LibraryError
-            If the pass reports failure, asks for parameters that cannot be, or gives back what is no graph.
-        """
+        """Return the graph that the library makes of a graph."""
         where = self._where
         text, texts = graph_text(graph, where), Texts(option_texts(options, where), f"{where}: ")
         given = Parameters(args, where, "args", copied=True), Parameters(aux, where, "aux", copied=True)
@@ -147,11 +132,6 @@ def _in_order(document: Any, where: str) -> dict[str, Any]:
     """Return a graph as files have it: of the nodes that its heads depend on, each after what it reads.
 
     MXNet's header gives back all nodes that were there or have been added, in an order of its own.
-
-    Raises
-    ------
-    LibraryError
-        If the document is no graph: by its form, or because a node reads itself.
     """
     nodes = document.get("nodes") if isinstance(document, dict) else None
     if not isinstance(nodes, list) or not isinstance(document.get("heads"), list):

@@ -104,13 +104,7 @@ class NativeSubgraphOperator(NativeOperator):
 
 
 class NativeSubgraphFamily(NativeFamily):
-    """A subgraph operator of a library, before it is given attributes and a graph.
-
-    Parameters
-    ----------
-    binary : Binary
-    entry : OperatorEntry
-    """
+    """A subgraph operator of a library, before it is given attributes and a graph."""
 
     is_function: ClassVar[bool] = False
 

@@ -40,13 +40,7 @@ _CASTS = {"b": "uint8", "u": "int64", "i": "int32", "c": "float32"}
 
 
 def as_array(value: Any, who: str, what: str) -> numpy.ndarray:
-    """Return an array for an input: numbers and lists become float32, as they do in `nd.array`.
-
-    Raises
-    ------
-    ArgumentError
-        If it cannot be one.
-    """
+    """Return an array for an input: numbers and lists become float32, as they do in `nd.array`."""
     if isinstance(value, (numpy.ndarray, numpy.generic)):
         return numpy.asarray(value)
     if value is not None:
@@ -64,13 +58,7 @@ def readable(array: numpy.ndarray) -> numpy.ndarray:
 
 
 def require_dtype(dtype: numpy.dtype, who: str, what: str, value: Any) -> int:
-    """Return the number of a dtype.
-
-    Raises
-    ------
-    DTypeError
-        If libraries do not know it: they would end the process. The text says what to cast to.
-    """
+    """Return the number of a dtype."""
     number = DTYPE_NUMBERS.get(dtype)
     if number is None:
         number = DTYPE_NUMBERS.get(dtype.newbyteorder("=")) if dtype.kind in "iuf" else None
@@ -111,18 +99,7 @@ def address_of(array: numpy.ndarray) -> int:
 
 
 class Layout:
-    """What C is told of the arrays on one side of a call apart from their memory: shapes, dtypes, and devices.
-
-    Parameters
-    ----------
-    kinds : sequence of (shape, dtype)
-
-    Attributes
-    ----------
-    count : int
-    filled : tuple of int
-        The positions of the arrays that have elements. Others have no address.
-    """
+    """What C is told of the arrays on one side of a call apart from their memory: shapes, dtypes, and devices."""
 
     __slots__ = (
         "_kept",

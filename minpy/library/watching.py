@@ -35,17 +35,7 @@ def watching() -> Iterator[None]:
 
 
 class Watched:
-    """The arrays of one call, copied.
-
-    Parameters
-    ----------
-    inputs, outputs : sequence of numpy.ndarray
-
-    Attributes
-    ----------
-    inputs, outputs : list of numpy.ndarray
-        What to compute with in their place.
-    """
+    """The arrays of one call, copied."""
 
     def __init__(self, inputs: Sequence[numpy.ndarray], outputs: Sequence[numpy.ndarray]) -> None:
         self._meant = [*inputs], [*outputs]

@@ -36,13 +36,7 @@ def epoch_file(function: str, prefix: Any, epoch: Any, ending: str = "params") -
 def split_parameters(
     arrays: Any, name: str, function: str, advice: str = ""
 ) -> tuple[dict[str, nd.NDArray], dict[str, nd.NDArray]]:
-    """Return what a file holds as arguments and auxiliary states: its names begin with `arg:` and `aux:`.
-
-    Raises
-    ------
-    FileFormatError
-        For arrays without names, and other names.
-    """
+    """Return what a file holds as arguments and auxiliary states: its names begin with `arg:` and `aux:`."""
     if not isinstance(arrays, Mapping):
         if not arrays:
             return {}, {}

@@ -41,13 +41,6 @@ def load_inputs(
     axes : list of int
         Along which inputs are cut.
     names : list of str
-
-    Raises
-    ------
-    ArgumentError
-        If there are fewer arrays than inputs.
-    ShapeError
-        If one has another shape.
     """
     if isinstance(batch, list):
         sources: Any = [list(row) for row in zip(*(getattr(one, what) or () for one in batch), strict=True)]

@@ -16,21 +16,7 @@ _PARAMETERS = ("_weight", "_bias", "_gamma", "_beta")
 
 
 def check_input_names(symbol: Symbol, names: Sequence[str], typename: str, throw: bool) -> None:
-    """Refuse names of inputs that a symbol does not have, or warn of them.
-
-    Parameters
-    ----------
-    symbol : Symbol
-    names : list of str
-    typename : str
-        As what they were given: 'data', 'label', 'state', 'fixed_param'.
-    throw : bool
-        Whether it is an error.
-
-    Raises
-    ------
-    ArgumentValueError
-    """
+    """Refuse names of inputs that a symbol does not have, or warn of them."""
     arguments = symbol.list_arguments()
     unknown = [name for name in names if name not in arguments]
     if not unknown:
@@ -47,22 +33,7 @@ def check_input_names(symbol: Symbol, names: Sequence[str], typename: str, throw
 
 
 def check_names_match(names: Sequence[str], shapes: Sequence[Any], name: str, throw: bool) -> None:
-    """Refuse descriptions whose names are not those of a module's inputs, or warn of them.
-
-    Parameters
-    ----------
-    names : list of str
-        Of the module.
-    shapes : list of DataDesc
-    name : str
-        'data' or 'label'.
-    throw : bool
-        Whether it is an error.
-
-    Raises
-    ------
-    ArgumentValueError
-    """
+    """Refuse descriptions whose names are not those of a module's inputs, or warn of them."""
     given = [one.name for one in shapes]
     if sorted(names) == sorted(given):
         return
@@ -80,18 +51,7 @@ def check_names_match(names: Sequence[str], shapes: Sequence[Any], name: str, th
 def parse_descriptions(
     data_names: Sequence[str], label_names: Sequence[str], data_shapes: Any, label_shapes: Any
 ) -> tuple[list[Any], list[Any] | None]:
-    """Return descriptions of data and labels as DataDescs, whose names are those of a module.
-
-    Parameters
-    ----------
-    data_names, label_names : list of str
-    data_shapes, label_shapes : list of DataDesc or (name, shape)
-
-    Returns
-    -------
-    list of DataDesc
-    list of DataDesc or None
-    """
+    """Return descriptions of data and labels as DataDescs, whose names are those of a module."""
     data = described("data", data_shapes)
     check_names_match(data_names, data, "data", True)
     labels = described("label", label_shapes) if label_shapes is not None else None

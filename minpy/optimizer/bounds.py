@@ -29,26 +29,14 @@ _ADVICE = "Updater.get_states and Trainer.save_states write none like that: the 
 
 
 class Budget:
-    """How much is left of what reading some bytes may take.
-
-    Parameters
-    ----------
-    size : int
-        The number of bytes.
-    """
+    """How much is left of what reading some bytes may take."""
 
     def __init__(self, size: int) -> None:
         self._size = size
         self._left = _FREE + _FOR_A_BYTE * size
 
     def spend(self, values: Iterable[Any]) -> list[Any]:
-        """Count the values, what containers hold each time that it is met, and return what is no container.
-
-        Raises
-        ------
-        FileFormatError
-            If that is more than is left, or nested too deeply.
-        """
+        """Count the values, what containers hold each time that it is met, and return what is no container."""
         left, leaves = self._left, []
         path = [iter(values)]
         while path:
@@ -109,13 +97,7 @@ def _length(value: Any) -> int:
 
 
 def require_harmless_call(function: Any, arguments: Iterable[Any]) -> None:
-    """Raise for calls that make much of little: bytes of a number, text by a slow encoding.
-
-    Raises
-    ------
-    ValueError
-        What is wrong with it.
-    """
+    """Raise for calls that make much of little: bytes of a number, text by a slow encoding."""
     given = [*arguments]
     named = [function, *given]
     if any(one is kind for one in named for kind in _OF_BYTES):

@@ -103,23 +103,6 @@ _PLAIN_FUNCTIONS = {_latin1, *(value for value in _ALLOWED.values() if isinstanc
 def load_states(content: bytes | bytearray | memoryview) -> Any:
     """Return what a pickle of states holds.
 
-    Parameters
-    ----------
-    content : bytes
-
-    Returns
-    -------
-    object
-        As a rule a dict of states by index, or a tuple of that and the optimizer.
-
-    Raises
-    ------
-    ArgumentError
-        If it is not given as bytes.
-    FileFormatError
-        If it is no pickle, is damaged, names a class that does not belong there, or would take more work or memory to
-        read than states of its size do.
-
     Examples
     --------
     >>> from minpy.optimizer.states import load_states
@@ -152,20 +135,6 @@ def _short(text: str, most: int = 300) -> str:
 
 def dump_states(states: Any) -> bytes:
     """Return a pickle of states that MXNet reads, too.
-
-    Parameters
-    ----------
-    states : object
-        As a rule a dict of states by index, or a tuple of that and the optimizer.
-
-    Returns
-    -------
-    bytes
-
-    Raises
-    ------
-    PicklingError
-        If an optimizer, a schedule or a state cannot be pickled.
 
     Examples
     --------

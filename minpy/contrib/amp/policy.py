@@ -21,13 +21,7 @@ _OTHERS = frozenset(["Custom", "_cond", "_foreach", "_while_loop"])
 
 
 def checked_target(what: str, dtype: Any) -> str:
-    """Return the name of the low precision.
-
-    Raises
-    ------
-    DTypeError
-        For another than float16.
-    """
+    """Return the name of the low precision."""
     if isinstance(dtype, str) and dtype == "float16":
         return dtype
     name = getattr(dtype, "__name__", None) or str(dtype)
@@ -43,15 +37,7 @@ def checked_target(what: str, dtype: Any) -> str:
 
 
 def _checked_names(what: str, argument: str, names: Any) -> list[str]:
-    """Return a list of operators' names.
-
-    Raises
-    ------
-    ArgumentError
-        If it is no list of strings.
-    ArgumentValueError
-        If there is no operator of such a name.
-    """
+    """Return a list of operators' names."""
     if isinstance(names, str) or not isinstance(names, Collection) or not all(isinstance(one, str) for one in names):
         raise ArgumentError(f"{what}: {argument} is {describe(names)}; expected a list of operators' names.")
     for name in names:
@@ -60,15 +46,7 @@ def _checked_names(what: str, argument: str, names: Any) -> list[str]:
 
 
 def _checked_conditions(what: str, argument: str, conditions: Any) -> list[tuple[str, str, list[str]]]:
-    """Return a list of (operator, attribute, values).
-
-    Raises
-    ------
-    ArgumentError
-        If it is another.
-    ArgumentValueError
-        If there is no such operator.
-    """
+    """Return a list of (operator, attribute, values)."""
     found = []
     given: list[Any] = list(conditions) if isinstance(conditions, (list, tuple)) else [None]
     for one in given:
@@ -95,22 +73,7 @@ def _require_operator(what: str, argument: str, name: str) -> None:
 
 
 def chosen(what: str, low: tuple[str, Any], wide: tuple[str, Any], conditional: tuple[str, Any]) -> Any:
-    """Return the lists for float16, for float32, and of conditions: those given, and the others without what they hold.
-
-    Parameters
-    ----------
-    what : str
-        The function that they were given to.
-    low, wide, conditional : (str, list or None)
-        The argument's name and its value, None if it was left out.
-
-    Raises
-    ------
-    ArgumentError
-        For lists of another form.
-    ArgumentValueError
-        For names of no operators, and for operators in two lists.
-    """
+    """Return the lists for float16, for float32, and of conditions; default ones without what given ones hold."""
     lows = None if low[1] is None else _checked_names(what, *low)
     wides = None if wide[1] is None else _checked_names(what, *wide)
     conditions = None if conditional[1] is None else _checked_conditions(what, *conditional)

@@ -56,17 +56,7 @@ def parameters_in_low(symbol: Symbol, policy: Policy, excluded: Collection[str],
 
 
 def reduced(symbol: Symbol, policy: Policy, excluded: Collection[str], in_low: Collection[Node]) -> Symbol:
-    """Return the graph with casts, so that each operator computes where a policy says, and all outputs are in float32.
-
-    Parameters
-    ----------
-    symbol : Symbol
-    policy : Policy
-    excluded : collection of str
-        The nodes that compute in float32, by their names.
-    in_low : collection of Node
-        The variables that are in float16.
-    """
+    """Return the graph with casts: each operator computes where a policy says, and all outputs are in float32."""
     return _Reduction(policy, excluded, in_low).run(symbol)
 
 

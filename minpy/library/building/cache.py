@@ -152,17 +152,7 @@ class Cache:
             shutil.rmtree(folder, ignore_errors=True)
 
     def keep(self, name: str, key: str, built: str, record: Mapping[str, Any]) -> str:
-        """Put a library into the cache, and return its path there.
-
-        Parameters
-        ----------
-        name, key : str
-            What the library is called, and what tells it from others of the name.
-        built : str
-            The library, in a folder of `building`.
-        record : mapping
-            What it was made of, in JSON's types.
-        """
+        """Put a library into the cache, and return its path there."""
         folder = os.path.dirname(built)
         made = os.path.join(folder, "made")
         os.mkdir(made)
@@ -188,13 +178,7 @@ class Cache:
         return os.path.join(place, name + SUFFIX)
 
     def clean(self, keep: str | None = None) -> None:
-        """Remove what is not needed: more than `LIMIT` bytes of libraries, old texts, what killed builders have left.
-
-        Parameters
-        ----------
-        keep : str, optional
-            The folder of a library that stays.
-        """
+        """Remove libraries beyond `LIMIT` bytes but for `keep`, old texts, and what killed builders have left."""
         now = time.time()
         libraries = []
         with contextlib.suppress(OSError):

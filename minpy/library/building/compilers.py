@@ -49,15 +49,7 @@ class Compiler:
         return os.path.basename(programs[-1])  # of "ccache g++" the latter
 
     def compiling(self, language: str, flags: Sequence[str]) -> list[str]:
-        """Return the command that compiles a file, up to the names of the files.
-
-        Parameters
-        ----------
-        language : str
-            "c++" or "c".
-        flags : sequence of str
-            The user's.
-        """
+        """Return the command that compiles a file, up to the names of the files."""
         own = ["-std=c++17", "-O3", "-Wall"]
         if "_WIN32" not in self.macros:
             own.append("-fPIC")
@@ -84,20 +76,7 @@ class Compiler:
 
 
 def find_compiler(flags: Sequence[str] = ()) -> Compiler:
-    """Return the compiler that $CXX names, or the first of c++, g++ and clang++ there is.
-
-    Parameters
-    ----------
-    flags : sequence of str
-        What it will be given: what it defines depends on them.
-
-    Raises
-    ------
-    MissingCompilerError
-        If there is none.
-    BuildError
-        If it does not run.
-    """
+    """Return the compiler that $CXX names, or the first of c++, g++ and clang++ there is."""
     command = _command()
     version = _answer([*command, "--version"])
     target = _answer([*command, "-dumpmachine"]).strip()

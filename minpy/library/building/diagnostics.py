@@ -126,16 +126,7 @@ def plain(output: str) -> str:
 
 
 def build_error(compiler: Compiler, what: str, failed: Sequence[Ran]) -> BuildError:
-    """Return the error for commands that failed: the first error, what to do, then all that was said.
-
-    Parameters
-    ----------
-    compiler : Compiler
-    what : str
-        What could not be made, or of what: "gemm.cc".
-    failed : sequence of Ran
-        The commands.
-    """
+    """Return the error for commands that failed: the first error, what to do, then all that was said."""
     output = "\n".join(text for text in (plain(one.output).strip() for one in failed) if text)
     found, file, line = first_error(output)
     parts = [f"library.compile: {compiler.name} cannot {what}."]

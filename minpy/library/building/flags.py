@@ -41,13 +41,7 @@ _OWN = frozenset({"-E", "-M", "-MD", "-MF", "-MG", "-MJ", "-MM", "-MMD", "-MP", 
 
 
 def checked_flags(flags: Any) -> list[str]:
-    """Return `extra_flags` as a list.
-
-    Raises
-    ------
-    ArgumentError, ArgumentValueError
-        If it is no list of flags, or has one that `compile` cannot let pass.
-    """
+    """Return `extra_flags` as a list."""
     if isinstance(flags, (str, bytes)):
         text = os.fsdecode(flags)
         try:

@@ -90,13 +90,7 @@ class Recipe:
 
 
 class Order:
-    """A library to be built.
-
-    Attributes
-    ----------
-    key : str
-        What it is kept under.
-    """
+    """A library to be built."""
 
     def __init__(
         self,
@@ -140,25 +134,7 @@ class Order:
         return _contents(self._read) == self._contents
 
     def build(self, folder: str, say: Callable[[str], None]) -> tuple[str, dict[str, Any]]:
-        """Compile and link.
-
-        Parameters
-        ----------
-        folder : str
-            To work in.
-        say : callable
-            Given the commands, and what the compiler says.
-
-        Returns
-        -------
-        tuple of str and dict
-            The path of the library, and its record.
-
-        Raises
-        ------
-        BuildError
-            If the compiler or the linker refuses.
-        """
+        """Compile and link."""
         objects = [os.path.join(folder, f"{number}.o") for number in range(len(self._files))]
         commands = [[*one, "-c", "-o", made] for one, made in zip(self._commands, objects, strict=True)]
         built = os.path.join(folder, self._name + SUFFIX)

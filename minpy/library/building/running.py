@@ -77,22 +77,7 @@ def run(command: Sequence[str], folder: str | None = None) -> Ran:
 
 
 def run_all(commands: Sequence[Sequence[str]], folder: str | None = None) -> list[Ran]:
-    """Run commands, as many at once as there are processors, and return how they ended, in their order.
-
-    Parameters
-    ----------
-    commands : sequence of sequences of str
-        Programs with their arguments.
-    folder : str, optional
-        Where compilers put their temporary files.
-
-    Raises
-    ------
-    BuildError
-        If one takes too long.
-    MissingCompilerError
-        If one cannot be started.
-    """
+    """Run commands, as many at once as there are processors, and return how they ended, in their order."""
     surroundings = _surroundings(folder)
     deadline = time.monotonic() + time_limit()
     ended: list[Ran | None] = [None] * len(commands)

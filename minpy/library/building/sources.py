@@ -40,15 +40,7 @@ class Source:
 
 
 def checked_sources(sources: Any) -> list[Source]:
-    """Return the sources of a library, read.
-
-    Raises
-    ------
-    ArgumentError, ArgumentValueError
-        If one is neither a file that can be compiled nor a text, is empty, or is there twice.
-    FileAccessError, FileMissingError
-        If one cannot be read.
-    """
+    """Return the sources of a library, read."""
     if isinstance(sources, (str, bytes, os.PathLike)):
         sources = [sources]
     if isinstance(sources, (dict, set, frozenset)) or not isinstance(sources, Iterable):
@@ -120,13 +112,7 @@ def _of_suffix(suffix: str) -> str:
 
 
 def checked_name(name: Any) -> str:
-    """Return the name of a library.
-
-    Raises
-    ------
-    ArgumentError, ArgumentValueError
-        If it cannot be the name of a file everywhere.
-    """
+    """Return the name of a library."""
     if not isinstance(name, str):
         raise ArgumentError(f"library.compile: name must be a str, got {describe(name)}.")
     if not _NAME.fullmatch(name) or name.split(".")[0].lower() in _WINDOWS or name.endswith("."):
