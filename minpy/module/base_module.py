@@ -143,17 +143,11 @@ class BaseModule:
         list of (str, float)
         """
         self._require("score")
-        if reset:
-            eval_data.reset()
         if not isinstance(eval_metric, metric.EvalMetric):
             eval_metric = metric.create(eval_metric)
         eval_metric.reset()
         actual_num_batch = 0
-        for nbatch, eval_batch in enumerate(eval_data):
-            if nbatch == num_batch:
-                break
-            self.prepare(eval_batch, sparse_row_id_fn=sparse_row_id_fn)
-            self.forward(eval_batch, is_train=False)
+        for nbatch, eval_batch in self._predicted(eval_data, num_batch, reset, sparse_row_id_fn):
             if isinstance(eval_batch, list):
                 self.update_metric(eval_metric, [batch.label for batch in eval_batch], pre_sliced=True)
             else:
@@ -164,6 +158,17 @@ class BaseModule:
         if score_end_callback:
             call_all(as_list(score_end_callback), BatchEndParam(epoch, actual_num_batch, eval_metric, locals()))
         return eval_metric.get_global_name_value()
+
+    def _predicted(self, data: Any, num_batch: int | None, reset: bool, sparse_row_id_fn: Any) -> Iterator[Any]:
+        """Run forward on batches, and yield the number of each and the batch."""
+        if reset:
+            data.reset()
+        for nbatch, batch in enumerate(data):
+            if nbatch == num_batch:
+                break
+            self.prepare(batch, sparse_row_id_fn=sparse_row_id_fn)
+            self.forward(batch, is_train=False)
+            yield nbatch, batch
 
     def iter_predict(
         self, eval_data: Any, num_batch: int | None = None, reset: bool = True, sparse_row_id_fn: Any = None
@@ -189,13 +194,7 @@ class BaseModule:
         DataBatch
         """
         self._require("iter_predict")
-        if reset:
-            eval_data.reset()
-        for nbatch, eval_batch in enumerate(eval_data):
-            if nbatch == num_batch:
-                break
-            self.prepare(eval_batch, sparse_row_id_fn=sparse_row_id_fn)
-            self.forward(eval_batch, is_train=False)
+        for nbatch, eval_batch in self._predicted(eval_data, num_batch, reset, sparse_row_id_fn):
             pad = eval_batch.pad
             outputs = [without_padding(output, pad) for output in self.get_outputs()]
             yield outputs, nbatch, eval_batch
@@ -241,14 +240,8 @@ class BaseModule:
         if data is None:  # an array: a batch of its own
             self.forward(DataBatch([eval_data if isinstance(eval_data, nd.NDArray) else nd.array(eval_data)]), False)
             return self.get_outputs()[0]
-        if reset:
-            data.reset()
         rows = []
-        for nbatch, eval_batch in enumerate(data):
-            if nbatch == num_batch:
-                break
-            self.prepare(eval_batch, sparse_row_id_fn=sparse_row_id_fn)
-            self.forward(eval_batch, is_train=False)
+        for _, eval_batch in self._predicted(data, num_batch, reset, sparse_row_id_fn):
             pad = eval_batch.pad
             rows.append([without_padding(output, pad).copy() for output in self.get_outputs()])
         if not rows or not merge_batches:
