@@ -82,22 +82,10 @@ def option_texts(options: Mapping[str, Any], where: str) -> dict[str, str]:
 
 
 class Parameters:
-    """Arrays by name, as C sees them: nine arguments.
+    """Arrays by name, as C sees them: nine arguments. `what` is 'args' or 'aux', for messages.
 
-    Parameters
-    ----------
-    arrays : mapping of str to NDArray or numpy.ndarray
-    where : str
-        Who is given them, for messages.
-    what : str
-        'args' or 'aux'.
-    copied : bool
-        Whether the library is given copies, which it may change. Otherwise C-contiguous arrays are given as they are.
-
-    Attributes
-    ----------
-    arguments : tuple
-        names, how many, data, shapes, numbers of axes, dtypes, versions, devices, device numbers.
+    The arguments are names, how many, data, shapes, numbers of axes, dtypes, versions, devices, device numbers. If
+    `copied`, the library is given copies, which it may change; otherwise C-contiguous arrays are given as they are.
 
     Examples
     --------

@@ -98,7 +98,9 @@ class Inference:
         known = all(dtype is not None for dtype in inputs)
         numbers = [UNKNOWN_TYPE if dtype is None else DTYPE_NUMBERS[dtype] for dtype in inputs]
         try:
-            answers, results = self._binary.infer_type(self._entry, self._texts, numbers, len(self._outputs))
+            answers, results = self._binary.infer_numbers(
+                "inferType", self._entry, self._texts, numbers, len(self._outputs)
+            )
         except DTypeError:
             if known:
                 raise
@@ -137,8 +139,8 @@ class Inference:
         """Raise `ArgumentError` if the operator wants inputs or gives outputs that are sparse."""
         if self._entry.infer_storage is None:
             return
-        inputs, outputs = self._binary.infer_storage(
-            self._entry, self._texts, [0] * len(self._names), len(self._outputs)
+        inputs, outputs = self._binary.infer_numbers(
+            "inferSType", self._entry, self._texts, [0] * len(self._names), len(self._outputs)
         )
         for names, types in ((self._names, inputs), (self._outputs, outputs)):
             for name, number in zip(names, types, strict=True):

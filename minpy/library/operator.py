@@ -95,19 +95,10 @@ class _Kinds:
 
 
 class NativeOperator(ConfiguredOperator):
-    """An operator of a library with its attributes.
+    """An operator of a library with its attributes: see `ConfiguredOperator`.
 
-    Parameters
-    ----------
-    family : NativeFamily
-    parameters, noted, graphs
-        As for `ConfiguredOperator`.
-    names, outputs : sequence of str
-        What its inputs and outputs are called.
-    mutated : sequence of int
-        The positions of the inputs that it changes.
-    extra : int
-        How many of the inputs are no part of inference: the last ones, which a graph pass has added.
+    `mutated` are the positions of the inputs that it changes; `extra` is how many of the inputs are no part of
+    inference: the last ones, which a graph pass has added.
     """
 
     random = True

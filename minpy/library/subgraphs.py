@@ -33,20 +33,6 @@ class NativeSubgraphOperator(NativeOperator):
 
     Its inputs are the variables of the graph, in their order, and then those that a pass has added to the node, which
     are no part of inference.
-
-    Parameters
-    ----------
-    family : NativeSubgraphFamily
-    parameters, noted
-        As for `ConfiguredOperator`.
-    graphs : sequence of Symbol
-        There is one.
-    extra : int
-        How many inputs were added.
-
-    Attributes
-    ----------
-    graph : Subgraph
     """
 
     gradient_source = "the Backward of its state, a CustomStatefulOp"

@@ -134,23 +134,10 @@ class Layout:
 
 
 class Call:
-    """The arguments of a call, to be filled in, for inputs and outputs of given layouts.
+    """The arguments of a call, for a ctypes function without types, after those that are `first`.
 
-    Parameters
-    ----------
-    first : sequence
-        The arguments that come before those for the arrays.
-    inputs, outputs : Layout
-
-    Attributes
-    ----------
-    arguments : tuple
-        For a ctypes function without types.
-    inputs, outputs, versions : ctypes array
-        The addresses of the inputs' and outputs' memory, and the inputs' versions, to be set before each call.
-    generators : c_void_p
-        The address of the generators of random numbers, to be set before each call.
-    workspace : Workspace
+    Before each call, `fill` sets the addresses of the arrays and the inputs' versions; `generators`, the address of
+    the generators of random numbers, is set by the caller.
     """
 
     __slots__ = ("_layouts", "arguments", "generators", "inputs", "outputs", "versions", "workspace")

@@ -23,23 +23,12 @@ _NAMES = ("g++", "clang++", "c++") if sys.platform == "win32" else ("c++", "g++"
 
 @dataclass(frozen=True)
 class Compiler:
-    """A compiler that answers.
+    """A compiler that answers."""
 
-    Attributes
-    ----------
-    command : tuple of str
-        The program, as a path, and the arguments that it always gets.
-    version : str
-        What it says of itself.
-    target : str
-        What it makes programs for: "x86_64-linux-gnu".
-    macros : dict of str
-        What it defines by itself, with the flags that it was asked with: its standard, the processor's instructions.
-    """
-
-    command: tuple[str, ...]
-    version: str
-    target: str
+    command: tuple[str, ...]  # the program, as a path, and the arguments that it always gets
+    version: str  # what it says of itself
+    target: str  # what it makes programs for: "x86_64-linux-gnu"
+    # What it defines by itself, with the flags that it was asked with: its standard, the processor's instructions.
     macros: dict[str, str]
 
     @property

@@ -48,18 +48,7 @@ def key_of(ingredients: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Recipe:
-    """What a user asks for.
-
-    Attributes
-    ----------
-    name : str
-        Of the library.
-    sources : sequence of Source
-    flags : sequence of str
-        The user's.
-    include : str
-        The folder of the header.
-    """
+    """What a user asks for: a library's name, its sources, further flags; `include` is the folder of the header."""
 
     name: str
     sources: Sequence[Source]

@@ -22,20 +22,10 @@ _WINDOWS = frozenset({"aux", "con", "nul", "prn", *(f"{port}{i}" for port in ("c
 
 @dataclass(frozen=True)
 class Source:
-    """A source, which has been read.
+    """A source, which has been read."""
 
-    Attributes
-    ----------
-    path : str or None
-        The absolute path of a file; None for a text.
-    language : str
-        "c++" or "c".
-    content : bytes
-        What it says.
-    """
-
-    path: str | None
-    language: str
+    path: str | None  # absolute, of a file; None for a text
+    language: str  # "c++" or "c"
     content: bytes
 
 
