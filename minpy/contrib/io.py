@@ -51,11 +51,7 @@ class DataLoaderIter(DataIter):
     """
 
     def __init__(
-        self,
-        loader: Iterable[Any],
-        data_name: str = "data",
-        label_name: str = "softmax_label",
-        dtype: Any = "float32",
+        self, loader: Iterable[Any], data_name: str = "data", label_name: str = "softmax_label", dtype: Any = "float32"
     ) -> None:
         super().__init__()
         self._loader = loader

@@ -370,7 +370,9 @@ class Binary:
         inputs = (c_int * max(count, 1))(*types)
         results = (c_int * max(outputs, 1))(*[UNKNOWN_TYPE] * outputs)
         before = self.message_count()
-        if not self.functions[f"_opCall{what.replace('infer', 'Infer')}"](function, *texts.arguments, inputs, count, results, outputs):
+        if not self.functions[f"_opCall{what.replace('infer', 'Infer')}"](
+            function, *texts.arguments, inputs, count, results, outputs
+        ):
             raise self.failure(
                 kind, f"{entry.name}: {what} failed on {_kinds(what, types)} with {_shown(texts)}.", before
             )

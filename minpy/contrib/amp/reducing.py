@@ -149,73 +149,18 @@ class _Reduction:
 
 # The operators whose outputs have names in MXNet: casts are called after these, and after numbers for all others.
 _NAMED = frozenset(
-    [
-        "Activation",
-        "BatchNorm",
-        "BilinearSampler",
-        "Concat",
-        "Convolution",
-        "Correlation",
-        "Crop",
-        "Custom",
-        "Deconvolution",
-        "Dropout",
-        "FullyConnected",
-        "GridGenerator",
-        "GroupNorm",
-        "InstanceNorm",
-        "L2Normalization",
-        "LRN",
-        "LayerNorm",
-        "LeakyReLU",
-        "MakeLoss",
-        "Pad",
-        "Pooling",
-        "Pooling_v1",
-        "RNN",
-        "ROIPooling",
-        "SVMOutput",
-        "SequenceLast",
-        "SequenceMask",
-        "SequenceReverse",
-        "SliceChannel",
-        "SoftmaxActivation",
-        "SoftmaxOutput",
-        "SpatialTransformer",
-        "SwapAxis",
-        "UpSampling",
-        "_contrib_BatchNormWithReLU",
-        "_contrib_DeformableConvolution",
-        "_contrib_DeformablePSROIPooling",
-        "_contrib_ModulatedDeformableConvolution",
-        "_contrib_MultiBoxDetection",
-        "_contrib_MultiBoxPrior",
-        "_contrib_MultiBoxTarget",
-        "_contrib_MultiProposal",
-        "_contrib_PSROIPooling",
-        "_contrib_Proposal",
-        "_contrib_ROIAlign",
-        "_contrib_RROIAlign",
-        "_contrib_SyncBatchNorm",
-        "_contrib_count_sketch",
-        "_contrib_fft",
-        "_contrib_ifft",
-        "_contrib_interleaved_matmul_encdec_qk",
-        "_contrib_interleaved_matmul_encdec_valatt",
-        "_contrib_interleaved_matmul_selfatt_qk",
-        "_contrib_interleaved_matmul_selfatt_valatt",
-        "_rnn_param_concat",
-        "col2im",
-        "concat",
-        "elemwise_add",
-        "im2col",
-        "make_loss",
-        "pad",
-        "softmax",
-        "softmin",
-        "split",
-        "swapaxes",
-    ]
+    """
+    Activation BatchNorm BilinearSampler Concat Convolution Correlation Crop Custom Deconvolution Dropout
+    FullyConnected GridGenerator GroupNorm InstanceNorm L2Normalization LRN LayerNorm LeakyReLU MakeLoss Pad Pooling
+    Pooling_v1 RNN ROIPooling SVMOutput SequenceLast SequenceMask SequenceReverse SliceChannel SoftmaxActivation
+    SoftmaxOutput SpatialTransformer SwapAxis UpSampling _contrib_BatchNormWithReLU _contrib_DeformableConvolution
+    _contrib_DeformablePSROIPooling _contrib_ModulatedDeformableConvolution _contrib_MultiBoxDetection
+    _contrib_MultiBoxPrior _contrib_MultiBoxTarget _contrib_MultiProposal _contrib_PSROIPooling _contrib_Proposal
+    _contrib_ROIAlign _contrib_RROIAlign _contrib_SyncBatchNorm _contrib_count_sketch _contrib_fft _contrib_ifft
+    _contrib_interleaved_matmul_encdec_qk _contrib_interleaved_matmul_encdec_valatt
+    _contrib_interleaved_matmul_selfatt_qk _contrib_interleaved_matmul_selfatt_valatt _rnn_param_concat col2im
+    concat elemwise_add im2col make_loss pad softmax softmin split swapaxes
+    """.split()  # noqa: SIM905
 )
 
 
