@@ -123,7 +123,7 @@ def symbols_of(version: int) -> dict[str, tuple[Any, tuple[Any, ...]]]:
     >>> len(symbols_of(11)['_opCallFCompute'][1])
     39
     """
-    found = {name: signature for name, signature in SIGNATURES.items() if _SINCE.get(name, 0) <= version}
+    symbols = {name: signature for name, signature in SIGNATURES.items() if _SINCE.get(name, 0) <= version}
     if version < 10:
-        found["_opCallCreateOpState"] = _SHORT_CREATION
-    return found
+        symbols["_opCallCreateOpState"] = _SHORT_CREATION
+    return symbols

@@ -183,21 +183,21 @@ class Binary:
 
     def messages(self, since: int = 0) -> list[str]:
         """Return the messages that the library has given since there were so many."""
-        found = []
+        texts = []
         for index in range(since, self.message_count()):
             text = c_char_p()
             self.functions["_msgGet"](index, byref(text))
-            found.append((text.value or b"").decode(errors="replace").rstrip())
-        return found
+            texts.append((text.value or b"").decode(errors="replace").rstrip())
+        return texts
 
     def explained(self, line: str, since: int) -> str:
         """Return a line with the messages that the library has given since there were so many below it."""
-        found = self.messages(since)
-        if not found:
+        messages = self.messages(since)
+        if not messages:
             where = "It prints to the standard output" if self.version < 8 else "It gave no message (MX_ERROR_MSG)"
             return f"{line} {where}."
-        left_out = len(found) - _MOST_SHOWN
-        shown = [*found[:_MOST_SHOWN], *([f"... and {left_out} more"] if left_out > 0 else [])]
+        left_out = len(messages) - _MOST_SHOWN
+        shown = [*messages[:_MOST_SHOWN], *([f"... and {left_out} more"] if left_out > 0 else [])]
         return "\n  ".join([line, *shown])
 
     # -- what it registers -----------------------------------------------------------------------------------------

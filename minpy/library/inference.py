@@ -66,8 +66,8 @@ class Inference:
             self._merged(name, shape, _read(answer, shape is not None))
             for name, shape, answer in zip(self._names, inputs, answers, strict=True)
         ]
-        found = [_read(result, known) for result in results]
-        for name, shape in zip(self._outputs, found, strict=True):
+        inferred = [_read(result, known) for result in results]
+        for name, shape in zip(self._outputs, inferred, strict=True):
             if shape is not None and math.prod(map(abs, shape)) > _MOST_ELEMENTS:
                 raise ShapeError(
                     f"{self._entry.name}: inferShape gives {name} the shape {show_shape(shape)}, for "
@@ -78,15 +78,15 @@ class Inference:
                     f"{self._entry.name}: inferShape leaves the shape of {name} at {show_shape(shape)}, for "
                     f"{self._listed(inputs)}. It has to set every length of every output."
                 )
-        return merged, found
+        return merged, inferred
 
-    def _merged(self, name: str, given: PartialShape, answer: PartialShape) -> PartialShape:
+    def _merged(self, name: str, shape: PartialShape, inferred: PartialShape) -> PartialShape:
         try:
-            return merge_shapes(given, answer)
+            return merge_shapes(shape, inferred)
         except ShapeError:
             raise ShapeError(
-                f"{self._entry.name}: inferShape says that {name} has shape {show_shape(answer)}; the one given has "
-                f"{show_shape(given)}."
+                f"{self._entry.name}: inferShape says that {name} has shape {show_shape(inferred)}; the one given has "
+                f"{show_shape(shape)}."
             ) from None
 
     def _listed(self, shapes: Shapes) -> str:
@@ -106,23 +106,25 @@ class Inference:
                 raise
             return list(inputs), [None] * len(self._outputs)
         merged = []
-        for name, given, number in zip(self._names, inputs, answers, strict=True):
+        for name, own, number in zip(self._names, inputs, answers, strict=True):
             answer = self._dtype(name, number)
-            if given is not None and answer is not None and given != answer:
+            if own is not None and answer is not None and own != answer:
                 raise DTypeError(
-                    f"{self._entry.name}: inferType says that {name} is {answer.name}; the one given is {given.name}. "
+                    f"{self._entry.name}: inferType says that {name} is {answer.name}; the one given is {own.name}. "
                     f"Cast it first, with astype({answer.name!r})."
                 )
-            merged.append(answer if given is None else given)
-        found = [self._dtype(name, number) for name, number in zip(self._outputs, results, strict=True)]
-        for name, dtype in zip(self._outputs, found, strict=True):
+            merged.append(answer if own is None else own)
+        inferred = [self._dtype(name, number) for name, number in zip(self._outputs, results, strict=True)]
+        for name, dtype in zip(self._outputs, inferred, strict=True):
             if known and dtype is None:
-                shown = ", ".join(f"{name} {one.name}" for name, one in zip(self._names, merged, strict=True) if one)
+                shown = ", ".join(
+                    f"{name} {dtype.name}" for name, dtype in zip(self._names, merged, strict=True) if dtype
+                )
                 raise DTypeError(
                     f"{self._entry.name}: inferType leaves the dtype of {name} open (-1), for {shown or 'no inputs'}. "
                     "It has to set every output's."
                 )
-        return merged, found
+        return merged, inferred
 
     def _dtype(self, name: str, number: int) -> numpy.dtype | None:
         if number == UNKNOWN_TYPE:

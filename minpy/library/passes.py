@@ -86,9 +86,9 @@ class NativePass(Pass):
             raise binary.failure(LibraryError, f"{where} failed on a graph of {len(graph)} node(s).", before)
         if content is None:
             raise binary.failure(LibraryError, f"{where} reported success, and gave back no graph.", before)
-        found = self._graph(content, graph)
+        changed_graph = self._graph(content, graph)
         write_back([change for parameters in given for change in parameters.changed()], where)
-        return found
+        return changed_graph
 
     def _graph(self, content: bytes, before: Graph) -> Graph:
         """Return the graph of a text, once it is known to be one that can be computed."""
@@ -101,13 +101,13 @@ class NativePass(Pass):
         except (ValueError, RecursionError) as error:
             raise LibraryError(f"{where} a text that is no JSON: {error}. It begins with {content[:60]!r}.") from error
         try:
-            found = relinked(Graph.from_json(json.dumps(_in_order(document, f"{where} a graph"))), before)
-            symbol_of(found, f"{where} a graph that cannot be used")
+            changed_graph = relinked(Graph.from_json(json.dumps(_in_order(document, f"{where} a graph"))), before)
+            symbol_of(changed_graph, f"{where} a graph that cannot be used")
         except RecursionError:
             raise LibraryError(f"{where} a graph that cannot be used: graphs are nested too deep.") from None
         except MXNetError as error:
             raise LibraryError(str(error)) from error
-        return found
+        return changed_graph
 
 
 def _usable_size() -> Callable[[int], int] | None:
@@ -199,8 +199,10 @@ def _walked(nodes: list[dict[str, Any]], heads: list[list[int]], where: str) -> 
                     stack.append((source, iter(nodes[source].get("inputs", []))))
                     break
                 if not finished[source]:
-                    path = [one for one, _ in stack]
-                    names = [repr(nodes[one]["name"]) for one in (*path[path.index(source) :], source)]
+                    path = [number_of_node for number_of_node, _ in stack]
+                    names = [
+                        repr(nodes[number_of_node]["name"]) for number_of_node in (*path[path.index(source) :], source)
+                    ]
                     raise LibraryError(f"{where}: it has a cycle: {' reads '.join(names)}.")
             else:
                 finished[number] = True

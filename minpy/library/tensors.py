@@ -83,8 +83,8 @@ def _offset_of_data() -> int | None:
     memory = numpy.zeros(8, numpy.float32)
     probes: list[numpy.ndarray] = [memory, memory[3:], numpy.empty((2, 3)), numpy.empty(())]
     for offset in range(object.__basicsize__, numpy.ndarray.__basicsize__, ctypes.sizeof(c_void_p)):
-        found = [c_void_p.from_address(id(probe) + offset).value for probe in probes]
-        if found == [probe.ctypes.data for probe in probes]:
+        addresses = [c_void_p.from_address(id(probe) + offset).value for probe in probes]
+        if addresses == [probe.ctypes.data for probe in probes]:
             return offset
     return None
 
@@ -171,20 +171,20 @@ class Call:
         """
         of_inputs, of_outputs = self._layouts
         slots, versions, version = self.inputs, self.versions, _number_of_call()
-        given = inputs
+        arrays = inputs
         for array in inputs:
             if not array.flags.carray:
-                given = [*map(readable, inputs)]
+                arrays = [*map(readable, inputs)]
                 break
         for index in of_inputs.filled:
-            array = given[index]
+            array = arrays[index]
             slots[index] = array.ctypes.data if _OFFSET is None else _at(id(array) + _OFFSET).value
             versions[index] = version
         slots = self.outputs
         for index in of_outputs.filled:
             array = outputs[index]
             slots[index] = array.ctypes.data if _OFFSET is None else _at(id(array) + _OFFSET).value
-        return given
+        return arrays
 
 
 def _side(layout: Layout, data: Any, versions: Any) -> tuple[Any, ...]:

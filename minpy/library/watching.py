@@ -80,11 +80,11 @@ class Watched:
 
 def _roomy(arrays: Sequence[numpy.ndarray]) -> tuple[list[numpy.ndarray], list[numpy.ndarray]]:
     """Return arrays of the same kinds, and the memory behind each: as much as elements of any dtype would take."""
-    found, behind = [], []
+    copies, behind = [], []
     for array in arrays:
         room = 64 + array.size * (_WIDEST - array.itemsize)
         memory = numpy.full(-(-(array.nbytes + room) // _WIDEST), 0, numpy.uint64).view(numpy.uint8)
         memory[:] = _FILL
-        found.append(memory[: array.nbytes].view(array.dtype.newbyteorder("=")).reshape(array.shape))
+        copies.append(memory[: array.nbytes].view(array.dtype.newbyteorder("=")).reshape(array.shape))
         behind.append(memory[array.nbytes :])
-    return found, behind
+    return copies, behind

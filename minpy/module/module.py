@@ -286,14 +286,14 @@ class Module(BaseModule):
             )
         group = self._exec_group
         wanted = self._on_first_context()
-        given = {"argument": arg_params, "auxiliary state": aux_params}
-        checked = {kind: arrays for kind, arrays in wanted.items() if given[kind] is not None}
-        require_fit("init_params", given, checked, allow_missing=allow_missing)
+        values = {"argument": arg_params, "auxiliary state": aux_params}
+        checked = {kind: arrays for kind, arrays in wanted.items() if values[kind] is not None}
+        require_fit("init_params", values, checked, allow_missing=allow_missing)
 
         attributes = self._symbol.attr_dict()
         made: list[dict[str, Any]] = []
         for kind, targets in wanted.items():
-            arrays = given[kind]
+            arrays = values[kind]
             own = {}
             for name in sorted(targets):
                 target = targets[name]
@@ -403,12 +403,12 @@ class Module(BaseModule):
             self.params_initialized = True
         elif self.params_initialized:  # of a checkpoint, or from before
             wanted = self._on_first_context()
-            given = {"argument": self._arg_params, "auxiliary state": self._aux_params}
+            values = {"argument": self._arg_params, "auxiliary state": self._aux_params}
             for label in label_names_of(self._symbol):  # where it has no place among the labels: predictions need none
                 if label not in self._arg_params:
                     wanted["argument"].pop(label, None)
             try:
-                require_fit("bind", given, wanted, allow_extra=False)
+                require_fit("bind", values, wanted, allow_extra=False)
             except Exception:
                 self._exec_group = before
                 raise

@@ -98,13 +98,13 @@ def _length(value: Any) -> int:
 
 def require_harmless_call(function: Any, arguments: Iterable[Any]) -> None:
     """Raise for calls that make much of little: bytes of a number, text by a slow encoding."""
-    given = [*arguments]
-    named = [function, *given]
-    if any(one is kind for one in named for kind in _OF_BYTES):
-        for one in given:
-            if hasattr(type(one), "__index__") and not isinstance(one, bool):
+    values = [*arguments]
+    named = [function, *values]
+    if any(value is kind for value in named for kind in _OF_BYTES):
+        for argument in values:
+            if hasattr(type(argument), "__index__") and not isinstance(argument, bool):
                 raise ValueError("it makes bytes of a number")
-    if any(one is kind for one in named for kind in (str, *_OF_BYTES)):
-        for one in given[1:]:
-            if isinstance(one, str) and one not in _ENCODINGS:
-                raise ValueError(f"it decodes text by {one[:40]!r}")
+    if any(value is kind for value in named for kind in (str, *_OF_BYTES)):
+        for argument in values[1:]:
+            if isinstance(argument, str) and argument not in _ENCODINGS:
+                raise ValueError(f"it decodes text by {argument[:40]!r}")

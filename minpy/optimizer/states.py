@@ -63,18 +63,18 @@ def _empty(kind: Any, shape: Any = (0,), dtype: Any = b"b") -> numpy.ndarray:
 
 def _dtype(code: Any, align: bool = False, copy: bool = False) -> numpy.dtype:
     """Return a dtype of numbers or strings: memory that is said to be of objects could be made to run code."""
-    found = numpy.dtype(code if isinstance(code, (str, type)) else str(code))
-    if found.kind not in _KINDS:
-        raise ValueError(f"arrays are of numbers or strings, not of dtype {found}")
-    return numpy.dtype(found, align, copy)
+    dtype = numpy.dtype(code if isinstance(code, (str, type)) else str(code))
+    if dtype.kind not in _KINDS:
+        raise ValueError(f"arrays are of numbers or strings, not of dtype {dtype}")
+    return numpy.dtype(dtype, align, copy)
 
 
 def _range(*bounds: int) -> range:
     """Return a range that may be listed."""
-    found = range(*bounds)
-    if len(found) > _MOST:
-        raise ValueError(f"{found} is too long")
-    return found
+    numbers = range(*bounds)
+    if len(numbers) > _MOST:
+        raise ValueError(f"{numbers} is too long")
+    return numbers
 
 
 _array = numpy.zeros(1)
@@ -275,14 +275,14 @@ class _Reader(pickle._Unpickler):
             real = "minpy." + real.removeprefix("mxnet.")
         for inner in ("numpy.core.", "numpy._core."):
             real = real.replace(inner, "numpy.") if real.startswith(inner) else real
-        found = _ALLOWED.get((real, name))
-        if found is None and real == "numpy" and isinstance(getattr(numpy, name, None), type):
+        allowed = _ALLOWED.get((real, name))
+        if allowed is None and real == "numpy" and isinstance(getattr(numpy, name, None), type):
             scalar = getattr(numpy, name)
             harmless = issubclass(scalar, numpy.generic) and not issubclass(scalar, (numpy.void, numpy.object_))
-            found = scalar if harmless else None
-        if found is None:
-            found = next((cls for cls in _defined() if _is_named(cls, real, name)), None)
-        if found is None:
+            allowed = scalar if harmless else None
+        if allowed is None:
+            allowed = next((cls for cls in _defined() if _is_named(cls, real, name)), None)
+        if allowed is None:
             raise FileFormatError(
                 f"optimizer states: they name {module}.{name}, which is none of the classes that belong there: arrays, "
                 "optimizers, learning-rate schedules, containers and NumPy's scalars. Nothing of it was run. If it is "
@@ -291,7 +291,7 @@ class _Reader(pickle._Unpickler):
                 "do not use it."
             )
         # A function could be given attributes by what is read; an object around it, made for this, may be.
-        return partial(found) if found in _PLAIN_FUNCTIONS else found
+        return partial(allowed) if allowed in _PLAIN_FUNCTIONS else allowed
 
 
 def _is_named(cls: type, module: str, name: str) -> bool:

@@ -234,7 +234,7 @@ def scale_loss(loss: Any, optimizer_or_trainer: Any) -> Iterator[Any]:
     scale = scaler.loss_scale
     optimizer_or_trainer._scale = optimizer_or_trainer._amp_original_scale / scale
     with numpy.errstate(over="ignore", invalid="ignore"):
-        yield [one * scale for one in loss] if isinstance(loss, (list, tuple)) else loss * scale
+        yield [member * scale for member in loss] if isinstance(loss, (list, tuple)) else loss * scale
 
 
 def unscale(optimizer_or_trainer: Any) -> None:

@@ -133,12 +133,12 @@ def _dtypes_noted(symbol: Symbol) -> dict[str, Any]:
 
 def _in_noted(arrays: Mapping[str, Any], dtypes: Mapping[str, Any]) -> dict[str, Any]:
     """Return parameters in the dtypes that are noted for them, but for those that hold no float16 or float32."""
-    found = {}
+    converted = {}
     for name, array in arrays.items():
         dtype = dtypes.get(name)
         casts = dtype is not None and array._data.dtype in _FLOATS and array._data.dtype != dtype
-        found[name] = array.astype(dtype) if casts else array
-    return found
+        converted[name] = array.astype(dtype) if casts else array
+    return converted
 
 
 def _require_arrays(what: str, argument: str, arrays: Any) -> None:

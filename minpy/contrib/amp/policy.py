@@ -38,7 +38,7 @@ def checked_target(what: str, dtype: Any) -> str:
 
 def _checked_names(what: str, argument: str, names: Any) -> list[str]:
     """Return a list of operators' names."""
-    if isinstance(names, str) or not isinstance(names, Collection) or not all(isinstance(one, str) for one in names):
+    if isinstance(names, str) or not isinstance(names, Collection) or not all(isinstance(name, str) for name in names):
         raise ArgumentError(f"{what}: {argument} is {describe(names)}; expected a list of operators' names.")
     for name in names:
         _require_operator(what, argument, name)
@@ -47,18 +47,23 @@ def _checked_names(what: str, argument: str, names: Any) -> list[str]:
 
 def _checked_conditions(what: str, argument: str, conditions: Any) -> list[tuple[str, str, list[str]]]:
     """Return a list of (operator, attribute, values)."""
-    found = []
-    given: list[Any] = list(conditions) if isinstance(conditions, (list, tuple)) else [None]
-    for one in given:
-        whole = isinstance(one, (list, tuple)) and len(one) == 3 and isinstance(one[0], str) and isinstance(one[1], str)
-        if not whole or isinstance(one[2], str) or not isinstance(one[2], Collection):
+    checked = []
+    listed: list[Any] = list(conditions) if isinstance(conditions, (list, tuple)) else [None]
+    for condition in listed:
+        whole = (
+            isinstance(condition, (list, tuple))
+            and len(condition) == 3
+            and isinstance(condition[0], str)
+            and isinstance(condition[1], str)
+        )
+        if not whole or isinstance(condition[2], str) or not isinstance(condition[2], Collection):
             raise ArgumentError(
                 f"{what}: {argument} is {describe(conditions)}; expected a list of (operator, attribute, list of "
                 "values), such as [('Activation', 'act_type', ['softrelu'])]."
             )
-        _require_operator(what, argument, one[0])
-        found.append((one[0], one[1], [*map(str, one[2])]))
-    return found
+        _require_operator(what, argument, condition[0])
+        checked.append((condition[0], condition[1], [*map(str, condition[2])]))
+    return checked
 
 
 def _require_operator(what: str, argument: str, name: str) -> None:
@@ -77,21 +82,24 @@ def chosen(what: str, low: tuple[str, Any], wide: tuple[str, Any], conditional: 
     lows = None if low[1] is None else _checked_names(what, *low)
     wides = None if wide[1] is None else _checked_names(what, *wide)
     conditions = None if conditional[1] is None else _checked_conditions(what, *conditional)
-    under = {one[0] for one in conditions or ()}
-    for (one, first), (other, second) in (
+    under = {condition[0] for condition in conditions or ()}
+    for (argument, first), (conflicting, second) in (
         ((low[0], {*(lows or ())}), (wide[0], {*(wides or ())})),
         ((low[0], {*(lows or ())}), (conditional[0], under)),
         ((wide[0], {*(wides or ())}), (conditional[0], under)),
     ):
         if first & second:
             raise ArgumentValueError(
-                f"{what}: {', '.join(sorted(first & second))} stands both in {one} and in {other}; leave it in one."
+                f"{what}: {', '.join(sorted(first & second))} stands both in {argument} and in {conflicting}; leave it "
+                "in one."
             )
-    given = {*(lows or ()), *(wides or ()), *under}
+    placed = {*(lows or ()), *(wides or ()), *under}
     return (
-        [name for name in lists.FP16_FUNCS if name not in given] if lows is None else lows,
-        [name for name in lists.FP32_FUNCS if name not in given] if wides is None else wides,
-        [one for one in lists.CONDITIONAL_FP32_FUNCS if one[0] not in given] if conditions is None else conditions,
+        [name for name in lists.FP16_FUNCS if name not in placed] if lows is None else lows,
+        [name for name in lists.FP32_FUNCS if name not in placed] if wides is None else wides,
+        [condition for condition in lists.CONDITIONAL_FP32_FUNCS if condition[0] not in placed]
+        if conditions is None
+        else conditions,
     )
 
 

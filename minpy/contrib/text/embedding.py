@@ -154,9 +154,13 @@ class _TokenEmbedding(Vocabulary):
         """
         single = not isinstance(tokens, (list, tuple))
         wanted = [tokens] if single else tokens
-        known = self._token_to_idx
+        indices_by_token = self._token_to_idx
         indices = [
-            known[token] if token in known else known.get(str(token).lower(), 0) if lower_case_backup else 0
+            indices_by_token[token]
+            if token in indices_by_token
+            else indices_by_token.get(str(token).lower(), 0)
+            if lower_case_backup
+            else 0
             for token in wanted
         ]
         vectors = self._idx_to_vec.asnumpy()[indices] if indices else numpy.empty((0, self.vec_len), numpy.float32)

@@ -33,8 +33,8 @@ def table_of(
 
 def _likely(name: str, extra: Sequence[str]) -> str:
     """Return which superfluous name may be meant."""
-    found = difflib.get_close_matches(name, extra[:1000], 1, 0.8)
-    return f"perhaps {found[0]!r}?" if found else ""
+    similar = difflib.get_close_matches(name, extra[:1000], 1, 0.8)
+    return f"perhaps {similar[0]!r}?" if similar else ""
 
 
 def _kind_of(array: Any) -> str:

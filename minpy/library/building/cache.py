@@ -189,7 +189,7 @@ class Cache:
                             shutil.rmtree(entry.path, ignore_errors=True)
                     elif os.path.isfile(os.path.join(entry.path, _RECORD)):
                         used = os.stat(os.path.join(entry.path, _RECORD)).st_mtime
-                        libraries.append((used, sum(one.stat().st_size for one in _entries(entry.path)), entry.path))
+                        libraries.append((used, sum(file.stat().st_size for file in _entries(entry.path)), entry.path))
         total = 0
         for used, size, path in sorted(libraries, reverse=True):
             total += size
@@ -198,7 +198,7 @@ class Cache:
         with contextlib.suppress(OSError):
             for entry in _entries(os.path.join(self.root, "texts")):
                 with contextlib.suppress(OSError):
-                    if all(now - one.stat().st_mtime > _FORGOTTEN for one in _entries(entry.path)):
+                    if all(now - file.stat().st_mtime > _FORGOTTEN for file in _entries(entry.path)):
                         shutil.rmtree(entry.path, ignore_errors=True)
 
     def _remove(self, path: str) -> None:

@@ -78,8 +78,8 @@ def find_compiler(flags: Sequence[str] = ()) -> Compiler:
 
 
 def _command() -> list[str]:
-    given = os.environ.get("CXX", "").strip()
-    if not given:
+    variable = os.environ.get("CXX", "").strip()
+    if not variable:
         for name in _NAMES:
             path = shutil.which(name)
             if path is not None:
@@ -87,20 +87,20 @@ def _command() -> list[str]:
         raise MissingCompilerError(
             f"library.compile: there is no C++ compiler: none of {', '.join(_NAMES)} is on the PATH. {how_to_install()}"
         )
-    path = shutil.which(given)  # which may have blanks in it
+    path = shutil.which(variable)  # which may have blanks in it
     if path is not None:
         return [path]
     try:
-        words = shlex.split(given, posix=sys.platform != "win32")
+        words = shlex.split(variable, posix=sys.platform != "win32")
     except ValueError as error:
         raise MissingCompilerError(
-            f"library.compile: the environment variable CXX is {given!r}, which is no command: {error}. Write a "
+            f"library.compile: the environment variable CXX is {variable!r}, which is no command: {error}. Write a "
             "program and its arguments, such as 'g++' or 'ccache g++'."
         ) from None
     path = shutil.which(words[0])
     if path is None:
         raise MissingCompilerError(
-            f"library.compile: the environment variable CXX is {given!r}, and there is no program {words[0]!r} "
+            f"library.compile: the environment variable CXX is {variable!r}, and there is no program {words[0]!r} "
             f"{'there' if os.path.dirname(words[0]) else 'on the PATH'}. Correct it, or unset it to use the first of "
             f"{', '.join(_NAMES)}. {how_to_install()}"
         )

@@ -145,8 +145,8 @@ def included(rule: str) -> list[str]:
 
 
 def _unescaped(word: str) -> str:
-    def one(found: re.Match[str]) -> str:
-        backslashes, mark = found.groups()
+    def one(match: re.Match[str]) -> str:
+        backslashes, mark = match.groups()
         return "\\" * (len(backslashes) // 2) + mark
 
     word = re.sub(r"(\\+)([ \t])", one, word)
