@@ -224,7 +224,6 @@ def grad(func: Callable[..., Any], argnum: int | Sequence[int] | None = None) ->
 
     @wraps(func)
     def wrapped(*args: Any) -> list[NDArray]:
-        gradients: list[NDArray] = both(*args)[0]
-        return gradients
+        return both(*args)[0]
 
     return wrapped

@@ -51,11 +51,7 @@ class DataLoaderIter(DataIter):
     """
 
     def __init__(
-        self,
-        loader: Iterable[Any],
-        data_name: str = "data",
-        label_name: str = "softmax_label",
-        dtype: Any = "float32",
+        self, loader: Iterable[Any], data_name: str = "data", label_name: str = "softmax_label", dtype: Any = "float32"
     ) -> None:
         super().__init__()
         self._loader = loader
@@ -110,8 +106,8 @@ class DataLoaderIter(DataIter):
             raise MXNetError(
                 "DataLoaderIter: there is no batch. Call next() or iter_next(), or reset() after the last."
             )
-        given: Any = self._current_batch[which]
-        values = numpy.asarray(given._data if isinstance(given, Array) else given, self.dtype)
+        own_array: Any = self._current_batch[which]
+        values = numpy.asarray(own_array._data if isinstance(own_array, Array) else own_array, self.dtype)
         pad = self.getpad()
         if pad:
             values = numpy.concatenate([values, numpy.zeros((pad, *values.shape[1:]), values.dtype)])

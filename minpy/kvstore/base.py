@@ -242,8 +242,7 @@ def create(name: str = "local") -> KVStoreBase:
     key = name.lower()
     known = KVStoreBase.kv_registry.get(key)
     if known is not None:
-        made: KVStoreBase = known()
-        return made
+        return known()
     if key in LOCAL:
         return LOCAL[key](key)
     if key.startswith(_SEVERAL):

@@ -113,14 +113,14 @@ class KVStore(KVStoreBase):
         ArgumentError
             If a key is there already, or of another kind than those that are.
         """
-        for one, values in self._pairs("init", key, value):
-            if one in self._stored:
+        for own_key, values in self._pairs("init", key, value):
+            if own_key in self._stored:
                 raise ArgumentValueError(
-                    f"init: the key {one!r} is there already. push and pull change and read it; to begin anew, make "
-                    "another store."
+                    f"init: the key {own_key!r} is there already. push and pull change and read it; to begin anew, "
+                    "make another store."
                 )
-            self._check_kind("init", one)
-            self._stored[one] = values[0].copy()
+            self._check_kind("init", own_key)
+            self._stored[own_key] = values[0].copy()
 
     def push(self, key: Any, value: Any, priority: int = 0) -> None:
         """Sum arrays; the sum replaces what is stored, or updates it if there is an updater.
@@ -139,8 +139,8 @@ class KVStore(KVStoreBase):
         ShapeError, DTypeError
             If shapes are not that of what is stored, or dtypes differ.
         """
-        for one, values in self._pairs("push", key, value):
-            self._push(one, values, self._at("push", one))
+        for own_key, values in self._pairs("push", key, value):
+            self._push(own_key, values, self._at("push", own_key))
 
     def _push(self, key: Any, values: list[Any], stored: Any) -> None:
         for value in values:
@@ -177,8 +177,8 @@ class KVStore(KVStoreBase):
         """
         if out is None:
             raise ArgumentError("pull: out is missing: give the array, or the list of arrays, to write into.")
-        for one, arrays in self._pairs("pull", key, out):
-            self._pull(one, arrays)
+        for own_key, arrays in self._pairs("pull", key, out):
+            self._pull(own_key, arrays)
 
     def _pull(self, key: Any, arrays: list[Any]) -> None:
         stored = self._at("pull", key)
@@ -256,10 +256,10 @@ class KVStore(KVStoreBase):
             raise ArgumentError(
                 f"{function}: {len(key)} keys need a list of {len(key)} arrays, or of lists of arrays; got {count}."
             )
-        found: dict[Any, list[Any]] = {}
-        for one, values in zip(key, value, strict=True):
-            found.setdefault(_checked_key(function, one), []).extend(_arrays(function, one, values))
-        return found.items()
+        arrays: dict[Any, list[Any]] = {}
+        for own_key, values in zip(key, value, strict=True):
+            arrays.setdefault(_checked_key(function, own_key), []).extend(_arrays(function, own_key, values))
+        return arrays.items()
 
     def _at(self, function: str, key: Any) -> Any:
         try:
@@ -409,9 +409,9 @@ def _checked_key(function: str, key: Any) -> Any:
 def _arrays(function: str, key: Any, value: Any) -> list[Any]:
     """Return the arrays of one key."""
     values = list(value) if isinstance(value, (list, tuple)) else [value]
-    for one in values:
-        if not isinstance(one, nd.NDArray):
-            raise ArgumentError(f"{function}: for the key {key!r}, expected an NDArray, got {describe(one)}.")
+    for array in values:
+        if not isinstance(array, nd.NDArray):
+            raise ArgumentError(f"{function}: for the key {key!r}, expected an NDArray, got {describe(array)}.")
     if not values:
         raise ArgumentError(f"{function}: for the key {key!r} there are no arrays.")
     return values

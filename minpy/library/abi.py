@@ -116,15 +116,6 @@ _SHORT_CREATION = (_INT, (_POINTER, *_ATTRIBUTES, _POINTER))
 def symbols_of(version: int) -> dict[str, tuple[Any, tuple[Any, ...]]]:
     """Return the result and the arguments of every function that a library of a version has to have.
 
-    Parameters
-    ----------
-    version : int
-        One of `VERSIONS`.
-
-    Returns
-    -------
-    dict of str to (type, tuple of types)
-
     Examples
     --------
     >>> [len(symbols_of(version)) for version in VERSIONS]
@@ -132,7 +123,7 @@ def symbols_of(version: int) -> dict[str, tuple[Any, tuple[Any, ...]]]:
     >>> len(symbols_of(11)['_opCallFCompute'][1])
     39
     """
-    found = {name: signature for name, signature in SIGNATURES.items() if _SINCE.get(name, 0) <= version}
+    symbols = {name: signature for name, signature in SIGNATURES.items() if _SINCE.get(name, 0) <= version}
     if version < 10:
-        found["_opCallCreateOpState"] = _SHORT_CREATION
-    return found
+        symbols["_opCallCreateOpState"] = _SHORT_CREATION
+    return symbols

@@ -36,13 +36,7 @@ _MOST_REGISTERED = 1 << 20
 
 
 class Texts:
-    """Attributes or options as C sees them: two arrays of strings. `arguments` are the keys, the values, the number.
-
-    Raises
-    ------
-    ArgumentError
-        For a text that C cannot hold.
-    """
+    """Attributes or options as C sees them: two arrays of strings. `arguments` are the keys, the values, the number."""
 
     __slots__ = ("_kept", "arguments")
 
@@ -67,16 +61,7 @@ class Texts:
 
 @dataclass
 class OperatorEntry:
-    """An operator as a library registers it. Functions are addresses; those for contexts are by its name.
-
-    Attributes
-    ----------
-    name : str
-    is_subgraph : bool
-    forward, backward, create_state : dict of str to int
-        By context, 'cpu' or 'gpu'.
-    parse_attributes, infer_type, infer_storage, infer_shape, mutate_inputs : int or None
-    """
+    """An operator as a library registers it. Functions are addresses; those for contexts are by 'cpu' or 'gpu'."""
 
     name: str
     is_subgraph: bool
@@ -132,35 +117,10 @@ class PassEntry:
 
 
 class Binary:
-    """An extension library that has been opened.
+    """A shared library built with the extension header of MXNet 1.7, 1.8, or 1.9, or with minpy's, that is opened.
 
-    Parameters
-    ----------
-    path : str or path-like
-        Of a shared library that was built with the extension header of MXNet 1.7, 1.8, or 1.9, or with minpy's.
-    copy : str, optional
-        The path of a copy of it, which is opened in its place.
-
-    Attributes
-    ----------
-    path : str
-        Absolute.
-    version : int
-        Of the interface that it was built for.
-    functions : dict of str to ctypes function
-        By symbol, with their types.
-    message_count : callable
-        Returns how many messages the library has given so far. It never forgets any.
-    operators, partitioners, passes : list
-        Entries, in the order in which the library registers them.
-
-    Raises
-    ------
-    FileMissingError
-        If there is no such file.
-    LibraryError
-        If it is no shared library, lacks a symbol, has a version that is not supported, refuses to be initialized, or
-        registers something incomplete.
+    `copy` is the path of a copy of it, which is opened in its place. `functions` are by symbol, with their types;
+    `operators`, `partitioners` and `passes` are entries, in the order in which the library registers them.
     """
 
     def __init__(self, path: str | os.PathLike[str], copy: str | None = None) -> None:
@@ -223,21 +183,21 @@ class Binary:
 
     def messages(self, since: int = 0) -> list[str]:
         """Return the messages that the library has given since there were so many."""
-        found = []
+        texts = []
         for index in range(since, self.message_count()):
             text = c_char_p()
             self.functions["_msgGet"](index, byref(text))
-            found.append((text.value or b"").decode(errors="replace").rstrip())
-        return found
+            texts.append((text.value or b"").decode(errors="replace").rstrip())
+        return texts
 
     def explained(self, line: str, since: int) -> str:
         """Return a line with the messages that the library has given since there were so many below it."""
-        found = self.messages(since)
-        if not found:
+        messages = self.messages(since)
+        if not messages:
             where = "It prints to the standard output" if self.version < 8 else "It gave no message (MX_ERROR_MSG)"
             return f"{line} {where}."
-        left_out = len(found) - _MOST_SHOWN
-        shown = [*found[:_MOST_SHOWN], *([f"... and {left_out} more"] if left_out > 0 else [])]
+        left_out = len(messages) - _MOST_SHOWN
+        shown = [*messages[:_MOST_SHOWN], *([f"... and {left_out} more"] if left_out > 0 else [])]
         return "\n  ".join([line, *shown])
 
     # -- what it registers -----------------------------------------------------------------------------------------
@@ -338,15 +298,7 @@ class Binary:
     # -- what operators are asked ----------------------------------------------------------------------------------
 
     def parse_attributes(self, entry: OperatorEntry, texts: Texts) -> tuple[int, int]:
-        """Return how many inputs and outputs an operator has with these attributes.
-
-        Raises
-        ------
-        ArgumentError
-            If it refuses the attributes.
-        LibraryError
-            If it gives no numbers.
-        """
+        """Return how many inputs and outputs an operator has with these attributes."""
         inputs, outputs = c_int(-1), c_int(-1)
         before = self.message_count()
         status = self.functions["_opCallParseAttrs"](
@@ -365,31 +317,27 @@ class Binary:
     def infer_shape(
         self, entry: OperatorEntry, texts: Texts, shapes: Sequence[Sequence[int]], outputs: int
     ) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
-        """Return the shapes of inputs and outputs that an operator infers, as 32-bit numbers.
-
-        Raises
-        ------
-        ShapeError
-            If it reports failure.
-        """
+        """Return the shapes of inputs and outputs that an operator infers, as 32-bit numbers."""
         count = len(shapes)
-        given, lengths = shape_arrays(shapes)
-        found = [c_void_p() for _ in range(4)]
+        rows, lengths = shape_arrays(shapes)
+        results = [c_void_p() for _ in range(4)]
         before = self.message_count()
         status = self.functions["_opCallInferShape"](
-            entry.infer_shape, *texts.arguments, given, lengths, count, *map(byref, found), outputs
+            entry.infer_shape, *texts.arguments, rows, lengths, count, *map(byref, results), outputs
         )
         if not status:
             raise self.failure(
                 ShapeError, f"{entry.name}: inferShape failed on {_listed(shapes)} with {_shown(texts)}.", before
             )
-        in_shapes, in_lengths, out_shapes, out_lengths = found
-        answers = self._taken("inputs", in_shapes, in_lengths, count)
-        results = self._taken("outputs", out_shapes, out_lengths, outputs)
-        for answer in (answers, results):
-            if isinstance(answer, str):
-                raise LibraryError(f"{entry.name}: inferShape {answer}")
-        return answers, results  # type: ignore[return-value]
+        in_shapes, in_lengths, out_shapes, out_lengths = results
+        inferred = (
+            self._taken("inputs", in_shapes, in_lengths, count),
+            self._taken("outputs", out_shapes, out_lengths, outputs),
+        )
+        for shapes_or_problem in inferred:
+            if isinstance(shapes_or_problem, str):
+                raise LibraryError(f"{entry.name}: inferShape {shapes_or_problem}")
+        return inferred  # type: ignore[return-value]
 
     def _taken(self, what: str, shapes: c_void_p, lengths: c_void_p, count: int) -> list[tuple[int, ...]] | str:
         """Return shapes that the library has allocated, and free them; a text where they are none."""
@@ -413,59 +361,25 @@ class Binary:
             for address in (*pointers, shapes, lengths):
                 free(address)
 
-    def infer_type(
-        self, entry: OperatorEntry, texts: Texts, types: Sequence[int], outputs: int
+    def infer_numbers(
+        self, what: str, entry: OperatorEntry, texts: Texts, types: Sequence[int], outputs: int
     ) -> tuple[list[int], list[int]]:
-        """Return the numbers of the dtypes of inputs and outputs that an operator infers.
-
-        Raises
-        ------
-        DTypeError
-            If it reports failure.
-        """
-        return self._infer(DTypeError, "inferType", entry.infer_type, entry, texts, types, outputs)
-
-    def infer_storage(
-        self, entry: OperatorEntry, texts: Texts, types: Sequence[int], outputs: int
-    ) -> tuple[list[int], list[int]]:
-        """Return the numbers of the storage types of inputs and outputs that an operator infers.
-
-        Raises
-        ------
-        ArgumentError
-            If it reports failure.
-        """
-        return self._infer(ArgumentError, "inferSType", entry.infer_storage, entry, texts, types, outputs)
-
-    def _infer(
-        self,
-        kind: type[MXNetError],
-        what: str,
-        function: int | None,
-        entry: OperatorEntry,
-        texts: Texts,
-        types: Sequence[int],
-        outputs: int,
-    ) -> tuple[list[int], list[int]]:
+        """Return the numbers of the dtypes ("inferType"), or storage types ("inferSType"), of inputs and outputs."""
+        function, kind = (entry.infer_type, DTypeError) if what == "inferType" else (entry.infer_storage, ArgumentError)
         count = len(types)
         inputs = (c_int * max(count, 1))(*types)
         results = (c_int * max(outputs, 1))(*[UNKNOWN_TYPE] * outputs)
-        symbol = "_opCallInferType" if what == "inferType" else "_opCallInferSType"
         before = self.message_count()
-        if not self.functions[symbol](function, *texts.arguments, inputs, count, results, outputs):
+        if not self.functions[f"_opCall{what.replace('infer', 'Infer')}"](
+            function, *texts.arguments, inputs, count, results, outputs
+        ):
             raise self.failure(
                 kind, f"{entry.name}: {what} failed on {_kinds(what, types)} with {_shown(texts)}.", before
             )
         return inputs[:count], results[:outputs]
 
     def mutate_inputs(self, entry: OperatorEntry, texts: Texts, inputs: int) -> list[int]:
-        """Return the positions of the inputs that an operator with so many changes, in ascending order.
-
-        Raises
-        ------
-        ArgumentError
-            If it reports failure.
-        """
+        """Return the positions of the inputs that an operator with so many changes, in ascending order."""
         if entry.mutate_inputs is None:
             return []
         indices, count = c_void_p(), c_int()
@@ -475,17 +389,17 @@ class Binary:
         )
         if not status:
             raise self.failure(ArgumentError, f"{entry.name}: mutateInputs failed with {_shown(texts)}.", before)
-        given = 0 <= count.value <= _MOST_TENSORS and (indices.value is not None or count.value == 0)
-        found = set((c_int * count.value).from_address(indices.value)) if given and indices.value else set()
+        is_list = 0 <= count.value <= _MOST_TENSORS and (indices.value is not None or count.value == 0)
+        positions = set((c_int * count.value).from_address(indices.value)) if is_list and indices.value else set()
         self.functions["_opCallFree"](indices)
-        wrong = sorted(index for index in found if not 0 <= index < inputs)
-        if wrong or not given:
+        wrong = sorted(index for index in positions if not 0 <= index < inputs)
+        if wrong or not is_list:
             what = f"the position {wrong[0]}" if wrong else f"{count.value} positions"
             raise LibraryError(
                 f"{entry.name}: mutateInputs gives {what}{'' if indices.value else ' (NULL)'}; with {_shown(texts)} "
                 f"the operator has {inputs} input(s)."
             )
-        return sorted(found)
+        return sorted(positions)
 
     def state_arguments(self, texts: Texts, shapes: Sequence[Sequence[int]], types: Sequence[int]) -> tuple[Any, ...]:
         """Return what states are made of: attributes, and for inputs of these kinds, if the version is 10 or later."""
@@ -494,19 +408,13 @@ class Binary:
         for shape in shapes:
             if max(shape, default=0) >= UNKNOWN_DIMENSION:
                 raise ShapeError(f"an input has shape {tuple(shape)}; lengths are 32-bit numbers here.")
-        given, lengths = shape_arrays(shapes)
-        return (*texts.arguments, CPU, 0, given, lengths, len(shapes), (c_int * max(len(types), 1))(*types))
+        rows, lengths = shape_arrays(shapes)
+        return (*texts.arguments, CPU, 0, rows, lengths, len(shapes), (c_int * max(len(types), 1))(*types))
 
     def create_state(
         self, entry: OperatorEntry, texts: Texts, shapes: Sequence[Sequence[int]], arguments: tuple[Any, ...]
     ) -> int:
-        """Return the address of a new state of a stateful operator, for the CPU, from its `state_arguments`.
-
-        Raises
-        ------
-        OperatorError
-            If it reports failure, or makes none.
-        """
+        """Return the address of a new state of a stateful operator, for the CPU, from its `state_arguments`."""
         state = c_void_p()
         before = self.message_count()
         status = self.functions["_opCallCreateOpState"](entry.create_state["cpu"], *arguments, byref(state))

@@ -16,17 +16,7 @@ _SEGMENT = {1: ("I", 4, 16), 2: ("Q", 8, 32)}
 
 
 def missing_bytes(path: str) -> int:
-    """Return how many bytes a library lacks at its end; 0 for a whole one, and for files of another format.
-
-    Parameters
-    ----------
-    path : str
-
-    Raises
-    ------
-    OSError
-        If the file cannot be read.
-    """
+    """Return how many bytes a library lacks at its end; 0 for a whole one, and for files of another format."""
     with open(path, "rb") as file:
         head = file.read(64)
         size = os.fstat(file.fileno()).st_size

@@ -53,9 +53,9 @@ def _places(name: str) -> tuple[list[ModuleType], str]:
     for prefix in PREFIXES:
         if name.startswith(prefix) and len(name) > len(prefix):
             below = f".{prefix.strip('_')}"
-            return [import_module(f"minpy.{one}{below}") for one in ("ndarray", "symbol")], name.removeprefix(prefix)
+            return [import_module(f"minpy.{kind}{below}") for kind in ("ndarray", "symbol")], name.removeprefix(prefix)
     belows = ("._internal",) if name.startswith("_") else (".op", "")
-    return [import_module(f"minpy.{one}{below}") for one in ("ndarray", "symbol") for below in belows], name
+    return [import_module(f"minpy.{kind}{below}") for kind in ("ndarray", "symbol") for below in belows], name
 
 
 def _function_of(family: OperatorFamily, name: str, module: str) -> Callable[..., Symbol]:

@@ -28,11 +28,6 @@ def graph_text(graph: Graph, where: str) -> bytes:
     The parser of MXNet's header does not decode escapes. A text whose last character is an escaped backslash looks to
     it as if it went on, and it ends the process.
 
-    Raises
-    ------
-    ArgumentError
-        If the graph has a text that ends with a backslash, or that cannot be written in UTF-8.
-
     Examples
     --------
     >>> graph = Graph()
@@ -72,11 +67,6 @@ def _texts_of(graph: Graph) -> Iterator[tuple[str, str, str]]:
 def option_texts(options: Mapping[str, Any], where: str) -> dict[str, str]:
     """Return options as libraries are given them.
 
-    Raises
-    ------
-    ArgumentError
-        If one is an array.
-
     Examples
     --------
     >>> option_texts({'level': 2, 'axes': (1, 2), 'name': None}, 'pass')
@@ -92,27 +82,10 @@ def option_texts(options: Mapping[str, Any], where: str) -> dict[str, str]:
 
 
 class Parameters:
-    """Arrays by name, as C sees them: nine arguments.
+    """Arrays by name, as C sees them: nine arguments. `what` is 'args' or 'aux', for messages.
 
-    Parameters
-    ----------
-    arrays : mapping of str to NDArray or numpy.ndarray
-    where : str
-        Who is given them, for messages.
-    what : str
-        'args' or 'aux'.
-    copied : bool
-        Whether the library is given copies, which it may change. Otherwise C-contiguous arrays are given as they are.
-
-    Attributes
-    ----------
-    arguments : tuple
-        names, how many, data, shapes, numbers of axes, dtypes, versions, devices, device numbers.
-
-    Raises
-    ------
-    DTypeError
-        For an array of a dtype that libraries do not know.
+    The arguments are names, how many, data, shapes, numbers of axes, dtypes, versions, devices, device numbers. If
+    `copied`, the library is given copies, which it may change; otherwise C-contiguous arrays are given as they are.
 
     Examples
     --------
@@ -160,13 +133,7 @@ class Parameters:
 
 
 def write_back(changes: list[tuple[numpy.ndarray, numpy.ndarray]], where: str) -> None:
-    """Write new values into arrays: into all of them, or none.
-
-    Raises
-    ------
-    ArgumentError
-        If one cannot be written to.
-    """
+    """Write new values into arrays: into all of them, or none."""
     for array, _ in changes:
         if not array.flags.writeable:
             raise ArgumentError(

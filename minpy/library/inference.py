@@ -26,16 +26,7 @@ _OTHER_DTYPES = {7: "bool", 8: "int16", 9: "uint16", 10: "uint32", 11: "uint64",
 
 
 class Inference:
-    """The inference functions of an operator with its attributes.
-
-    Parameters
-    ----------
-    binary : Binary
-    entry : OperatorEntry
-    texts : Texts
-    names, outputs : sequence of str
-        What messages call the inputs that are part of inference, and the outputs.
-    """
+    """The inference functions of an operator with its attributes."""
 
     def __init__(
         self, binary: Binary, entry: OperatorEntry, texts: Texts, names: Sequence[str], outputs: Sequence[str]
@@ -50,12 +41,6 @@ class Inference:
         """Return what is known of the shapes of inputs and outputs.
 
         A library that refuses while not everything is known is asked again when it is.
-
-        Raises
-        ------
-        ShapeError
-            If it reports failure, contradicts what is given, or leaves the shape of an output open though all inputs
-            are known.
         """
         known = complete(inputs)
         unknown: list[PartialShape] = [None] * len(self._outputs)
@@ -81,8 +66,8 @@ class Inference:
             self._merged(name, shape, _read(answer, shape is not None))
             for name, shape, answer in zip(self._names, inputs, answers, strict=True)
         ]
-        found = [_read(result, known) for result in results]
-        for name, shape in zip(self._outputs, found, strict=True):
+        inferred = [_read(result, known) for result in results]
+        for name, shape in zip(self._outputs, inferred, strict=True):
             if shape is not None and math.prod(map(abs, shape)) > _MOST_ELEMENTS:
                 raise ShapeError(
                     f"{self._entry.name}: inferShape gives {name} the shape {show_shape(shape)}, for "
@@ -93,15 +78,15 @@ class Inference:
                     f"{self._entry.name}: inferShape leaves the shape of {name} at {show_shape(shape)}, for "
                     f"{self._listed(inputs)}. It has to set every length of every output."
                 )
-        return merged, found
+        return merged, inferred
 
-    def _merged(self, name: str, given: PartialShape, answer: PartialShape) -> PartialShape:
+    def _merged(self, name: str, shape: PartialShape, inferred: PartialShape) -> PartialShape:
         try:
-            return merge_shapes(given, answer)
+            return merge_shapes(shape, inferred)
         except ShapeError:
             raise ShapeError(
-                f"{self._entry.name}: inferShape says that {name} has shape {show_shape(answer)}; the one given has "
-                f"{show_shape(given)}."
+                f"{self._entry.name}: inferShape says that {name} has shape {show_shape(inferred)}; the one given has "
+                f"{show_shape(shape)}."
             ) from None
 
     def _listed(self, shapes: Shapes) -> str:
@@ -109,40 +94,37 @@ class Inference:
         return ", ".join(f"{name} {show_shape(shape)}" for name, shape in pairs) or "no inputs"
 
     def dtypes(self, inputs: DTypes) -> tuple[list[numpy.dtype | None], list[numpy.dtype | None]]:
-        """Return what is known of the dtypes of inputs and outputs, which libraries know as numbers.
-
-        Raises
-        ------
-        DTypeError
-            If the library reports failure, contradicts what is given, or leaves the dtype of an output open though all
-            inputs are known, or gives one that it cannot compute with.
-        """
+        """Return what is known of the dtypes of inputs and outputs, which libraries know as numbers."""
         known = all(dtype is not None for dtype in inputs)
         numbers = [UNKNOWN_TYPE if dtype is None else DTYPE_NUMBERS[dtype] for dtype in inputs]
         try:
-            answers, results = self._binary.infer_type(self._entry, self._texts, numbers, len(self._outputs))
+            answers, results = self._binary.infer_numbers(
+                "inferType", self._entry, self._texts, numbers, len(self._outputs)
+            )
         except DTypeError:
             if known:
                 raise
             return list(inputs), [None] * len(self._outputs)
         merged = []
-        for name, given, number in zip(self._names, inputs, answers, strict=True):
+        for name, own, number in zip(self._names, inputs, answers, strict=True):
             answer = self._dtype(name, number)
-            if given is not None and answer is not None and given != answer:
+            if own is not None and answer is not None and own != answer:
                 raise DTypeError(
-                    f"{self._entry.name}: inferType says that {name} is {answer.name}; the one given is {given.name}. "
+                    f"{self._entry.name}: inferType says that {name} is {answer.name}; the one given is {own.name}. "
                     f"Cast it first, with astype({answer.name!r})."
                 )
-            merged.append(answer if given is None else given)
-        found = [self._dtype(name, number) for name, number in zip(self._outputs, results, strict=True)]
-        for name, dtype in zip(self._outputs, found, strict=True):
+            merged.append(answer if own is None else own)
+        inferred = [self._dtype(name, number) for name, number in zip(self._outputs, results, strict=True)]
+        for name, dtype in zip(self._outputs, inferred, strict=True):
             if known and dtype is None:
-                shown = ", ".join(f"{name} {one.name}" for name, one in zip(self._names, merged, strict=True) if one)
+                shown = ", ".join(
+                    f"{name} {dtype.name}" for name, dtype in zip(self._names, merged, strict=True) if dtype
+                )
                 raise DTypeError(
                     f"{self._entry.name}: inferType leaves the dtype of {name} open (-1), for {shown or 'no inputs'}. "
                     "It has to set every output's."
                 )
-        return merged, found
+        return merged, inferred
 
     def _dtype(self, name: str, number: int) -> numpy.dtype | None:
         if number == UNKNOWN_TYPE:
@@ -159,8 +141,8 @@ class Inference:
         """Raise `ArgumentError` if the operator wants inputs or gives outputs that are sparse."""
         if self._entry.infer_storage is None:
             return
-        inputs, outputs = self._binary.infer_storage(
-            self._entry, self._texts, [0] * len(self._names), len(self._outputs)
+        inputs, outputs = self._binary.infer_numbers(
+            "inferSType", self._entry, self._texts, [0] * len(self._names), len(self._outputs)
         )
         for names, types in ((self._names, inputs), (self._outputs, outputs)):
             for name, number in zip(names, types, strict=True):

@@ -103,14 +103,14 @@ def load(path: str | os.PathLike[str], verbose: bool = True, *, replace: bool | 
     minpy.core.errors.FileMissingError: library.load: there is no file libmissing.so. Give the path of a compiled \
 library, or compile one with mx.library.compile.
     """
-    given = os.fsdecode(path)
-    if not os.path.isfile(given):
-        what = "is a folder" if os.path.isdir(given) else None
+    name = os.fsdecode(path)
+    if not os.path.isfile(name):
+        what = "is a folder" if os.path.isdir(name) else None
         raise FileMissingError(
-            (f"library.load: {given} {what}." if what else f"library.load: there is no file {given}.")
+            (f"library.load: {name} {what}." if what else f"library.load: there is no file {name}.")
             + " Give the path of a compiled library, or compile one with mx.library.compile."
         )
-    real = os.path.realpath(given)
+    real = os.path.realpath(name)
     with _locks[0]:
         facts = os.stat(real)
         stamp = (facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns)
@@ -120,7 +120,7 @@ library, or compile one with mx.library.compile.
         else:
             if known is not None and not replace:
                 raise LibraryError(
-                    f"library.load: {given} was loaded before, and has changed since. Start Python anew, or replace "
+                    f"library.load: {name} was loaded before, and has changed since. Start Python anew, or replace "
                     "what it has by load(path, replace=True)."
                 )
             library = _register(real, _opened(real, stamp), replace, stamp)
@@ -165,15 +165,15 @@ def _register(path: str, binary: Binary, replace: bool | Library, stamp: tuple[i
     _require_free("operator", [family.__name__ for family in families], replace, path)
     within = {family.__name__: family for family in families}
     partitioners = [NativePartitioner(binary, entry, within) for entry in binary.partitioners]
-    passes = [NativePass(binary, one) for one in binary.passes]
-    _require_free("partitioner", [one.name for one in partitioners], replace, path)
-    _require_free("pass", [one.name for one in passes], replace, path)
+    passes = [NativePass(binary, entry) for entry in binary.passes]
+    _require_free("partitioner", [partitioner.name for partitioner in partitioners], replace, path)
+    _require_free("pass", [graph_pass.name for graph_pass in passes], replace, path)
     library = Library(
         path,
         binary.version,
         tuple(within),
-        tuple(one.name for one in partitioners),
-        tuple(one.name for one in passes),
+        tuple(partitioner.name for partitioner in partitioners),
+        tuple(graph_pass.name for graph_pass in passes),
         stamp,
         tuple(_report(binary)),
     )
@@ -183,8 +183,8 @@ def _register(path: str, binary: Binary, replace: bool | Library, stamp: tuple[i
         withdraw([name for name in within if name in FAMILIES])
     for family in families:
         export(family)
-    PARTITIONERS.update((one.name, one) for one in partitioners)
-    PASSES.update((one.name, one) for one in passes)
+    PARTITIONERS.update((partitioner.name, partitioner) for partitioner in partitioners)
+    PASSES.update((graph_pass.name, graph_pass) for graph_pass in passes)
     _LIBRARIES.pop(path, None)
     _LIBRARIES[path] = library
     return library
@@ -227,7 +227,7 @@ _kinds = {"operator": "operators", "partitioner": "partitioners", "pass": "passe
 
 def _owner(what: str, name: str) -> Library | None:
     """Return the library that has an operator, a partitioner or a pass: the last one where one replaced another's."""
-    return next((one for one in reversed(_LIBRARIES.values()) if name in getattr(one, _kinds[what])), None)
+    return next((library for library in reversed(_LIBRARIES.values()) if name in getattr(library, _kinds[what])), None)
 
 
 def _forget(library: Library) -> None:
@@ -257,5 +257,5 @@ def _report(binary: Binary) -> Iterator[str]:
         for position, strategy in enumerate(partitioner.strategies):
             yield f"\t\tStrategy[{position}] {strategy.name} subgraphOp: '{strategy.operator}'"
     yield f"Found {len(binary.passes)} graph passes in library"
-    for number, one in enumerate(binary.passes):
-        yield f"\tGraph Pass [{number}] {one.name}"
+    for number, graph_pass in enumerate(binary.passes):
+        yield f"\tGraph Pass [{number}] {graph_pass.name}"

@@ -95,19 +95,10 @@ class _Kinds:
 
 
 class NativeOperator(ConfiguredOperator):
-    """An operator of a library with its attributes.
+    """An operator of a library with its attributes: see `ConfiguredOperator`.
 
-    Parameters
-    ----------
-    family : NativeFamily
-    parameters, noted, graphs
-        As for `ConfiguredOperator`.
-    names, outputs : sequence of str
-        What its inputs and outputs are called.
-    mutated : sequence of int
-        The positions of the inputs that it changes.
-    extra : int
-        How many of the inputs are no part of inference: the last ones, which a graph pass has added.
+    `mutated` are the positions of the inputs that it changes; `extra` is how many of the inputs are no part of
+    inference: the last ones, which a graph pass has added.
     """
 
     random = True
@@ -212,11 +203,11 @@ class NativeOperator(ConfiguredOperator):
 
     def _in_byte_order(self, raws: Sequence[numpy.ndarray]) -> Any:
         """Compute on copies, of arrays whose bytes are in the other order."""
-        given = [raw if raw.dtype.isnative else readable(raw) for raw in raws]
-        answer = self.forward(*given)
+        copies = [raw if raw.dtype.isnative else readable(raw) for raw in raws]
+        answer = self.forward(*copies)
         for index in self.mutated:
-            if given[index] is not raws[index]:
-                numpy.copyto(raws[index], given[index])
+            if copies[index] is not raws[index]:
+                numpy.copyto(raws[index], copies[index])
                 note_write(raws[index])
         return answer
 
@@ -242,18 +233,18 @@ class NativeOperator(ConfiguredOperator):
 
     def _require_cpu(self) -> None:
         entry = self.family.entry
-        found = entry.create_state or entry.forward
-        if "cpu" not in found:
+        functions = entry.create_state or entry.forward
+        if "cpu" not in functions:
             raise ContextError(
-                f"{self.__name__} is implemented for {', '.join(found)} only; minpy computes on the CPU. Register it "
-                'with setForward(..., "cpu") or setCreateOpState(..., "cpu") as well.'
+                f"{self.__name__} is implemented for {', '.join(functions)} only; minpy computes on the CPU. Register "
+                'it with setForward(..., "cpu") or setCreateOpState(..., "cpu") as well.'
             )
 
     def _run_apart(
         self, kinds: _Kinds, key: tuple[Kind, ...], raws: Sequence[numpy.ndarray], outputs: Sequence[numpy.ndarray]
     ) -> None:
         """Run forward with a state, or on inputs that it changes."""
-        given: Sequence[numpy.ndarray] = raws
+        arrays: Sequence[numpy.ndarray] = raws
         for index in self.mutated:
             raw = raws[index]
             if not raw.flags.writeable:
@@ -262,8 +253,8 @@ class NativeOperator(ConfiguredOperator):
                     "read-only. Give it a copy."
                 )
             if not raw.flags.carray:
-                given = list(given)
-                given[index] = readable(raw)
+                arrays = list(arrays)
+                arrays[index] = readable(raw)
         if self.is_stateful:
             if self._kept is None:
                 self._state = None  # destroyed before there is another
@@ -273,11 +264,11 @@ class NativeOperator(ConfiguredOperator):
         if self.mutated:
             self._changed = [raws[index] for index in self.mutated]
         try:
-            self._run(kinds.forward, given, outputs)
+            self._run(kinds.forward, arrays, outputs)
         finally:
             for index in self.mutated:
-                if given[index] is not raws[index]:
-                    numpy.copyto(raws[index], given[index])
+                if arrays[index] is not raws[index]:
+                    numpy.copyto(raws[index], arrays[index])
                 note_write(raws[index])
 
     def _new_state(self, key: tuple[Kind, ...]) -> State:
@@ -304,7 +295,7 @@ class NativeOperator(ConfiguredOperator):
         except IndexError:
             call = calls.make()
         watched = Watched(inputs, outputs) if _IS_CHECKED or WATCH.depth else None
-        given = call.fill(inputs, outputs) if watched is None else call.fill(watched.inputs, watched.outputs)
+        kept_alive = call.fill(inputs, outputs) if watched is None else call.fill(watched.inputs, watched.outputs)
         generators = GENERATORS.take()
         call.generators.value = generators.address
         messages = calls.message_count()
@@ -318,7 +309,7 @@ class NativeOperator(ConfiguredOperator):
                     status = calls.function(*call.arguments)
         finally:  # interrupts are raised when the library is done
             GENERATORS.give_back(generators)
-        del given  # which has lived until here
+        del kept_alive  # which has lived until here
         if watched is not None:
             self._require_proper(calls.is_forward, inputs, outputs, watched, bool(status))
         if not status or call.workspace.used:
@@ -423,10 +414,10 @@ class NativeOperator(ConfiguredOperator):
             raise self.missing_rule(requires_grad[0])
         upstream = gradient if type(gradient) is tuple else (gradient,)
         outputs = answer if type(answer) is tuple else (answer,)
-        given = list(arguments[: self.arity])
+        values = list(arguments[: self.arity])
         for index, raw in zip(self.mutated, self._changed, strict=False):
-            given[index] = raw
-        inputs = [as_array(raw_of(value), self.__name__, name) for value, name in zip(given, self.names, strict=True)]
+            values[index] = raw
+        inputs = [as_array(raw_of(value), self.__name__, name) for value, name in zip(values, self.names, strict=True)]
         inputs = [value if value.dtype.isnative else readable(value) for value in inputs]
         key = tuple([(value.shape, value.dtype) for value in inputs])
         kinds = self._kinds.get(key)
@@ -446,8 +437,8 @@ class NativeOperator(ConfiguredOperator):
     def shape_inference(self, inputs: Shapes, outputs: Shapes) -> tuple[Shapes, Shapes]:
         """Ask the library's inferShape; inputs that a pass has added are not shown to it."""
         count = len(inputs) - self.extra
-        found, results = self._inference.shapes(inputs[:count])
-        return [*found, *inputs[count:]], results
+        inferred, results = self._inference.shapes(inputs[:count])
+        return [*inferred, *inputs[count:]], results
 
     def type_inference(self, inputs: DTypes, outputs: DTypes) -> tuple[DTypes, DTypes]:
         """Ask the library's inferType; inputs that a pass has added are not shown to it."""
@@ -456,18 +447,12 @@ class NativeOperator(ConfiguredOperator):
             if dtype is not None:
                 require_dtype(dtype, self.__name__, name, numpy.dtype(dtype))
         known = [None if dtype is None else plain(dtype) for dtype in inputs[:count]]
-        found, results = self._inference.dtypes(known)
-        return [*found, *inputs[count:]], results
+        inferred, results = self._inference.dtypes(known)
+        return [*inferred, *inputs[count:]], results
 
 
 class NativeFamily(OperatorFamily):
-    """An operator of a library, before it is given attributes: what `nd.<name>` is.
-
-    Parameters
-    ----------
-    binary : Binary
-    entry : OperatorEntry
-    """
+    """An operator of a library, before it is given attributes: what `nd.<name>` is."""
 
     def __init__(self, binary: Binary, entry: OperatorEntry) -> None:
         super().__init__(
@@ -504,7 +489,7 @@ class NativeFamily(OperatorFamily):
         if is_raw:
             return answer
         if type(answer) is tuple:
-            return [new_array(NDArray, one) for one in answer]
+            return [new_array(NDArray, raw) for raw in answer]
         return new_array(NDArray, answer)
 
     def configure(
@@ -530,7 +515,7 @@ class NativeFamily(OperatorFamily):
     def _without_inputs(self, operator: ConfiguredOperator) -> Any:
         answer = dispatch.run(operator.fresh(), (), {})  # type: ignore[attr-defined]
         if type(answer) is tuple:
-            return tuple(new_array(NDArray, one) for one in answer)
+            return tuple(new_array(NDArray, raw) for raw in answer)
         return new_array(NDArray, answer)
 
 

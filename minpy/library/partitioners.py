@@ -24,16 +24,7 @@ _NOT_TAKEN = -2
 
 
 class NativePartitioner(Partitioner):
-    """A partitioner of a native library.
-
-    Parameters
-    ----------
-    binary : Binary
-    entry : PartitionerEntry
-        What the library registers.
-    families : mapping of str to OperatorFamily
-        The library's operators, by name.
-    """
+    """A partitioner of a native library."""
 
     def __init__(self, binary: Binary, entry: PartitionerEntry, families: Mapping[str, OperatorFamily]) -> None:
         self.name = entry.name
@@ -50,15 +41,7 @@ class NativePartitioner(Partitioner):
 
 
 class NativeStrategy(Strategy):
-    """A strategy of a partitioner of a native library.
-
-    Parameters
-    ----------
-    binary : Binary
-    partitioner : str
-    entry : StrategyEntry
-    families : mapping of str to OperatorFamily
-    """
+    """A strategy of a partitioner of a native library."""
 
     def __init__(
         self, binary: Binary, partitioner: str, entry: StrategyEntry, families: Mapping[str, OperatorFamily]
@@ -72,69 +55,49 @@ class NativeStrategy(Strategy):
 
     @property
     def family(self) -> OperatorFamily:  # type: ignore[override]
-        """Makes the nodes that stand for groups: a subgraph operator of the same library, or of another one.
-
-        Raises
-        ------
-        LibraryError
-            If there is no such operator, or it is none for subgraphs.
-        """
+        """Makes the nodes that stand for groups: a subgraph operator of the same library, or of another one."""
         name = self._entry.operator
-        found = self._families.get(name) or FAMILIES.get(name)
-        if found is None:
+        family = self._families.get(name) or FAMILIES.get(name)
+        if family is None:
             raise LibraryError(
                 f"{self._where}: it makes nodes of the operator {name!r}, which neither this library nor another one "
                 f"that is loaded has.{nearest(name, [*self._families, *FAMILIES])} Register it in the library, with "
                 "setIsSubgraphOp."
             )
-        if found.is_function:
+        if family.is_function:
             raise LibraryError(
                 f"{self._where}: it makes nodes of the operator {name!r}, which holds no subgraph. Register it with "
                 "setIsSubgraphOp."
             )
-        return found
+        return family
 
     def supported(self, graph: Graph, options: Mapping[str, Any]) -> Sequence[int] | None:
-        """Return the number that the library's supportedOps gives each node; None if it has a selector instead.
-
-        Raises
-        ------
-        LibraryError
-            If it reports failure, or gives numbers that mean nothing.
-        """
+        """Return the number that the library's supportedOps gives each node; None if it has a selector instead."""
         if self._entry.supported is None:
             return None
         where = f"{self._where}: supportedOps"
         self.family  # noqa: B018  # an error before anything is asked
-        text, given = graph_text(graph, where), option_texts(options, where)
-        texts = Texts(given, f"{where}: ")
+        text, texts, shown = _texts(graph, options, where)
         count = len(graph)
         ids = (c_int * max(count, 1))(*[_NOT_TAKEN] * count)
         binary = self._binary
         before = binary.message_count()
         if not binary.functions["_partCallSupportedOps"](self._entry.supported, text, count, ids, *texts.arguments):
-            raise binary.failure(LibraryError, f"{where} failed on a graph of {count} node(s){_with(given)}.", before)
-        found = ids[:count]
-        for node, number in zip(graph.nodes, found, strict=True):
+            raise binary.failure(LibraryError, f"{where} failed on a graph of {count} node(s){shown}.", before)
+        numbers = ids[:count]
+        for node, number in zip(graph.nodes, numbers, strict=True):
             if number < _NOT_TAKEN:
                 raise LibraryError(
                     f"{where} gave node {node.index} ({node.name}, {node.op}) the number {number}; expected -2 (not "
                     "supported), -1 (for any subgraph), or the number of a subgraph from 0."
                 )
-        return found
+        return numbers
 
     def selector(self, graph: Graph, options: Mapping[str, Any]) -> NativeSelector:
-        """Return the selector that the library's createSelector makes.
-
-        Raises
-        ------
-        LibraryError
-            If it reports failure, or makes none.
-        """
+        """Return the selector that the library's createSelector makes."""
         where = f"{self._where}: createSelector"
         self.family  # noqa: B018  # an error before anything is asked
-        text, given = graph_text(graph, where), option_texts(options, where)
-        texts = Texts(given, f"{where}: ")
+        text, texts, shown = _texts(graph, options, where)
         selector = c_void_p()
         binary = self._binary
         before = binary.message_count()
@@ -142,9 +105,7 @@ class NativeStrategy(Strategy):
             self._entry.selector, text, byref(selector), *texts.arguments
         )
         if not status:
-            raise binary.failure(
-                LibraryError, f"{where} failed on a graph of {len(graph)} node(s){_with(given)}.", before
-            )
+            raise binary.failure(LibraryError, f"{where} failed on a graph of {len(graph)} node(s){shown}.", before)
         if selector.value is None:
             raise binary.failure(LibraryError, f"{where} reported success, and made no selector.", before)
         return NativeSelector(binary, selector.value, self._where, (text, texts))
@@ -155,19 +116,11 @@ class NativeStrategy(Strategy):
         """Return whether the library's reviewSubgraph accepts a group, and the attributes that it gives its node.
 
         It may read the values of parameters, and must not change them.
-
-        Raises
-        ------
-        DTypeError
-            If a parameter has a dtype that libraries do not know.
-        LibraryError
-            If it reports failure, or attributes that cannot be read.
         """
         if self._entry.review is None:
             return True, {}
         where = f"{self._where}: reviewSubgraph"
-        text, given = graph_text(graph, where), option_texts(options, where)
-        texts = Texts(given, f"{where}: ")
+        text, texts, shown = _texts(graph, options, where)
         parameters = Parameters(args, where, "args"), Parameters(aux, where, "aux")
         # As in MXNet. The header's function begins with false: a review that says nothing rejects.
         accepted = c_int(1)
@@ -189,7 +142,7 @@ class NativeStrategy(Strategy):
         attributes = self._attributes(keys, values, count.value, f"{where} of group {number}")
         if not status:
             nodes = ", ".join(node.name for node in graph.nodes if not node.is_variable)
-            raise binary.failure(LibraryError, f"{where} failed on group {number} ({nodes}){_with(given)}.", before)
+            raise binary.failure(LibraryError, f"{where} failed on group {number} ({nodes}){shown}.", before)
         return bool(accepted.value), attributes
 
     def _attributes(self, keys: c_void_p, values: c_void_p, count: int, where: str) -> dict[str, str]:
@@ -206,17 +159,17 @@ class NativeStrategy(Strategy):
                 for pointer in (c_void_p * count).from_address(array.value):
                     free(pointer)
                 free(array)
-        found: dict[str, str] = {}
+        attributes: dict[str, str] = {}
         for key, value in zip(*texts, strict=True) if count else ():
             if not key or value is None:
                 raise LibraryError(f"{where} gave an attribute {key!r} with the value {value!r}; expected two texts.")
             try:
-                found[key.decode()] = value.decode()
+                attributes[key.decode()] = value.decode()
             except UnicodeDecodeError as error:
                 raise LibraryError(
                     f"{where} gave an attribute {key!r} with the value {value!r}, which is not UTF-8: {error.reason}."
                 ) from None
-        return found
+        return attributes
 
 
 class NativeSelector(Selector):
@@ -235,13 +188,7 @@ class NativeSelector(Selector):
     """
 
     def __init__(self, binary: Binary, address: int, where: str, kept: tuple[Any, ...]) -> None:
-        functions = binary.functions
-        self._select = functions["_partCallSelect"]
-        self._select_input = functions["_partCallSelectInput"]
-        self._select_output = functions["_partCallSelectOutput"]
-        self._filter = functions["_partCallFilter"]
-        self._reset = functions["_partCallReset"]
-        self._free = functions["_opCallFree"]
+        self._functions = binary.functions
         self._address = address
         self._where = where
         self._kept = kept
@@ -261,41 +208,33 @@ class NativeSelector(Selector):
             before, self._messages = self._messages, self._binary.message_count()
             raise self._binary.failure(LibraryError, f"{self._where}: {method} failed.", before)
 
+    def _ask(self, method: str, *nodes: GraphNode) -> bool:
+        """Ask a method of the selector about nodes."""
+        selected = c_int()
+        self._functions[f"_partCall{method}"](self._address, *[node.index for node in nodes], byref(selected))
+        self._told(method)
+        return bool(selected.value)
+
     def select(self, node: GraphNode) -> bool:
         """Tell whether the library begins a group here."""
-        selected = c_int()
-        self._select(self._address, node.index, byref(selected))
-        self._told("Select")
-        return bool(selected.value)
+        return self._ask("Select", node)
 
     def select_input(self, node: GraphNode, input: GraphNode) -> bool:
         """Tell whether the library takes a node that a member reads."""
-        selected = c_int()
-        self._select_input(self._address, node.index, input.index, byref(selected))
-        self._told("SelectInput")
-        return bool(selected.value)
+        return self._ask("SelectInput", node, input)
 
     def select_output(self, node: GraphNode, output: GraphNode) -> bool:
         """Tell whether the library takes a node that reads a member."""
-        selected = c_int()
-        self._select_output(self._address, node.index, output.index, byref(selected))
-        self._told("SelectOutput")
-        return bool(selected.value)
+        return self._ask("SelectOutput", node, output)
 
     def filter(self, candidates: Sequence[GraphNode]) -> Sequence[GraphNode]:
-        """Return which members of a group the library keeps.
-
-        Raises
-        ------
-        LibraryError
-            If it keeps what was no member.
-        """
+        """Return which members of a group the library keeps."""
         where = f"{self._where}: Filter"
         by_number = {node.index: node for node in candidates}
         count = len(by_number)
-        given = (c_int * max(count, 1))(*by_number)
+        indices = (c_int * max(count, 1))(*by_number)
         kept, number = c_void_p(), c_int()
-        self._filter(self._address, given, count, byref(kept), byref(number))
+        self._functions["_partCallFilter"](self._address, indices, count, byref(kept), byref(number))
         try:
             if not 0 <= number.value <= count or (number.value and not kept.value):
                 raise LibraryError(
@@ -305,20 +244,23 @@ class NativeSelector(Selector):
                 )
             numbers = [*(c_int * number.value).from_address(kept.value)] if kept.value and number.value else []
         finally:
-            self._free(kept)
+            self._functions["_opCallFree"](kept)
         self._told("Filter")
-        for one in numbers:
-            if one not in by_number:
+        for index in numbers:
+            if index not in by_number:
                 raise LibraryError(
-                    f"{where} keeps node {one}, which is not among the candidates: {', '.join(map(str, by_number))}."
+                    f"{where} keeps node {index}, which is not among the candidates: {', '.join(map(str, by_number))}."
                 )
-        return [by_number[one] for one in sorted({*numbers})]
+        return [by_number[index] for index in sorted({*numbers})]
 
     def reset(self) -> None:
         """Tell the library that a group is grown anew."""
-        self._reset(self._address)
+        self._functions["_partCallReset"](self._address)
         self._told("Reset")
 
 
-def _with(options: Mapping[str, str]) -> str:
-    return f" with {', '.join(f'{key}={text!r}' for key, text in options.items())}" if options else ""
+def _texts(graph: Graph, options: Mapping[str, Any], where: str) -> tuple[bytes, Texts, str]:
+    """Return a graph and options as libraries are given them, and the options in words."""
+    texts = option_texts(options, where)
+    shown = f" with {', '.join(f'{key}={text!r}' for key, text in texts.items())}" if texts else ""
+    return graph_text(graph, where), Texts(texts, f"{where}: "), shown

@@ -35,14 +35,7 @@ _number = itertools.count(1).__next__
 
 
 class NativePass(Pass):
-    """A graph pass of a native library.
-
-    Parameters
-    ----------
-    binary : Binary
-    entry : PassEntry
-        What the library registers.
-    """
+    """A graph pass of a native library."""
 
     def __init__(self, binary: Binary, entry: PassEntry) -> None:
         self.name = entry.name
@@ -67,15 +60,7 @@ class NativePass(Pass):
         aux: Mapping[str, Any],
         allocate: Allocate,
     ) -> Graph:
-        """Return the graph that the library makes of a graph.
-
-        Raises
-        ------
-        DTypeError
-            If a parameter has a dtype that libraries do not know.
-        LibraryError
-            If the pass reports failure, asks for parameters that cannot be, or gives back what is no graph.
-        """
+        """Return the graph that the library makes of a graph."""
         where = self._where
         text, texts = graph_text(graph, where), Texts(option_texts(options, where), f"{where}: ")
         given = Parameters(args, where, "args", copied=True), Parameters(aux, where, "aux", copied=True)
@@ -101,9 +86,9 @@ class NativePass(Pass):
             raise binary.failure(LibraryError, f"{where} failed on a graph of {len(graph)} node(s).", before)
         if content is None:
             raise binary.failure(LibraryError, f"{where} reported success, and gave back no graph.", before)
-        found = self._graph(content, graph)
+        changed_graph = self._graph(content, graph)
         write_back([change for parameters in given for change in parameters.changed()], where)
-        return found
+        return changed_graph
 
     def _graph(self, content: bytes, before: Graph) -> Graph:
         """Return the graph of a text, once it is known to be one that can be computed."""
@@ -116,13 +101,13 @@ class NativePass(Pass):
         except (ValueError, RecursionError) as error:
             raise LibraryError(f"{where} a text that is no JSON: {error}. It begins with {content[:60]!r}.") from error
         try:
-            found = relinked(Graph.from_json(json.dumps(_in_order(document, f"{where} a graph"))), before)
-            symbol_of(found, f"{where} a graph that cannot be used")
+            changed_graph = relinked(Graph.from_json(json.dumps(_in_order(document, f"{where} a graph"))), before)
+            symbol_of(changed_graph, f"{where} a graph that cannot be used")
         except RecursionError:
             raise LibraryError(f"{where} a graph that cannot be used: graphs are nested too deep.") from None
         except MXNetError as error:
             raise LibraryError(str(error)) from error
-        return found
+        return changed_graph
 
 
 def _usable_size() -> Callable[[int], int] | None:
@@ -132,8 +117,7 @@ def _usable_size() -> Callable[[int], int] | None:
     except (AttributeError, OSError, TypeError):
         return None
     function.restype, function.argtypes = c_size_t, [c_void_p]
-    found: Callable[[int], int] = function
-    return found
+    return function
 
 
 def _content(address: int, version: int) -> bytes:
@@ -148,11 +132,6 @@ def _in_order(document: Any, where: str) -> dict[str, Any]:
     """Return a graph as files have it: of the nodes that its heads depend on, each after what it reads.
 
     MXNet's header gives back all nodes that were there or have been added, in an order of its own.
-
-    Raises
-    ------
-    LibraryError
-        If the document is no graph: by its form, or because a node reads itself.
     """
     nodes = document.get("nodes") if isinstance(document, dict) else None
     if not isinstance(nodes, list) or not isinstance(document.get("heads"), list):
@@ -220,8 +199,10 @@ def _walked(nodes: list[dict[str, Any]], heads: list[list[int]], where: str) -> 
                     stack.append((source, iter(nodes[source].get("inputs", []))))
                     break
                 if not finished[source]:
-                    path = [one for one, _ in stack]
-                    names = [repr(nodes[one]["name"]) for one in (*path[path.index(source) :], source)]
+                    path = [number_of_node for number_of_node, _ in stack]
+                    names = [
+                        repr(nodes[number_of_node]["name"]) for number_of_node in (*path[path.index(source) :], source)
+                    ]
                     raise LibraryError(f"{where}: it has a cycle: {' reads '.join(names)}.")
             else:
                 finished[number] = True

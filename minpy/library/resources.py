@@ -165,15 +165,15 @@ class _Pool:
     def read(self) -> tuple[Any, list[tuple[Generators, numpy.ndarray]]]:
         """Return where the sets stand that no call uses."""
         with self._lock:
-            return self._sequence, [(one, one.states.copy()) for one in self._idle]
+            return self._sequence, [(generators, generators.states.copy()) for generators in self._idle]
 
     def restore(self, stand: tuple[Any, list[tuple[Generators, numpy.ndarray]]]) -> None:
         """Put the sets back to where they stood; where there was none, a call begins with new ones."""
         with self._lock:
             self._sequence = stand[0] if stand[1] else None
-            for one, states in stand[1]:
-                one.states[...] = states
-            self._idle = [one for one, _ in stand[1]]
+            for generators, states in stand[1]:
+                generators.states[...] = states
+            self._idle = [generators for generators, _ in stand[1]]
 
 
 def _seed_of(sequence: Any) -> int:

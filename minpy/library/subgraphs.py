@@ -33,20 +33,6 @@ class NativeSubgraphOperator(NativeOperator):
 
     Its inputs are the variables of the graph, in their order, and then those that a pass has added to the node, which
     are no part of inference.
-
-    Parameters
-    ----------
-    family : NativeSubgraphFamily
-    parameters, noted
-        As for `ConfiguredOperator`.
-    graphs : sequence of Symbol
-        There is one.
-    extra : int
-        How many inputs were added.
-
-    Attributes
-    ----------
-    graph : Subgraph
     """
 
     gradient_source = "the Backward of its state, a CustomStatefulOp"
@@ -85,32 +71,26 @@ class NativeSubgraphOperator(NativeOperator):
         """Return the shapes and dtypes of the outputs for those of all inputs: inferred over the graph."""
         inputs = [Shaped(*kind) for kind in kinds[: len(kinds) - self.extra]]
         shapes, dtypes = self.graph.known(inputs)
-        found = [(shapes[value], dtypes[value]) for value in self.graph.symbol.values]
-        for name, (shape, dtype) in zip(output_names(len(found)), found, strict=True):
+        kinds_of_outputs = [(shapes[value], dtypes[value]) for value in self.graph.symbol.values]
+        for name, (shape, dtype) in zip(output_names(len(kinds_of_outputs)), kinds_of_outputs, strict=True):
             require_dtype(dtype, self.__name__, name, Shaped(shape, dtype))
-        return found
+        return kinds_of_outputs
 
     def shape_inference(self, inputs: Shapes, outputs: Shapes) -> tuple[Shapes, Shapes]:
         """Infer over the graph."""
         count = len(inputs) - self.extra
-        found, results = self.graph.infer_shapes(inputs[:count], outputs)
-        return [*found, *inputs[count:]], results
+        inferred, results = self.graph.infer_shapes(inputs[:count], outputs)
+        return [*inferred, *inputs[count:]], results
 
     def type_inference(self, inputs: DTypes, outputs: DTypes) -> tuple[DTypes, DTypes]:
         """Infer over the graph."""
         count = len(inputs) - self.extra
-        found, results = self.graph.infer_dtypes(inputs[:count], outputs)
-        return [*found, *inputs[count:]], results
+        inferred, results = self.graph.infer_dtypes(inputs[:count], outputs)
+        return [*inferred, *inputs[count:]], results
 
 
 class NativeSubgraphFamily(NativeFamily):
-    """A subgraph operator of a library, before it is given attributes and a graph.
-
-    Parameters
-    ----------
-    binary : Binary
-    entry : OperatorEntry
-    """
+    """A subgraph operator of a library, before it is given attributes and a graph."""
 
     is_function: ClassVar[bool] = False
 

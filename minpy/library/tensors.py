@@ -40,13 +40,7 @@ _CASTS = {"b": "uint8", "u": "int64", "i": "int32", "c": "float32"}
 
 
 def as_array(value: Any, who: str, what: str) -> numpy.ndarray:
-    """Return an array for an input: numbers and lists become float32, as they do in `nd.array`.
-
-    Raises
-    ------
-    ArgumentError
-        If it cannot be one.
-    """
+    """Return an array for an input: numbers and lists become float32, as they do in `nd.array`."""
     if isinstance(value, (numpy.ndarray, numpy.generic)):
         return numpy.asarray(value)
     if value is not None:
@@ -64,13 +58,7 @@ def readable(array: numpy.ndarray) -> numpy.ndarray:
 
 
 def require_dtype(dtype: numpy.dtype, who: str, what: str, value: Any) -> int:
-    """Return the number of a dtype.
-
-    Raises
-    ------
-    DTypeError
-        If libraries do not know it: they would end the process. The text says what to cast to.
-    """
+    """Return the number of a dtype."""
     number = DTYPE_NUMBERS.get(dtype)
     if number is None:
         number = DTYPE_NUMBERS.get(dtype.newbyteorder("=")) if dtype.kind in "iuf" else None
@@ -95,8 +83,8 @@ def _offset_of_data() -> int | None:
     memory = numpy.zeros(8, numpy.float32)
     probes: list[numpy.ndarray] = [memory, memory[3:], numpy.empty((2, 3)), numpy.empty(())]
     for offset in range(object.__basicsize__, numpy.ndarray.__basicsize__, ctypes.sizeof(c_void_p)):
-        found = [c_void_p.from_address(id(probe) + offset).value for probe in probes]
-        if found == [probe.ctypes.data for probe in probes]:
+        addresses = [c_void_p.from_address(id(probe) + offset).value for probe in probes]
+        if addresses == [probe.ctypes.data for probe in probes]:
             return offset
     return None
 
@@ -107,23 +95,11 @@ _at = c_void_p.from_address
 
 def address_of(array: numpy.ndarray) -> int:
     """Return the address of an array's memory."""
-    address: int = array.ctypes.data
-    return address
+    return array.ctypes.data
 
 
 class Layout:
-    """What C is told of the arrays on one side of a call apart from their memory: shapes, dtypes, and devices.
-
-    Parameters
-    ----------
-    kinds : sequence of (shape, dtype)
-
-    Attributes
-    ----------
-    count : int
-    filled : tuple of int
-        The positions of the arrays that have elements. Others have no address.
-    """
+    """What C is told of the arrays on one side of a call apart from their memory: shapes, dtypes, and devices."""
 
     __slots__ = (
         "_kept",
@@ -158,23 +134,10 @@ class Layout:
 
 
 class Call:
-    """The arguments of a call, to be filled in, for inputs and outputs of given layouts.
+    """The arguments of a call, for a ctypes function without types, after those that are `first`.
 
-    Parameters
-    ----------
-    first : sequence
-        The arguments that come before those for the arrays.
-    inputs, outputs : Layout
-
-    Attributes
-    ----------
-    arguments : tuple
-        For a ctypes function without types.
-    inputs, outputs, versions : ctypes array
-        The addresses of the inputs' and outputs' memory, and the inputs' versions, to be set before each call.
-    generators : c_void_p
-        The address of the generators of random numbers, to be set before each call.
-    workspace : Workspace
+    Before each call, `fill` sets the addresses of the arrays and the inputs' versions; `generators`, the address of
+    the generators of random numbers, is set by the caller.
     """
 
     __slots__ = ("_layouts", "arguments", "generators", "inputs", "outputs", "versions", "workspace")
@@ -208,20 +171,20 @@ class Call:
         """
         of_inputs, of_outputs = self._layouts
         slots, versions, version = self.inputs, self.versions, _number_of_call()
-        given = inputs
+        arrays = inputs
         for array in inputs:
             if not array.flags.carray:
-                given = [*map(readable, inputs)]
+                arrays = [*map(readable, inputs)]
                 break
         for index in of_inputs.filled:
-            array = given[index]
+            array = arrays[index]
             slots[index] = array.ctypes.data if _OFFSET is None else _at(id(array) + _OFFSET).value
             versions[index] = version
         slots = self.outputs
         for index in of_outputs.filled:
             array = outputs[index]
             slots[index] = array.ctypes.data if _OFFSET is None else _at(id(array) + _OFFSET).value
-        return given
+        return arrays
 
 
 def _side(layout: Layout, data: Any, versions: Any) -> tuple[Any, ...]:

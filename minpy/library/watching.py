@@ -35,17 +35,7 @@ def watching() -> Iterator[None]:
 
 
 class Watched:
-    """The arrays of one call, copied.
-
-    Parameters
-    ----------
-    inputs, outputs : sequence of numpy.ndarray
-
-    Attributes
-    ----------
-    inputs, outputs : list of numpy.ndarray
-        What to compute with in their place.
-    """
+    """The arrays of one call, copied."""
 
     def __init__(self, inputs: Sequence[numpy.ndarray], outputs: Sequence[numpy.ndarray]) -> None:
         self._meant = [*inputs], [*outputs]
@@ -90,11 +80,11 @@ class Watched:
 
 def _roomy(arrays: Sequence[numpy.ndarray]) -> tuple[list[numpy.ndarray], list[numpy.ndarray]]:
     """Return arrays of the same kinds, and the memory behind each: as much as elements of any dtype would take."""
-    found, behind = [], []
+    copies, behind = [], []
     for array in arrays:
         room = 64 + array.size * (_WIDEST - array.itemsize)
         memory = numpy.full(-(-(array.nbytes + room) // _WIDEST), 0, numpy.uint64).view(numpy.uint8)
         memory[:] = _FILL
-        found.append(memory[: array.nbytes].view(array.dtype.newbyteorder("=")).reshape(array.shape))
+        copies.append(memory[: array.nbytes].view(array.dtype.newbyteorder("=")).reshape(array.shape))
         behind.append(memory[array.nbytes :])
-    return found, behind
+    return copies, behind

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy
 
 from minpy.core.array import Array
 from minpy.core.errors import ArgumentError, describe
-from minpy.metric.base import EvalMetric, as_numpy, check_label_shapes, register
+from minpy.metric.base import EvalMetric, Names, as_numpy, check_label_shapes, init_with_names, register
 
 __all__ = ["Caffe", "CustomMetric", "Loss", "Torch", "np"]
 
@@ -32,13 +32,7 @@ class Loss(EvalMetric):
     3.0
     """
 
-    def __init__(
-        self,
-        name: str = "loss",
-        output_names: Sequence[str] | None = None,
-        label_names: Sequence[str] | None = None,
-    ) -> None:
-        super().__init__(name, output_names, label_names, has_global_stats=True)
+    __init__ = init_with_names("loss")
 
     def update(self, labels: Any, preds: Any) -> None:
         """Add a batch.
@@ -63,13 +57,7 @@ class Torch(Loss):
     output_names, label_names : list of str, optional
     """
 
-    def __init__(
-        self,
-        name: str = "torch",
-        output_names: Sequence[str] | None = None,
-        label_names: Sequence[str] | None = None,
-    ) -> None:
-        super().__init__(name, output_names, label_names)
+    __init__ = init_with_names("torch")
 
 
 @register
@@ -82,13 +70,7 @@ class Caffe(Loss):
     output_names, label_names : list of str, optional
     """
 
-    def __init__(
-        self,
-        name: str = "caffe",
-        output_names: Sequence[str] | None = None,
-        label_names: Sequence[str] | None = None,
-    ) -> None:
-        super().__init__(name, output_names, label_names)
+    __init__ = init_with_names("caffe")
 
 
 @register
@@ -126,8 +108,8 @@ class CustomMetric(EvalMetric):
         feval: Callable[[Any, Any], Any],
         name: str | None = None,
         allow_extra_outputs: bool = False,
-        output_names: Sequence[str] | None = None,
-        label_names: Sequence[str] | None = None,
+        output_names: Names = None,
+        label_names: Names = None,
     ) -> None:
         if not callable(feval):
             raise ArgumentError(f"CustomMetric: expected a function of label and prediction, got {describe(feval)}.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import sqrt
 from typing import Any
 
 import numpy
@@ -13,6 +14,8 @@ from minpy.registry import get_alias_func, get_create_func, get_register_func
 
 __all__ = [
     "EvalMetric",
+    "Names",
+    "OfStatistics",
     "alias",
     "as_classes",
     "as_numpy",
@@ -20,10 +23,14 @@ __all__ = [
     "check_label_shapes",
     "checked_average",
     "create_metric",
+    "init_with_names",
+    "matthews",
     "pairs",
     "predicted_classes",
     "register",
 ]
+
+Names = Sequence[str] | None
 
 
 class EvalMetric:
@@ -155,7 +162,7 @@ class EvalMetric:
         tuple of (str, float)
             The value is nan if there was no update.
         """
-        return self.name, average_of(self.sum_metric, self.num_inst)
+        return self.name, self._value_of(self.sum_metric, self.num_inst)
 
     def get_global(self) -> tuple[Any, Any]:
         """Return the metric's name and its value since the last reset of everything.
@@ -167,7 +174,11 @@ class EvalMetric:
         """
         if not self._has_global_stats:
             return self.get()
-        return self.name, average_of(self.global_sum_metric, self.global_num_inst)
+        return self.name, self._value_of(self.global_sum_metric, self.global_num_inst)
+
+    def _value_of(self, total: Any, count: Any) -> Any:
+        """Return the value that a sum and a number of instances make."""
+        return average_of(total, count)
 
     def get_name_value(self) -> list[tuple[str, Any]]:
         """Return names and values: a list of pairs.
@@ -203,6 +214,60 @@ class EvalMetric:
         self.global_num_inst += count
 
 
+class OfStatistics(EvalMetric):
+    """A metric whose value is computed from statistics of all examples, local and global ones."""
+
+    def _new_statistics(self) -> Any:
+        """Return statistics of no examples: an object with a `count`."""
+        raise NotImplementedError
+
+    def _statistics_value(self, statistics: Any) -> Any:
+        raise NotImplementedError
+
+    def reset(self) -> None:
+        """Forget everything."""
+        super().reset()
+        self._local, self._global = self._new_statistics(), self._new_statistics()
+
+    def reset_local(self) -> None:
+        """Forget the local statistics; the global ones go on."""
+        super().reset_local()
+        self._local = self._new_statistics()
+
+    def get(self) -> tuple[str, Any]:
+        """Return the metric's name and its value since the last reset.
+
+        Returns
+        -------
+        tuple of (str, float)
+            The value is nan if there was no update; an array of the classes' values for `average=None`.
+        """
+        return self.name, self._statistics_value(self._local) if self._local.count else float("nan")
+
+    def get_global(self) -> tuple[str, Any]:
+        """Return the metric's name and its value since the last reset of everything.
+
+        Returns
+        -------
+        tuple of (str, float)
+        """
+        return self.name, self._statistics_value(self._global) if self._global.count else float("nan")
+
+
+def init_with_names(default: str) -> Callable[..., None]:
+    """Return the `__init__` of a metric that takes its names only, and has global statistics."""
+
+    def __init__(
+        self: EvalMetric,
+        name: str = default,
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+    ) -> None:
+        EvalMetric.__init__(self, name, output_names, label_names, has_global_stats=True)
+
+    return __init__
+
+
 def _items(metric: EvalMetric) -> list[tuple[str, Any]]:
     return _paired(metric.get())
 
@@ -215,6 +280,17 @@ def _paired(got: tuple[Any, Any]) -> list[tuple[str, Any]]:
 def average_of(total: Any, count: Any) -> Any:
     """Return a sum over a number, nan for none."""
     return float("nan") if count == 0 else total / count
+
+
+def matthews(hits: float, wrong: float, missed: float, neither: float) -> float:
+    """Return Matthews' correlation coefficient of true and false positives, false and true negatives.
+
+    Factors of the denominator that are zero are left out.
+    """
+    below = 1.0
+    for factor in (hits + wrong, hits + missed, neither + wrong, neither + missed):
+        below *= factor or 1.0
+    return (hits * neither - wrong * missed) / sqrt(below)
 
 
 _register = get_register_func(EvalMetric, "metric")
@@ -242,8 +318,7 @@ def alias(*aliases: str) -> Callable[[type], type]:
     >>> type(mx.metric.create('share', name='share')) is Share
     True
     """
-    decorate: Callable[[type], type] = _alias(*aliases)
-    return decorate
+    return _alias(*aliases)
 
 
 def register(klass: type, name: str | None = None) -> type:
@@ -278,8 +353,7 @@ def register(klass: type, name: str | None = None) -> type:
     >>> number.get()
     ('how many', 2.0)
     """
-    registered: type = _register(klass, name)
-    return registered
+    return _register(klass, name)
 
 
 def _is_array(value: Any) -> bool:

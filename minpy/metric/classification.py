@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy
 
 from minpy.core.errors import ArgumentValueError, OutOfRangeError, ShapeError, describe
-from minpy.metric.base import EvalMetric, alias, as_classes, pairs, predicted_classes, register
+from minpy.metric.base import EvalMetric, Names, alias, as_classes, pairs, predicted_classes, register
 
 __all__ = ["Accuracy", "TopKAccuracy", "hits_among"]
 
@@ -41,11 +40,7 @@ class Accuracy(EvalMetric):
     """
 
     def __init__(
-        self,
-        axis: int = 1,
-        name: str = "accuracy",
-        output_names: Sequence[str] | None = None,
-        label_names: Sequence[str] | None = None,
+        self, axis: int = 1, name: str = "accuracy", output_names: Names = None, label_names: Names = None
     ) -> None:
         super().__init__(name, output_names, label_names, axis=axis, has_global_stats=True)
         self.axis = axis
@@ -98,11 +93,7 @@ class TopKAccuracy(EvalMetric):
     """
 
     def __init__(
-        self,
-        top_k: int = 1,
-        name: str = "top_k_accuracy",
-        output_names: Sequence[str] | None = None,
-        label_names: Sequence[str] | None = None,
+        self, top_k: int = 1, name: str = "top_k_accuracy", output_names: Names = None, label_names: Names = None
     ) -> None:
         if isinstance(top_k, bool) or not isinstance(top_k, (int, numpy.integer)) or top_k < 2:
             raise ArgumentValueError(

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentError, OutOfRangeError, describe
 from minpy.metric.averages import CustomMetric
-from minpy.metric.base import EvalMetric, alias, create_metric, register
+from minpy.metric.base import EvalMetric, Names, alias, create_metric, register
 
-__all__ = ["CompositeEvalMetric", "create"]
+__all__ = ["CREATION", "CompositeEvalMetric", "create"]
 
 
 @alias("composite")
@@ -43,8 +44,8 @@ class CompositeEvalMetric(EvalMetric):
         self,
         metrics: Sequence[Any] | None = None,
         name: str = "composite",
-        output_names: Sequence[str] | None = None,
-        label_names: Sequence[str] | None = None,
+        output_names: Names = None,
+        label_names: Names = None,
     ) -> None:
         if not (metrics is None or isinstance(metrics, (list, tuple))):
             raise ArgumentError(f"{type(self).__name__}: metrics must be a list, got {describe(metrics)}.")
@@ -54,8 +55,7 @@ class CompositeEvalMetric(EvalMetric):
             self.add(metric)
 
     def _made(self, metric: Any) -> EvalMetric:
-        made: EvalMetric = create(metric)
-        return made
+        return create(metric)
 
     def add(self, metric: Any) -> None:
         """Append a metric.
@@ -162,27 +162,34 @@ def _joined(parts: Any) -> tuple[list[str], list[Any]]:
     return names, values
 
 
+# What `create` says of its arguments, here and in `gluon.metric`.
+CREATION = """
+Parameters
+----------
+metric : str, callable, EvalMetric, list or dict
+    A name, with its arguments after it; a function of label and prediction; a class of metrics; a metric, which is
+    returned; a list of these, for a metric of several; what `get_config` returned, or the JSON of that.
+*args, **kwargs
+    The arguments.
+
+Returns
+-------
+EvalMetric
+
+Raises
+------
+ArgumentError
+    If it is none of these.
+ArgumentValueError
+    If the name is not registered.
+"""
+
+
+@documented(sections=CREATION)
 def create(metric: Any, *args: Any, **kwargs: Any) -> Any:
     """Make a metric.
 
-    Parameters
-    ----------
-    metric : str, callable, EvalMetric, list or dict
-        A name, with its arguments after it; a function of label and prediction; a class of metrics; a metric, which is
-        returned; a list of these, for a metric of several; what `get_config` returned, or the JSON of that.
-    *args, **kwargs
-        The arguments.
-
-    Returns
-    -------
-    EvalMetric
-
-    Raises
-    ------
-    ArgumentError
-        If it is none of these.
-    ArgumentValueError
-        If the name is not registered.
+    {sections}
 
     Examples
     --------
@@ -197,8 +204,5 @@ def create(metric: Any, *args: Any, **kwargs: Any) -> Any:
     if callable(metric):
         return CustomMetric(metric, *args, **kwargs)
     if isinstance(metric, (list, tuple)):
-        composite = CompositeEvalMetric()
-        for one in metric:
-            composite.add(create(one, *args, **kwargs))
-        return composite
+        return CompositeEvalMetric([create(member, *args, **kwargs) for member in metric])
     return create_metric(metric, *args, **kwargs)

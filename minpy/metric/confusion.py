@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import nan, sqrt
+from math import nan
 from typing import Any
 
 import numpy
 
+from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentValueError, OutOfRangeError
 from minpy.metric.base import (
     EvalMetric,
+    Names,
     as_classes,
     checked_average,
+    matthews,
     pairs,
     predicted_classes,
     register,
@@ -21,8 +23,15 @@ from minpy.metric.base import (
 __all__ = ["F1", "MCC", "PCC", "BinaryCounts", "correlation_of"]
 
 
+_COUNTS = ("true_positives", "false_positives", "false_negatives", "true_negatives")
+
+
 class BinaryCounts:
     """How many predictions of class 1 and of the other are true and false, locally and globally."""
+
+    true_positives: Any
+    false_positives: Any
+    false_negatives: Any
 
     def __init__(self) -> None:
         self.reset_stats()
@@ -30,27 +39,16 @@ class BinaryCounts:
     def reset_stats(self) -> None:
         """Forget everything."""
         self.local_reset_stats()
-        self.global_true_positives: Any = 0
-        self.global_false_positives: Any = 0
-        self.global_false_negatives: Any = 0
-        self.global_true_negatives: Any = 0
+        for name in _COUNTS:
+            setattr(self, f"global_{name}", 0)
 
     def local_reset_stats(self) -> None:
         """Forget the local counts."""
-        self.true_positives: Any = 0
-        self.false_positives: Any = 0
-        self.false_negatives: Any = 0
-        self.true_negatives: Any = 0
+        for name in _COUNTS:
+            setattr(self, name, 0)
 
     def update_binary_stats(self, metric: EvalMetric, label: numpy.ndarray, pred: numpy.ndarray) -> None:
-        """Count a batch: labels, and the scores of both classes along axis 1.
-
-        Parameters
-        ----------
-        metric : EvalMetric
-            For which they are counted: errors name it.
-        label, pred : numpy.ndarray
-        """
+        """Count a batch: labels, and the scores of both classes along axis 1."""
         right, predicted = as_classes(metric, label, predicted_classes(metric, pred, 1))
         if right.size and numpy.any((right != right[0]) & (right != right[numpy.argmax(right != right[0])])):
             raise ArgumentValueError(
@@ -61,36 +59,16 @@ class BinaryCounts:
         false_positives = numpy.count_nonzero(says_positive) - true_positives
         false_negatives = numpy.count_nonzero(is_positive) - true_positives
         true_negatives = right.size - true_positives - false_positives - false_negatives
-        for name, count in (
-            ("true_positives", true_positives),
-            ("false_positives", false_positives),
-            ("false_negatives", false_negatives),
-            ("true_negatives", true_negatives),
-        ):
+        counts = (true_positives, false_positives, false_negatives, true_negatives)
+        for name, count in zip(_COUNTS, counts, strict=True):
             setattr(self, name, getattr(self, name) + numpy.int64(count))
             setattr(self, f"global_{name}", getattr(self, f"global_{name}") + numpy.int64(count))
 
-    def _counts(self, use_global: bool) -> tuple[Any, Any, Any, Any]:
-        if use_global:
-            return (
-                self.global_true_positives,
-                self.global_false_positives,
-                self.global_false_negatives,
-                self.global_true_negatives,
-            )
-        return self.true_positives, self.false_positives, self.false_negatives, self.true_negatives
+    def _counts(self, use_global: bool) -> list[Any]:
+        return [getattr(self, f"global_{name}" if use_global else name) for name in _COUNTS]
 
     def fbeta(self, use_global: bool = False) -> Any:
-        """Return F1, the harmonic mean of precision and recall; 0 where nothing is predicted rightly.
-
-        Parameters
-        ----------
-        use_global : bool
-
-        Returns
-        -------
-        float
-        """
+        """Return F1, the harmonic mean of precision and recall; 0 where nothing is predicted rightly."""
         true_positives, false_positives, false_negatives, _ = self._counts(use_global)
         if not true_positives:
             return 0.0
@@ -124,39 +102,36 @@ class BinaryCounts:
         return sum(self._counts(True))
 
     def matthewscc(self, use_global: bool = False) -> float:
-        """Return Matthews' correlation coefficient; factors of the denominator that are zero are left out.
-
-        Parameters
-        ----------
-        use_global : bool
-
-        Returns
-        -------
-        float
-        """
-        true_positives, false_positives, false_negatives, true_negatives = map(float, self._counts(use_global))
-        below = 1.0
-        for factor in (
-            true_positives + false_positives,
-            true_positives + false_negatives,
-            true_negatives + false_positives,
-            true_negatives + false_negatives,
-        ):
-            below *= factor or 1.0
-        return (true_positives * true_negatives - false_positives * false_negatives) / sqrt(below)
+        """Return Matthews' correlation coefficient; factors of the denominator that are zero are left out."""
+        return matthews(*map(float, self._counts(use_global)))
 
 
 def _some(values: numpy.ndarray) -> list[str]:
-    found = numpy.unique(values).tolist()
-    return [*map(str, found[:6]), *(["..."] if len(found) > 6 else [])]
+    different = numpy.unique(values).tolist()
+    return [*map(str, different[:6]), *(["..."] if len(different) > 6 else [])]
+
+
+_SECTIONS = """
+Parameters
+----------
+name : str
+output_names, label_names : list of str, optional
+average : {'macro', 'micro'}
+    The mean of the batches' values, or the value of all examples together.
+
+Raises
+------
+ArgumentValueError
+    If `average` is none of these; by `update`, for labels of more than two classes.
+ShapeError
+    By `update`, if there are not as many labels as predictions, or these have no axis of classes.
+"""
 
 
 class _Binary(EvalMetric):
     """A metric of two classes: of each batch, averaged ('macro'), or of all examples together ('micro')."""
 
-    def __init__(
-        self, name: str, output_names: Sequence[str] | None, label_names: Sequence[str] | None, average: str
-    ) -> None:
+    def __init__(self, name: str, output_names: Names, label_names: Names, average: str) -> None:
         self._average = checked_average(type(self).__name__, average)
         self._counts = BinaryCounts()
         super().__init__(name, output_names, label_names, average=average, has_global_stats=True)
@@ -197,22 +172,11 @@ class _Binary(EvalMetric):
 
 
 @register
+@documented(sections=_SECTIONS)
 class F1(_Binary):
     """The harmonic mean of precision and recall, of two classes: 2 TP / (2 TP + FP + FN).
 
-    Parameters
-    ----------
-    name : str
-    output_names, label_names : list of str, optional
-    average : {'macro', 'micro'}
-        The mean of the batches' values, or the value of all examples together.
-
-    Raises
-    ------
-    ArgumentValueError
-        If `average` is none of these; by `update`, for labels of more than two classes.
-    ShapeError
-        By `update`, if there are not as many labels as predictions, or these have no axis of classes.
+    {sections}
 
     Examples
     --------
@@ -224,11 +188,7 @@ class F1(_Binary):
     """
 
     def __init__(
-        self,
-        name: str = "f1",
-        output_names: Sequence[str] | None = None,
-        label_names: Sequence[str] | None = None,
-        average: str = "macro",
+        self, name: str = "f1", output_names: Names = None, label_names: Names = None, average: str = "macro"
     ) -> None:
         super().__init__(name, output_names, label_names, average)
         self.average = self._average
@@ -239,24 +199,13 @@ class F1(_Binary):
 
 
 @register
+@documented(sections=_SECTIONS)
 class MCC(_Binary):
     """Matthews' correlation coefficient of two classes (Matthews, 1975): between -1 and 1, 0 for guesses.
 
     (TP TN - FP FN) / √((TP + FP)(TP + FN)(TN + FP)(TN + FN)), where factors that are zero are left out.
 
-    Parameters
-    ----------
-    name : str
-    output_names, label_names : list of str, optional
-    average : {'macro', 'micro'}
-        The mean of the batches' values, or the value of all examples together.
-
-    Raises
-    ------
-    ArgumentValueError
-        If `average` is none of these; by `update`, for labels of more than two classes.
-    ShapeError
-        By `update`, if there are not as many labels as predictions, or these have no axis of classes.
+    {sections}
 
     Examples
     --------
@@ -268,11 +217,7 @@ class MCC(_Binary):
     """
 
     def __init__(
-        self,
-        name: str = "mcc",
-        output_names: Sequence[str] | None = None,
-        label_names: Sequence[str] | None = None,
-        average: str = "macro",
+        self, name: str = "mcc", output_names: Names = None, label_names: Names = None, average: str = "macro"
     ) -> None:
         super().__init__(name, output_names, label_names, average)
         self._metrics = self._counts
@@ -313,11 +258,7 @@ class PCC(EvalMetric):
     gcm: numpy.ndarray
 
     def __init__(
-        self,
-        name: str = "pcc",
-        output_names: Sequence[str] | None = None,
-        label_names: Sequence[str] | None = None,
-        has_global_stats: bool = True,
+        self, name: str = "pcc", output_names: Names = None, label_names: Names = None, has_global_stats: bool = True
     ) -> None:
         super().__init__(name, output_names, label_names, has_global_stats=has_global_stats)
 

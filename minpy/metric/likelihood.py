@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import exp
 from typing import Any
 
 import numpy
 
+from minpy.core.docstrings import documented
 from minpy.core.errors import OutOfRangeError, ShapeError
-from minpy.metric.base import EvalMetric, alias, average_of, pairs, register
+from minpy.metric.base import EvalMetric, Names, alias, average_of, pairs, register
 
 __all__ = ["CrossEntropy", "NegativeLogLikelihood", "Perplexity", "rows_of_classes"]
 
@@ -28,10 +28,24 @@ def rows_of_classes(
     )
 
 
+_SECTIONS = """
+Parameters
+----------
+eps : float
+name : str
+output_names, label_names : list of str, optional
+
+Raises
+------
+ShapeError
+    By `update`, if there are not as many labels as vectors of probabilities.
+OutOfRangeError
+    By `update`, for labels that are no classes.
+"""
+
+
 class _OfClasses(EvalMetric):
-    def __init__(
-        self, eps: float, name: str, output_names: Sequence[str] | None, label_names: Sequence[str] | None
-    ) -> None:
+    def __init__(self, eps: float, name: str, output_names: Names, label_names: Names) -> None:
         super().__init__(name, output_names, label_names, eps=eps, has_global_stats=True)
         self.eps = eps
 
@@ -59,21 +73,11 @@ class _OfClasses(EvalMetric):
 
 @alias("ce")
 @register
+@documented(sections=_SECTIONS)
 class CrossEntropy(_OfClasses):
     """The mean of -log(p + eps), where p is the probability of the right class; also called `'ce'`.
 
-    Parameters
-    ----------
-    eps : float
-    name : str
-    output_names, label_names : list of str, optional
-
-    Raises
-    ------
-    ShapeError
-        By `update`, if there are not as many labels as vectors of probabilities.
-    OutOfRangeError
-        By `update`, for labels that are no classes.
+    {sections}
 
     Examples
     --------
@@ -85,32 +89,18 @@ class CrossEntropy(_OfClasses):
     """
 
     def __init__(
-        self,
-        eps: float = 1e-12,
-        name: str = "cross-entropy",
-        output_names: Sequence[str] | None = None,
-        label_names: Sequence[str] | None = None,
+        self, eps: float = 1e-12, name: str = "cross-entropy", output_names: Names = None, label_names: Names = None
     ) -> None:
         super().__init__(eps, name, output_names, label_names)
 
 
 @alias("nll_loss")
 @register
+@documented(sections=_SECTIONS)
 class NegativeLogLikelihood(_OfClasses):
     """The mean of -log(p + eps), where p is the probability of the right class; also called `'nll_loss'`.
 
-    Parameters
-    ----------
-    eps : float
-    name : str
-    output_names, label_names : list of str, optional
-
-    Raises
-    ------
-    ShapeError
-        By `update`, if there are not as many labels as vectors of probabilities.
-    OutOfRangeError
-        By `update`, for labels that are no classes.
+    {sections}
 
     Examples
     --------
@@ -122,11 +112,7 @@ class NegativeLogLikelihood(_OfClasses):
     """
 
     def __init__(
-        self,
-        eps: float = 1e-12,
-        name: str = "nll-loss",
-        output_names: Sequence[str] | None = None,
-        label_names: Sequence[str] | None = None,
+        self, eps: float = 1e-12, name: str = "nll-loss", output_names: Names = None, label_names: Names = None
     ) -> None:
         super().__init__(eps, name, output_names, label_names)
 
@@ -163,8 +149,8 @@ class Perplexity(EvalMetric):
         ignore_label: int | None,
         axis: int = -1,
         name: str = "perplexity",
-        output_names: Sequence[str] | None = None,
-        label_names: Sequence[str] | None = None,
+        output_names: Names = None,
+        label_names: Names = None,
     ) -> None:
         super().__init__(name, output_names, label_names, ignore_label=ignore_label, axis=axis, has_global_stats=True)
         self.ignore_label = ignore_label
@@ -188,21 +174,5 @@ class Perplexity(EvalMetric):
             probabilities = rows[numpy.arange(right.size), right.clip(0, rows.shape[-1] - 1)]
             self._add(-numpy.log(numpy.maximum(probabilities, 1e-10)).sum(dtype="float64"), right.size)
 
-    def get(self) -> tuple[str, float]:
-        """Return the metric's name and its value since the last reset.
-
-        Returns
-        -------
-        tuple of (str, float)
-            The value is nan if nothing was counted.
-        """
-        return self.name, exp(average_of(self.sum_metric, self.num_inst))
-
-    def get_global(self) -> tuple[str, float]:
-        """Return the metric's name and its value since the last reset of everything.
-
-        Returns
-        -------
-        tuple of (str, float)
-        """
-        return self.name, exp(average_of(self.global_sum_metric, self.global_num_inst))
+    def _value_of(self, total: Any, count: Any) -> float:
+        return exp(average_of(total, count))

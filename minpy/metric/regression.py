@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import nan
 from typing import Any
 
 import numpy
 
+from minpy.core.docstrings import documented
 from minpy.core.errors import ShapeError
-from minpy.metric.base import EvalMetric, alias, average_of, checked_average, pairs, register
+from minpy.metric.base import EvalMetric, Names, OfStatistics, alias, checked_average, init_with_names, pairs, register
 
 __all__ = ["MAE", "MSE", "RMSE", "Moments", "PearsonCorrelation"]
 
 
+_SECTIONS = """
+Parameters
+----------
+name : str
+output_names, label_names : list of str, optional
+
+Raises
+------
+ShapeError
+    By `update`, if a label and a prediction cannot be subtracted.
+"""
+
+
 class _OfDifferences(EvalMetric):
     """The mean over batches of something that is computed of the differences of a batch."""
-
-    def __init__(self, name: str, output_names: Sequence[str] | None, label_names: Sequence[str] | None) -> None:
-        super().__init__(name, output_names, label_names, has_global_stats=True)
 
     def _error(self, differences: numpy.ndarray) -> Any:
         raise NotImplementedError
@@ -45,18 +55,11 @@ class _OfDifferences(EvalMetric):
 
 
 @register
+@documented(sections=_SECTIONS)
 class MAE(_OfDifferences):
     """The mean absolute error: the mean over batches of their mean |label - prediction|.
 
-    Parameters
-    ----------
-    name : str
-    output_names, label_names : list of str, optional
-
-    Raises
-    ------
-    ShapeError
-        By `update`, if a label and a prediction cannot be subtracted.
+    {sections}
 
     Examples
     --------
@@ -67,31 +70,18 @@ class MAE(_OfDifferences):
     1.25
     """
 
-    def __init__(
-        self,
-        name: str = "mae",
-        output_names: Sequence[str] | None = None,
-        label_names: Sequence[str] | None = None,
-    ) -> None:
-        super().__init__(name, output_names, label_names)
+    __init__ = init_with_names("mae")
 
     def _error(self, differences: numpy.ndarray) -> Any:
         return numpy.abs(differences).mean()
 
 
 @register
+@documented(sections=_SECTIONS)
 class MSE(_OfDifferences):
     """The mean squared error: the mean over batches of their mean (label - prediction)².
 
-    Parameters
-    ----------
-    name : str
-    output_names, label_names : list of str, optional
-
-    Raises
-    ------
-    ShapeError
-        By `update`, if a label and a prediction cannot be subtracted.
+    {sections}
 
     Examples
     --------
@@ -102,31 +92,18 @@ class MSE(_OfDifferences):
     2.0
     """
 
-    def __init__(
-        self,
-        name: str = "mse",
-        output_names: Sequence[str] | None = None,
-        label_names: Sequence[str] | None = None,
-    ) -> None:
-        super().__init__(name, output_names, label_names)
+    __init__ = init_with_names("mse")
 
     def _error(self, differences: numpy.ndarray) -> Any:
         return numpy.square(differences).mean()
 
 
 @register
+@documented(sections=_SECTIONS)
 class RMSE(_OfDifferences):
     """The root of the mean squared error: the mean over batches of their √(mean (label - prediction)²).
 
-    Parameters
-    ----------
-    name : str
-    output_names, label_names : list of str, optional
-
-    Raises
-    ------
-    ShapeError
-        By `update`, if a label and a prediction cannot be subtracted.
+    {sections}
 
     Examples
     --------
@@ -137,13 +114,7 @@ class RMSE(_OfDifferences):
     3.0
     """
 
-    def __init__(
-        self,
-        name: str = "rmse",
-        output_names: Sequence[str] | None = None,
-        label_names: Sequence[str] | None = None,
-    ) -> None:
-        super().__init__(name, output_names, label_names)
+    __init__ = init_with_names("rmse")
 
     def _error(self, differences: numpy.ndarray) -> Any:
         return numpy.sqrt(numpy.square(differences).mean())
@@ -161,12 +132,7 @@ class Moments:
         self.products = numpy.zeros((2, 2))
 
     def add(self, label: numpy.ndarray, pred: numpy.ndarray) -> None:
-        """Add pairs: two vectors that are equally long.
-
-        Parameters
-        ----------
-        label, pred : numpy.ndarray
-        """
+        """Add pairs: two vectors that are equally long."""
         if label.size == 0:
             return
         values = numpy.stack([label, pred]).astype("float64")
@@ -181,19 +147,14 @@ class Moments:
         self.count = count
 
     def correlation(self) -> Any:
-        """Return Pearson's correlation coefficient; nan where one side is constant.
-
-        Returns
-        -------
-        float
-        """
+        """Return Pearson's correlation coefficient; nan where one side is constant."""
         below = self.products[0, 0] * self.products[1, 1]
         return self.products[0, 1] / numpy.sqrt(below) if below > 0 else nan
 
 
 @alias("pearsonr")
 @register
-class PearsonCorrelation(EvalMetric):
+class PearsonCorrelation(OfStatistics):
     """Pearson's correlation coefficient of labels and predictions; also called `'pearsonr'`.
 
     Parameters
@@ -220,11 +181,7 @@ class PearsonCorrelation(EvalMetric):
     """
 
     def __init__(
-        self,
-        name: str = "pearsonr",
-        output_names: Sequence[str] | None = None,
-        label_names: Sequence[str] | None = None,
-        average: str = "macro",
+        self, name: str = "pearsonr", output_names: Names = None, label_names: Names = None, average: str = "macro"
     ) -> None:
         self.average = checked_average("PearsonCorrelation", average)
         super().__init__(name, output_names, label_names, average=average, has_global_stats=True)
@@ -247,21 +204,16 @@ class PearsonCorrelation(EvalMetric):
                 moments.add(label.ravel(), pred.ravel())
                 self._add(moments.correlation(), 1)
             else:
-                self._moments.add(label.ravel(), pred.ravel())
-                self._global_moments.add(label.ravel(), pred.ravel())
+                self._local.add(label.ravel(), pred.ravel())
+                self._global.add(label.ravel(), pred.ravel())
                 self.num_inst += 1
                 self.global_num_inst += 1
 
-    def reset(self) -> None:
-        """Forget everything."""
-        super().reset()
-        self._moments = Moments()
-        self._global_moments = Moments()
+    def _new_statistics(self) -> Moments:
+        return Moments()
 
-    def reset_local(self) -> None:
-        """Forget the local statistics; the global ones go on."""
-        super().reset_local()
-        self._moments = Moments()
+    def _statistics_value(self, statistics: Moments) -> Any:
+        return statistics.correlation()
 
     def get(self) -> tuple[str, Any]:
         """Return the metric's name and its value since the last reset.
@@ -271,9 +223,7 @@ class PearsonCorrelation(EvalMetric):
         tuple of (str, float)
             The value is nan if there was no update.
         """
-        if self.average == "macro":
-            return self.name, average_of(self.sum_metric, self.num_inst)
-        return self.name, self._moments.correlation()
+        return EvalMetric.get(self) if self.average == "macro" else super().get()
 
     def get_global(self) -> tuple[str, Any]:
         """Return the metric's name and its value since the last reset of everything.
@@ -282,6 +232,4 @@ class PearsonCorrelation(EvalMetric):
         -------
         tuple of (str, float)
         """
-        if self.average == "macro":
-            return self.name, average_of(self.global_sum_metric, self.global_num_inst)
-        return self.name, self._global_moments.correlation()
+        return EvalMetric.get_global(self) if self.average == "macro" else super().get_global()

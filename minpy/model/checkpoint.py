@@ -36,13 +36,7 @@ def epoch_file(function: str, prefix: Any, epoch: Any, ending: str = "params") -
 def split_parameters(
     arrays: Any, name: str, function: str, advice: str = ""
 ) -> tuple[dict[str, nd.NDArray], dict[str, nd.NDArray]]:
-    """Return what a file holds as arguments and auxiliary states: its names begin with `arg:` and `aux:`.
-
-    Raises
-    ------
-    FileFormatError
-        For arrays without names, and other names.
-    """
+    """Return what a file holds as arguments and auxiliary states: its names begin with `arg:` and `aux:`."""
     if not isinstance(arrays, Mapping):
         if not arrays:
             return {}, {}
@@ -50,21 +44,21 @@ def split_parameters(
             f"{function}: {name!r} holds {len(arrays)} arrays without names; a checkpoint's are named 'arg:fc_weight' "
             f"and 'aux:bn_moving_mean'. Read it by nd.load({name!r}), and give the arrays names."
         )
-    found: dict[str, dict[str, nd.NDArray]] = {kind: {} for kind in _KINDS}
-    other = []
+    by_kind: dict[str, dict[str, nd.NDArray]] = {kind: {} for kind in _KINDS}
+    unnamed = []
     for key, array in arrays.items():
         kind, colon, own = key.partition(":")
         if not colon:
-            other.append(key)
-        elif kind in found:
-            found[kind][own] = array
-    if other:
-        shown = ", ".join(map(repr, other[:5])) + (f" and {len(other) - 5} more" if len(other) > 5 else "")
+            unnamed.append(key)
+        elif kind in by_kind:
+            by_kind[kind][own] = array
+    if unnamed:
+        shown = ", ".join(map(repr, unnamed[:5])) + (f" and {len(unnamed) - 5} more" if len(unnamed) > 5 else "")
         raise FileFormatError(
             f"{function}: {name!r} names {shown}; a checkpoint's names begin with 'arg:' or 'aux:'. "
             + (advice or "Files of Gluon's save_parameters are read by load_parameters of the block that wrote them.")
         )
-    return found["arg"], found["aux"]
+    return by_kind["arg"], by_kind["aux"]
 
 
 def load_params(prefix: Any, epoch: int) -> tuple[dict[str, nd.NDArray], dict[str, nd.NDArray]]:

@@ -134,9 +134,9 @@ class FeedForward:
 
     def _init_params(self, inputs: Any, overwrite: bool = False) -> tuple[list[str], list[str], list[str]]:
         """Make the parameters that are not there; return the names of arguments, parameters and states."""
-        described = [one if isinstance(one, DataDesc) else DataDesc(*one) for one in inputs]
-        shapes = {one.name: one.shape for one in described}
-        dtypes = {one.name: one.dtype for one in described}
+        described = [desc if isinstance(desc, DataDesc) else DataDesc(*desc) for desc in inputs]
+        shapes = {desc.name: desc.shape for desc in described}
+        dtypes = {desc.name: desc.dtype for desc in described}
         arguments, _, states = self.symbol.infer_shape(**shapes)
         argument_types, _, state_types = self.symbol.infer_type(**dtypes)
         if arguments is None or argument_types is None:
@@ -146,15 +146,15 @@ class FeedForward:
         names, state_names = self.symbol.list_arguments(), self.symbol.list_auxiliary_states()
         attributes = self.symbol.attr_dict()
         made: list[dict[str, Any]] = []
-        for keys, found, types, given in (
+        for keys, expected, types, values in (
             (names, arguments, argument_types, self.arg_params or {}),
             (state_names, states, state_types, self.aux_params or {}),
         ):
             own = {}
-            for name, shape, dtype in zip(keys, found, types, strict=True):
+            for name, shape, dtype in zip(keys, expected, types, strict=True):
                 if name in shapes:
                     continue
-                value = given.get(name)
+                value = values.get(name)
                 if value is not None and not overwrite and tuple(value.shape) != tuple(shape):
                     raise ParametersError(
                         f"FeedForward: {name!r} has shape {tuple(value.shape)}; expected {tuple(shape)}, with the "
@@ -237,7 +237,7 @@ class FeedForward:
                 raise ArgumentValueError("FeedForward: eval_data is (None, ...); expected data and labels.")
             if eval_data[1] is None and isinstance(eval_data[0], DataIter):
                 return eval_data[0]
-            inputs, labels = (numpy.array(one) if isinstance(one, list) else one for one in eval_data)
+            inputs, labels = (numpy.array(arrays) if isinstance(arrays, list) else arrays for arrays in eval_data)
             return self._init_iter(inputs, labels, is_train=True)
         if not isinstance(eval_data, DataIter) and not hasattr(eval_data, "provide_data"):
             raise ArgumentError(
@@ -250,8 +250,8 @@ class FeedForward:
     def _outputs(self, data: Any, num_batch: int | None) -> Any:
         """Yield number, batch and outputs."""
         inputs = data.provide_data
-        names = [one[0] for one in inputs]
-        self._init_predictor([(one[0], one[1]) for one in inputs], {one.name: one.dtype for one in inputs})
+        names = [desc[0] for desc in inputs]
+        self._init_predictor([(desc[0], desc[1]) for desc in inputs], {desc.name: desc.dtype for desc in inputs})
         targets = [self._pred_exec.arg_dict[name] for name in names]
         for number, batch in enumerate(data):
             if number == num_batch:
@@ -296,9 +296,9 @@ class FeedForward:
             for row, array in zip(rows, arrays, strict=True):
                 row.append(array[:count].asnumpy())
 
-        for _, batch, found in self._outputs(data, num_batch):
+        for _, batch, computed in self._outputs(data, num_batch):
             count = data.batch_size - (batch.pad or 0)
-            add(outputs, found, count)
+            add(outputs, computed, count)
             if return_data:
                 add(inputs, batch.data, count)
                 add(labels, batch.label, count)

@@ -21,24 +21,7 @@ def require_fit(
     allow_extra: bool = True,
     advice: str | None = None,
 ) -> None:
-    """Refuse parameters that do not fit, all of them at once.
-
-    Parameters
-    ----------
-    function : str
-        What was called.
-    given, wanted : dict of str to dict of str to NDArray
-        By 'argument' and 'auxiliary state'; None where nothing was given, which is as if all were missing.
-    allow_missing, allow_extra : bool
-        What is no error.
-    advice : str, optional
-        What to do, where there are no arguments of those names.
-
-    Raises
-    ------
-    ParametersError
-        With a row for each parameter that is missing, superfluous, or of another shape.
-    """
+    """Refuse parameters that do not fit, all of them at once."""
     rows: list[tuple[str, str, str, str]] = []
     kinds = dict.fromkeys(("missing", "superfluous", "shape"), 0)
     for what, expected in wanted.items():

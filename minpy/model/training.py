@@ -40,29 +40,7 @@ def train_multi_device(
     eval_batch_end_callback: Any = None,
     sym_gen: Any = None,
 ) -> None:
-    """Train a symbol on some devices; its parameters are in `arg_params` and `aux_params`, before and afterwards.
-
-    Parameters
-    ----------
-    symbol : Symbol
-    ctx : list of Context
-    arg_names, param_names, aux_names : list of str
-    arg_params, aux_params : dict of str to NDArray
-    begin_epoch, end_epoch : int
-    epoch_size : int, optional
-        How many batches an epoch has; by default as many as `train_data`.
-    optimizer : Optimizer
-    kvstore : KVStore or None
-    update_on_kvstore : bool
-    train_data, eval_data : DataIter
-    eval_metric : EvalMetric
-    epoch_end_callback, batch_end_callback, eval_end_callback, eval_batch_end_callback : callable or list, optional
-    logger : Logger, optional
-    work_load_list : list of number, optional
-    monitor : Monitor, optional
-    sym_gen : callable, optional
-        A function of a bucket's key that returns its symbol.
-    """
+    """Train a symbol on some devices; its parameters are in `arg_params` and `aux_params`, before and afterwards."""
     logger = logging if logger is None else logger
     manager = DataParallelExecutorManager(
         symbol, ctx, train_data, arg_names, param_names, aux_names, work_load_list, logger, sym_gen

@@ -25,25 +25,7 @@ _LARGE = 16 * 1024 * 1024
 
 
 def _create_kvstore(kvstore: Any, num_device: int, arg_params: Mapping[str, Any]) -> tuple[Any, bool]:
-    """Return the store that training on some devices needs, and whether weights are updated in it.
-
-    Parameters
-    ----------
-    kvstore : KVStoreBase or str or None
-        A store, or the name of one, which one device does not need.
-    num_device : int
-    arg_params : dict of str to NDArray
-
-    Returns
-    -------
-    KVStoreBase or None
-    bool
-
-    Raises
-    ------
-    ArgumentError
-        For what is neither a store nor a name.
-    """
+    """Return the store that training on some devices needs, and whether weights are updated in it."""
     in_store = bool(int(os.environ.get("MXNET_UPDATE_ON_KVSTORE", "1")))
     if kvstore is None:
         return None, False
@@ -68,18 +50,7 @@ def _initialize_kvstore(
     param_names: Sequence[str],
     update_on_kvstore: bool,
 ) -> None:
-    """Enter parameters into a store, by name; where they are updated in it, give the devices its values.
-
-    Parameters
-    ----------
-    kvstore : KVStoreBase
-    param_arrays : list of list of NDArray
-        Of each parameter, one on each device.
-    arg_params : dict of str to NDArray
-        First values by name.
-    param_names : list of str
-    update_on_kvstore : bool
-    """
+    """Enter parameters into a store, by name; where they are updated in it, give the devices its values."""
     for place, (name, arrays) in enumerate(zip(param_names, param_arrays, strict=False)):
         if not isinstance(kvstore, kvs.KVStore):
             kvstore.broadcast(name, arg_params[name], out=arrays)
@@ -95,15 +66,7 @@ def _update_params_on_kvstore(
     kvstore: Any,
     param_names: Sequence[str],
 ) -> None:
-    """Push gradients into a store that updates, and pull the weights.
-
-    Parameters
-    ----------
-    param_arrays, grad_arrays : list of list of NDArray
-        Of each parameter, one on each device; parameters whose gradients are None are left out.
-    kvstore : KVStoreBase
-    param_names : list of str
-    """
+    """Push gradients into a store that updates, and pull the weights."""
     for place, (name, arrays, gradients) in enumerate(zip(param_names, param_arrays, grad_arrays, strict=False)):
         if gradients[0] is not None:
             if isinstance(kvstore, kvs.KVStore):
@@ -124,19 +87,7 @@ def _update_params(
     kvstore: Any = None,
     param_names: Sequence[str] | None = None,
 ) -> None:
-    """Update the weights on each device with gradients that are summed over all, if there is a store.
-
-    Parameters
-    ----------
-    param_arrays, grad_arrays : list of list of NDArray
-        Of each parameter, one on each device; parameters whose gradients are None are left out.
-    updater : callable
-        A function of lists of indices, gradients and weights; parameter i has the index i * num_device + k on device k.
-    num_device : int
-    kvstore : KVStoreBase, optional
-    param_names : list of str, optional
-        The names of the parameters in the store.
-    """
+    """Update the weights on each device with gradients that are summed over all, if there is a store."""
     updates: list[list[tuple[int, Any, Any]]] = [[] for _ in range(num_device)]
     for place, (arrays, gradients) in enumerate(zip(param_arrays, grad_arrays, strict=False)):
         if gradients[0] is None:

@@ -72,6 +72,7 @@ class BaseModule:
         self.inputs_need_grad = False
         self.params_initialized = False
         self.optimizer_initialized = False
+        self._params_dirty = False
         self._symbol: Any = None
         self._total_exec_bytes = 0
 
@@ -142,19 +143,13 @@ class BaseModule:
         list of (str, float)
         """
         self._require("score")
-        if reset:
-            eval_data.reset()
         if not isinstance(eval_metric, metric.EvalMetric):
             eval_metric = metric.create(eval_metric)
         eval_metric.reset()
         actual_num_batch = 0
-        for nbatch, eval_batch in enumerate(eval_data):
-            if nbatch == num_batch:
-                break
-            self.prepare(eval_batch, sparse_row_id_fn=sparse_row_id_fn)
-            self.forward(eval_batch, is_train=False)
+        for nbatch, eval_batch in self._predicted(eval_data, num_batch, reset, sparse_row_id_fn):
             if isinstance(eval_batch, list):
-                self.update_metric(eval_metric, [one.label for one in eval_batch], pre_sliced=True)
+                self.update_metric(eval_metric, [batch.label for batch in eval_batch], pre_sliced=True)
             else:
                 self.update_metric(eval_metric, eval_batch.label)
             if batch_end_callback is not None:
@@ -162,8 +157,18 @@ class BaseModule:
             actual_num_batch += 1
         if score_end_callback:
             call_all(as_list(score_end_callback), BatchEndParam(epoch, actual_num_batch, eval_metric, locals()))
-        found: list[tuple[str, Any]] = eval_metric.get_global_name_value()
-        return found
+        return eval_metric.get_global_name_value()
+
+    def _predicted(self, data: Any, num_batch: int | None, reset: bool, sparse_row_id_fn: Any) -> Iterator[Any]:
+        """Run forward on batches, and yield the number of each and the batch."""
+        if reset:
+            data.reset()
+        for nbatch, batch in enumerate(data):
+            if nbatch == num_batch:
+                break
+            self.prepare(batch, sparse_row_id_fn=sparse_row_id_fn)
+            self.forward(batch, is_train=False)
+            yield nbatch, batch
 
     def iter_predict(
         self, eval_data: Any, num_batch: int | None = None, reset: bool = True, sparse_row_id_fn: Any = None
@@ -189,13 +194,7 @@ class BaseModule:
         DataBatch
         """
         self._require("iter_predict")
-        if reset:
-            eval_data.reset()
-        for nbatch, eval_batch in enumerate(eval_data):
-            if nbatch == num_batch:
-                break
-            self.prepare(eval_batch, sparse_row_id_fn=sparse_row_id_fn)
-            self.forward(eval_batch, is_train=False)
+        for nbatch, eval_batch in self._predicted(eval_data, num_batch, reset, sparse_row_id_fn):
             pad = eval_batch.pad
             outputs = [without_padding(output, pad) for output in self.get_outputs()]
             yield outputs, nbatch, eval_batch
@@ -241,14 +240,8 @@ class BaseModule:
         if data is None:  # an array: a batch of its own
             self.forward(DataBatch([eval_data if isinstance(eval_data, nd.NDArray) else nd.array(eval_data)]), False)
             return self.get_outputs()[0]
-        if reset:
-            data.reset()
         rows = []
-        for nbatch, eval_batch in enumerate(data):
-            if nbatch == num_batch:
-                break
-            self.prepare(eval_batch, sparse_row_id_fn=sparse_row_id_fn)
-            self.forward(eval_batch, is_train=False)
+        for _, eval_batch in self._predicted(data, num_batch, reset, sparse_row_id_fn):
             pad = eval_batch.pad
             rows.append([without_padding(output, pad).copy() for output in self.get_outputs()])
         if not rows or not merge_batches:
@@ -369,7 +362,7 @@ class BaseModule:
                 self.forward_backward(data_batch)
                 self.update()
                 if isinstance(data_batch, list):
-                    self.update_metric(eval_metric, [one.label for one in data_batch], pre_sliced=True)
+                    self.update_metric(eval_metric, [part.label for part in data_batch], pre_sliced=True)
                 else:
                     self.update_metric(eval_metric, data_batch.label)
                 try:
@@ -393,14 +386,14 @@ class BaseModule:
             if epoch_end_callback is not None:
                 call_all(as_list(epoch_end_callback), epoch, self.symbol, arg_params, aux_params)
             if eval_data is not None:
-                found = self.score(
+                scores = self.score(
                     eval_data,
                     validation_metric,
                     score_end_callback=eval_end_callback,
                     batch_end_callback=eval_batch_end_callback,
                     epoch=epoch,
                 )
-                for name, value in found:
+                for name, value in scores:
                     self.logger.info("Epoch[%d] Validation-%s=%f", epoch, name, value)
             train_data.reset()
 
@@ -509,14 +502,30 @@ class BaseModule:
         ParametersError
             If parameters are missing, superfluous or of other shapes, with a table of them; the module is as it was.
         """
-        self.init_params(
-            initializer=None,
-            arg_params=arg_params,
-            aux_params=aux_params,
-            allow_missing=allow_missing,
-            force_init=force_init,
-            allow_extra=allow_extra,
+        if not (allow_missing and self._sets_some_params):
+            if self._sets_some_params:  # None would leave parameters as they are
+                arg_params, aux_params = arg_params or {}, aux_params or {}
+            self.init_params(None, arg_params, aux_params, allow_missing, force_init, allow_extra)
+        elif not self._keeps_params("set_params", force_init):
+            self._require("set_params", initialized=False)
+            self._set_some_params(arg_params or {}, aux_params or {}, allow_extra)
+            self._params_dirty = True  # the arrays on the contexts are newer than those here
+            self.params_initialized = True
+
+    # Whether values of some parameters can be set while the others stay, by `_set_some_params`.
+    _sets_some_params = False
+
+    def _set_some_params(self, arg_params: Any, aux_params: Any, allow_extra: bool) -> None:
+        raise self._not_written("_set_some_params(arg_params, aux_params, allow_extra)")
+
+    def _keeps_params(self, function: str, force_init: bool) -> bool:
+        """Tell whether parameters that there are stay, with a warning."""
+        if not self.params_initialized or force_init:
+            return False
+        warnings.warn(
+            f"Parameters already initialized and force_init=False. {function} call ignored.", UserWarning, stacklevel=3
         )
+        return True
 
     def save_params(self, fname: Any) -> None:
         """Write the parameters to a file that MXNet reads, too.
@@ -708,6 +717,25 @@ class BaseModule:
         ShapeError
             If shapes contradict each other, or are not enough.
         """
+        if self.binded and not force_rebind:
+            self.logger.warning("Already bound, ignoring bind()")
+            return
+        self._bind(data_shapes, label_shapes, for_training, inputs_need_grad, force_rebind, shared_module, grad_req)
+        self.for_training = for_training
+        self.inputs_need_grad = inputs_need_grad
+        self.binded = True
+
+    def _bind(
+        self,
+        data_shapes: Any,
+        label_shapes: Any,
+        for_training: bool,
+        inputs_need_grad: bool,
+        force_rebind: bool,
+        shared_module: Any,
+        grad_req: Any,
+    ) -> None:
+        """Do what a kind of module does to bind; `bind` notes that it is done."""
         raise self._not_written("bind(data_shapes, ...)")
 
     def init_optimizer(
@@ -733,4 +761,14 @@ class BaseModule:
         NotReadyError
             Before `bind` and `init_params`.
         """
-        raise self._not_written("init_optimizer(...)")
+        if type(self)._make_optimizer is BaseModule._make_optimizer:
+            raise self._not_written("init_optimizer(...)")
+        self._require("init_optimizer")
+        if self.optimizer_initialized and not force_init:
+            self.logger.warning("optimizer already initialized, ignoring...")
+            return
+        self._make_optimizer(kvstore, optimizer, optimizer_params, force_init)
+        self.optimizer_initialized = True
+
+    def _make_optimizer(self, kvstore: Any, optimizer: Any, optimizer_params: Any, force_init: bool) -> None:
+        """Do what a kind of module does for `init_optimizer`, which notes that it is done."""

@@ -41,16 +41,9 @@ def load_inputs(
     axes : list of int
         Along which inputs are cut.
     names : list of str
-
-    Raises
-    ------
-    ArgumentError
-        If there are fewer arrays than inputs.
-    ShapeError
-        If one has another shape.
     """
     if isinstance(batch, list):
-        sources: Any = [list(row) for row in zip(*(getattr(one, what) or () for one in batch), strict=True)]
+        sources: Any = [list(row) for row in zip(*(getattr(part, what) or () for part in batch), strict=True)]
     else:
         sources = getattr(batch, what)
     if not sources:
@@ -84,11 +77,11 @@ def load_inputs(
 
 def merged(rows: Sequence[Sequence[Any]], axes: Sequence[int]) -> list[Any]:
     """Return results of several contexts put together along the axis of the batch; the first where there is none."""
-    found = []
+    results = []
     for arrays, axis in zip(rows, axes, strict=True):
         if len(arrays) == 1 or axis < 0:
-            found.append(arrays[0])
+            results.append(arrays[0])
         else:
             first = arrays[0]
-            found.append(first._like(numpy.concatenate([array._data for array in arrays], axis)))
-    return found
+            results.append(first._like(numpy.concatenate([array._data for array in arrays], axis)))
+    return results

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import warnings
 from typing import Any
 
 import numpy
@@ -23,8 +22,6 @@ from minpy.namespaces import listing, missing
 __all__ = ["BaseModule", "BucketingModule", "Module", "Uniform", "ctx", "load_params"]
 __dir__ = listing(__all__)
 __getattr__ = missing("minpy.module.bucketing_module", "name", __all__)
-
-_OPTIMIZER_PARAMS = (("learning_rate", 0.01),)
 
 
 class BucketingModule(BaseModule):
@@ -97,7 +94,6 @@ class BucketingModule(BaseModule):
         self._context = context
         self._work_load_list = work_load_list
         self._group2ctxs = group2ctxs
-        self._params_dirty = False
         self._monitor: Any = None
         self._grad_req: Any = None
         self._given: tuple[Any, Any] | None = None
@@ -140,38 +136,33 @@ class BucketingModule(BaseModule):
     def data_names(self) -> list[str]:
         """The names of the data of the current bucket."""
         if self.binded:
-            names: list[str] = self._curr_module.data_names
-            return names
+            return self._curr_module.data_names
         return list(self._call_sym_gen(self._default_bucket_key)[1])
 
     @property
     def output_names(self) -> list[str]:
         """The names of the outputs of the current bucket."""
         if self.binded:
-            names: list[str] = self._curr_module.output_names
-            return names
+            return self._curr_module.output_names
         return list(self._call_sym_gen(self._default_bucket_key)[0].list_outputs())
 
     @property
     def data_shapes(self) -> list[Any]:
         """The descriptions of the data of the current bucket."""
         self._require("data_shapes", initialized=False)
-        shapes: list[Any] = self._curr_module.data_shapes
-        return shapes
+        return self._curr_module.data_shapes
 
     @property
     def label_shapes(self) -> list[Any] | None:
         """The descriptions of the labels of the current bucket."""
         self._require("label_shapes", initialized=False)
-        shapes: list[Any] | None = self._curr_module.label_shapes
-        return shapes
+        return self._curr_module.label_shapes
 
     @property
     def output_shapes(self) -> list[Any]:
         """The names and shapes of the outputs of the current bucket."""
         self._require("output_shapes", initialized=False)
-        shapes: list[Any] = self._curr_module.output_shapes
-        return shapes
+        return self._curr_module.output_shapes
 
     @property
     def symbol(self) -> Any:
@@ -201,54 +192,21 @@ class BucketingModule(BaseModule):
         force_init: bool = False,
         allow_extra: bool = False,
     ) -> None:
-        if self.params_initialized and self.binded and not force_init:
-            warnings.warn(
-                "Parameters already initialized and force_init=False. init_params call ignored.",
-                UserWarning,
-                stacklevel=2,
-            )
+        if self.binded and self._keeps_params("init_params", force_init):
             return
         self._require("init_params", initialized=False)
-        self._curr_module.init_params(
-            initializer=initializer,
-            arg_params=arg_params,
-            aux_params=aux_params,
-            allow_missing=allow_missing,
-            force_init=True,
-            allow_extra=allow_extra,
-        )
+        self._curr_module.init_params(initializer, arg_params, aux_params, allow_missing, True, allow_extra)
         self._params_dirty = False
         self.params_initialized = True
 
-    def set_params(
-        self,
-        arg_params: Any,
-        aux_params: Any,
-        allow_missing: bool = False,
-        force_init: bool = True,
-        allow_extra: bool = False,
-    ) -> None:
-        if not allow_missing:
-            self.init_params(None, arg_params or {}, aux_params or {}, False, force_init, allow_extra)
-            return
-        if self.params_initialized and not force_init:
-            warnings.warn(
-                "Parameters already initialized and force_init=False. set_params call ignored.",
-                UserWarning,
-                stacklevel=2,
-            )
-            return
-        self._require("set_params", initialized=False)
-        self._curr_module.set_params(
-            arg_params, aux_params, allow_missing=True, force_init=True, allow_extra=allow_extra
-        )
-        self._params_dirty = True
-        self.params_initialized = True
+    _sets_some_params = True
+
+    def _set_some_params(self, arg_params: Any, aux_params: Any, allow_extra: bool) -> None:
+        self._curr_module.set_params(arg_params, aux_params, allow_missing=True, allow_extra=allow_extra)
 
     def get_states(self, merge_multi_context: bool = True) -> list[Any]:
         self._require("get_states")
-        states: list[Any] = self._curr_module.get_states(merge_multi_context=merge_multi_context)
-        return states
+        return self._curr_module.get_states(merge_multi_context=merge_multi_context)
 
     def set_states(self, states: Any = None, value: Any = None) -> None:
         self._require("set_states")
@@ -256,33 +214,22 @@ class BucketingModule(BaseModule):
 
     # -- making ready ------------------------------------------------------------------------------------------------
 
-    def bind(
+    def _bind(
         self,
         data_shapes: Any,
-        label_shapes: Any = None,
-        for_training: bool = True,
-        inputs_need_grad: bool = False,
-        force_rebind: bool = False,
-        shared_module: Any = None,
-        grad_req: Any = "write",
+        label_shapes: Any,
+        for_training: bool,
+        inputs_need_grad: bool,
+        force_rebind: bool,
+        shared_module: Any,
+        grad_req: Any,
     ) -> None:
         if shared_module is not None:
             raise ArgumentError("BucketingModule.bind: its buckets share parameters with each other; no shared_module.")
-        if self.binded and not force_rebind:
-            self.logger.warning("Already bound, ignoring bind()")
-            return
         if self.params_initialized and self.binded:
             self._given = self.get_params()
         module = self._module(self._default_bucket_key)
-        module.bind(
-            data_shapes,
-            label_shapes,
-            for_training,
-            inputs_need_grad,
-            force_rebind=False,
-            shared_module=None,
-            grad_req=grad_req,
-        )
+        module.bind(data_shapes, label_shapes, for_training, inputs_need_grad, grad_req=grad_req)
         if self._given is not None:  # of a checkpoint, or from before
             module.set_params(*self._given)
             self._given = None
@@ -291,9 +238,6 @@ class BucketingModule(BaseModule):
         self._reset_bind()
         if self._monitor is not None:
             module.install_monitor(self._monitor)
-        self.for_training = for_training
-        self.inputs_need_grad = inputs_need_grad
-        self.binded = True
         self._grad_req = grad_req
         self._curr_module = module
         self._curr_bucket_key = self._default_bucket_key
@@ -318,39 +262,21 @@ class BucketingModule(BaseModule):
             self._require("switch_bucket", initialized=False)
         if bucket_key not in self._buckets:
             module = self._module(bucket_key)
-            module.bind(
-                data_shapes,
-                label_shapes,
-                self._curr_module.for_training,
-                self._curr_module.inputs_need_grad,
-                force_rebind=False,
-                shared_module=self._buckets[self._default_bucket_key],
-                grad_req=self._grad_req,
-            )
+            options = {"shared_module": self._buckets[self._default_bucket_key], "grad_req": self._grad_req}
+            module.bind(data_shapes, label_shapes, self.for_training, self.inputs_need_grad, **options)
             if self._monitor is not None:
                 module.install_monitor(self._monitor)
             self._buckets[bucket_key] = module
         self._curr_module = self._buckets[bucket_key]
         self._curr_bucket_key = bucket_key
 
-    def init_optimizer(
-        self,
-        kvstore: Any = "local",
-        optimizer: Any = "sgd",
-        optimizer_params: Any = _OPTIMIZER_PARAMS,
-        force_init: bool = False,
-    ) -> None:
-        self._require("init_optimizer")
-        if self.optimizer_initialized and not force_init:
-            self.logger.warning("optimizer already initialized, ignoring.")
-            return
+    def _make_optimizer(self, kvstore: Any, optimizer: Any, optimizer_params: Any, force_init: bool) -> None:
         current = self._curr_module
         current._params_dirty = self._params_dirty
         current.init_optimizer(kvstore, optimizer, optimizer_params, force_init=force_init)
         for module in self._buckets.values():
             if module is not current:
                 module.borrow_optimizer(current)
-        self.optimizer_initialized = True
 
     def install_monitor(self, mon: Any) -> None:
         self._require("install_monitor", initialized=False)
@@ -386,13 +312,11 @@ class BucketingModule(BaseModule):
 
     def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
         self._require("get_outputs")
-        outputs: list[Any] = self._curr_module.get_outputs(merge_multi_context=merge_multi_context)
-        return outputs
+        return self._curr_module.get_outputs(merge_multi_context=merge_multi_context)
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
         self._require("get_input_grads")
-        gradients: list[Any] = self._curr_module.get_input_grads(merge_multi_context=merge_multi_context)
-        return gradients
+        return self._curr_module.get_input_grads(merge_multi_context=merge_multi_context)
 
     def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
         self._require("update_metric")

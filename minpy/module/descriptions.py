@@ -16,21 +16,7 @@ _PARAMETERS = ("_weight", "_bias", "_gamma", "_beta")
 
 
 def check_input_names(symbol: Symbol, names: Sequence[str], typename: str, throw: bool) -> None:
-    """Refuse names of inputs that a symbol does not have, or warn of them.
-
-    Parameters
-    ----------
-    symbol : Symbol
-    names : list of str
-    typename : str
-        As what they were given: 'data', 'label', 'state', 'fixed_param'.
-    throw : bool
-        Whether it is an error.
-
-    Raises
-    ------
-    ArgumentValueError
-    """
+    """Refuse names of inputs that a symbol does not have, or warn of them."""
     arguments = symbol.list_arguments()
     unknown = [name for name in names if name not in arguments]
     if not unknown:
@@ -47,30 +33,15 @@ def check_input_names(symbol: Symbol, names: Sequence[str], typename: str, throw
 
 
 def check_names_match(names: Sequence[str], shapes: Sequence[Any], name: str, throw: bool) -> None:
-    """Refuse descriptions whose names are not those of a module's inputs, or warn of them.
-
-    Parameters
-    ----------
-    names : list of str
-        Of the module.
-    shapes : list of DataDesc
-    name : str
-        'data' or 'label'.
-    throw : bool
-        Whether it is an error.
-
-    Raises
-    ------
-    ArgumentValueError
-    """
-    given = [one.name for one in shapes]
-    if sorted(names) == sorted(given):
+    """Refuse descriptions whose names are not those of a module's inputs, or warn of them."""
+    own_names = [desc.name for desc in shapes]
+    if sorted(names) == sorted(own_names):
         return
-    unknown = [one for one in given if one not in names]
+    unknown = [name for name in own_names if name not in names]
     text = (
-        f"bind: {name}_shapes describes {', '.join(map(repr, given)) or 'nothing'}; the module's {name}_names are "
+        f"bind: {name}_shapes describes {', '.join(map(repr, own_names)) or 'nothing'}; the module's {name}_names are "
         f"{', '.join(map(repr, names)) or 'none'}.{nearest(unknown[0], names) if unknown else ''} Give the module "
-        f"{name}_names={given!r}, or the iterator the names of the module."
+        f"{name}_names={own_names!r}, or the iterator the names of the module."
     )
     if throw:
         raise ArgumentValueError(text)
@@ -80,18 +51,7 @@ def check_names_match(names: Sequence[str], shapes: Sequence[Any], name: str, th
 def parse_descriptions(
     data_names: Sequence[str], label_names: Sequence[str], data_shapes: Any, label_shapes: Any
 ) -> tuple[list[Any], list[Any] | None]:
-    """Return descriptions of data and labels as DataDescs, whose names are those of a module.
-
-    Parameters
-    ----------
-    data_names, label_names : list of str
-    data_shapes, label_shapes : list of DataDesc or (name, shape)
-
-    Returns
-    -------
-    list of DataDesc
-    list of DataDesc or None
-    """
+    """Return descriptions of data and labels as DataDescs, whose names are those of a module."""
     data = described("data", data_shapes)
     check_names_match(data_names, data, "data", True)
     labels = described("label", label_shapes) if label_shapes is not None else None
@@ -106,14 +66,14 @@ def described(what: str, shapes: Any) -> list[Any]:
             f"bind: {what}_shapes is {describe(shapes)}; expected a list such as [('data', (32, 784))], or what an "
             f"iterator says: provide_{what}."
         )
-    found = []
-    for one in shapes:
-        if isinstance(one, DataDesc):
-            found.append(one)
-        elif isinstance(one, (list, tuple)) and len(one) >= 2 and isinstance(one[0], str):
-            found.append(DataDesc(*one))
+    descriptions = []
+    for desc in shapes:
+        if isinstance(desc, DataDesc):
+            descriptions.append(desc)
+        elif isinstance(desc, (list, tuple)) and len(desc) >= 2 and isinstance(desc[0], str):
+            descriptions.append(DataDesc(*desc))
         else:
             raise ArgumentError(
-                f"bind: {what}_shapes holds {describe(one)}; expected a name and a shape, as ('data', (32, 784))."
+                f"bind: {what}_shapes holds {describe(desc)}; expected a name and a shape, as ('data', (32, 784))."
             )
-    return found
+    return descriptions

@@ -99,7 +99,7 @@ class DataParallelExecutorGroup:
         self.fixed_param_names = list(fixed_param_names or [])
         self.state_names = list(state_names or [])
         self.group2ctxs = groups_of_each(group2ctxs, len(self.contexts))
-        self.data_names = [one.name for one in data_shapes]
+        self.data_names = [desc.name for desc in data_shapes]
         self.grad_req = self._requests(grad_req)
         self.num_outputs = len(self.output_names)
         self.output_layouts = [batch_axis(symbol[name].attr("__layout__")) for name in self.output_names]
@@ -129,14 +129,14 @@ class DataParallelExecutorGroup:
             raise ArgumentError(
                 f"bind: grad_req is {describe(grad_req)}; expected 'write', 'add' or 'null', or a list or dict of them."
             )
-        found = {}
+        requests = {}
         for name in self.arg_names:
             if name in self.param_names:
-                found[name] = "null" if name in self.fixed_param_names else common
+                requests[name] = "null" if name in self.fixed_param_names else common
             else:
-                found[name] = common if name in self.data_names and self.inputs_need_grad else "null"
-        found.update(by_name)
-        return found
+                requests[name] = common if name in self.data_names and self.inputs_need_grad else "null"
+        requests.update(by_name)
+        return requests
 
     # -- binding -----------------------------------------------------------------------------------------------------
 
@@ -157,21 +157,21 @@ class DataParallelExecutorGroup:
         ShapeError
             If inputs do not have one batch size.
         """
-        axes = [batch_axis(getattr(one, "layout", "NCHW")) for one in data_shapes]
-        for one, axis in zip(data_shapes, axes, strict=True):
+        axes = [batch_axis(getattr(desc, "layout", "NCHW")) for desc in data_shapes]
+        for desc, axis in zip(data_shapes, axes, strict=True):
             if axis == -1:
                 continue
-            if len(one.shape) <= axis:
+            if len(desc.shape) <= axis:
                 raise ShapeError(
-                    f"bind: {one.name!r} has shape {tuple(one.shape)}; expected an axis for the batch at {axis}."
+                    f"bind: {desc.name!r} has shape {tuple(desc.shape)}; expected an axis for the batch at {axis}."
                 )
-            size = one.shape[axis]
+            size = desc.shape[axis]
             if self.batch_size is None:
                 self.batch_size = size
                 self.slices = _split_input_slice(size, self.workload)
             elif size != self.batch_size:
                 raise ShapeError(
-                    f"bind: {one.name!r} has shape {tuple(one.shape)}, whose axis {axis} says a batch of {size}; "
+                    f"bind: {desc.name!r} has shape {tuple(desc.shape)}, whose axis {axis} says a batch of {size}; "
                     f"expected {self.batch_size}, as the inputs before it have."
                 )
         return axes
@@ -206,7 +206,7 @@ class DataParallelExecutorGroup:
             if self.batch_size is None:  # every context gets everything
                 self.batch_size, self.slices = 0, [slice(0, 0)] * len(self.contexts)
             inputs = [*data_shapes, *(label_shapes or [])]
-            key = tuple((one.name, tuple(one.shape), numpy.dtype(one.dtype)) for one in inputs)
+            key = tuple((desc.name, tuple(desc.shape), numpy.dtype(desc.dtype)) for desc in inputs)
             execs = self._bound.pop(key, None)
             if execs is None or not reshape:
                 axes = [*layouts, *label_layouts]
@@ -227,8 +227,8 @@ class DataParallelExecutorGroup:
         self.execs = execs
         self.data_layouts, self.label_layouts = layouts, label_layouts
         self.data_shapes, self.label_shapes = list(data_shapes), label_shapes
-        self.data_names = [one.name for one in data_shapes]
-        self.label_names = [one.name for one in label_shapes or []]
+        self.data_names = [desc.name for desc in data_shapes]
+        self.label_names = [desc.name for desc in label_shapes or []]
         self._collect_arrays()
 
     def reshape(self, data_shapes: Sequence[Any], label_shapes: Sequence[Any] | None) -> None:
@@ -249,27 +249,27 @@ class DataParallelExecutorGroup:
 
     def _sliced_shape(self, shapes: Sequence[Any], i: int, major_axis: Sequence[int]) -> list[Any]:
         """Return the descriptions of the parts of inputs on one context."""
-        found = []
-        for one, axis in zip(shapes, major_axis, strict=True):
-            shape = list(one.shape)
+        parts = []
+        for desc, axis in zip(shapes, major_axis, strict=True):
+            shape = list(desc.shape)
             if axis >= 0:
                 shape[axis] = self.slices[i].stop - self.slices[i].start
-            found.append(DataDesc(one.name, tuple(shape), one.dtype, one.layout))
-        return found
+            parts.append(DataDesc(desc.name, tuple(shape), desc.dtype, desc.layout))
+        return parts
 
     def _bind_ith_exec(
         self, i: int, inputs: Sequence[Any], shared_group: DataParallelExecutorGroup | None, reshape: bool
     ) -> Any:
         """Bind the executor of one context, with arrays of its own or of others."""
-        names = [one.name for one in inputs]
+        names = [desc.name for desc in inputs]
         unknown = [name for name in names if name not in self.arg_names]
         if unknown:
             raise ArgumentError(
                 f"bind: shapes are given for {', '.join(map(repr, unknown))}, and the symbol has no such argument; "
                 f"its arguments that are no parameters: {', '.join(n for n in self.arg_names if n in names) or 'none'}."
             )
-        shapes = {one.name: tuple(one.shape) for one in inputs}
-        dtypes = {one.name: one.dtype for one in inputs}
+        shapes = {desc.name: tuple(desc.shape) for desc in inputs}
+        dtypes = {desc.name: desc.dtype for desc in inputs}
         context, groups = self.contexts[i], self.group2ctxs[i]
         others = [*([self.execs[i]] if reshape else []), *([shared_group.execs[i]] if shared_group is not None else [])]
         if not others:
@@ -322,9 +322,9 @@ class DataParallelExecutorGroup:
     def _collect_arrays(self) -> None:
         """Gather the arrays of all executors by parameter."""
         execs = self.execs
-        arguments = [one.arg_dict for one in execs]
-        gradients = [one.grad_dict for one in execs]
-        states = [one.aux_dict for one in execs]
+        arguments = [executor.arg_dict for executor in execs]
+        gradients = [executor.grad_dict for executor in execs]
+        states = [executor.aux_dict for executor in execs]
         self.data_arrays = [[(s, t[n]) for s, t in zip(self.slices, arguments, strict=True)] for n in self.data_names]
         self.label_arrays = [[(s, t[n]) for s, t in zip(self.slices, arguments, strict=True)] for n in self.label_names]
         self.state_arrays = [[table[name] for table in arguments] for name in self.state_names]
@@ -465,13 +465,13 @@ class DataParallelExecutorGroup:
 
     def get_output_shapes(self) -> list[tuple[str, tuple[int, ...]]]:
         """Return the names and shapes of outputs for whole batches."""
-        found = []
+        shapes = []
         for name, output, axis in zip(self.output_names, self.execs[0].outputs, self.output_layouts, strict=True):
             shape = list(output.shape)
             if axis >= 0 and len(self.execs) > 1:
                 shape[axis] = self.batch_size
-            found.append((name, tuple(shape)))
-        return found
+            shapes.append((name, tuple(shape)))
+        return shapes
 
     def get_outputs(self, merge_multi_context: bool = True, begin: int = 0, end: int | None = None) -> list[Any]:
         """Return the outputs of the latest forward.
@@ -490,7 +490,7 @@ class DataParallelExecutorGroup:
         part = slice(begin, self.num_outputs if end is None else end)
         if merge_multi_context and len(self.execs) == 1:
             return list(self.execs[0].outputs[part])
-        rows = [list(row) for row in zip(*(one.outputs[part] for one in self.execs), strict=True)]
+        rows = [list(row) for row in zip(*(executor.outputs[part] for executor in self.execs), strict=True)]
         return merged(rows, self.output_layouts[part]) if merge_multi_context else rows
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:

@@ -44,8 +44,6 @@ __all__ = [
 __dir__ = listing(__all__)
 __getattr__ = missing("minpy.module.module", "name", __all__)
 
-_OPTIMIZER_PARAMS = (("learning_rate", 0.01),)
-
 
 class Module(BaseModule):
     """A symbol with its parameters, on one context or several: trained, scored, and asked for predictions.
@@ -248,22 +246,19 @@ class Module(BaseModule):
     def data_shapes(self) -> list[Any]:
         """The descriptions of the data that the module is bound for."""
         self._require("data_shapes", initialized=False)
-        shapes: list[Any] = self._data_shapes
-        return shapes
+        return self._data_shapes
 
     @property
     def label_shapes(self) -> list[Any] | None:
         """The descriptions of the labels that the module is bound for; None without labels."""
         self._require("label_shapes", initialized=False)
-        shapes: list[Any] | None = self._label_shapes
-        return shapes
+        return self._label_shapes
 
     @property
     def output_shapes(self) -> list[Any]:
         """The names and shapes of the outputs."""
         self._require("output_shapes", initialized=False)
-        shapes: list[Any] = self._exec_group.get_output_shapes()
-        return shapes
+        return self._exec_group.get_output_shapes()
 
     # -- parameters --------------------------------------------------------------------------------------------------
 
@@ -282,12 +277,7 @@ class Module(BaseModule):
         force_init: bool = False,
         allow_extra: bool = False,
     ) -> None:
-        if self.params_initialized and not force_init:
-            warnings.warn(
-                "Parameters already initialized and force_init=False. init_params call ignored.",
-                UserWarning,
-                stacklevel=2,
-            )
+        if self._keeps_params("init_params", force_init):
             return
         self._require("init_params", initialized=False)
         if initializer is not None and not callable(initializer):
@@ -296,14 +286,14 @@ class Module(BaseModule):
             )
         group = self._exec_group
         wanted = self._on_first_context()
-        given = {"argument": arg_params, "auxiliary state": aux_params}
-        checked = {kind: arrays for kind, arrays in wanted.items() if given[kind] is not None}
-        require_fit("init_params", given, checked, allow_missing=allow_missing)
+        values = {"argument": arg_params, "auxiliary state": aux_params}
+        checked = {kind: arrays for kind, arrays in wanted.items() if values[kind] is not None}
+        require_fit("init_params", values, checked, allow_missing=allow_missing)
 
         attributes = self._symbol.attr_dict()
         made: list[dict[str, Any]] = []
         for kind, targets in wanted.items():
-            arrays = given[kind]
+            arrays = values[kind]
             own = {}
             for name in sorted(targets):
                 target = targets[name]
@@ -319,39 +309,15 @@ class Module(BaseModule):
         self._params_dirty = False
         group.set_params(self._arg_params, self._aux_params, allow_extra=allow_extra)
 
-    def set_params(
-        self,
-        arg_params: Any,
-        aux_params: Any,
-        allow_missing: bool = False,
-        force_init: bool = True,
-        allow_extra: bool = False,
-    ) -> None:
-        if not allow_missing:
-            self.init_params(
-                initializer=None,
-                arg_params=arg_params if arg_params is not None else {},
-                aux_params=aux_params if aux_params is not None else {},
-                force_init=force_init,
-                allow_extra=allow_extra,
-            )
-            return
-        if self.params_initialized and not force_init:
-            warnings.warn(
-                "Parameters already initialized and force_init=False. set_params call ignored.",
-                UserWarning,
-                stacklevel=2,
-            )
-            return
-        self._require("set_params", initialized=False)
-        wanted = self._on_first_context()
-        given = {"argument": arg_params, "auxiliary state": aux_params}
-        require_fit("set_params", given, wanted, allow_missing=True, allow_extra=allow_extra)
-        self._exec_group.set_params(arg_params or {}, aux_params or {}, allow_extra=allow_extra)
+    _sets_some_params = True
+
+    def _set_some_params(self, arg_params: Any, aux_params: Any, allow_extra: bool) -> None:
+        expected = self._on_first_context()
+        values = {"argument": arg_params, "auxiliary state": aux_params}
+        require_fit("set_params", values, expected, allow_missing=True, allow_extra=allow_extra)
+        self._exec_group.set_params(arg_params, aux_params, allow_extra=allow_extra)
         if self._arg_params is None:
             self._keep([{}, {}])
-        self._params_dirty = True  # the arrays on the contexts are newer than those here
-        self.params_initialized = True
 
     def _keep(self, made: list[dict[str, Any]]) -> None:
         """Take over parameters, into the arrays that there are: modules that share parameters share these, too."""
@@ -382,23 +348,20 @@ class Module(BaseModule):
 
     # -- making ready ------------------------------------------------------------------------------------------------
 
-    def bind(
+    def _bind(
         self,
         data_shapes: Any,
-        label_shapes: Any = None,
-        for_training: bool = True,
-        inputs_need_grad: bool = False,
-        force_rebind: bool = False,
-        shared_module: Any = None,
-        grad_req: Any = "write",
+        label_shapes: Any,
+        for_training: bool,
+        inputs_need_grad: bool,
+        force_rebind: bool,
+        shared_module: Any,
+        grad_req: Any,
     ) -> None:
-        if force_rebind:
-            if self.binded and self.params_initialized and self._params_dirty:
+        if self.binded:
+            if self.params_initialized and self._params_dirty:
                 self._sync_params_from_devices()
             self._reset_bind()
-        if self.binded:
-            self.logger.warning("Already bound, ignoring bind()")
-            return
         if not for_training and inputs_need_grad:
             raise ArgumentError("bind: inputs_need_grad=True asks for gradients; bind with for_training=True.")
         # Predictions need no labels; training without those that the module names deserves a warning.
@@ -440,12 +403,12 @@ class Module(BaseModule):
             self.params_initialized = True
         elif self.params_initialized:  # of a checkpoint, or from before
             wanted = self._on_first_context()
-            given = {"argument": self._arg_params, "auxiliary state": self._aux_params}
+            values = {"argument": self._arg_params, "auxiliary state": self._aux_params}
             for label in label_names_of(self._symbol):  # where it has no place among the labels: predictions need none
                 if label not in self._arg_params:
                     wanted["argument"].pop(label, None)
             try:
-                require_fit("bind", given, wanted, allow_extra=False)
+                require_fit("bind", values, wanted, allow_extra=False)
             except Exception:
                 self._exec_group = before
                 raise
@@ -453,9 +416,6 @@ class Module(BaseModule):
         self._data_shapes, self._label_shapes = data, labels
         self._described_labels = labels
         self._grad_req = grad_req
-        self.for_training = for_training
-        self.inputs_need_grad = inputs_need_grad
-        self.binded = True
         if shared_module is not None and shared_module.optimizer_initialized:
             self.borrow_optimizer(shared_module)
 
@@ -480,17 +440,7 @@ class Module(BaseModule):
         self._data_shapes, self._label_shapes = data, labels or None
         self._described_labels = labels or self._described_labels
 
-    def init_optimizer(
-        self,
-        kvstore: Any = "local",
-        optimizer: Any = "sgd",
-        optimizer_params: Any = _OPTIMIZER_PARAMS,
-        force_init: bool = False,
-    ) -> None:
-        self._require("init_optimizer")
-        if self.optimizer_initialized and not force_init:
-            self.logger.warning("optimizer already initialized, ignoring...")
-            return
+    def _make_optimizer(self, kvstore: Any, optimizer: Any, optimizer_params: Any, force_init: bool) -> None:
         if self._params_dirty:
             self._sync_params_from_devices()
         store, update_on_kvstore = _create_kvstore(kvstore, len(self._context), self._arg_params)
@@ -531,7 +481,7 @@ class Module(BaseModule):
             updater = opt.get_updater(made)
         self._optimizer, self._kvstore = made, store
         self._update_on_kvstore, self._updater = update_on_kvstore, updater
-        self.optimizer_initialized = True
+        self.optimizer_initialized = True  # before its states are loaded
         if self._preload_opt_states is not None:
             self.load_optimizer_states(self._preload_opt_states)
             self._preload_opt_states = None
@@ -572,41 +522,21 @@ class Module(BaseModule):
 
     def _reshape_for(self, data_batch: Any) -> None:
         """Take the shapes of a batch that is of others than the module is bound for."""
-        data = getattr(data_batch, "provide_data", None) or [
-            DataDesc(one.name, array.shape, one.dtype, one.layout)
-            for one, array in zip(self._data_shapes, data_batch.data, strict=False)
-        ]
-        labels = getattr(data_batch, "provide_label", None)
-        if not labels:
-            labels = None
-            if self._described_labels and getattr(data_batch, "label", None):
-                labels = [
-                    DataDesc(one.name, array.shape, one.dtype, one.layout)
-                    for one, array in zip(self._described_labels, data_batch.label, strict=False)
-                ]
+        data = getattr(data_batch, "provide_data", None) or _descriptions(self._data_shapes, [data_batch.data])
+        labels = getattr(data_batch, "provide_label", None) or None
+        if labels is None and self._described_labels and getattr(data_batch, "label", None):
+            labels = _descriptions(self._described_labels, [data_batch.label])
         self.reshape(data, labels)
 
     def _reshape_for_parts(self, batches: list[Any]) -> None:
         """Take the shapes of a batch that comes in parts, one for each context."""
-        found = []
-        for place, one in enumerate(self._data_shapes):
-            shape = list(batches[0].data[place].shape)
-            axis = DataDesc.get_batch_axis(one.layout)
-            if axis >= 0:
-                shape[axis] = sum(batch.data[place].shape[axis] for batch in batches)
-            found.append(DataDesc(one.name, tuple(shape), one.dtype, one.layout))
-        if [one.shape for one in found] == [one.shape for one in self._data_shapes]:
+        data = _descriptions(self._data_shapes, [batch.data for batch in batches])
+        if [description.shape for description in data] == [description.shape for description in self._data_shapes]:
             return
         labels = None
         if self._described_labels and batches[0].label:
-            labels = []
-            for place, one in enumerate(self._described_labels):
-                shape = list(batches[0].label[place].shape)
-                axis = DataDesc.get_batch_axis(one.layout)
-                if axis >= 0:
-                    shape[axis] = sum(batch.label[place].shape[axis] for batch in batches)
-                labels.append(DataDesc(one.name, tuple(shape), one.dtype, one.layout))
-        self.reshape(found, labels)
+            labels = _descriptions(self._described_labels, [batch.label for batch in batches])
+        self.reshape(data, labels)
 
     def backward(self, out_grads: Any = None) -> None:
         if not (self.binded and self.params_initialized):
@@ -637,18 +567,15 @@ class Module(BaseModule):
 
     def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
         self._require("get_outputs")
-        outputs: list[Any] = self._exec_group.get_outputs(merge_multi_context=merge_multi_context)
-        return outputs
+        return self._exec_group.get_outputs(merge_multi_context=merge_multi_context)
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
         self._require("get_input_grads")
-        gradients: list[Any] = self._exec_group.get_input_grads(merge_multi_context=merge_multi_context)
-        return gradients
+        return self._exec_group.get_input_grads(merge_multi_context=merge_multi_context)
 
     def get_states(self, merge_multi_context: bool = True) -> list[Any]:
         self._require("get_states")
-        states: list[Any] = self._exec_group.get_states(merge_multi_context=merge_multi_context)
-        return states
+        return self._exec_group.get_states(merge_multi_context=merge_multi_context)
 
     def set_states(self, states: Any = None, value: Any = None) -> None:
         self._require("set_states")
@@ -728,10 +655,22 @@ class Module(BaseModule):
         self._exec_group.rounds_before = self._updater.optimizer.num_update
 
 
-def _names(what: str, given: Any) -> list[str]:
+def _descriptions(described: Any, parts: list[Any]) -> list[DataDesc]:
+    """Return descriptions with the shapes of arrays, which are in parts along the axis of the batch."""
+    descriptions = []
+    for description, *arrays in zip(described, *parts, strict=False):
+        shape = list(arrays[0].shape)
+        axis = DataDesc.get_batch_axis(description.layout)
+        if axis >= 0 and len(arrays) > 1:
+            shape[axis] = sum(array.shape[axis] for array in arrays)
+        descriptions.append(DataDesc(description.name, tuple(shape), description.dtype, description.layout))
+    return descriptions
+
+
+def _names(argument: str, names: Any) -> list[str]:
     """Return names as a list; None is none."""
-    if given is None:
+    if names is None:
         return []
-    if isinstance(given, str) or not hasattr(given, "__iter__"):
-        raise ArgumentError(f"Module: {what} is {describe(given)}; expected a list of names: [{given!r}].")
-    return list(given)
+    if isinstance(names, str) or not hasattr(names, "__iter__"):
+        raise ArgumentError(f"Module: {argument} is {describe(names)}; expected a list of names: [{names!r}].")
+    return list(names)

@@ -15,13 +15,7 @@ __all__ = ["as_iterator", "joined", "without_padding"]
 
 
 def as_iterator(data: Any) -> Any:
-    """Return an iterator over batches; None for an array, which is one batch.
-
-    Raises
-    ------
-    ArgumentError
-        For what is neither.
-    """
+    """Return an iterator over batches; None for an array, which is one batch."""
     if isinstance(data, (nd.NDArray, numpy.ndarray)):
         return None
     if isinstance(data, DataIter) or (hasattr(data, "reset") and hasattr(data, "__iter__")):
@@ -37,13 +31,7 @@ def without_padding(output: Any, pad: int | None) -> Any:
 
 
 def joined(rows: Sequence[Sequence[Any]]) -> list[Any]:
-    """Return each output of all batches as one array.
-
-    Raises
-    ------
-    ArgumentError
-        If batches have different numbers of outputs: buckets, say.
-    """
+    """Return each output of all batches as one array."""
     counts = sorted({len(row) for row in rows})
     if len(counts) > 1:
         raise ArgumentError(

@@ -8,15 +8,13 @@ from typing import Any
 from minpy import ndarray as nd
 from minpy.core.errors import ArgumentError, NotReadyError, describe
 from minpy.initializer import Uniform
-from minpy.module.base_module import BaseModule
+from minpy.module.base_module import _OPTIMIZER_PARAMS, BaseModule
 from minpy.module.descriptions import parse_descriptions
 from minpy.namespaces import listing, missing
 
 __all__ = ["BaseModule", "PythonLossModule", "PythonModule", "Uniform"]
 __dir__ = listing(__all__)
 __getattr__ = missing("minpy.module.python_module", "name", __all__)
-
-_OPTIMIZER_PARAMS = (("learning_rate", 0.01),)
 
 
 class PythonModule(BaseModule):
@@ -56,32 +54,27 @@ class PythonModule(BaseModule):
     @property
     def data_names(self) -> list[str]:
         """The names of the data that the module takes."""
-        names: list[str] = self._data_names
-        return names
+        return self._data_names
 
     @property
     def output_names(self) -> list[str]:
         """The names of the outputs."""
-        names: list[str] = self._output_names
-        return names
+        return self._output_names
 
     @property
     def data_shapes(self) -> list[Any]:
         """The descriptions of the data that the module is bound for."""
-        shapes: list[Any] = self._data_shapes
-        return shapes
+        return self._data_shapes
 
     @property
     def label_shapes(self) -> list[Any] | None:
         """The descriptions of the labels that the module is bound for."""
-        shapes: list[Any] | None = self._label_shapes
-        return shapes
+        return self._label_shapes
 
     @property
     def output_shapes(self) -> list[Any]:
         """The names and shapes of the outputs."""
-        shapes: list[Any] = self._output_shapes
-        return shapes
+        return self._output_shapes
 
     def get_params(self) -> tuple[dict[str, Any], dict[str, Any]]:
         return {}, {}
@@ -112,27 +105,22 @@ class PythonModule(BaseModule):
             dict(zip(self._output_names, self.get_outputs(), strict=True)),
         )
 
-    def bind(
+    def _bind(
         self,
         data_shapes: Any,
-        label_shapes: Any = None,
-        for_training: bool = True,
-        inputs_need_grad: bool = False,
-        force_rebind: bool = False,
-        shared_module: Any = None,
-        grad_req: Any = "write",
+        label_shapes: Any,
+        for_training: bool,
+        inputs_need_grad: bool,
+        force_rebind: bool,
+        shared_module: Any,
+        grad_req: Any,
     ) -> None:
-        if self.binded and not force_rebind:
-            self.logger.warning("Already bound, ignoring bind()")
-            return
         if grad_req != "write":
             raise ArgumentError(f"{type(self).__name__}.bind: grad_req is {grad_req!r}; a module in Python writes.")
         label_names = (self._label_names or []) if label_shapes is not None else []
         data, labels = parse_descriptions(self._data_names, label_names, data_shapes, label_shapes)
         self._data_shapes, self._label_shapes = data, labels
-        self.for_training = for_training
-        self.inputs_need_grad = inputs_need_grad
-        self.binded = True
+        self.for_training = for_training  # of which the shapes of outputs may depend
         self._output_shapes = self._compute_output_shapes()
 
     def _compute_output_shapes(self) -> list[Any]:

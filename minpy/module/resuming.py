@@ -19,15 +19,7 @@ __all__ = ["go_on_after"]
 
 
 def go_on_after(executor: Any, rounds: int) -> None:
-    """Let an executor that is new compute what one does that has been trained so often.
-
-    Parameters
-    ----------
-    executor : Executor
-        With a batch in its arrays. Operators of users would be called once more, and see it: with such it stays as it
-        is.
-    rounds : int
-    """
+    """Let an executor that is new compute what one does that has been trained so often."""
     program = executor._program(True)
     if program.rounds >= rounds or not all(map(is_trusted, program.steps.forward)):
         return

@@ -16,8 +16,6 @@ __all__ = ["BaseModule", "SequentialModule", "Uniform"]
 __dir__ = listing(__all__)
 __getattr__ = missing("minpy.module.sequential_module", "name", __all__)
 
-_OPTIMIZER_PARAMS = (("learning_rate", 0.01),)
-
 
 class SequentialModule(BaseModule):
     """Modules one after the other: each gets the outputs of the one before as its data.
@@ -106,22 +104,19 @@ class SequentialModule(BaseModule):
     def data_shapes(self) -> list[Any]:
         """The descriptions of the data of the first module."""
         self._require("data_shapes", initialized=False)
-        shapes: list[Any] = self._modules[0].data_shapes
-        return shapes
+        return self._modules[0].data_shapes
 
     @property
     def label_shapes(self) -> list[Any] | None:
         """The descriptions of the labels; None if no module takes them."""
         self._require("label_shapes", initialized=False)
-        shapes: list[Any] | None = self._label_shapes
-        return shapes
+        return self._label_shapes
 
     @property
     def output_shapes(self) -> list[Any]:
         """The names and shapes of the outputs of the last module."""
         self._require("output_shapes", initialized=False)
-        shapes: list[Any] = self._modules[-1].output_shapes
-        return shapes
+        return self._modules[-1].output_shapes
 
     # -- parameters --------------------------------------------------------------------------------------------------
 
@@ -148,14 +143,7 @@ class SequentialModule(BaseModule):
             return
         self._require("init_params", initialized=False)
         for module in self._modules:
-            module.init_params(
-                initializer=initializer,
-                arg_params=arg_params,
-                aux_params=aux_params,
-                allow_missing=allow_missing,
-                force_init=force_init,
-                allow_extra=allow_extra,
-            )
+            module.init_params(initializer, arg_params, aux_params, allow_missing, force_init, allow_extra)
         owners: dict[str, int] = {}
         for place, module in enumerate(self._modules):
             for name in (name for params in module.get_params() for name in params):
@@ -169,28 +157,22 @@ class SequentialModule(BaseModule):
 
     # -- making ready ------------------------------------------------------------------------------------------------
 
-    def bind(
+    def _bind(
         self,
         data_shapes: Any,
-        label_shapes: Any = None,
-        for_training: bool = True,
-        inputs_need_grad: bool = False,
-        force_rebind: bool = False,
-        shared_module: Any = None,
-        grad_req: Any = "write",
+        label_shapes: Any,
+        for_training: bool,
+        inputs_need_grad: bool,
+        force_rebind: bool,
+        shared_module: Any,
+        grad_req: Any,
     ) -> None:
-        if self.binded and not force_rebind:
-            self.logger.warning("Already bound, ignoring bind()")
-            return
         if inputs_need_grad and not for_training:
             raise ArgumentError("bind: inputs_need_grad=True asks for gradients; bind with for_training=True.")
         if shared_module is not None:
             raise ArgumentError("SequentialModule.bind: shared_module cannot be used; give it to the modules inside.")
         if not self._modules:
             raise NotReadyError("SequentialModule.bind: there are no modules. Call add(module) first.")
-        self.binded = True
-        self.for_training = for_training
-        self.inputs_need_grad = inputs_need_grad
         self._data_shapes = data_shapes
         self._label_shapes = label_shapes
         shapes = data_shapes
@@ -206,38 +188,21 @@ class SequentialModule(BaseModule):
                         f"{len(shapes)} are there."
                     )
                 shapes = [
-                    DataDesc(name, tuple(one[1]), getattr(one, "dtype", "float32"), getattr(one, "layout", "NCHW"))
-                    for name, one in zip(names, shapes, strict=True)
+                    DataDesc(
+                        name, tuple(shape[1]), getattr(shape, "dtype", "float32"), getattr(shape, "layout", "NCHW")
+                    )
+                    for name, shape in zip(names, shapes, strict=True)
                 ]
-            module.bind(
-                data_shapes=shapes,
-                label_shapes=label_shapes if takes else None,
-                for_training=for_training,
-                inputs_need_grad=bool(inputs_need_grad or (for_training and place > 0)),
-                force_rebind=force_rebind,
-                shared_module=None,
-                grad_req=grad_req,
-            )
+            needs_grad = bool(inputs_need_grad or (for_training and place > 0))
+            own_labels = label_shapes if takes else None
+            module.bind(shapes, own_labels, for_training, needs_grad, force_rebind, grad_req=grad_req)
             shapes = module.output_shapes
         if not anybody_takes_labels:
             self._label_shapes = None
 
-    def init_optimizer(
-        self,
-        kvstore: Any = "local",
-        optimizer: Any = "sgd",
-        optimizer_params: Any = _OPTIMIZER_PARAMS,
-        force_init: bool = False,
-    ) -> None:
-        self._require("init_optimizer")
-        if self.optimizer_initialized and not force_init:
-            self.logger.warning("optimizer already initialized, ignoring.")
-            return
+    def _make_optimizer(self, kvstore: Any, optimizer: Any, optimizer_params: Any, force_init: bool) -> None:
         for module in self._modules:
-            module.init_optimizer(
-                kvstore=kvstore, optimizer=optimizer, optimizer_params=optimizer_params, force_init=force_init
-            )
-        self.optimizer_initialized = True
+            module.init_optimizer(kvstore, optimizer, optimizer_params, force_init)
 
     def install_monitor(self, mon: Any) -> None:
         self._require("install_monitor", initialized=False)
@@ -255,16 +220,12 @@ class SequentialModule(BaseModule):
                 break
             batch.data = module.get_outputs()
             if getattr(batch, "provide_data", None):
-                names = [one[0] for one in module.output_shapes]
+                names = [shape[0] for shape in module.output_shapes]
+                if self._metas[place + 1].get(self.META_AUTO_WIRING):
+                    names = self._modules[place + 1].data_names
                 batch.provide_data = [
                     DataDesc(name, array.shape, array.dtype) for name, array in zip(names, batch.data, strict=True)
                 ]
-                following = self._modules[place + 1]
-                if self._metas[place + 1].get(self.META_AUTO_WIRING):
-                    batch.provide_data = [
-                        DataDesc(name, array.shape, array.dtype)
-                        for name, array in zip(following.data_names, batch.data, strict=True)
-                    ]
 
     def backward(self, out_grads: Any = None) -> None:
         self._require("backward")
@@ -281,15 +242,13 @@ class SequentialModule(BaseModule):
 
     def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
         self._require("get_outputs")
-        outputs: list[Any] = self._modules[-1].get_outputs(merge_multi_context=merge_multi_context)
-        return outputs
+        return self._modules[-1].get_outputs(merge_multi_context=merge_multi_context)
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
         self._require("get_input_grads")
         if not self.inputs_need_grad:
             raise NotReadyError("get_input_grads: the module was bound without inputs_need_grad=True. Bind it with it.")
-        gradients: list[Any] = self._modules[0].get_input_grads(merge_multi_context=merge_multi_context)
-        return gradients
+        return self._modules[0].get_input_grads(merge_multi_context=merge_multi_context)
 
     def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
         self._require("update_metric")

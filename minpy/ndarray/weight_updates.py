@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentError, describe
 from minpy.ndarray.creation import array
 from minpy.ndarray.ndarray import NDArray
@@ -18,6 +19,18 @@ __all__ = [
     "multi_mp_adamw_update",
     "multi_mp_lamb_update",
 ]
+
+_RETURNS = """
+Returns
+-------
+list of NDArray, or NDArray if there is one weight
+    `out`, or new arrays.
+
+Raises
+------
+ArgumentError
+    If the lists differ in length.
+"""
 
 
 def adamw_update(
@@ -83,22 +96,9 @@ def adamw_update(
     >>> nd.contrib.adamw_update(weight, nd.array([1, -2]), mean, var, 1.0, lr=0.1, eta=1.0, out=weight) is weight
     True
     """
-    result: NDArray = adam.adamw_update(
-        weight,
-        grad,
-        mean,
-        var,
-        _factor("adamw_update", rescale_grad, weight),
-        lr=lr,
-        beta1=beta1,
-        beta2=beta2,
-        epsilon=epsilon,
-        wd=wd,
-        eta=eta,
-        clip_gradient=clip_gradient,
-        out=out,
-    )
-    return result
+    factor = _factor("adamw_update", rescale_grad, weight)
+    rates = (lr, beta1, beta2, epsilon, wd, eta, clip_gradient)
+    return adam.adamw_update(weight, grad, mean, var, factor, *rates, out=out)
 
 
 def mp_adamw_update(
@@ -142,25 +142,12 @@ def mp_adamw_update(
     >>> nd.contrib.mp_adamw_update(weight, grad, mean, var, weight32, nd.array([1]), lr=0.1, eta=1.0).dtype
     <class 'numpy.float16'>
     """
-    result: NDArray = adam.mp_adamw_update(
-        weight,
-        grad,
-        mean,
-        var,
-        weight32,
-        _factor("mp_adamw_update", rescale_grad, weight),
-        lr=lr,
-        beta1=beta1,
-        beta2=beta2,
-        epsilon=epsilon,
-        wd=wd,
-        eta=eta,
-        clip_gradient=clip_gradient,
-        out=out,
-    )
-    return result
+    factor = _factor("mp_adamw_update", rescale_grad, weight)
+    rates = (lr, beta1, beta2, epsilon, wd, eta, clip_gradient)
+    return adam.mp_adamw_update(weight, grad, mean, var, weight32, factor, *rates, out=out)
 
 
+@documented(returns=_RETURNS)
 def multi_adamw_update(
     weights: Sequence[NDArray],
     grads: Sequence[NDArray],
@@ -194,22 +181,14 @@ def multi_adamw_update(
     **kwargs
         `beta1`, `beta2`, `epsilon`, `clip_gradient`, as for `adamw_update`.
 
-    Returns
-    -------
-    list of NDArray, or NDArray if there is one weight
-        `out`, or new arrays.
-
-    Raises
-    ------
-    ArgumentError
-        If the lists differ in length.
+    {returns}
 
     Examples
     --------
     >>> from minpy import nd
     >>> weights, grads = [nd.ones(2), nd.ones(3)], [nd.ones(2), nd.ones(3)]
     >>> mean, var = [nd.zeros(2), nd.zeros(3)], [nd.zeros(2), nd.zeros(3)]
-    >>> found = nd.contrib.multi_adamw_update(
+    >>> updated = nd.contrib.multi_adamw_update(
     ...     weights, grads, mean, var, 1.0, lrs=[0.1, 0.2], wds=[0, 0], etas=[1, 1], out=weights
     ... )
     >>> weights[1].shape
@@ -221,6 +200,7 @@ def multi_adamw_update(
     return adam.multi_adamw_update(*data, factor, **rates, num_weights=number, out=out, **kwargs)
 
 
+@documented(returns=_RETURNS)
 def multi_mp_adamw_update(
     weights: Sequence[NDArray],
     grads: Sequence[NDArray],
@@ -247,20 +227,17 @@ def multi_mp_adamw_update(
     rescale_grad, lrs, wds, etas, out, name, size, **kwargs
         As for `multi_adamw_update`.
 
-    Returns
-    -------
-    list of NDArray, or NDArray if there is one weight
-        `out`, or new arrays.
+    {returns}
 
     Examples
     --------
     >>> from minpy import nd
     >>> weights32, mean, var = [nd.ones(2)], [nd.zeros(2)], [nd.zeros(2)]
     >>> weights, grads = [nd.ones(2, dtype='float16')], [nd.ones(2, dtype='float16')]
-    >>> found = nd.contrib.multi_mp_adamw_update(
+    >>> updated = nd.contrib.multi_mp_adamw_update(
     ...     weights, grads, mean, var, weights32, 1.0, lrs=[0.1], wds=[0], etas=[1], out=weights
     ... )
-    >>> found[0] is weights[0]
+    >>> updated[0] is weights[0]
     True
     """
     data, number = _interleaved("multi_mp_adamw_update", size, weights, grads, mean, var, weights32)
@@ -269,6 +246,7 @@ def multi_mp_adamw_update(
     return adam.multi_mp_adamw_update(*data, factor, **rates, num_weights=number, out=out, **kwargs)
 
 
+@documented(returns=_RETURNS)
 def multi_lamb_update(
     weights: Sequence[NDArray],
     grads: Sequence[NDArray],
@@ -298,21 +276,13 @@ def multi_lamb_update(
     **kwargs
         `beta1`, `beta2`, `epsilon`, `rescale_grad`, `clip_gradient`, `lower_bound`, `upper_bound`, `bias_correction`.
 
-    Returns
-    -------
-    list of NDArray, or NDArray if there is one weight
-        `out`, or new arrays.
-
-    Raises
-    ------
-    ArgumentError
-        If the lists differ in length.
+    {returns}
 
     Examples
     --------
     >>> from minpy import nd
     >>> weights, mean, var = [nd.array([3, 4])], [nd.zeros(2)], [nd.zeros(2)]
-    >>> found = nd.contrib.multi_lamb_update(
+    >>> updated = nd.contrib.multi_lamb_update(
     ...     weights, [nd.array([0, 1])], mean, var, step_count=[1], lrs=[0.5], wds=[0], out=weights
     ... )
     >>> weights[0].asnumpy().round(3)
@@ -323,6 +293,7 @@ def multi_lamb_update(
     return lamb.multi_lamb_update(*data, **rates, num_tensors=number, out=out, **kwargs)
 
 
+@documented(returns=_RETURNS)
 def multi_mp_lamb_update(
     weights: Sequence[NDArray],
     grads: Sequence[NDArray],
@@ -347,17 +318,14 @@ def multi_mp_lamb_update(
     step_count, lrs, wds, out, num_tensors, **kwargs
         As for `multi_lamb_update`.
 
-    Returns
-    -------
-    list of NDArray, or NDArray if there is one weight
-        `out`, or new arrays.
+    {returns}
 
     Examples
     --------
     >>> from minpy import nd
     >>> weights32, mean, var = [nd.array([3, 4])], [nd.zeros(2)], [nd.zeros(2)]
     >>> weights, grads = [weights32[0].astype('float16')], [nd.array([0, 1], dtype='float16')]
-    >>> found = nd.contrib.multi_mp_lamb_update(
+    >>> updated = nd.contrib.multi_mp_lamb_update(
     ...     weights, grads, mean, var, weights32, step_count=[1], lrs=[0.5], wds=[0], out=weights
     ... )
     >>> weights[0].asnumpy()
@@ -383,10 +351,10 @@ def _factor(function: str, rescale_grad: Any, weight: NDArray) -> NDArray:
 def _interleaved(function: str, size: int, *lists: Sequence[NDArray]) -> tuple[list[NDArray], int]:
     """Return the arrays of the first weight, then those of the second, ..., and how many weights there are."""
     number = size or len(lists[0])
-    lengths = [len(one) for one in lists]
+    lengths = [len(arrays) for arrays in lists]
     if not number or any(length < number for length in lengths):
         raise ArgumentError(
             f"nd.contrib.{function}: the lists of arrays have {', '.join(map(str, lengths))} items; expected "
             f"{number or 'at least 1'} in each."
         )
-    return [one[index] for index in range(number) for one in lists], number
+    return [arrays[index] for index in range(number) for arrays in lists], number

@@ -44,6 +44,8 @@ class Adam(Optimizer):
     array([0.5, 1.5], dtype=float32)
     """
 
+    _numbers = ("beta1", "beta2", "epsilon")
+
     def __init__(
         self,
         learning_rate: float = 0.001,
@@ -65,12 +67,13 @@ class Adam(Optimizer):
 
     def update(self, index: Any, weight: NDArray, grad: NDArray, state: Any) -> None:
         """Change a weight in place."""
-        given = self._count_and_rates(index)
-        t, beta1, beta2 = self._index_update_count[index], float(self.beta1), float(self.beta2)
-        given["lr"] *= math.sqrt(1 - beta2**t) / (1 - beta1**t)
-        given["beta1"], given["beta2"], given["epsilon"] = beta1, beta2, float(self.epsilon)
-        mean, var = state
-        adam_update.change((weight, grad, mean, var), given)
+        numbers = self._count_and_rates(index)
+        numbers["lr"] *= self._correction(self._index_update_count[index])
+        adam_update.change((weight, grad, *state), numbers)
+
+    def _correction(self, t: int) -> float:
+        """Return what the rate is multiplied by at an update, as averages begin at zero."""
+        return math.sqrt(1 - float(self.beta2) ** t) / (1 - float(self.beta1) ** t)
 
     def _update_each(self, indices: Any, weights: Any, grads: Any, states: Any) -> None:
         """Update weights one after the other: what is the same for all is asked for once, if that is the same."""
@@ -78,18 +81,16 @@ class Adam(Optimizer):
         if not (alike and self._is_own(Optimizer, "update_multi_precision", "_update_count", "_get_lr", "_get_wd")):
             super()._update_each(indices, weights, grads, states)
             return
-        beta1, beta2 = float(self.beta1), float(self.beta2)
-        given = {"beta1": beta1, "beta2": beta2, "epsilon": float(self.epsilon), **self._common()}
         counts, before, correction = self._index_update_count, 0, 1.0
         rates = []
         for index, lr in zip(indices, self._get_lrs(indices), strict=True):
             self._update_count(index)
             t = counts[index]
             if t != before:
-                before, correction = t, math.sqrt(1 - beta2**t) / (1 - beta1**t)
+                before, correction = t, self._correction(t)
             rates.append(float(lr) * correction)
         rows = [(weight, grad, *state) for weight, grad, state in zip(weights, grads, states, strict=True)]
-        adam_update.change_all(rows, given, rates, [*map(float, self._get_wds(indices))])
+        adam_update.change_all(rows, self._common(), rates, [*map(float, self._get_wds(indices))])
 
 
 @register
@@ -117,6 +118,8 @@ class FTML(Optimizer):
     array([0.5, 1.5], dtype=float32)
     """
 
+    _numbers = ("beta1", "beta2", "epsilon")
+
     def __init__(self, beta1: float = 0.6, beta2: float = 0.999, epsilon: float = 1e-8, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.beta1 = beta1
@@ -129,14 +132,13 @@ class FTML(Optimizer):
 
     def update(self, index: Any, weight: NDArray, grad: NDArray, state: Any) -> None:
         """Change a weight in place."""
-        given: dict[str, Any] = self._count_and_rates(index)
-        if not given["lr"]:  # by which d and z are divided: only the average of squares, v, goes on
-            given["lr"] = 1.0
+        numbers = self._count_and_rates(index)
+        if not numbers["lr"]:  # by which d and z are divided: only the average of squares, v, goes on
+            numbers["lr"] = 1.0
             d, v, z = state
             weight, state = weight.copy(), (d.copy(), v, z.copy())
-        given["clip_grad"] = given.pop("clip_gradient")
-        given.update(beta1=float(self.beta1), beta2=float(self.beta2), epsilon=float(self.epsilon))
-        ftml_update.change((weight, grad, *state), {"t": self._index_update_count[index], **given})
+        numbers["clip_grad"] = numbers.pop("clip_gradient")
+        ftml_update.change((weight, grad, *state), {"t": self._index_update_count[index], **numbers})
 
 
 @register
@@ -164,6 +166,8 @@ class Adamax(Optimizer):
     array([0.5, 1.5], dtype=float32)
     """
 
+    _numbers = ("beta1", "beta2")
+
     def __init__(self, learning_rate: float = 0.002, beta1: float = 0.9, beta2: float = 0.999, **kwargs: Any) -> None:
         super().__init__(learning_rate=learning_rate, **kwargs)
         self.beta1 = beta1
@@ -175,11 +179,9 @@ class Adamax(Optimizer):
 
     def update(self, index: Any, weight: NDArray, grad: NDArray, state: Any) -> None:
         """Change a weight in place."""
-        given = self._count_and_rates(index)
-        given["lr"] /= 1 - self.beta1 ** self._index_update_count[index]
-        given.update(beta1=float(self.beta1), beta2=float(self.beta2))
-        mean, largest = state
-        adamax_update.change((weight, grad, mean, largest), given)
+        numbers = self._count_and_rates(index)
+        numbers["lr"] /= 1 - self.beta1 ** self._index_update_count[index]
+        adamax_update.change((weight, grad, *state), numbers)
 
 
 @register
@@ -212,6 +214,8 @@ class Nadam(Optimizer):
     array([0.4718, 1.5282], dtype=float32)
     """
 
+    _numbers = ("beta1", "beta2", "epsilon")
+
     def __init__(
         self,
         learning_rate: float = 0.001,
@@ -234,16 +238,14 @@ class Nadam(Optimizer):
 
     def update(self, index: Any, weight: NDArray, grad: NDArray, state: Any) -> None:
         """Change a weight in place."""
-        given = self._count_and_rates(index)
+        numbers = self._count_and_rates(index)
         t = self._index_update_count[index]
         momentum, following = self._momentum(t), self._momentum(t + 1)
         self.m_schedule *= momentum
-        given.update(beta1=float(self.beta1), beta2=float(self.beta2), epsilon=float(self.epsilon))
-        given["of_grad"] = (1 - momentum) / (1 - self.m_schedule)
-        given["of_mean"] = following / (1 - self.m_schedule * following)
-        given["of_var"] = 1 / (1 - self.beta2**t)
-        mean, var = state
-        nadam_update.change((weight, grad, mean, var), given)
+        numbers["of_grad"] = (1 - momentum) / (1 - self.m_schedule)
+        numbers["of_mean"] = following / (1 - self.m_schedule * following)
+        numbers["of_var"] = 1 / (1 - self.beta2**t)
+        nadam_update.change((weight, grad, *state), numbers)
 
     def _momentum(self, t: int) -> float:
         return float(self.beta1 * (1 - 0.5 * 0.96 ** (t * self.schedule_decay)))

@@ -55,9 +55,8 @@ class AdaGrad(Optimizer):
 
     def update(self, index: Any, weight: NDArray, grad: NDArray, state: Any) -> None:
         """Change a weight in place."""
-        given = self._count_and_rates(index)
-        given["epsilon"] = float(self.float_stable_eps)
-        adagrad_update.change((weight, grad, state), given)
+        numbers = {"epsilon": float(self.float_stable_eps), **self._count_and_rates(index)}
+        adagrad_update.change((weight, grad, state), numbers)
 
 
 @register
@@ -86,6 +85,8 @@ class AdaDelta(Optimizer):
     array([0.99, 1.01], dtype=float32)
     """
 
+    _numbers = ("rho", "epsilon")
+
     def __init__(self, rho: float = 0.9, epsilon: float = 1e-5, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.rho = rho
@@ -97,10 +98,9 @@ class AdaDelta(Optimizer):
 
     def update(self, index: Any, weight: NDArray, grad: NDArray, state: Any) -> None:
         """Change a weight in place."""
-        given = self._count_and_rates(index)
-        del given["lr"]
-        given.update(rho=float(self.rho), epsilon=float(self.epsilon))
-        adadelta_update.change((weight, grad, *state), given)
+        numbers = self._count_and_rates(index)
+        del numbers["lr"]
+        adadelta_update.change((weight, grad, *state), numbers)
 
 
 @register
@@ -137,6 +137,8 @@ class RMSProp(Optimizer):
     array([0., 2.], dtype=float32)
     """
 
+    _numbers = ("gamma1", "epsilon")
+
     def __init__(
         self,
         learning_rate: float = 0.001,
@@ -160,13 +162,12 @@ class RMSProp(Optimizer):
 
     def update(self, index: Any, weight: NDArray, grad: NDArray, state: Any) -> None:
         """Change a weight in place."""
-        given = self._count_and_rates(index)
-        given.update(gamma1=float(self.gamma1), epsilon=float(self.epsilon))
-        given["clip_weights"] = float(self.clip_weights) if self.clip_weights else -1.0
+        numbers = self._count_and_rates(index)
+        numbers["clip_weights"] = float(self.clip_weights) if self.clip_weights else -1.0
         if self.centered:
-            rmspropalex_update.change((weight, grad, *state), {"gamma2": float(self.gamma2), **given})
+            rmspropalex_update.change((weight, grad, *state), {"gamma2": float(self.gamma2), **numbers})
         else:
-            rmsprop_update.change((weight, grad, *state), given)
+            rmsprop_update.change((weight, grad, *state), numbers)
 
 
 @register
@@ -196,6 +197,8 @@ class Ftrl(Optimizer):
     array([-0.25,  0.  ], dtype=float32)
     """
 
+    _numbers = ("lamda1", "beta")
+
     def __init__(self, lamda1: float = 0.01, learning_rate: float = 0.1, beta: float = 1, **kwargs: Any) -> None:
         schedule = kwargs.get("lr_scheduler")
         super().__init__(learning_rate=learning_rate if schedule is None else None, **kwargs)
@@ -209,8 +212,6 @@ class Ftrl(Optimizer):
 
     def update(self, index: Any, weight: NDArray, grad: NDArray, state: Any) -> None:
         """Change a weight in place."""
-        given = self._count_and_rates(index)
-        if not given["lr"]:  # by which z is divided
-            return
-        given.update(lamda1=float(self.lamda1), beta=float(self.beta))
-        ftrl_update.change((weight, grad, *state), given)
+        numbers = self._count_and_rates(index)
+        if numbers["lr"]:  # by which z is divided
+            ftrl_update.change((weight, grad, *state), numbers)

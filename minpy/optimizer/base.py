@@ -130,12 +130,12 @@ class Optimizer:
                 f"{own}: lr_scheduler is {describe(lr_scheduler)}; expected an LRScheduler, or another function of the "
                 "number of updates."
             )
-        for name, given, wanted in (
+        for name, table, contents in (
             ("param_idx2name", param_idx2name, "the indices of parameters to their names"),
             ("param_dict", param_dict, "the indices of parameters to Parameters"),
         ):
-            if given is not None and not isinstance(given, Mapping):
-                raise ArgumentError(f"{own}: {name} is {describe(given)}; expected a dict of {wanted}.")
+            if table is not None and not isinstance(table, Mapping):
+                raise ArgumentError(f"{own}: {name} is {describe(table)}; expected a dict of {contents}.")
         if sym is not None and not hasattr(sym, "attr_dict"):
             raise ArgumentError(f"{own}: sym is {describe(sym)}; expected a Symbol.")
         self.rescale_grad = rescale_grad
@@ -262,13 +262,13 @@ class Optimizer:
         known = Optimizer.opt_registry
         cls = known.get(name.lower())
         if cls is None:
-            public = [one for one in sorted(known) if not one.startswith("_")]
+            public = [registered for registered in sorted(known) if not registered.startswith("_")]
             raise ArgumentValueError(
                 f"optimizer.create: there is no optimizer {name!r}.{nearest(name.lower(), public)} There are "
                 f"{', '.join(public)}. Others have to be registered first, with optimizer.register."
             )
         try:
-            made: Optimizer = cls(**kwargs)
+            return cls(**kwargs)
         except TypeError as error:
             unexpected = _UNEXPECTED.search(str(error))
             if unexpected is None or unexpected[1] not in kwargs or isinstance(error, ArgumentError):
@@ -278,7 +278,6 @@ class Optimizer:
                 f"optimizer.create: {cls.__name__} takes no {unexpected[1]!r}.{nearest(unexpected[1], taken)} It "
                 f"takes {', '.join(taken)}."
             ) from error
-        return made
 
     # -- states and updates ----------------------------------------------------------------------------------------
 
@@ -421,11 +420,15 @@ class Optimizer:
         return float(self.clip_gradient) if self.clip_gradient else -1.0
 
     def _common(self) -> dict[str, float]:
-        """Return what all operators are told of gradients."""
-        return {"rescale_grad": float(self.rescale_grad), "clip_gradient": self._clip()}
+        """Return what operators are told for all parameters."""
+        own = {name: float(getattr(self, name)) for name in self._numbers}
+        return {**own, "rescale_grad": float(self.rescale_grad), "clip_gradient": self._clip()}
 
-    def _count_and_rates(self, index: Any) -> dict[str, float]:
-        """Count an update of a parameter, and return its rates and what all operators are told of gradients."""
+    # The attributes that its operators are told as they are.
+    _numbers: ClassVar[tuple[str, ...]] = ()
+
+    def _count_and_rates(self, index: Any) -> dict[str, Any]:
+        """Count an update of a parameter, and return what its operator is told: its rates, and what all are told."""
         self._update_count(index)
         return {"lr": float(self._get_lr(index)), "wd": float(self._get_wd(index)), **self._common()}
 
@@ -555,10 +558,10 @@ class Optimizer:
         """Return the factor of a parameter's rate: its own, that of its index, or that of its name."""
         if index in self.param_dict:
             return getattr(self.param_dict[index], name)
-        known = getattr(self, name)
-        if index in known:
-            return known[index]
-        return known.get(self.idx2name[index], 1.0) if index in self.idx2name else 1
+        factors = getattr(self, name)
+        if index in factors:
+            return factors[index]
+        return factors.get(self.idx2name[index], 1.0) if index in self.idx2name else 1
 
     # -- counts ----------------------------------------------------------------------------------------------------
 
@@ -569,22 +572,22 @@ class Optimizer:
     def _update_count(self, index: Any) -> None:
         """Count an update of a parameter, or of each of several."""
         counts = self._index_update_count
-        for one in index if isinstance(index, (list, tuple)) else (index,):
-            count = counts.get(one, self.begin_num_update) + 1
-            counts[one] = count
+        for own_index in index if isinstance(index, (list, tuple)) else (index,):
+            count = counts.get(own_index, self.begin_num_update) + 1
+            counts[own_index] = count
             if count > self.num_update:
                 self.num_update = count
 
 
 def _arguments_of(cls: type) -> list[str]:
     """Return the names of what a class and its bases take."""
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     for base in cls.__mro__:
         if "__init__" in vars(base) and base is not object:
             for name, parameter in inspect.signature(vars(base)["__init__"]).parameters.items():
                 if name != "self" and parameter.kind not in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
-                    found[name] = None
-    return [*found]
+                    names[name] = None
+    return [*names]
 
 
 register = Optimizer.register

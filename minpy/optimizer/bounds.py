@@ -29,26 +29,14 @@ _ADVICE = "Updater.get_states and Trainer.save_states write none like that: the 
 
 
 class Budget:
-    """How much is left of what reading some bytes may take.
-
-    Parameters
-    ----------
-    size : int
-        The number of bytes.
-    """
+    """How much is left of what reading some bytes may take."""
 
     def __init__(self, size: int) -> None:
         self._size = size
         self._left = _FREE + _FOR_A_BYTE * size
 
     def spend(self, values: Iterable[Any]) -> list[Any]:
-        """Count the values, what containers hold each time that it is met, and return what is no container.
-
-        Raises
-        ------
-        FileFormatError
-            If that is more than is left, or nested too deeply.
-        """
+        """Count the values, what containers hold each time that it is met, and return what is no container."""
         left, leaves = self._left, []
         path = [iter(values)]
         while path:
@@ -109,20 +97,14 @@ def _length(value: Any) -> int:
 
 
 def require_harmless_call(function: Any, arguments: Iterable[Any]) -> None:
-    """Raise for calls that make much of little: bytes of a number, text by a slow encoding.
-
-    Raises
-    ------
-    ValueError
-        What is wrong with it.
-    """
-    given = [*arguments]
-    named = [function, *given]
-    if any(one is kind for one in named for kind in _OF_BYTES):
-        for one in given:
-            if hasattr(type(one), "__index__") and not isinstance(one, bool):
+    """Raise for calls that make much of little: bytes of a number, text by a slow encoding."""
+    values = [*arguments]
+    named = [function, *values]
+    if any(value is kind for value in named for kind in _OF_BYTES):
+        for argument in values:
+            if hasattr(type(argument), "__index__") and not isinstance(argument, bool):
                 raise ValueError("it makes bytes of a number")
-    if any(one is kind for one in named for kind in (str, *_OF_BYTES)):
-        for one in given[1:]:
-            if isinstance(one, str) and one not in _ENCODINGS:
-                raise ValueError(f"it decodes text by {one[:40]!r}")
+    if any(value is kind for value in named for kind in (str, *_OF_BYTES)):
+        for argument in values[1:]:
+            if isinstance(argument, str) and argument not in _ENCODINGS:
+                raise ValueError(f"it decodes text by {argument[:40]!r}")

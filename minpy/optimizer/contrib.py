@@ -63,10 +63,10 @@ class GroupAdaGrad(Optimizer):
 
     def update(self, index: Any, weight: NDArray, grad: NDArray, state: Any) -> None:
         """Change a weight in place."""
-        given = self._count_and_rates(index)
-        if given.pop("wd"):
+        numbers = self._count_and_rates(index)
+        if numbers.pop("wd"):
             raise ArgumentValueError(
                 f"GroupAdaGrad: the weight decay of parameter {index!r} is not 0, and it has none. Give wd=0, or the "
                 "parameter wd_mult=0."
             )
-        group_adagrad_update(weight, grad, state, out=weight, epsilon=float(self.float_stable_eps), **given)
+        group_adagrad_update(weight, grad, state, out=weight, epsilon=float(self.float_stable_eps), **numbers)

@@ -79,32 +79,32 @@ class Descent(Optimizer):
         self, weights: Any, grads: Any, states: Any, lrs: Any, wds: Any, momentum: float, multi_precision: bool
     ) -> None:
         """Make a step of each weight."""
-        given = {"momentum": momentum, **self._common()}
+        numbers = {"momentum": momentum, **self._common()}
         updates = self._updates_of_master if multi_precision else self._updates
         if not multi_precision:
             rates, decays, without = [*map(float, lrs)], [*map(float, wds)], [state is None for state in states]
             if True not in without:
-                updates[1].change_all([*zip(weights, grads, states, strict=True)], given, rates, decays)
+                updates[1].change_all([*zip(weights, grads, states, strict=True)], numbers, rates, decays)
                 return
             if False not in without and not momentum:
-                updates[0].change_all([*zip(weights, grads, strict=True)], given, rates, decays)
+                updates[0].change_all([*zip(weights, grads, strict=True)], numbers, rates, decays)
                 return
         plain, with_momentum = updates[0].change, updates[1].change
         for weight, grad, state, lr, wd in zip(weights, grads, states, lrs, wds, strict=True):
-            given["lr"], given["wd"] = float(lr), float(wd)
+            numbers["lr"], numbers["wd"] = float(lr), float(wd)
             if not multi_precision and state is not None:
-                with_momentum((weight, grad, state), given)
+                with_momentum((weight, grad, state), numbers)
                 continue
             mom, *master = state if multi_precision else (None,)
             if mom is not None:
-                with_momentum((weight, grad, mom, *master), given)
+                with_momentum((weight, grad, mom, *master), numbers)
             elif momentum:
                 raise ArgumentError(
                     f"{type(self).__name__}: momentum is {momentum}, but a weight of shape {weight.shape} has no state "
                     "for it: its state was made while momentum was 0. Make new states, or set momentum to 0."
                 )
             else:
-                plain((weight, grad, *master), given)
+                plain((weight, grad, *master), numbers)
 
 
 @register
@@ -227,12 +227,12 @@ class Signum(Optimizer):
 
     def update(self, index: Any, weight: NDArray, grad: NDArray, state: Any) -> None:
         """Change a weight in place."""
-        given = self._count_and_rates(index)
+        numbers = self._count_and_rates(index)
         if state is None:
-            signsgd_update.change((weight, grad), given)
+            signsgd_update.change((weight, grad), numbers)
         else:
-            given.update(momentum=float(self.momentum), wd_lh=float(self.wd_lh or 0))
-            signum_update.change((weight, grad, state), given)
+            numbers.update(momentum=float(self.momentum), wd_lh=float(self.wd_lh or 0))
+            signum_update.change((weight, grad, state), numbers)
 
 
 @register
@@ -263,9 +263,9 @@ class SGLD(Optimizer):
 
     def update(self, index: Any, weight: NDArray, grad: NDArray, state: Any) -> None:
         """Change a weight in place."""
-        given = self._count_and_rates(index)
-        lr = given["lr"]
-        sgd_update.change((weight, grad), {**given, "lr": lr / 2})
+        numbers = self._count_and_rates(index)
+        lr = numbers["lr"]
+        sgd_update.change((weight, grad), {**numbers, "lr": lr / 2})
         weight[:] = weight + normal(0, lr**0.5, weight.shape, dtype=weight.dtype, ctx=weight.context)
 
 
@@ -295,6 +295,8 @@ class DCASGD(Optimizer):
     np.float32(0.5)
     """
 
+    _numbers = ("lamda",)
+
     def __init__(self, momentum: float = 0.0, lamda: float = 0.04, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.momentum = momentum
@@ -307,9 +309,9 @@ class DCASGD(Optimizer):
 
     def update(self, index: Any, weight: NDArray, grad: NDArray, state: Any) -> None:
         """Change a weight in place."""
-        given = {"lamda": float(self.lamda), **self._count_and_rates(index)}
+        numbers = self._count_and_rates(index)
         mom, previous = state
         if mom is None:
-            dcasgd_update.change((weight, grad, previous), given)
+            dcasgd_update.change((weight, grad, previous), numbers)
         else:
-            dcasgd_mom_update.change((weight, grad, mom, previous), {"momentum": float(self.momentum), **given})
+            dcasgd_mom_update.change((weight, grad, mom, previous), {"momentum": float(self.momentum), **numbers})

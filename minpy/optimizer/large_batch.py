@@ -102,8 +102,8 @@ class LARS(Descent):
             index, weight, grad, state = (index,), (weight,), (grad,), (state,)
         lrs, wds = self._get_lrs(index), self._get_wds(index)
         scaled = [
-            self._get_lars(one, array, gradient, float(lr), float(wd))
-            for one, array, gradient, lr, wd in zip(index, weight, grad, lrs, wds, strict=True)
+            self._get_lars(own_index, array, gradient, float(lr), float(wd))
+            for own_index, array, gradient, lr, wd in zip(index, weight, grad, lrs, wds, strict=True)
         ]
         momentum = float(self.momentum)
         if self.momentum_correction and self.last_lr:
@@ -199,20 +199,20 @@ class LBSGD(Descent):
         (lr,), (wd,) = self._get_lrs((index,)), self._get_wds((index,))  # before the count moves, as in MXNet
         self._update_count(index)
         device = weight.context.device_id  # each gathers its own gradients
-        known = self.cumgrads.setdefault(
+        sums = self.cumgrads.setdefault(
             (index, device) if device else index, {"cum_grad": 0, "num_cums": self.init_updates}
         )
-        known["num_cums"] += 1
-        gathered = grad if isinstance(known["cum_grad"], int) else known["cum_grad"] + grad
-        if known["num_cums"] % self.batch_scale:
-            known["cum_grad"] = gathered.copy() if gathered is grad else gathered
+        sums["num_cums"] += 1
+        gathered = grad if isinstance(sums["cum_grad"], int) else sums["cum_grad"] + grad
+        if sums["num_cums"] % self.batch_scale:
+            sums["cum_grad"] = gathered.copy() if gathered is grad else gathered
             return
-        known["cum_grad"] = 0
+        sums["cum_grad"] = 0
         mean = gathered / self.batch_scale if self.batch_scale > 1 else gathered
         if self.warmup_strategy == "lars":
             factor = self._get_lars(weight, mean, float(wd))
         else:
-            factor = self._get_lbmult(known["num_cums"])
+            factor = self._get_lbmult(sums["num_cums"])
         self._descend((weight,), (mean,), (state,), (lr * factor,), (wd,), float(self.momentum), False)
 
     def _get_lbmult(self, nup: int) -> float:
@@ -262,6 +262,8 @@ class LAMB(Optimizer):
     array([3. , 1.5], dtype=float32)
     """
 
+    _numbers = ("beta1", "beta2", "epsilon")
+
     def __init__(
         self,
         learning_rate: float = 0.001,
@@ -298,20 +300,17 @@ class LAMB(Optimizer):
         self._update_count(index)
         if not isinstance(index, (list, tuple)):
             index, weight, grad, state = (index,), (weight,), (grad,), (state,)
-        given: dict[str, Any] = {
-            "beta1": float(self.beta1),
-            "beta2": float(self.beta2),
-            "epsilon": float(self.epsilon),
+        numbers: dict[str, Any] = {
             "bias_correction": bool(self.bias_correction),
             "lower_bound": float(self.lower_bound) if self.lower_bound else -1.0,
             "upper_bound": float(self.upper_bound) if self.upper_bound else -1.0,
             **self._common(),
         }
         rates = zip(self._get_lrs(index), self._get_wds(index), strict=True)
-        for one, array, gradient, own, (lr, wd) in zip(index, weight, grad, state, rates, strict=True):
-            given.update(lr=float(lr), wd=float(wd), t=self._index_update_count[one])
+        for own_index, array, gradient, states, (lr, wd) in zip(index, weight, grad, state, rates, strict=True):
+            numbers.update(lr=float(lr), wd=float(wd), t=self._index_update_count[own_index])
             if multi_precision:
-                master, (mean, var) = own
-                mp_lamb_update.change((array, gradient, mean, var, master), given)
+                master, (mean, var) = states
+                mp_lamb_update.change((array, gradient, mean, var, master), numbers)
             else:
-                lamb_update.change((array, gradient, *own), given)
+                lamb_update.change((array, gradient, *states), numbers)

@@ -15,7 +15,7 @@ import io
 import pickle
 import pickletools
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, ClassVar
 
@@ -63,18 +63,18 @@ def _empty(kind: Any, shape: Any = (0,), dtype: Any = b"b") -> numpy.ndarray:
 
 def _dtype(code: Any, align: bool = False, copy: bool = False) -> numpy.dtype:
     """Return a dtype of numbers or strings: memory that is said to be of objects could be made to run code."""
-    found = numpy.dtype(code if isinstance(code, (str, type)) else str(code))
-    if found.kind not in _KINDS:
-        raise ValueError(f"arrays are of numbers or strings, not of dtype {found}")
-    return numpy.dtype(found, align, copy)
+    dtype = numpy.dtype(code if isinstance(code, (str, type)) else str(code))
+    if dtype.kind not in _KINDS:
+        raise ValueError(f"arrays are of numbers or strings, not of dtype {dtype}")
+    return numpy.dtype(dtype, align, copy)
 
 
 def _range(*bounds: int) -> range:
     """Return a range that may be listed."""
-    found = range(*bounds)
-    if len(found) > _MOST:
-        raise ValueError(f"{found} is too long")
-    return found
+    numbers = range(*bounds)
+    if len(numbers) > _MOST:
+        raise ValueError(f"{numbers} is too long")
+    return numbers
 
 
 _array = numpy.zeros(1)
@@ -102,23 +102,6 @@ _PLAIN_FUNCTIONS = {_latin1, *(value for value in _ALLOWED.values() if isinstanc
 
 def load_states(content: bytes | bytearray | memoryview) -> Any:
     """Return what a pickle of states holds.
-
-    Parameters
-    ----------
-    content : bytes
-
-    Returns
-    -------
-    object
-        As a rule a dict of states by index, or a tuple of that and the optimizer.
-
-    Raises
-    ------
-    ArgumentError
-        If it is not given as bytes.
-    FileFormatError
-        If it is no pickle, is damaged, names a class that does not belong there, or would take more work or memory to
-        read than states of its size do.
 
     Examples
     --------
@@ -152,20 +135,6 @@ def _short(text: str, most: int = 300) -> str:
 
 def dump_states(states: Any) -> bytes:
     """Return a pickle of states that MXNet reads, too.
-
-    Parameters
-    ----------
-    states : object
-        As a rule a dict of states by index, or a tuple of that and the optimizer.
-
-    Returns
-    -------
-    bytes
-
-    Raises
-    ------
-    PicklingError
-        If an optimizer, a schedule or a state cannot be pickled.
 
     Examples
     --------
@@ -219,10 +188,42 @@ def _module_in_mxnet(module: str, name: str) -> str:
     return module.replace("numpy._core.", "numpy.core.", 1)  # which NumPy 1 and 2 both have
 
 
+def _counting(opcode: bytes, counted: slice) -> Callable[[Any], None]:
+    """Return how a word of a pickle is read, once the part of the stack that it puts somewhere is counted."""
+    read = pickle._Unpickler.dispatch[opcode[0]]
+
+    def load(reader: Any) -> None:
+        reader._budget.spend(reader.stack[counted])
+        read(reader)
+
+    return load
+
+
+def _calling(opcode: bytes, size: int) -> Callable[[Any], None]:
+    """Return how a word that calls what is named is read, once what it is given, on top of the stack, is counted."""
+    read = pickle._Unpickler.dispatch[opcode[0]]
+
+    def load(reader: Any) -> None:
+        function, arguments, *keywords = reader.stack[-size:]
+        reader._require_call(function, (*arguments, *(value for given in keywords for value in given.values())))
+        read(reader)
+
+    return load
+
+
 class _Reader(pickle._Unpickler):
     """Reads pickles word by word: the reader that is written in C does not let itself be asked before `BUILD`."""
 
-    dispatch: ClassVar[dict[int, Any]] = {**pickle._Unpickler.dispatch}
+    dispatch: ClassVar[dict[int, Any]] = {
+        **pickle._Unpickler.dispatch,
+        pickle.REDUCE[0]: _calling(pickle.REDUCE, 2),
+        pickle.NEWOBJ[0]: _calling(pickle.NEWOBJ, 2),
+        pickle.NEWOBJ_EX[0]: _calling(pickle.NEWOBJ_EX, 3),
+        pickle.SETITEM[0]: _counting(pickle.SETITEM, slice(-2, -1)),
+        pickle.SETITEMS[0]: _counting(pickle.SETITEMS, slice(None, None, 2)),
+        pickle.ADDITEMS[0]: _counting(pickle.ADDITEMS, slice(None)),
+        pickle.FROZENSET[0]: _counting(pickle.FROZENSET, slice(None)),
+    }
 
     def __init__(self, content: bytes | bytearray | memoryview) -> None:
         self._file = io.BytesIO(content)
@@ -232,33 +233,9 @@ class _Reader(pickle._Unpickler):
 
     def load(self) -> Any:
         """Return what the pickle holds: a tree that can be walked."""
-        found = super().load()
-        self._budget.spend_whole(found)
-        return found
-
-    def load_reduce(self) -> None:
-        """Call what is named, once its arguments are counted."""
-        function, arguments = self.stack[-2:]  # type: ignore[attr-defined]
-        self._require_call(function, arguments)
-        super().load_reduce()  # type: ignore[misc]
-
-    dispatch[pickle.REDUCE[0]] = load_reduce
-
-    def load_newobj(self) -> None:
-        """Make an instance, once the arguments are counted."""
-        cls, arguments = self.stack[-2:]  # type: ignore[attr-defined]
-        self._require_call(cls, arguments)
-        super().load_newobj()  # type: ignore[misc]
-
-    dispatch[pickle.NEWOBJ[0]] = load_newobj
-
-    def load_newobj_ex(self) -> None:
-        """Make an instance with keyword arguments, once they are counted."""
-        cls, arguments, keywords = self.stack[-3:]  # type: ignore[attr-defined]
-        self._require_call(cls, (*arguments, *keywords.values()))
-        super().load_newobj_ex()  # type: ignore[misc]
-
-    dispatch[pickle.NEWOBJ_EX[0]] = load_newobj_ex
+        states = super().load()
+        self._budget.spend_whole(states)
+        return states
 
     def _instantiate(self, cls: Any, arguments: Any) -> None:
         self._require_call(cls, arguments)
@@ -267,34 +244,6 @@ class _Reader(pickle._Unpickler):
     def _require_call(self, function: Any, arguments: Any) -> None:
         self._budget.spend(arguments)
         require_harmless_call(function, arguments)
-
-    def load_setitem(self) -> None:
-        """Put a value under a key, once that is counted."""
-        self._budget.spend(self.stack[-2:-1])  # type: ignore[attr-defined]
-        super().load_setitem()  # type: ignore[misc]
-
-    dispatch[pickle.SETITEM[0]] = load_setitem
-
-    def load_setitems(self) -> None:
-        """Put values under keys, once these are counted."""
-        self._budget.spend(self.stack[::2])  # type: ignore[attr-defined]
-        super().load_setitems()  # type: ignore[misc]
-
-    dispatch[pickle.SETITEMS[0]] = load_setitems
-
-    def load_additems(self) -> None:
-        """Add to a set what is counted."""
-        self._budget.spend(self.stack)  # type: ignore[attr-defined]
-        super().load_additems()  # type: ignore[misc]
-
-    dispatch[pickle.ADDITEMS[0]] = load_additems
-
-    def load_frozenset(self) -> None:
-        """Make a set of what is counted."""
-        self._budget.spend(self.stack)  # type: ignore[attr-defined]
-        super().load_frozenset()  # type: ignore[misc]
-
-    dispatch[pickle.FROZENSET[0]] = load_frozenset
 
     def load_bytearray8(self) -> None:
         """Read bytes, which must be there before memory is taken for them."""
@@ -307,13 +256,13 @@ class _Reader(pickle._Unpickler):
 
     def load_build(self) -> None:
         """Give an object its state: what a pickle has made itself, no class, and no dtype another meaning."""
-        target, given = self.stack[-2:]  # type: ignore[attr-defined]
-        self._budget.spend([given])
+        target, new_state = self.stack[-2:]  # type: ignore[attr-defined]
+        self._budget.spend([new_state])
         if isinstance(target, (type, partial)):
             raise pickle.UnpicklingError(f"it changes {describe(target)}")
         if isinstance(target, numpy.dtype):
-            meant = target.__reduce__()[2]
-            if not isinstance(given, tuple) or (given[0], *given[2:]) != (meant[0], *meant[2:]):
+            meaning = target.__reduce__()[2]
+            if not isinstance(new_state, tuple) or (new_state[0], *new_state[2:]) != (meaning[0], *meaning[2:]):
                 raise pickle.UnpicklingError(f"it changes what the dtype {target} means")
         super().load_build()  # type: ignore[misc]
 
@@ -326,14 +275,14 @@ class _Reader(pickle._Unpickler):
             real = "minpy." + real.removeprefix("mxnet.")
         for inner in ("numpy.core.", "numpy._core."):
             real = real.replace(inner, "numpy.") if real.startswith(inner) else real
-        found = _ALLOWED.get((real, name))
-        if found is None and real == "numpy" and isinstance(getattr(numpy, name, None), type):
+        allowed = _ALLOWED.get((real, name))
+        if allowed is None and real == "numpy" and isinstance(getattr(numpy, name, None), type):
             scalar = getattr(numpy, name)
             harmless = issubclass(scalar, numpy.generic) and not issubclass(scalar, (numpy.void, numpy.object_))
-            found = scalar if harmless else None
-        if found is None:
-            found = next((cls for cls in _defined() if _is_named(cls, real, name)), None)
-        if found is None:
+            allowed = scalar if harmless else None
+        if allowed is None:
+            allowed = next((cls for cls in _defined() if _is_named(cls, real, name)), None)
+        if allowed is None:
             raise FileFormatError(
                 f"optimizer states: they name {module}.{name}, which is none of the classes that belong there: arrays, "
                 "optimizers, learning-rate schedules, containers and NumPy's scalars. Nothing of it was run. If it is "
@@ -342,7 +291,7 @@ class _Reader(pickle._Unpickler):
                 "do not use it."
             )
         # A function could be given attributes by what is read; an object around it, made for this, may be.
-        return partial(found) if found in _PLAIN_FUNCTIONS else found
+        return partial(allowed) if allowed in _PLAIN_FUNCTIONS else allowed
 
 
 def _is_named(cls: type, module: str, name: str) -> bool:

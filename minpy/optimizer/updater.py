@@ -79,29 +79,28 @@ class Updater:
             return
         for array in weights:
             if type(array) is not NDArray:
-                grads, weights = [_classic(one) for one in grads], [_classic(one) for one in weights]
+                grads, weights = [_classic(array) for array in grads], [_classic(array) for array in weights]
                 break
         optimizer, states = self.optimizer, self.states
         optimizer._set_current_context(weights[0].context.device_id)
         synced, dtype, alike = self.states_synced, weights[0]._data.dtype, True
-        for one, array in zip(indices, weights, strict=True):
-            if one not in synced or not synced[one]:
-                self._prepare(one, array)
+        for key, array in zip(indices, weights, strict=True):
+            if key not in synced or not synced[key]:
+                self._prepare(key, array)
             if array._data.dtype is not dtype:
                 alike = False
         size = optimizer.aggregate_num
         if not (self.aggregate_updates and size):
-            optimizer._update_each(indices, weights, grads, [states[one] for one in indices])
+            optimizer._update_each(indices, weights, grads, [states[key] for key in indices])
             return
         if optimizer._takes_all():
             size = len(indices)
-        given = (tuple(indices), tuple(weights), tuple(grads))
-        for chosen, arrays, gradients in [given] if alike else _by_dtype(*given):
-            for start in range(0, len(chosen), size):
-                part = chosen[start : start + size]
-                optimizer.update_multi_precision(
-                    part, arrays[start : start + size], gradients[start : start + size], [states[one] for one in part]
-                )
+        everything = (tuple(indices), tuple(weights), tuple(grads))
+        for keys, arrays, gradients in [everything] if alike else _by_dtype(*everything):
+            for start in range(0, len(keys), size):
+                part = slice(start, start + size)
+                own_states = [states[key] for key in keys[part]]
+                optimizer.update_multi_precision(keys[part], arrays[part], gradients[part], own_states)
 
     def _prepare(self, index: Any, weight: NDArray) -> None:
         """Make the states of a parameter, or move those that were loaded to its weight's device."""
@@ -135,7 +134,7 @@ class Updater:
         if isinstance(state, NDArray):
             return state.as_in_context(context)
         if type(state) in (tuple, list):
-            return type(state)(self.sync_state_context(one, context) for one in state)
+            return type(state)(self.sync_state_context(member, context) for member in state)
         return state
 
     def set_states(self, states: bytes | bytearray) -> None:
@@ -155,20 +154,20 @@ class Updater:
         Examples
         --------
         >>> import minpy as mx
-        >>> one, other = [mx.optimizer.get_updater(mx.optimizer.Adam()) for _ in range(2)]
-        >>> one(0, mx.nd.ones(2), mx.nd.ones(2))
-        >>> other.set_states(one.get_states())
-        >>> other.states[0][0].asnumpy()
+        >>> update, again = [mx.optimizer.get_updater(mx.optimizer.Adam()) for _ in range(2)]
+        >>> update(0, mx.nd.ones(2), mx.nd.ones(2))
+        >>> again.set_states(update.get_states())
+        >>> again.states[0][0].asnumpy()
         array([0.1, 0.1], dtype=float32)
         """
-        found = load_states(states)
+        loaded = load_states(states)
         optimizer = self.optimizer
-        if isinstance(found, tuple) and len(found) == 2:
-            found, optimizer = found
-        if not isinstance(found, dict) or not isinstance(optimizer, Optimizer):
+        if isinstance(loaded, tuple) and len(loaded) == 2:
+            loaded, optimizer = loaded
+        if not isinstance(loaded, dict) or not isinstance(optimizer, Optimizer):
             raise FileFormatError(
                 f"set_states: expected a pickle of a dict of states, or of that and an Optimizer; got "
-                f"{describe(found)}{'' if isinstance(found, dict) else ', and no states'}. Give what "
+                f"{describe(loaded)}{'' if isinstance(loaded, dict) else ', and no states'}. Give what "
                 "Updater.get_states, or Trainer.save_states, has written."
             )
         lacking = [name for name in _NEEDED if not hasattr(optimizer, name)]
@@ -177,12 +176,12 @@ class Updater:
                 f"set_states: the {type(optimizer).__name__} that comes with the states has no {', '.join(lacking)}. "
                 "They are damaged."
             )
-        progress = found.pop(_PROGRESS, None)
+        progress = loaded.pop(_PROGRESS, None)
         if progress is not None:
             _take_progress(optimizer, progress)
-        self.states, self.optimizer = found, optimizer
+        self.states, self.optimizer = loaded, optimizer
         self.aggregate_updates = optimizer.aggregate_num > 0
-        self.states_synced = dict.fromkeys(found, False)
+        self.states_synced = dict.fromkeys(loaded, False)
 
     def get_states(self, dump_optimizer: bool = False) -> bytes:
         """Return the states as bytes, which MXNet reads as well.
@@ -248,9 +247,9 @@ def _classic(array: Any) -> Any:
         raise ArgumentError(f"Updater: got {kind_of(array)}; expected an NDArray, as weight and as gradient.")
     if array._keeps_dtype:
         return array
-    found = place(NDArray, array._data, array.context, array._node)
-    share(array, found)
-    return found
+    classic = place(NDArray, array._data, array.context, array._node)
+    share(array, classic)
+    return classic
 
 
 def _by_dtype(indices: Any, weights: Any, grads: Any) -> list[tuple[Any, ...]]:

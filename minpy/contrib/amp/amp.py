@@ -234,7 +234,7 @@ def scale_loss(loss: Any, optimizer_or_trainer: Any) -> Iterator[Any]:
     scale = scaler.loss_scale
     optimizer_or_trainer._scale = optimizer_or_trainer._amp_original_scale / scale
     with numpy.errstate(over="ignore", invalid="ignore"):
-        yield [one * scale for one in loss] if isinstance(loss, (list, tuple)) else loss * scale
+        yield [member * scale for member in loss] if isinstance(loss, (list, tuple)) else loss * scale
 
 
 def unscale(optimizer_or_trainer: Any) -> None:
@@ -300,39 +300,33 @@ def list_lp16_ops(target_dtype: Any) -> list[str]:
     ['Convolution', 'Deconvolution', 'FullyConnected', 'RNN']
     """
     lists = _lists("amp.list_lp16_ops", target_dtype)
-    found: list[str] = lists.FP16_FUNCS if lists is symbol_fp16 else lists.BF16_FUNCS
-    return found
+    return lists.FP16_FUNCS if lists is symbol_fp16 else lists.BF16_FUNCS
 
 
 def list_fp32_ops(target_dtype: Any) -> list[str]:
     """Return the operators that compute in float32, where the low precision is 'float16' or 'bfloat16'."""
-    found: list[str] = _lists("amp.list_fp32_ops", target_dtype).FP32_FUNCS
-    return found
+    return _lists("amp.list_fp32_ops", target_dtype).FP32_FUNCS
 
 
 def list_lp16_fp32_ops(target_dtype: Any) -> list[str]:
     """Return the operators that compute in either precision, where the low one is 'float16' or 'bfloat16'."""
     lists = _lists("amp.list_lp16_fp32_ops", target_dtype)
-    found: list[str] = lists.FP16_FP32_FUNCS if lists is symbol_fp16 else lists.BF16_FP32_FUNCS
-    return found
+    return lists.FP16_FP32_FUNCS if lists is symbol_fp16 else lists.BF16_FP32_FUNCS
 
 
 def list_conditional_fp32_ops(target_dtype: Any) -> list[tuple[str, str, list[str]]]:
     """Return (operator, attribute, its values with which the operator computes in float32)."""
-    found: list[Any] = _lists("amp.list_conditional_fp32_ops", target_dtype).CONDITIONAL_FP32_FUNCS
-    return found
+    return _lists("amp.list_conditional_fp32_ops", target_dtype).CONDITIONAL_FP32_FUNCS
 
 
 def list_widest_type_cast(target_dtype: Any) -> list[str]:
     """Return the operators that compute in the widest dtype of their inputs."""
-    found: list[str] = _lists("amp.list_widest_type_cast", target_dtype).WIDEST_TYPE_CASTS
-    return found
+    return _lists("amp.list_widest_type_cast", target_dtype).WIDEST_TYPE_CASTS
 
 
 def list_loss_output_functions(target_dtype: Any) -> list[str]:
     """Return the layers that carry a loss."""
-    found: list[str] = _lists("amp.list_loss_output_functions", target_dtype).LOSS_OUTPUT_FUNCTIONS
-    return found
+    return _lists("amp.list_loss_output_functions", target_dtype).LOSS_OUTPUT_FUNCTIONS
 
 
 def list_lp16_use_fp32_params(target_dtype: Any) -> dict[str, list[str]] | None:

@@ -140,8 +140,8 @@ def _cast_arrays(
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return the arguments of a call with floating-point arrays in the dtype of its place."""
     if place == WIDEST:
-        given = [*arguments, *attributes.values()]
-        if len({one._data.dtype for one in given if _is_cast(one)}) < 2:
+        values = [*arguments, *attributes.values()]
+        if len({value._data.dtype for value in values if _is_cast(value)}) < 2:
             return arguments, attributes
         place = WIDE
 

@@ -107,7 +107,7 @@ def convert_symbol(
 def _strings(what: str, argument: str, names: Any) -> list[str]:
     if names is None:
         return []
-    if not isinstance(names, (list, tuple, set)) or not all(isinstance(one, str) for one in names):
+    if not isinstance(names, (list, tuple, set)) or not all(isinstance(name, str) for name in names):
         raise ArgumentError(f"{what}: {argument} is {describe(names)}; expected a list of names.")
     return list(names)
 
@@ -121,10 +121,10 @@ def _note_dtypes(symbol: Symbol, data: Sequence[str], in_low: set[str]) -> None:
     for node in symbol.order:
         if node.operator is None and (node.name in in_low or node.name in data):
             facts.setdefault(Value(node), numpy.dtype("float16" if node.name in in_low else "float32"))
-    found = infer_dtypes(symbol.order, [(facts, "given to convert_symbol")], "float32").known
+    inferred = infer_dtypes(symbol.order, [(facts, "given to convert_symbol")], "float32").known
     for node in symbol.order:
         if node.operator is None and node.name not in data:
-            node.annotations["__dtype__"] = str(DTYPE_NUMBERS[found[Value(node)]])
+            node.annotations["__dtype__"] = str(DTYPE_NUMBERS[inferred[Value(node)]])
 
 
 def _dtypes_noted(symbol: Symbol) -> dict[str, Any]:
@@ -133,16 +133,16 @@ def _dtypes_noted(symbol: Symbol) -> dict[str, Any]:
 
 def _in_noted(arrays: Mapping[str, Any], dtypes: Mapping[str, Any]) -> dict[str, Any]:
     """Return parameters in the dtypes that are noted for them, but for those that hold no float16 or float32."""
-    found = {}
+    converted = {}
     for name, array in arrays.items():
         dtype = dtypes.get(name)
         casts = dtype is not None and array._data.dtype in _FLOATS and array._data.dtype != dtype
-        found[name] = array.astype(dtype) if casts else array
-    return found
+        converted[name] = array.astype(dtype) if casts else array
+    return converted
 
 
 def _require_arrays(what: str, argument: str, arrays: Any) -> None:
-    if not isinstance(arrays, Mapping) or not all(isinstance(one, nd.NDArray) for one in arrays.values()):
+    if not isinstance(arrays, Mapping) or not all(isinstance(array, nd.NDArray) for array in arrays.values()):
         raise ArgumentError(f"{what}: {argument} is {describe(arrays)}; expected a dict of NDArrays by their names.")
 
 
@@ -196,16 +196,8 @@ def convert_model(
     _require_arrays(what, "arg_params", arg_params)
     _require_arrays(what, "aux_params", aux_params)
     data = [name for name in sym.list_inputs() if name not in arg_params and name not in aux_params]
-    converted = convert_symbol(
-        sym,
-        target_dtype,
-        target_dtype_ops,
-        fp32_ops,
-        conditional_fp32_ops,
-        excluded_sym_names,
-        data,
-        cast_optional_params,
-    )
+    lists = (target_dtype_ops, fp32_ops, conditional_fp32_ops, excluded_sym_names)
+    converted = convert_symbol(sym, target_dtype, *lists, data, cast_optional_params)
     dtypes = _dtypes_noted(converted)
     return converted, _in_noted(arg_params, dtypes), _in_noted(aux_params, dtypes)
 
@@ -265,17 +257,9 @@ def convert_hybrid_block(
             "convert it."
         )
     inputs, out = block._cached_graph
-    names = [str(one.name) for one in inputs]
-    converted = convert_symbol(
-        out,
-        target_dtype,
-        target_dtype_ops,
-        fp32_ops,
-        conditional_fp32_ops,
-        excluded_sym_names,
-        names,
-        cast_optional_params,
-    )
+    names = [str(variable.name) for variable in inputs]
+    lists = (target_dtype_ops, fp32_ops, conditional_fp32_ops, excluded_sym_names)
+    converted = convert_symbol(out, target_dtype, *lists, names, cast_optional_params)
     dtypes = _dtypes_noted(converted)
     sources = {**block._parameters_by_name(), **block._lasting}
     made = SymbolBlock(converted, inputs)
@@ -327,11 +311,11 @@ def convert_bucketing_module(
     if not bucketing_mod.params_initialized:
         raise MXNetError(f"{what}: the module has no parameters yet: call bind and init_params, or load them.")
     arg_params, aux_params = bucketing_mod.get_params()
-    given = bucketing_mod._sym_gen
+    symbol_of_bucket = bucketing_mod._sym_gen
     lists = (target_dtype_ops, fp32_ops, conditional_fp32_ops, excluded_sym_names)
 
     def converted(key: Any) -> Any:
-        symbol, data_names, label_names = given(key)
+        symbol, data_names, label_names = symbol_of_bucket(key)
         data = [name for name in symbol.list_inputs() if name not in arg_params and name not in aux_params]
         return convert_symbol(symbol, target_dtype, *lists, data, cast_optional_params), data_names, label_names
 

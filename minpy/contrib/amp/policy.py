@@ -21,13 +21,7 @@ _OTHERS = frozenset(["Custom", "_cond", "_foreach", "_while_loop"])
 
 
 def checked_target(what: str, dtype: Any) -> str:
-    """Return the name of the low precision.
-
-    Raises
-    ------
-    DTypeError
-        For another than float16.
-    """
+    """Return the name of the low precision."""
     if isinstance(dtype, str) and dtype == "float16":
         return dtype
     name = getattr(dtype, "__name__", None) or str(dtype)
@@ -43,16 +37,8 @@ def checked_target(what: str, dtype: Any) -> str:
 
 
 def _checked_names(what: str, argument: str, names: Any) -> list[str]:
-    """Return a list of operators' names.
-
-    Raises
-    ------
-    ArgumentError
-        If it is no list of strings.
-    ArgumentValueError
-        If there is no operator of such a name.
-    """
-    if isinstance(names, str) or not isinstance(names, Collection) or not all(isinstance(one, str) for one in names):
+    """Return a list of operators' names."""
+    if isinstance(names, str) or not isinstance(names, Collection) or not all(isinstance(name, str) for name in names):
         raise ArgumentError(f"{what}: {argument} is {describe(names)}; expected a list of operators' names.")
     for name in names:
         _require_operator(what, argument, name)
@@ -60,27 +46,24 @@ def _checked_names(what: str, argument: str, names: Any) -> list[str]:
 
 
 def _checked_conditions(what: str, argument: str, conditions: Any) -> list[tuple[str, str, list[str]]]:
-    """Return a list of (operator, attribute, values).
-
-    Raises
-    ------
-    ArgumentError
-        If it is another.
-    ArgumentValueError
-        If there is no such operator.
-    """
-    found = []
-    given: list[Any] = list(conditions) if isinstance(conditions, (list, tuple)) else [None]
-    for one in given:
-        whole = isinstance(one, (list, tuple)) and len(one) == 3 and isinstance(one[0], str) and isinstance(one[1], str)
-        if not whole or isinstance(one[2], str) or not isinstance(one[2], Collection):
+    """Return a list of (operator, attribute, values)."""
+    checked = []
+    listed: list[Any] = list(conditions) if isinstance(conditions, (list, tuple)) else [None]
+    for condition in listed:
+        whole = (
+            isinstance(condition, (list, tuple))
+            and len(condition) == 3
+            and isinstance(condition[0], str)
+            and isinstance(condition[1], str)
+        )
+        if not whole or isinstance(condition[2], str) or not isinstance(condition[2], Collection):
             raise ArgumentError(
                 f"{what}: {argument} is {describe(conditions)}; expected a list of (operator, attribute, list of "
                 "values), such as [('Activation', 'act_type', ['softrelu'])]."
             )
-        _require_operator(what, argument, one[0])
-        found.append((one[0], one[1], [*map(str, one[2])]))
-    return found
+        _require_operator(what, argument, condition[0])
+        checked.append((condition[0], condition[1], [*map(str, condition[2])]))
+    return checked
 
 
 def _require_operator(what: str, argument: str, name: str) -> None:
@@ -95,40 +78,28 @@ def _require_operator(what: str, argument: str, name: str) -> None:
 
 
 def chosen(what: str, low: tuple[str, Any], wide: tuple[str, Any], conditional: tuple[str, Any]) -> Any:
-    """Return the lists for float16, for float32, and of conditions: those given, and the others without what they hold.
-
-    Parameters
-    ----------
-    what : str
-        The function that they were given to.
-    low, wide, conditional : (str, list or None)
-        The argument's name and its value, None if it was left out.
-
-    Raises
-    ------
-    ArgumentError
-        For lists of another form.
-    ArgumentValueError
-        For names of no operators, and for operators in two lists.
-    """
+    """Return the lists for float16, for float32, and of conditions; default ones without what given ones hold."""
     lows = None if low[1] is None else _checked_names(what, *low)
     wides = None if wide[1] is None else _checked_names(what, *wide)
     conditions = None if conditional[1] is None else _checked_conditions(what, *conditional)
-    under = {one[0] for one in conditions or ()}
-    for (one, first), (other, second) in (
+    under = {condition[0] for condition in conditions or ()}
+    for (argument, first), (conflicting, second) in (
         ((low[0], {*(lows or ())}), (wide[0], {*(wides or ())})),
         ((low[0], {*(lows or ())}), (conditional[0], under)),
         ((wide[0], {*(wides or ())}), (conditional[0], under)),
     ):
         if first & second:
             raise ArgumentValueError(
-                f"{what}: {', '.join(sorted(first & second))} stands both in {one} and in {other}; leave it in one."
+                f"{what}: {', '.join(sorted(first & second))} stands both in {argument} and in {conflicting}; leave it "
+                "in one."
             )
-    given = {*(lows or ()), *(wides or ()), *under}
+    placed = {*(lows or ()), *(wides or ()), *under}
     return (
-        [name for name in lists.FP16_FUNCS if name not in given] if lows is None else lows,
-        [name for name in lists.FP32_FUNCS if name not in given] if wides is None else wides,
-        [one for one in lists.CONDITIONAL_FP32_FUNCS if one[0] not in given] if conditions is None else conditions,
+        [name for name in lists.FP16_FUNCS if name not in placed] if lows is None else lows,
+        [name for name in lists.FP32_FUNCS if name not in placed] if wides is None else wides,
+        [condition for condition in lists.CONDITIONAL_FP32_FUNCS if condition[0] not in placed]
+        if conditions is None
+        else conditions,
     )
 
 

@@ -35,38 +35,28 @@ def parameters_in_low(symbol: Symbol, policy: Policy, excluded: Collection[str],
 
     They are those whose dtype follows from that of data, if they are not cast.
     """
-    found: set[Node] = set()
+    candidates: set[Node] = set()
     for node in symbol.order:
         if node.operator is not None and node.name not in excluded and _place(node, policy) == LOW:
             states = {value.node for value in node.auxiliary_inputs()}
-            found.update(
+            candidates.update(
                 value.node
                 for value in node.inputs
                 if value.node.operator is None and value.node not in states and value.node.name not in data
             )
     while True:
-        order = reduced(symbol, policy, excluded, found).order
+        order = reduced(symbol, policy, excluded, candidates).order
         facts = {Value(node): _DTYPES[WIDE] for node in order if node.operator is None and node.name in data}
         dtypes = infer_dtypes(order, [(facts, "data")]).known
         names = {value.node.name for value, dtype in dtypes.items() if dtype == _DTYPES[LOW]}
-        kept = {node for node in found if node.name in names}
-        if len(kept) == len(found):
-            return found
-        found = kept
+        kept = {node for node in candidates if node.name in names}
+        if len(kept) == len(candidates):
+            return candidates
+        candidates = kept
 
 
 def reduced(symbol: Symbol, policy: Policy, excluded: Collection[str], in_low: Collection[Node]) -> Symbol:
-    """Return the graph with casts, so that each operator computes where a policy says, and all outputs are in float32.
-
-    Parameters
-    ----------
-    symbol : Symbol
-    policy : Policy
-    excluded : collection of str
-        The nodes that compute in float32, by their names.
-    in_low : collection of Node
-        The variables that are in float16.
-    """
+    """Return the graph with casts: each operator computes where a policy says, and all outputs are in float32."""
     return _Reduction(policy, excluded, in_low).run(symbol)
 
 
@@ -99,15 +89,15 @@ class _Reduction:
             inputs = [self._new(value) if value in states else self._in(LOW, value) for value in node.inputs]
         elif place == WIDE:
             inputs = [
-                self._new(value) if value in states or (value.node.operator is None and one is None)
+                self._new(value) if value in states or (value.node.operator is None and place_of_input is None)
                 else self._in(WIDE, value)
-                for value, one in zip(node.inputs, known, strict=True)
+                for value, place_of_input in zip(node.inputs, known, strict=True)
             ]  # fmt: skip
         elif place == WIDEST:
             inputs, outputs = self._in_widest(node, known)
         else:
             pairs = zip(node.inputs, known, strict=True)
-            wide = [one or (WIDE if (value, WIDE) in self._casts else None) for value, one in pairs]
+            wide = [dtype or (WIDE if (value, WIDE) in self._casts else None) for value, dtype in pairs]
             inputs, outputs = [*map(self._new, node.inputs)], self._inferred(node, wide)
         self._nodes[node] = Node(node.operator, inputs, node.attributes, node.name, node.kind, node.annotations)
         for index in range(len(node.output_names())):
@@ -115,8 +105,8 @@ class _Reduction:
 
     def _in_widest(self, node: Node, known: list[str | None]) -> tuple[list[Value], str | None]:
         """Return the inputs in one dtype, and which that is."""
-        places = [one or self._cast_to(value) for value, one in zip(node.inputs, known, strict=True)]
-        if all(one == LOW for one in places):
+        places = [dtype or self._cast_to(value) for value, dtype in zip(node.inputs, known, strict=True)]
+        if all(dtype == LOW for dtype in places):
             return [self._in(LOW, value) for value in node.inputs], LOW
         if None not in places:
             return [self._in(WIDE, value) for value in node.inputs], WIDE
@@ -130,14 +120,14 @@ class _Reduction:
         if not any(known):
             return {}
         rule: Any = node.operator.type_inference or same_dtype
-        inputs = [None if one is None else _DTYPES[one] for one in known]
+        inputs = [None if dtype is None else _DTYPES[dtype] for dtype in known]
         outputs: list[Any] = [None] * len(node.output_names())
         attributes = {name: value for name, value in node.attributes.items() if name != "training"}
         try:
-            found = rule(inputs, outputs, **attributes)[1]
+            dtypes = rule(inputs, outputs, **attributes)[1]
         except MXNetError:  # of two dtypes: it is known when they are all known
             return {}
-        return {index: None if dtype is None else _KNOWN.get(dtype) for index, dtype in enumerate(found)}
+        return {index: None if dtype is None else _KNOWN.get(dtype) for index, dtype in enumerate(dtypes)}
 
     def _cast_to(self, value: Value) -> str | None:
         """Return what a value was cast to before."""
@@ -159,73 +149,18 @@ class _Reduction:
 
 # The operators whose outputs have names in MXNet: casts are called after these, and after numbers for all others.
 _NAMED = frozenset(
-    [
-        "Activation",
-        "BatchNorm",
-        "BilinearSampler",
-        "Concat",
-        "Convolution",
-        "Correlation",
-        "Crop",
-        "Custom",
-        "Deconvolution",
-        "Dropout",
-        "FullyConnected",
-        "GridGenerator",
-        "GroupNorm",
-        "InstanceNorm",
-        "L2Normalization",
-        "LRN",
-        "LayerNorm",
-        "LeakyReLU",
-        "MakeLoss",
-        "Pad",
-        "Pooling",
-        "Pooling_v1",
-        "RNN",
-        "ROIPooling",
-        "SVMOutput",
-        "SequenceLast",
-        "SequenceMask",
-        "SequenceReverse",
-        "SliceChannel",
-        "SoftmaxActivation",
-        "SoftmaxOutput",
-        "SpatialTransformer",
-        "SwapAxis",
-        "UpSampling",
-        "_contrib_BatchNormWithReLU",
-        "_contrib_DeformableConvolution",
-        "_contrib_DeformablePSROIPooling",
-        "_contrib_ModulatedDeformableConvolution",
-        "_contrib_MultiBoxDetection",
-        "_contrib_MultiBoxPrior",
-        "_contrib_MultiBoxTarget",
-        "_contrib_MultiProposal",
-        "_contrib_PSROIPooling",
-        "_contrib_Proposal",
-        "_contrib_ROIAlign",
-        "_contrib_RROIAlign",
-        "_contrib_SyncBatchNorm",
-        "_contrib_count_sketch",
-        "_contrib_fft",
-        "_contrib_ifft",
-        "_contrib_interleaved_matmul_encdec_qk",
-        "_contrib_interleaved_matmul_encdec_valatt",
-        "_contrib_interleaved_matmul_selfatt_qk",
-        "_contrib_interleaved_matmul_selfatt_valatt",
-        "_rnn_param_concat",
-        "col2im",
-        "concat",
-        "elemwise_add",
-        "im2col",
-        "make_loss",
-        "pad",
-        "softmax",
-        "softmin",
-        "split",
-        "swapaxes",
-    ]
+    """
+    Activation BatchNorm BilinearSampler Concat Convolution Correlation Crop Custom Deconvolution Dropout
+    FullyConnected GridGenerator GroupNorm InstanceNorm L2Normalization LRN LayerNorm LeakyReLU MakeLoss Pad Pooling
+    Pooling_v1 RNN ROIPooling SVMOutput SequenceLast SequenceMask SequenceReverse SliceChannel SoftmaxActivation
+    SoftmaxOutput SpatialTransformer SwapAxis UpSampling _contrib_BatchNormWithReLU _contrib_DeformableConvolution
+    _contrib_DeformablePSROIPooling _contrib_ModulatedDeformableConvolution _contrib_MultiBoxDetection
+    _contrib_MultiBoxPrior _contrib_MultiBoxTarget _contrib_MultiProposal _contrib_PSROIPooling _contrib_Proposal
+    _contrib_ROIAlign _contrib_RROIAlign _contrib_SyncBatchNorm _contrib_count_sketch _contrib_fft _contrib_ifft
+    _contrib_interleaved_matmul_encdec_qk _contrib_interleaved_matmul_encdec_valatt
+    _contrib_interleaved_matmul_selfatt_qk _contrib_interleaved_matmul_selfatt_valatt _rnn_param_concat col2im
+    concat elemwise_add im2col make_loss pad softmax softmin split swapaxes
+    """.split()  # noqa: SIM905
 )
 
 

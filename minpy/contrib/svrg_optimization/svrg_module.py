@@ -95,19 +95,10 @@ class SVRGModule(Module):
         self._mod_aux._reset_bind()
         self._param_dict = None
 
-    def bind(
-        self,
-        data_shapes: Any,
-        label_shapes: Any = None,
-        for_training: bool = True,
-        inputs_need_grad: bool = False,
-        force_rebind: bool = False,
-        shared_module: Any = None,
-        grad_req: Any = "write",
-    ) -> None:
-        was_bound = self.binded and not force_rebind
-        super().bind(data_shapes, label_shapes, for_training, inputs_need_grad, force_rebind, shared_module, grad_req)
-        if for_training and not was_bound:
+    def _bind(self, data_shapes: Any, label_shapes: Any, for_training: bool, *options: Any) -> None:
+        super()._bind(data_shapes, label_shapes, for_training, *options)
+        if for_training:
+            inputs_need_grad, *_, grad_req = options
             self._mod_aux.bind(data_shapes, label_shapes, for_training, inputs_need_grad, True, None, grad_req)
 
     def reshape(self, data_shapes: Any, label_shapes: Any = None) -> None:

@@ -26,15 +26,7 @@ class _AssignmentOptimizer(opt.Optimizer):
     """
 
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
-        """Write the gradient into the weight.
-
-        Parameters
-        ----------
-        index : int or str
-        weight, grad : NDArray
-        state : object
-            Not used.
-        """
+        """Write the gradient into the weight."""
         weight[:] = grad
 
 
@@ -72,27 +64,9 @@ class _SVRGOptimizer(opt.Optimizer):
         return str(self.idx2name.get(index, index)).endswith("_full")
 
     def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
-        """Change a weight by the optimizer for weights, or keep a full gradient.
-
-        Parameters
-        ----------
-        index : int or str
-        weight, grad : NDArray
-        state : object
-            What `create_state` returned.
-        """
+        """Change a weight by the optimizer for weights, or keep a full gradient."""
         (self.aux_opt if self._is_full(index) else self.default_opt).update(index, weight, grad, state)
 
     def create_state(self, index: Any, weight: Any) -> Any:
-        """Return the states that the updates of a weight need.
-
-        Parameters
-        ----------
-        index : int or str
-        weight : NDArray
-
-        Returns
-        -------
-        object
-        """
+        """Return the states that the updates of a weight need."""
         return (self.aux_opt if self._is_full(index) else self.default_opt).create_state(index, weight)

@@ -14,6 +14,7 @@ from minpy import ndarray as nd
 from minpy.base import data_dir
 from minpy.contrib.text._names import FASTTEXT, GLOVE
 from minpy.contrib.text.vocab import Vocabulary
+from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentError, ArgumentValueError, FileFormatError, FileMissingError, describe, nearest
 from minpy.files import access_error, open_to_read
 from minpy.namespaces import listing
@@ -153,9 +154,13 @@ class _TokenEmbedding(Vocabulary):
         """
         single = not isinstance(tokens, (list, tuple))
         wanted = [tokens] if single else tokens
-        known = self._token_to_idx
+        indices_by_token = self._token_to_idx
         indices = [
-            known[token] if token in known else known.get(str(token).lower(), 0) if lower_case_backup else 0
+            indices_by_token[token]
+            if token in indices_by_token
+            else indices_by_token.get(str(token).lower(), 0)
+            if lower_case_backup
+            else 0
             for token in wanted
         ]
         vectors = self._idx_to_vec.asnumpy()[indices] if indices else numpy.empty((0, self.vec_len), numpy.float32)
@@ -305,7 +310,47 @@ def get_pretrained_file_names(embedding_name: str | None = None) -> Any:
 # -- embeddings ----------------------------------------------------------------------------------------------------
 
 
+def _reading(default: str) -> Callable[..., None]:
+    """Return the `__init__` of embeddings that were published, which reads one of their files."""
+
+    def __init__(
+        self: _TokenEmbedding,
+        pretrained_file_name: str = default,
+        embedding_root: str | None = None,
+        init_unknown_vec: _Vectors = nd.zeros,
+        vocabulary: Vocabulary | None = None,
+        **kwargs: Any,
+    ) -> None:
+        path = self._published(pretrained_file_name, embedding_root)
+        Vocabulary.__init__(self, **kwargs)
+        self._load(path, " ", init_unknown_vec, vocabulary, "utf8")
+
+    return __init__
+
+
+_FURTHER = """
+embedding_root : str, optional
+    The file is looked for in the folder `glove` of this one; by default `embeddings` in `MXNET_HOME`.
+init_unknown_vec : callable
+    Makes the unknown token's vector from `shape`, if the file has none: `nd.zeros`.
+vocabulary : Vocabulary, optional
+    The tokens to take the vectors of; those of the file if left out.
+**kwargs
+    As for a `Vocabulary`.
+
+Raises
+------
+ArgumentValueError
+    For an unknown name.
+FileMissingError
+    If the file is not there.
+FileFormatError
+    If it holds something else.
+"""
+
+
 @register
+@documented(further=_FURTHER)
 class GloVe(_TokenEmbedding):
     """The vectors of GloVe, from a file that has been fetched. (Pennington, Socher and Manning, "GloVe: Global Vectors
     for Word Representation", 2014.)
@@ -314,41 +359,16 @@ class GloVe(_TokenEmbedding):
     ----------
     pretrained_file_name : str
         One of `get_pretrained_file_names('glove')`.
-    embedding_root : str, optional
-        The file is looked for in the folder `glove` of this one; by default `embeddings` in `MXNET_HOME`.
-    init_unknown_vec : callable
-        Makes the unknown token's vector from `shape`, if the file has none: `nd.zeros`.
-    vocabulary : Vocabulary, optional
-        The tokens to take the vectors of; those of the file if left out.
-    **kwargs
-        As for a `Vocabulary`.
-
-    Raises
-    ------
-    ArgumentValueError
-        For an unknown name.
-    FileMissingError
-        If the file is not there.
-    FileFormatError
-        If it holds something else.
+    {further}
     """
 
     pretrained_files = GLOVE
 
-    def __init__(
-        self,
-        pretrained_file_name: str = "glove.840B.300d.txt",
-        embedding_root: str | None = None,
-        init_unknown_vec: _Vectors = nd.zeros,
-        vocabulary: Vocabulary | None = None,
-        **kwargs: Any,
-    ) -> None:
-        path = self._published(pretrained_file_name, embedding_root)
-        super().__init__(**kwargs)
-        self._load(path, " ", init_unknown_vec, vocabulary, "utf8")
+    __init__ = _reading("glove.840B.300d.txt")
 
 
 @register
+@documented(further=_FURTHER.replace("glove", "fasttext"))
 class FastText(_TokenEmbedding):
     """The vectors of FastText, from a file that has been fetched. (Bojanowski, Grave, Joulin and Mikolov, "Enriching
     Word Vectors with Subword Information", 2017.)
@@ -357,38 +377,12 @@ class FastText(_TokenEmbedding):
     ----------
     pretrained_file_name : str
         One of `get_pretrained_file_names('fasttext')`.
-    embedding_root : str, optional
-        The file is looked for in the folder `fasttext` of this one; by default `embeddings` in `MXNET_HOME`.
-    init_unknown_vec : callable
-        Makes the unknown token's vector from `shape`, if the file has none: `nd.zeros`.
-    vocabulary : Vocabulary, optional
-        The tokens to take the vectors of; those of the file if left out.
-    **kwargs
-        As for a `Vocabulary`.
-
-    Raises
-    ------
-    ArgumentValueError
-        For an unknown name.
-    FileMissingError
-        If the file is not there.
-    FileFormatError
-        If it holds something else.
+    {further}
     """
 
     pretrained_files = FASTTEXT
 
-    def __init__(
-        self,
-        pretrained_file_name: str = "wiki.simple.vec",
-        embedding_root: str | None = None,
-        init_unknown_vec: _Vectors = nd.zeros,
-        vocabulary: Vocabulary | None = None,
-        **kwargs: Any,
-    ) -> None:
-        path = self._published(pretrained_file_name, embedding_root)
-        super().__init__(**kwargs)
-        self._load(path, " ", init_unknown_vec, vocabulary, "utf8")
+    __init__ = _reading("wiki.simple.vec")
 
 
 class CustomEmbedding(_TokenEmbedding):

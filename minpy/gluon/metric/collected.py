@@ -6,34 +6,20 @@ import json
 from typing import Any
 
 from minpy import metric as _metric
+from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentValueError
 from minpy.gluon.metric.registering import CLASSES, named
 from minpy.metric import EvalMetric
+from minpy.metric.collected import CREATION
 
 __all__ = ["CompositeEvalMetric", "create"]
 
 
+@documented(sections=CREATION)
 def create(metric: Any, *args: Any, **kwargs: Any) -> Any:
     """Make a metric.
 
-    Parameters
-    ----------
-    metric : str, callable, EvalMetric, list or dict
-        A name, with its arguments after it; a function of label and prediction; a class of metrics; a metric, which is
-        returned; a list of these, for a metric of several; what `get_config` returned, or the JSON of that.
-    *args, **kwargs
-        The arguments.
-
-    Returns
-    -------
-    EvalMetric
-
-    Raises
-    ------
-    ArgumentError
-        If it is none of these.
-    ArgumentValueError
-        If the name is not registered.
+    {sections}
 
     Examples
     --------
@@ -52,7 +38,7 @@ def create(metric: Any, *args: Any, **kwargs: Any) -> Any:
     if isinstance(metric, str) and metric.lower() in CLASSES:
         return CLASSES[metric.lower()](*args, **kwargs)
     if isinstance(metric, (list, tuple)):
-        return CompositeEvalMetric([create(one, *args, **kwargs) for one in metric])
+        return CompositeEvalMetric([create(member, *args, **kwargs) for member in metric])
     return _metric.create(metric, *args, **kwargs)
 
 
@@ -79,5 +65,4 @@ class CompositeEvalMetric(_metric.CompositeEvalMetric):
     """
 
     def _made(self, metric: Any) -> EvalMetric:
-        made: EvalMetric = create(metric)
-        return made
+        return create(metric)

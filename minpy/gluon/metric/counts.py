@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from math import sqrt
 from typing import Any
 
 import numpy
 
 from minpy import metric as _metric
+from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentValueError, OutOfRangeError, ShapeError, describe
 from minpy.gluon.metric.distances import in_shape_of
-from minpy.gluon.metric.registering import Names, named
+from minpy.gluon.metric.registering import named
 from minpy.metric import EvalMetric
-from minpy.metric.base import pairs
+from minpy.metric.base import Names, OfStatistics, matthews, pairs
 from minpy.metric.classification import hits_among
 from minpy.metric.likelihood import rows_of_classes
 
@@ -63,7 +63,7 @@ class _Counts:
     """Of each class, how often it is predicted rightly, wrongly, and not though it is right."""
 
     def __init__(self) -> None:
-        self.examples = 0
+        self.count = 0
         self.true_positives = numpy.zeros(1, "int64")
         self.false_positives = numpy.zeros(1, "int64")
         self.false_negatives = numpy.zeros(1, "int64")
@@ -73,7 +73,7 @@ class _Counts:
         self.true_positives = self.true_positives + hits
         self.false_positives = self.false_positives + predicted - hits
         self.false_negatives = self.false_negatives + right - hits
-        self.examples += examples
+        self.count += examples
 
     def fbeta(self, beta: float, average: str | None) -> Any:
         """Return (1 + β²) TP / ((1 + β²) TP + β² FN + FP), 0 where nothing is predicted rightly."""
@@ -84,15 +84,11 @@ class _Counts:
         return values if average is None else values.mean()
 
     def correlation(self) -> float:
-        """Return Matthews' correlation coefficient of class 1; zero factors of the denominator are left out."""
+        """Return Matthews' correlation coefficient of class 1."""
         hits, wrong, missed = (
             float(count[0]) for count in (self.true_positives, self.false_positives, self.false_negatives)
         )
-        rest = self.examples - hits - wrong - missed
-        below = 1.0
-        for factor in (hits + wrong, hits + missed, rest + wrong, rest + missed):
-            below *= factor or 1.0
-        return (hits * rest - wrong * missed) / sqrt(below)
+        return matthews(hits, wrong, missed, self.count - hits - wrong - missed)
 
 
 def _count(right: numpy.ndarray, predicted: numpy.ndarray) -> tuple[int, numpy.ndarray, Any, Any]:
@@ -104,7 +100,7 @@ def _count(right: numpy.ndarray, predicted: numpy.ndarray) -> tuple[int, numpy.n
 _KINDS = ("binary", "multiclass", "multilabel")
 
 
-class _OfCounts(EvalMetric):
+class _OfCounts(OfStatistics):
     """A metric of counts of all examples."""
 
     def __init__(self, name: str, output_names: Names, label_names: Names, class_type: str, threshold: float) -> None:
@@ -116,9 +112,6 @@ class _OfCounts(EvalMetric):
         self.class_type = class_type
         self.threshold = threshold
         super().__init__(name, output_names, label_names, has_global_stats=True)
-
-    def _value(self, counts: _Counts) -> Any:
-        raise NotImplementedError
 
     def update(self, labels: Any, preds: Any) -> None:
         """Add a batch.
@@ -133,15 +126,15 @@ class _OfCounts(EvalMetric):
         """
         for label, pred in pairs(self, labels, preds):
             batch = self._counted(label, pred)
-            for counts in (self._counts, self._global_counts):
-                if counts.examples and counts.true_positives.size != batch[1].size:
+            for counts in (self._local, self._global):
+                if counts.count and counts.true_positives.size != batch[1].size:
                     raise ShapeError(
                         f"{self.name}: predictions of shape {pred.shape} have {batch[1].size} classes, those before "
                         f"had {counts.true_positives.size}."
                     )
                 counts.add(*batch)
-        self.num_inst = self._counts.examples
-        self.global_num_inst = self._global_counts.examples
+        self.num_inst = self._local.count
+        self.global_num_inst = self._global.count
 
     def _counted(self, label: numpy.ndarray, pred: numpy.ndarray) -> tuple[int, numpy.ndarray, Any, Any]:
         """Return the number of examples, and how often each class is predicted rightly, is predicted, and is right."""
@@ -175,38 +168,29 @@ class _OfCounts(EvalMetric):
                 f"{self.class_type} metric needs one for each."
             )
 
-    def reset(self) -> None:
-        """Forget everything."""
-        super().reset()
-        self._counts = _Counts()
-        self._global_counts = _Counts()
+    def _new_statistics(self) -> _Counts:
+        return _Counts()
 
-    def reset_local(self) -> None:
-        """Forget the local statistics; the global ones go on."""
-        super().reset_local()
-        self._counts = _Counts()
 
-    def get(self) -> tuple[str, Any]:
-        """Return the metric's name and its value since the last reset.
+_SECTIONS = """
+threshold : float
+    Above which a probability says yes, for 'binary' and 'multilabel'.
+average : {'micro', 'macro'} or None
+    Of the counts of all classes together, the mean of the classes' values, or an array of these.
 
-        Returns
-        -------
-        tuple of (str, float)
-            The value is nan if there was no update; an array of the classes' values for `average=None`.
-        """
-        return self.name, self._value(self._counts) if self._counts.examples else float("nan")
-
-    def get_global(self) -> tuple[str, Any]:
-        """Return the metric's name and its value since the last reset of everything.
-
-        Returns
-        -------
-        tuple of (str, float)
-        """
-        return self.name, self._value(self._global_counts) if self._global_counts.examples else float("nan")
+Raises
+------
+ArgumentValueError
+    If `class_type` or `average` is none of these; by `update`, for labels above 1 of a 'binary' metric.
+ShapeError
+    By `update`, if labels and predictions do not fit.
+OutOfRangeError
+    By `update`, for labels that are no classes.
+"""
 
 
 @named()
+@documented(sections=_SECTIONS)
 class Fbeta(_OfCounts):
     """The weighted harmonic mean of precision and recall: (1 + β²) TP / ((1 + β²) TP + β² FN + FP).
 
@@ -219,19 +203,7 @@ class Fbeta(_OfCounts):
     class_type : {'binary', 'multiclass', 'multilabel'}
     beta : float
         How many times recall counts as much as precision.
-    threshold : float
-        Above which a probability says yes, for 'binary' and 'multilabel'.
-    average : {'micro', 'macro'} or None
-        Of the counts of all classes together, the mean of the classes' values, or an array of these.
-
-    Raises
-    ------
-    ArgumentValueError
-        If `class_type` or `average` is none of these; by `update`, for labels above 1 of a 'binary' metric.
-    ShapeError
-        By `update`, if labels and predictions do not fit.
-    OutOfRangeError
-        By `update`, for labels that are no classes.
+    {sections}
 
     Examples
     --------
@@ -262,11 +234,12 @@ class Fbeta(_OfCounts):
         self.beta = beta
         self.average = average
 
-    def _value(self, counts: _Counts) -> Any:
+    def _statistics_value(self, counts: _Counts) -> Any:
         return counts.fbeta(self.beta, self.average)
 
 
 @named()
+@documented(sections=_SECTIONS)
 class F1(Fbeta):
     """The harmonic mean of precision and recall: 2 TP / (2 TP + FN + FP).
 
@@ -275,19 +248,7 @@ class F1(Fbeta):
     name : str
     output_names, label_names : list of str, optional
     class_type : {'binary', 'multiclass', 'multilabel'}
-    threshold : float
-        Above which a probability says yes, for 'binary' and 'multilabel'.
-    average : {'micro', 'macro'} or None
-        Of the counts of all classes together, the mean of the classes' values, or an array of these.
-
-    Raises
-    ------
-    ArgumentValueError
-        If `class_type` or `average` is none of these; by `update`, for labels above 1 of a 'binary' metric.
-    ShapeError
-        By `update`, if labels and predictions do not fit.
-    OutOfRangeError
-        By `update`, for labels that are no classes.
+    {sections}
 
     Examples
     --------
@@ -336,7 +297,7 @@ class MCC(_OfCounts):
     def __init__(self, name: str = "mcc", output_names: Names = None, label_names: Names = None) -> None:
         super().__init__(name, output_names, label_names, "binary", 0.5)
 
-    def _value(self, counts: _Counts) -> Any:
+    def _statistics_value(self, counts: _Counts) -> Any:
         return counts.correlation()
 
 

@@ -8,10 +8,11 @@ from typing import Any
 import numpy
 
 from minpy import metric as _metric
+from minpy.core.docstrings import documented
 from minpy.core.errors import ShapeError
-from minpy.gluon.metric.registering import Names, named
+from minpy.gluon.metric.registering import named
 from minpy.metric import EvalMetric
-from minpy.metric.base import average_of, pairs
+from minpy.metric.base import Names, average_of, init_with_names, pairs
 
 __all__ = ["MAE", "MSE", "RMSE", "MeanCosineSimilarity", "MeanPairwiseDistance", "PearsonCorrelation", "in_shape_of"]
 
@@ -25,11 +26,21 @@ def in_shape_of(metric: EvalMetric, label: numpy.ndarray, pred: numpy.ndarray) -
     return label.reshape(pred.shape)
 
 
+_SECTIONS = """
+Parameters
+----------
+name : str
+output_names, label_names : list of str, optional
+
+Raises
+------
+ShapeError
+    By `update`, if there are not as many labels as predictions.
+"""
+
+
 class _PerExample(EvalMetric):
     """The mean over examples, the first axis, of something that is computed of each."""
-
-    def __init__(self, name: str, output_names: Names, label_names: Names, **kwargs: Any) -> None:
-        super().__init__(name, output_names, label_names, has_global_stats=True, **kwargs)
 
     def _of_examples(self, label: numpy.ndarray, pred: numpy.ndarray) -> numpy.ndarray:
         raise NotImplementedError
@@ -52,18 +63,11 @@ def _means(values: numpy.ndarray) -> numpy.ndarray:
 
 
 @named()
+@documented(sections=_SECTIONS)
 class MAE(_PerExample):
     """The mean absolute error: the mean of |label - prediction|.
 
-    Parameters
-    ----------
-    name : str
-    output_names, label_names : list of str, optional
-
-    Raises
-    ------
-    ShapeError
-        By `update`, if there are not as many labels as predictions.
+    {sections}
 
     Examples
     --------
@@ -75,26 +79,18 @@ class MAE(_PerExample):
     1.25
     """
 
-    def __init__(self, name: str = "mae", output_names: Names = None, label_names: Names = None) -> None:
-        super().__init__(name, output_names, label_names)
+    __init__ = init_with_names("mae")
 
     def _of_examples(self, label: numpy.ndarray, pred: numpy.ndarray) -> numpy.ndarray:
         return _means(abs(label - pred))
 
 
 @named()
+@documented(sections=_SECTIONS)
 class MSE(_PerExample):
     """The mean squared error: the mean of (label - prediction)².
 
-    Parameters
-    ----------
-    name : str
-    output_names, label_names : list of str, optional
-
-    Raises
-    ------
-    ShapeError
-        By `update`, if there are not as many labels as predictions.
+    {sections}
 
     Examples
     --------
@@ -106,26 +102,18 @@ class MSE(_PerExample):
     2.0
     """
 
-    def __init__(self, name: str = "mse", output_names: Names = None, label_names: Names = None) -> None:
-        super().__init__(name, output_names, label_names)
+    __init__ = init_with_names("mse")
 
     def _of_examples(self, label: numpy.ndarray, pred: numpy.ndarray) -> numpy.ndarray:
         return _means((label - pred) ** 2)
 
 
 @named()
+@documented(sections=_SECTIONS)
 class RMSE(MSE):
     """The root of the mean squared error of all examples: √(mean (label - prediction)²).
 
-    Parameters
-    ----------
-    name : str
-    output_names, label_names : list of str, optional
-
-    Raises
-    ------
-    ShapeError
-        By `update`, if there are not as many labels as predictions.
+    {sections}
 
     Examples
     --------
@@ -137,27 +125,10 @@ class RMSE(MSE):
     ('rmse', 3.0)
     """
 
-    def __init__(self, name: str = "rmse", output_names: Names = None, label_names: Names = None) -> None:
-        super().__init__(name, output_names, label_names)
+    __init__ = init_with_names("rmse")
 
-    def get(self) -> tuple[str, float]:
-        """Return the metric's name and its value since the last reset.
-
-        Returns
-        -------
-        tuple of (str, float)
-            The value is nan if there was no update.
-        """
-        return self.name, sqrt(average_of(self.sum_metric, self.num_inst))
-
-    def get_global(self) -> tuple[str, float]:
-        """Return the metric's name and its value since the last reset of everything.
-
-        Returns
-        -------
-        tuple of (str, float)
-        """
-        return self.name, sqrt(average_of(self.global_sum_metric, self.global_num_inst))
+    def _value_of(self, total: Any, count: Any) -> float:
+        return sqrt(average_of(total, count))
 
 
 @named()
@@ -186,7 +157,7 @@ class MeanPairwiseDistance(_PerExample):
     """
 
     def __init__(self, name: str = "mpd", output_names: Names = None, label_names: Names = None, p: float = 2) -> None:
-        super().__init__(name, output_names, label_names, p=p)
+        super().__init__(name, output_names, label_names, p=p, has_global_stats=True)
         self.p = p
 
     def _of_examples(self, label: numpy.ndarray, pred: numpy.ndarray) -> numpy.ndarray:
@@ -222,7 +193,7 @@ class MeanCosineSimilarity(_PerExample):
     def __init__(
         self, name: str = "cos_sim", output_names: Names = None, label_names: Names = None, eps: float = 1e-8
     ) -> None:
-        super().__init__(name, output_names, label_names, eps=eps)
+        super().__init__(name, output_names, label_names, eps=eps, has_global_stats=True)
         self.eps = eps
 
     def _of_examples(self, label: numpy.ndarray, pred: numpy.ndarray) -> numpy.ndarray:

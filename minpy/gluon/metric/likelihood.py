@@ -7,37 +7,43 @@ from typing import Any
 
 import numpy
 
+from minpy.core.docstrings import documented
 from minpy.core.errors import OutOfRangeError
-from minpy.gluon.metric.registering import Names, named
+from minpy.gluon.metric.registering import named
 from minpy.metric import EvalMetric
-from minpy.metric.base import average_of, pairs
+from minpy.metric.base import Names, average_of, pairs
 from minpy.metric.likelihood import rows_of_classes
 
 __all__ = ["CrossEntropy", "Perplexity"]
 
+_SECTIONS = """
+Parameters
+----------
+eps : float
+ignore_label : int, optional
+    The label of what is not counted, such as padding.
+axis : int
+    Along which the probabilities of classes stand.
+from_logits : bool
+    Predictions are logits, of which the softmax is taken.
+name : str
+output_names, label_names : list of str, optional
+
+Raises
+------
+ShapeError
+    By `update`, if there are not as many labels as vectors of probabilities.
+OutOfRangeError
+    By `update`, for labels that are no classes.
+"""
+
 
 @named("ce")
+@documented(sections=_SECTIONS)
 class CrossEntropy(EvalMetric):
     """The mean of -log(max(p, eps)), where p is the probability of the right class.
 
-    Parameters
-    ----------
-    eps : float
-    ignore_label : int, optional
-        The label of what is not counted, such as padding.
-    axis : int
-        Along which the probabilities of classes stand.
-    from_logits : bool
-        Predictions are logits, of which the softmax is taken.
-    name : str
-    output_names, label_names : list of str, optional
-
-    Raises
-    ------
-    ShapeError
-        By `update`, if there are not as many labels as vectors of probabilities.
-    OutOfRangeError
-        By `update`, for labels that are no classes.
+    {sections}
 
     Examples
     --------
@@ -59,16 +65,8 @@ class CrossEntropy(EvalMetric):
         output_names: Names = None,
         label_names: Names = None,
     ) -> None:
-        super().__init__(
-            name,
-            output_names,
-            label_names,
-            eps=eps,
-            ignore_label=ignore_label,
-            axis=axis,
-            from_logits=from_logits,
-            has_global_stats=True,
-        )
+        options = {"eps": eps, "ignore_label": ignore_label, "axis": axis, "from_logits": from_logits}
+        super().__init__(name, output_names, label_names, has_global_stats=True, **options)
         self.eps = eps
         self.ignore_label = ignore_label
         self.axis = axis
@@ -106,27 +104,11 @@ class CrossEntropy(EvalMetric):
 
 
 @named()
+@documented(sections=_SECTIONS)
 class Perplexity(CrossEntropy):
     """How many classes a model is undecided between: exp of the cross-entropy.
 
-    Parameters
-    ----------
-    eps : float
-    ignore_label : int, optional
-        The label of what is not counted, such as padding.
-    axis : int
-        Along which the probabilities of classes stand.
-    from_logits : bool
-        Predictions are logits, of which the softmax is taken.
-    name : str
-    output_names, label_names : list of str, optional
-
-    Raises
-    ------
-    ShapeError
-        By `update`, if there are not as many labels as vectors of probabilities.
-    OutOfRangeError
-        By `update`, for labels that are no classes.
+    {sections}
 
     Examples
     --------
@@ -150,21 +132,5 @@ class Perplexity(CrossEntropy):
     ) -> None:
         super().__init__(eps, ignore_label, axis, from_logits, name, output_names, label_names)
 
-    def get(self) -> tuple[str, float]:
-        """Return the metric's name and its value since the last reset.
-
-        Returns
-        -------
-        tuple of (str, float)
-            The value is nan if nothing was counted.
-        """
-        return self.name, exp(average_of(self.sum_metric, self.num_inst))
-
-    def get_global(self) -> tuple[str, float]:
-        """Return the metric's name and its value since the last reset of everything.
-
-        Returns
-        -------
-        tuple of (str, float)
-        """
-        return self.name, exp(average_of(self.global_sum_metric, self.global_num_inst))
+    def _value_of(self, total: Any, count: Any) -> float:
+        return exp(average_of(total, count))

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TypeVar
 
 from minpy.metric import EvalMetric
 
-__all__ = ["CLASSES", "Names", "named"]
+__all__ = ["CLASSES", "named"]
 
 _C = TypeVar("_C", bound=type)
-Names = Sequence[str] | None
 
 # Where a name means another class than in `mx.metric`; for all others that registry is asked.
 CLASSES: dict[str, type[EvalMetric]] = {}

@@ -65,13 +65,6 @@ def filled(
     options : Options
     present : container of str
         The names that do not count as missing.
-
-    Raises
-    ------
-    ParametersError
-        For names that are missing or extra.
-    ShapeError, DTypeError, ContextError
-        If a parameter does not fit. Where several things are wrong, a table of all follows.
     """
     where, ctx, allow_missing, ignore_extra, cast_dtype, dtype_source, owned = options
     missing = [] if allow_missing else [name for name in parameters if name not in present]

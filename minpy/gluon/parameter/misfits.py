@@ -22,17 +22,7 @@ def table_of(
     extra: Sequence[str],
     misfits: Mapping[str, MXNetError],
 ) -> str:
-    """Return what follows the message about one thing where several are wrong: all of them.
-
-    Parameters
-    ----------
-    parameters, arrays : mapping of str to Parameter, mapping of str to NDArray
-        What there is, and what is given.
-    missing, extra : sequence of str
-        Names of parameters that are not given, and of arrays that are no parameters.
-    misfits : mapping of str to MXNetError
-        By name, why an array cannot be taken.
-    """
+    """Return what follows the message about one thing where several are wrong: all of them."""
     kinds = ((missing, "missing"), (extra, "superfluous"), (misfits, "of another shape, dtype or device"))
     counts = [f"{len(names)} {word}" for names, word in kinds if names]
     rows = [(name, "missing", _kind_of(parameters[name]), _likely(name, extra)) for name in missing]
@@ -43,8 +33,8 @@ def table_of(
 
 def _likely(name: str, extra: Sequence[str]) -> str:
     """Return which superfluous name may be meant."""
-    found = difflib.get_close_matches(name, extra[:1000], 1, 0.8)
-    return f"perhaps {found[0]!r}?" if found else ""
+    similar = difflib.get_close_matches(name, extra[:1000], 1, 0.8)
+    return f"perhaps {similar[0]!r}?" if similar else ""
 
 
 def _kind_of(array: Any) -> str:

@@ -45,8 +45,8 @@ def _contexts(ctx: Any, name: str) -> list[Context]:
     if ctx is None:
         return [current_context()]
     contexts = list(ctx) if isinstance(ctx, (list, tuple)) else [ctx]
-    for one in contexts:
-        if not isinstance(one, Context):
+    for context in contexts:
+        if not isinstance(context, Context):
             raise ArgumentError(
                 f"Parameter {name!r}: ctx is {describe(ctx)}; expected a Context such as mx.cpu(), or a list of them."
             )

@@ -157,9 +157,9 @@ class ParameterDict:
         if not isinstance(parameter, Constant):
             raise ArgumentError(f"{name!r} is no constant, but {parameter!r}.")
         if value is not None:
-            given = value.asnumpy() if isinstance(value, nd.NDArray) else numpy.asarray(value)
+            values = value.asnumpy() if isinstance(value, nd.NDArray) else numpy.asarray(value)
             there = parameter.value.asnumpy()  # of float32, mostly, where float64 may be given once more
-            if given.shape != there.shape or (given.astype(there.dtype) != there).any():
+            if values.shape != there.shape or (values.astype(there.dtype) != there).any():
                 raise ArgumentValueError(f"The constant {name!r} is there already, with other values.")
         return parameter
 
@@ -302,10 +302,10 @@ class ParameterDict:
                 raise ArgumentValueError(
                     f"load: restore_prefix is {restore_prefix!r}, with which the name {name!r} does not begin."
                 )
-        given = {}
+        by_full_name = {}
         for name, array in arrays.items():
-            given[restore_prefix + name.removeprefix("arg:").removeprefix("aux:")] = array
-        filled(self._params, given, options, given)
+            by_full_name[restore_prefix + name.removeprefix("arg:").removeprefix("aux:")] = array
+        filled(self._params, by_full_name, options, by_full_name)
 
 
 def _differs(name: str, attribute: str, wanted: Any, there: Any) -> str:

@@ -30,13 +30,7 @@ def is_complete(shape: tuple[int, ...] | None) -> bool:
 
 
 def joined(first: tuple[int, ...] | None, second: tuple[int, ...] | None) -> tuple[int, ...] | None:
-    """Return what two shapes say together.
-
-    Raises
-    ------
-    ValueError
-        If they contradict each other.
-    """
+    """Return what two shapes say together."""
     if first is None or second is None:
         return second if first is None else first
     if len(first) != len(second) or any(a != b and a > 0 and b > 0 for a, b in zip(first, second, strict=True)):

@@ -105,12 +105,12 @@ def compile(
      [3. 3.]]
     <NDArray 2x2 @cpu(0)>
     """
-    given = checked_sources(sources)
+    checked = checked_sources(sources)
     flags = checked_flags(extra_flags)
-    called = default_name(given) if name is None else checked_name(name)
+    called = default_name(checked) if name is None else checked_name(name)
     # Two files of the same name in different folders are not two versions of one library.
-    identity = (called,) if name is not None else (called, *(source.path or "" for source in given))
-    recipe = Recipe(called, given, flags, include_dir())
+    identity = (called,) if name is not None else (called, *(source.path or "" for source in checked))
+    recipe = Recipe(called, checked, flags, include_dir())
     path = _in_cache(recipe, build_dir, verbose)
     with _lock:
         library = load(path, verbose=verbose, replace=_compiled.get(identity, False))
@@ -150,18 +150,18 @@ def _kept(cache: Cache, recipe: Recipe, verbose: bool) -> str:
 
     while True:
         order = recipe.order(cache)
-        found = cache.find(recipe.name, order.key)
-        if found is None:
+        kept = cache.find(recipe.name, order.key)
+        if kept is None:
             with cache.locked(order.key, lambda: say(f"{recipe.name} is being built already: waiting")) as alone:
-                found = cache.find(recipe.name, order.key)
-                if found is None:
+                kept = cache.find(recipe.name, order.key)
+                if kept is None:
                     with cache.building(order.key, alone) as folder:
                         built, record = order.build(folder, say)
                         if not order.is_current():
                             say("a source has changed meanwhile: building again")
                             continue
                         return cache.keep(recipe.name, order.key, built, record)
-        path, record = found
+        path, record = kept
         say(f"{path} is up to date")
         say(str(record.get("warnings", "")))
         return path

@@ -152,17 +152,7 @@ class Cache:
             shutil.rmtree(folder, ignore_errors=True)
 
     def keep(self, name: str, key: str, built: str, record: Mapping[str, Any]) -> str:
-        """Put a library into the cache, and return its path there.
-
-        Parameters
-        ----------
-        name, key : str
-            What the library is called, and what tells it from others of the name.
-        built : str
-            The library, in a folder of `building`.
-        record : mapping
-            What it was made of, in JSON's types.
-        """
+        """Put a library into the cache, and return its path there."""
         folder = os.path.dirname(built)
         made = os.path.join(folder, "made")
         os.mkdir(made)
@@ -188,13 +178,7 @@ class Cache:
         return os.path.join(place, name + SUFFIX)
 
     def clean(self, keep: str | None = None) -> None:
-        """Remove what is not needed: more than `LIMIT` bytes of libraries, old texts, what killed builders have left.
-
-        Parameters
-        ----------
-        keep : str, optional
-            The folder of a library that stays.
-        """
+        """Remove libraries beyond `LIMIT` bytes but for `keep`, old texts, and what killed builders have left."""
         now = time.time()
         libraries = []
         with contextlib.suppress(OSError):
@@ -205,7 +189,7 @@ class Cache:
                             shutil.rmtree(entry.path, ignore_errors=True)
                     elif os.path.isfile(os.path.join(entry.path, _RECORD)):
                         used = os.stat(os.path.join(entry.path, _RECORD)).st_mtime
-                        libraries.append((used, sum(one.stat().st_size for one in _entries(entry.path)), entry.path))
+                        libraries.append((used, sum(file.stat().st_size for file in _entries(entry.path)), entry.path))
         total = 0
         for used, size, path in sorted(libraries, reverse=True):
             total += size
@@ -214,7 +198,7 @@ class Cache:
         with contextlib.suppress(OSError):
             for entry in _entries(os.path.join(self.root, "texts")):
                 with contextlib.suppress(OSError):
-                    if all(now - one.stat().st_mtime > _FORGOTTEN for one in _entries(entry.path)):
+                    if all(now - file.stat().st_mtime > _FORGOTTEN for file in _entries(entry.path)):
                         shutil.rmtree(entry.path, ignore_errors=True)
 
     def _remove(self, path: str) -> None:

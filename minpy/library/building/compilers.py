@@ -23,23 +23,12 @@ _NAMES = ("g++", "clang++", "c++") if sys.platform == "win32" else ("c++", "g++"
 
 @dataclass(frozen=True)
 class Compiler:
-    """A compiler that answers.
+    """A compiler that answers."""
 
-    Attributes
-    ----------
-    command : tuple of str
-        The program, as a path, and the arguments that it always gets.
-    version : str
-        What it says of itself.
-    target : str
-        What it makes programs for: "x86_64-linux-gnu".
-    macros : dict of str
-        What it defines by itself, with the flags that it was asked with: its standard, the processor's instructions.
-    """
-
-    command: tuple[str, ...]
-    version: str
-    target: str
+    command: tuple[str, ...]  # the program, as a path, and the arguments that it always gets
+    version: str  # what it says of itself
+    target: str  # what it makes programs for: "x86_64-linux-gnu"
+    # What it defines by itself, with the flags that it was asked with: its standard, the processor's instructions.
     macros: dict[str, str]
 
     @property
@@ -49,15 +38,7 @@ class Compiler:
         return os.path.basename(programs[-1])  # of "ccache g++" the latter
 
     def compiling(self, language: str, flags: Sequence[str]) -> list[str]:
-        """Return the command that compiles a file, up to the names of the files.
-
-        Parameters
-        ----------
-        language : str
-            "c++" or "c".
-        flags : sequence of str
-            The user's.
-        """
+        """Return the command that compiles a file, up to the names of the files."""
         own = ["-std=c++17", "-O3", "-Wall"]
         if "_WIN32" not in self.macros:
             own.append("-fPIC")
@@ -84,20 +65,7 @@ class Compiler:
 
 
 def find_compiler(flags: Sequence[str] = ()) -> Compiler:
-    """Return the compiler that $CXX names, or the first of c++, g++ and clang++ there is.
-
-    Parameters
-    ----------
-    flags : sequence of str
-        What it will be given: what it defines depends on them.
-
-    Raises
-    ------
-    MissingCompilerError
-        If there is none.
-    BuildError
-        If it does not run.
-    """
+    """Return the compiler that $CXX names, or the first of c++, g++ and clang++ there is."""
     command = _command()
     version = _answer([*command, "--version"])
     target = _answer([*command, "-dumpmachine"]).strip()
@@ -110,8 +78,8 @@ def find_compiler(flags: Sequence[str] = ()) -> Compiler:
 
 
 def _command() -> list[str]:
-    given = os.environ.get("CXX", "").strip()
-    if not given:
+    variable = os.environ.get("CXX", "").strip()
+    if not variable:
         for name in _NAMES:
             path = shutil.which(name)
             if path is not None:
@@ -119,20 +87,20 @@ def _command() -> list[str]:
         raise MissingCompilerError(
             f"library.compile: there is no C++ compiler: none of {', '.join(_NAMES)} is on the PATH. {how_to_install()}"
         )
-    path = shutil.which(given)  # which may have blanks in it
+    path = shutil.which(variable)  # which may have blanks in it
     if path is not None:
         return [path]
     try:
-        words = shlex.split(given, posix=sys.platform != "win32")
+        words = shlex.split(variable, posix=sys.platform != "win32")
     except ValueError as error:
         raise MissingCompilerError(
-            f"library.compile: the environment variable CXX is {given!r}, which is no command: {error}. Write a "
+            f"library.compile: the environment variable CXX is {variable!r}, which is no command: {error}. Write a "
             "program and its arguments, such as 'g++' or 'ccache g++'."
         ) from None
     path = shutil.which(words[0])
     if path is None:
         raise MissingCompilerError(
-            f"library.compile: the environment variable CXX is {given!r}, and there is no program {words[0]!r} "
+            f"library.compile: the environment variable CXX is {variable!r}, and there is no program {words[0]!r} "
             f"{'there' if os.path.dirname(words[0]) else 'on the PATH'}. Correct it, or unset it to use the first of "
             f"{', '.join(_NAMES)}. {how_to_install()}"
         )

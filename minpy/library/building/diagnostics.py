@@ -126,29 +126,20 @@ def plain(output: str) -> str:
 
 
 def build_error(compiler: Compiler, what: str, failed: Sequence[Ran]) -> BuildError:
-    """Return the error for commands that failed: the first error, what to do, then all that was said.
-
-    Parameters
-    ----------
-    compiler : Compiler
-    what : str
-        What could not be made, or of what: "gemm.cc".
-    failed : sequence of Ran
-        The commands.
-    """
-    output = "\n".join(text for text in (plain(one.output).strip() for one in failed) if text)
-    found, file, line = first_error(output)
+    """Return the error for commands that failed: the first error, what to do, then all that was said."""
+    output = "\n".join(text for text in (plain(ran.output).strip() for ran in failed) if text)
+    first, file, line = first_error(output)
     parts = [f"library.compile: {compiler.name} cannot {what}."]
-    if found:
-        parts[0] = f"{parts[0][:-1]}:\n{found}"
+    if first:
+        parts[0] = f"{parts[0][:-1]}:\n{first}"
     else:
         parts.append(_ending(failed[0]))
-    advice = _advice(found) or _advice(output)
+    advice = _advice(first) or _advice(output)
     if advice:
         parts.append(advice)
-    if output and output != found:
+    if output and output != first:
         parts.append(f"\nAll that it said:\n{output}")
-    commands = "\n".join(shown(one.command) for one in failed)
+    commands = "\n".join(shown(ran.command) for ran in failed)
     parts.append(f"\nThe command:\n{commands}")
     error = BuildError("\n".join(parts))
     error.output, error.command = output, failed[0].command

@@ -13,25 +13,12 @@ __all__ = ["checked_flags", "files_among", "for_language", "from_environment", "
 
 # Flags whose value may stand in a word of its own.
 _LINKING_PAIRS = frozenset({"-L", "-T", "-Xlinker", "-framework", "-l", "-rpath", "-u", "-weak_framework", "-z"})
-_PAIRS = _LINKING_PAIRS | {
-    "-D",
-    "-I",
-    "-U",
-    "-Xassembler",
-    "-Xclang",
-    "-Xpreprocessor",
-    "-arch",
-    "-idirafter",
-    "-imacros",
-    "-include",
-    "-iquote",
-    "-isysroot",
-    "-isystem",
-    "-target",
-    "-x",
-    "--param",
-    "--sysroot",
-}
+_PAIRS = _LINKING_PAIRS.union(
+    """
+    -D -I -U -Xassembler -Xclang -Xpreprocessor -arch -idirafter -imacros -include -iquote -isysroot -isystem
+    -target -x --param --sysroot
+    """.split()  # noqa: SIM905
+)
 _LINKING = ("-L", "-Wl,", "-fuse-ld", "-l", "-rdynamic", "-static-")
 _OBJECTS = (".a", ".dll", ".dylib", ".lib", ".o", ".obj", ".so", ".tbd")
 _SOURCES = (".c", ".cc", ".cpp", ".cxx")
@@ -41,13 +28,7 @@ _OWN = frozenset({"-E", "-M", "-MD", "-MF", "-MG", "-MJ", "-MM", "-MMD", "-MP", 
 
 
 def checked_flags(flags: Any) -> list[str]:
-    """Return `extra_flags` as a list.
-
-    Raises
-    ------
-    ArgumentError, ArgumentValueError
-        If it is no list of flags, or has one that `compile` cannot let pass.
-    """
+    """Return `extra_flags` as a list."""
     if isinstance(flags, (str, bytes)):
         text = os.fsdecode(flags)
         try:

@@ -48,18 +48,7 @@ def key_of(ingredients: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Recipe:
-    """What a user asks for.
-
-    Attributes
-    ----------
-    name : str
-        Of the library.
-    sources : sequence of Source
-    flags : sequence of str
-        The user's.
-    include : str
-        The folder of the header.
-    """
+    """What a user asks for: a library's name, its sources, further flags; `include` is the folder of the header."""
 
     name: str
     sources: Sequence[Source]
@@ -90,13 +79,7 @@ class Recipe:
 
 
 class Order:
-    """A library to be built.
-
-    Attributes
-    ----------
-    key : str
-        What it is kept under.
-    """
+    """A library to be built."""
 
     def __init__(
         self,
@@ -140,27 +123,9 @@ class Order:
         return _contents(self._read) == self._contents
 
     def build(self, folder: str, say: Callable[[str], None]) -> tuple[str, dict[str, Any]]:
-        """Compile and link.
-
-        Parameters
-        ----------
-        folder : str
-            To work in.
-        say : callable
-            Given the commands, and what the compiler says.
-
-        Returns
-        -------
-        tuple of str and dict
-            The path of the library, and its record.
-
-        Raises
-        ------
-        BuildError
-            If the compiler or the linker refuses.
-        """
+        """Compile and link."""
         objects = [os.path.join(folder, f"{number}.o") for number in range(len(self._files))]
-        commands = [[*one, "-c", "-o", made] for one, made in zip(self._commands, objects, strict=True)]
+        commands = [[*command, "-c", "-o", made] for command, made in zip(self._commands, objects, strict=True)]
         built = os.path.join(folder, self._name + SUFFIX)
         link = self._link(objects, built)
         said = []
@@ -168,11 +133,11 @@ class Order:
             for command in step:
                 say(shown(command))
             ended = run_all(step, folder)
-            failed = [one for one in ended if one.status != 0]
+            failed = [ran for ran in ended if ran.status != 0]
             if failed:
                 what = f"link {self._name}" if step[0] is link else f"compile {_names(self._files)}"
                 raise build_error(self._compiler, what, failed)
-            said += [plain(one.output).rstrip() for one in ended]
+            said += [plain(ran.output).rstrip() for ran in ended]
         text = "\n".join(filter(None, said))
         say(text)
         if not os.path.isfile(built) or not os.path.getsize(built):
@@ -187,14 +152,14 @@ class Order:
         """Return the files that the sources include, themselves among them."""
         commands = [[*command, "-M", "-MT", "key"] for command in self._commands]
         ended = run_all(commands)
-        failed = [one for one in ended if one.status != 0]
+        failed = [ran for ran in ended if ran.status != 0]
         if failed:
             raise build_error(self._compiler, f"compile {_names(self._files)}", failed)
-        found = dict.fromkeys(path for path, _ in self._files)
-        for one in ended:
-            _, _, rule = one.output.rpartition("key:")  # below what it may warn of
-            found.update(dict.fromkeys(os.path.abspath(path) for path in included(f"key:{rule}")))
-        return [*found]
+        dependencies = dict.fromkeys(path for path, _ in self._files)
+        for ran in ended:
+            _, _, rule = ran.output.rpartition("key:")  # below what it may warn of
+            dependencies.update(dict.fromkeys(os.path.abspath(path) for path in included(f"key:{rule}")))
+        return [*dependencies]
 
     def _link(self, objects: Sequence[str], built: str) -> list[str]:
         # Many flags (-fopenmp, -fsanitize=address, -flto, -m32) are for both; those for compiling only do no harm.

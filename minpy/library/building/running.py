@@ -27,21 +27,11 @@ _PAUSE = 0.002  # seconds between two looks at what runs: Python itself would wa
 
 @dataclass(frozen=True)
 class Ran:
-    """A command that has ended.
-
-    Attributes
-    ----------
-    command : tuple of str
-        The program and its arguments.
-    status : int
-        What it returned: 0 where all is well, a negative number where a signal ended it.
-    output : str
-        What it wrote, errors and all.
-    """
+    """A command that has ended."""
 
     command: tuple[str, ...]
-    status: int
-    output: str
+    status: int  # what it returned: 0 where all is well, a negative number where a signal ended it
+    output: str  # what it wrote, errors and all
 
 
 def shown(command: Sequence[str]) -> str:
@@ -77,22 +67,7 @@ def run(command: Sequence[str], folder: str | None = None) -> Ran:
 
 
 def run_all(commands: Sequence[Sequence[str]], folder: str | None = None) -> list[Ran]:
-    """Run commands, as many at once as there are processors, and return how they ended, in their order.
-
-    Parameters
-    ----------
-    commands : sequence of sequences of str
-        Programs with their arguments.
-    folder : str, optional
-        Where compilers put their temporary files.
-
-    Raises
-    ------
-    BuildError
-        If one takes too long.
-    MissingCompilerError
-        If one cannot be started.
-    """
+    """Run commands, as many at once as there are processors, and return how they ended, in their order."""
     surroundings = _surroundings(folder)
     deadline = time.monotonic() + time_limit()
     ended: list[Ran | None] = [None] * len(commands)
@@ -122,7 +97,7 @@ def run_all(commands: Sequence[Sequence[str]], folder: str | None = None) -> lis
         for _, child, output in running.values():
             _end(child)
             output.close()
-    return [one for one in ended if one is not None]
+    return [ran for ran in ended if ran is not None]
 
 
 def _surroundings(folder: str | None) -> Mapping[str, str]:

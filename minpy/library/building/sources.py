@@ -22,33 +22,15 @@ _WINDOWS = frozenset({"aux", "con", "nul", "prn", *(f"{port}{i}" for port in ("c
 
 @dataclass(frozen=True)
 class Source:
-    """A source, which has been read.
+    """A source, which has been read."""
 
-    Attributes
-    ----------
-    path : str or None
-        The absolute path of a file; None for a text.
-    language : str
-        "c++" or "c".
-    content : bytes
-        What it says.
-    """
-
-    path: str | None
-    language: str
+    path: str | None  # absolute, of a file; None for a text
+    language: str  # "c++" or "c"
     content: bytes
 
 
 def checked_sources(sources: Any) -> list[Source]:
-    """Return the sources of a library, read.
-
-    Raises
-    ------
-    ArgumentError, ArgumentValueError
-        If one is neither a file that can be compiled nor a text, is empty, or is there twice.
-    FileAccessError, FileMissingError
-        If one cannot be read.
-    """
+    """Return the sources of a library, read."""
     if isinstance(sources, (str, bytes, os.PathLike)):
         sources = [sources]
     if isinstance(sources, (dict, set, frozenset)) or not isinstance(sources, Iterable):
@@ -120,13 +102,7 @@ def _of_suffix(suffix: str) -> str:
 
 
 def checked_name(name: Any) -> str:
-    """Return the name of a library.
-
-    Raises
-    ------
-    ArgumentError, ArgumentValueError
-        If it cannot be the name of a file everywhere.
-    """
+    """Return the name of a library."""
     if not isinstance(name, str):
         raise ArgumentError(f"library.compile: name must be a str, got {describe(name)}.")
     if not _NAME.fullmatch(name) or name.split(".")[0].lower() in _WINDOWS or name.endswith("."):
@@ -169,8 +145,8 @@ def included(rule: str) -> list[str]:
 
 
 def _unescaped(word: str) -> str:
-    def one(found: re.Match[str]) -> str:
-        backslashes, mark = found.groups()
+    def one(match: re.Match[str]) -> str:
+        backslashes, mark = match.groups()
         return "\\" * (len(backslashes) // 2) + mark
 
     word = re.sub(r"(\\+)([ \t])", one, word)
