@@ -16,8 +16,9 @@ import numpy
 
 from minpy.array_variants import ArrayType, number_types
 from minpy.context import Context, current_context, resolve_context
-from minpy.core.array import PLAIN_CLASSES, share
+from minpy.core.array import PLAIN_CLASSES
 from minpy.core.array import Array as AnyArray
+from minpy.core.buffers import share
 from minpy.core.errors import ArgumentError, describe
 from minpy.namespaces import public
 from minpy.ndarray.methods import ARITHMETIC, install_arithmetic

@@ -25,9 +25,9 @@ from minpy.core import tape
 from minpy.core.array import Array
 from minpy.core.backward import backward as backward_from
 from minpy.core.backward import head_gradient, require_recorded
+from minpy.core.buffers import owned
 from minpy.core.errors import ArgumentError, NotRecordedError, describe
 from minpy.core.nodes import connect, record_node
-from minpy.core.ownership import owned
 from minpy.core.state import Scope, questions, state
 from minpy.importing import import_module
 from minpy.namespaces import listing, missing

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy
 
-from minpy.core.array import as_raw, note_write
+from minpy.core.array import as_raw
+from minpy.core.buffers import note_write
 from minpy.core.errors import ArgumentError, ArgumentValueError, ShapeError, describe
 from minpy.io import DataDesc
 from minpy.namespaces import public

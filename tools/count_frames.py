@@ -52,6 +52,52 @@ def addition() -> Callable[[], Any]:
     return _recorded(call)
 
 
+def numbers() -> Callable[[], Any]:
+    """Return `1 / (1 + x) < 2`, recorded."""
+    x = mx.nd.ones((4, 4))
+    x.attach_grad()
+
+    def call() -> Any:
+        return 1 / (1 + x) < 2
+
+    return _recorded(call)
+
+
+def custom(part: str) -> Callable[[], Any]:
+    """Return a part of a call of a `CustomOp` through `nd.Custom`: 'forward', 'backward', or 'first backward'.
+
+    The first backward is another operator's at each call.
+    """
+    x = mx.nd.ones((4, 4))
+    x.attach_grad()
+    names = [f"count_frames_{part}_{number}" for number in range(WARM_UP + 1)]
+    for name in names if part == "first backward" else names[:1]:
+        _register(name)
+    forward = _recorded(lambda: mx.nd.Custom(x, op_type=names[0]))
+    if part == "forward":
+        return forward
+    if part == "backward":
+        forward().backward()
+        outputs = iter([forward() for _ in names])
+    else:
+        outputs = iter([_recorded(partial(mx.nd.Custom, x, op_type=name))() for name in names])
+    return lambda: next(outputs).backward()
+
+
+def _register(name: str) -> None:
+    class Sigmoid(mx.operator.CustomOp):
+        def forward(self, is_train: Any, req: Any, in_data: Any, out_data: Any, aux: Any) -> None:
+            self.assign(out_data[0], req[0], 1 / (1 + mx.nd.exp(-in_data[0])))
+
+        def backward(self, req: Any, out_grad: Any, in_data: Any, out_data: Any, in_grad: Any, aux: Any) -> None:
+            self.assign(in_grad[0], req[0], out_grad[0] * out_data[0] * (1 - out_data[0]))
+
+    @mx.operator.register(name)
+    class _(mx.operator.CustomOpProp):
+        def create_operator(self, ctx: Any, in_shapes: Any, in_dtypes: Any) -> Any:
+            return Sigmoid()
+
+
 def compiled() -> Callable[[], Any]:
     """Return a call of a compiled function on NumPy's arrays."""
     function = mx.compile(lambda x, w: numpy.tanh(x * w) + x)
@@ -109,6 +155,10 @@ def _recorded(call: Callable[[], Any]) -> Callable[[], Any]:
 
 DOORS = {
     "x + y, recorded": Door(1, addition),
+    "1 / (1 + x) < 2, recorded": Door(4, numbers),
+    "nd.Custom, recorded": Door(40, partial(custom, "forward")),
+    "nd.Custom, backward": Door(40, partial(custom, "backward")),
+    "nd.Custom, first backward": Door(200, partial(custom, "first backward")),
     "compiled function, no tape": Door(8, compiled),
     "hybridized forward, recorded": Door(25, partial(hybridized, _block, False)),
     "hybridized forward and backward": Door(50, partial(hybridized, _block, True)),

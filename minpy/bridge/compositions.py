@@ -29,45 +29,15 @@ def _composes(function: Callable[..., Any]) -> Callable[[Callable[..., Any]], Ca
     return register
 
 
-@_composes(numpy.broadcast_to)
-def _broadcast_to(array: Any, shape: Any) -> Any:
-    numpy.broadcast_to(numpy.empty(anp.shape(array), bool), shape)  # with its error for a shape that does not fit
-    return array * numpy.ones(shape, anp.result_type(array))
-
-
 @_composes(numpy.outer)
 def _outer(a: Any, b: Any) -> Any:
     return anp.ravel(a)[:, None] * anp.ravel(b)[None, :]
 
 
-@_composes(numpy.flip)
-def _flip(m: Any, axis: Any = None) -> Any:
-    chosen = range(anp.ndim(m)) if axis is None else (axis,) if isinstance(axis, (int, numpy.integer)) else axis
-    axes = {int(each) % anp.ndim(m) for each in chosen}
-    return m[tuple(slice(None, None, -1 if each in axes else None) for each in range(anp.ndim(m)))]
-
-
-@_composes(numpy.take)
-def _take(a: Any, indices: Any, axis: int | None = None) -> Any:
-    if axis is None:
-        return anp.ravel(a)[numpy.asarray(indices)]
-    return a[(slice(None),) * (axis % anp.ndim(a)) + (numpy.asarray(indices),)]
-
-
-@_composes(numpy.take_along_axis)
-def _take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
-    if axis is None:
-        return anp.ravel(arr)[indices]
-    axis = axis % anp.ndim(arr)
-    grid = list(numpy.ogrid[tuple(slice(length) for length in anp.shape(arr))])
-    grid[axis] = indices
-    return arr[tuple(grid)]
-
-
 @_composes(numpy.sort)
 def _sort(a: Any, axis: int | None = -1, kind: Any = None, *, stable: bool | None = None) -> Any:
     order = numpy.argsort(value_of(a), axis=axis, kind="stable" if stable else kind)
-    return _take_along_axis(a, order, axis)
+    return COMPOSITIONS[numpy.take_along_axis](a, order, axis)
 
 
 @_composes(numpy.median)
@@ -77,7 +47,7 @@ def _median(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
         result = _median(rows, -1)
         return anp.reshape(result, kept) if keepdims else result
     length = anp.size(a) if axis is None else anp.shape(a)[axis]
-    middle = _take(_sort(a, axis), [(length - 1) // 2, length // 2], axis)
+    middle = COMPOSITIONS[numpy.take](_sort(a, axis), [(length - 1) // 2, length // 2], axis)
     result = anp.mean(middle, axis=axis)
     unknown = numpy.isnan(value_of(a)).any(axis=axis)
     if unknown.any():
@@ -97,14 +67,6 @@ def _rows(a: Any, axes: tuple[int, ...]) -> tuple[Any, tuple[int, ...]]:
 @_composes(numpy.ptp)
 def _ptp(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     return anp.max(a, axis=axis, keepdims=keepdims) - anp.min(a, axis=axis, keepdims=keepdims)
-
-
-@_composes(numpy.diagonal)
-def _diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    last = anp.moveaxis(a, (axis1, axis2), (-2, -1))
-    rows = max(0, min(anp.shape(last)[-2] + min(offset, 0), anp.shape(last)[-1] - max(offset, 0)))
-    index = numpy.arange(rows)
-    return last[..., index + max(-offset, 0), index + max(offset, 0)]
 
 
 @_composes(numpy.vdot)
@@ -160,30 +122,11 @@ def _qr(a: Any, mode: str = "reduced") -> Any:
     return r if mode == "r" else (q, r)
 
 
-# -- by where elements come from ---------------------------------------------------------------------------------------
-# Functions that only move elements are told by what they do to positions: the gradient goes back the same way.
-
-
-@_composes(numpy.delete)
-def _delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
-    return moved(arr, numpy.delete(positions(arr), obj, axis))
-
-
 @_composes(numpy.insert)
 def _insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     places = numpy.insert(positions(arr), obj, positions(values) + anp.size(arr), axis)
     inserted = anp.ravel(values).astype(anp.result_type(arr))
     return anp.concatenate([anp.ravel(arr), inserted])[places]
-
-
-@_composes(numpy.rot90)
-def _rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
-    return moved(m, numpy.rot90(positions(m), k, axes))
-
-
-@_composes(numpy.tile)
-def _tile(A: Any, reps: Any) -> Any:
-    return moved(A, numpy.tile(positions(A), reps))
 
 
 @_composes(numpy.diag)
@@ -199,11 +142,6 @@ def _diagflat(v: Any, k: int = 0) -> Any:
     return _diag(anp.ravel(v), k)
 
 
-@_composes(numpy.resize)
-def _resize(a: Any, new_shape: Any) -> Any:
-    return moved(a, numpy.resize(positions(a), new_shape))
-
-
 @_composes(numpy.dstack)
 def _dstack(tup: Any) -> Any:
     return anp.concatenate([_atleast_3d(one) for one in tup], axis=2)
@@ -214,13 +152,6 @@ def _atleast_3d(array: Any) -> Any:
     if len(shape) > 2:
         return array
     return anp.reshape(array, (1, *shape, 1) if len(shape) == 1 else (*shape, 1) if shape else (1, 1, 1))
-
-
-@_composes(numpy.meshgrid)
-def _meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
-    grids: Any = numpy.meshgrid
-    places = grids(*map(positions, xi), sparse=sparse, indexing=indexing)
-    return tuple(map(moved, xi, places))
 
 
 # -- sums of products --------------------------------------------------------------------------------------------------

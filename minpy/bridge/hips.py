@@ -26,8 +26,9 @@ from autograd.tracer import getval, isbox, new_box, primitive, trace_stack
 from autograd.util import toposort
 
 from minpy.core import dispatch, guards
-from minpy.core.array import Array, raw_of, share_with
+from minpy.core.array import Array, raw_of
 from minpy.core.base import BaseOperator
+from minpy.core.buffers import share_with
 from minpy.core.errors import ArgumentError, NoGradientError
 from minpy.core.nodes import attach_outputs, record_node
 from minpy.core.state import Scope, state

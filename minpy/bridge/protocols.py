@@ -20,7 +20,8 @@ from minpy.bridge.boxes import is_box
 from minpy.bridge.lists import has_lists, with_arrays
 from minpy.bridge.orders import ORDERED, in_known_order
 from minpy.bridge.writers import WRITERS, target_of, write
-from minpy.core.array import Array, memory_of, note_external, note_write
+from minpy.core.array import Array
+from minpy.core.buffers import memory_of, note_external, note_write
 from minpy.core.errors import ArgumentError, MutationError, NoGradientError, ShapeError, describe
 from minpy.core.state import state
 from minpy.differentiation.trees import leaves_of, map_tree

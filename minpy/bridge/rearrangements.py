@@ -5,6 +5,7 @@ As `minpy.bridge.compositions`, written with functions for which autograd has ru
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -39,6 +40,57 @@ def _composes(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]
     return register
 
 
+# -- moving ------------------------------------------------------------------------------------------------------------
+
+# Functions that only move elements, by the position of the array: what they do to positions says where each element
+# comes from, and the gradient goes back the same way.
+_MOVES = {
+    "array_split broadcast_to delete diagonal dsplit flip hsplit linalg.diagonal linalg.matrix_transpose": 0,
+    "matrix_transpose repeat resize rot90 split take_along_axis tile unstack vsplit": 0,
+    "compress extract": 1,
+}
+
+
+def _moving(function: Any, place: int) -> Callable[..., Any]:
+    """Return a function that moves elements, with a gradient; what is no array of elements is taken by its value."""
+    name = [*inspect.signature(function).parameters][place]
+
+    def composition(*arguments: Any, **keywords: Any) -> Any:
+        array = keywords.pop(name) if name in keywords else arguments[place]
+        options = {key: value_of(value) for key, value in keywords.items()}
+        before, after = map(value_of, arguments[:place]), map(value_of, arguments[place + 1 :])
+        places = function(*before, positions(array), *after, **options)
+        if isinstance(places, (tuple, list)):
+            return type(places)(moved(array, part) for part in places)
+        return moved(array, places)
+
+    return composition
+
+
+for _names, _place in _MOVES.items():
+    for _name in _names.split():
+        _function: Any = function_named(_name)
+        if _function is not None:
+            COMPOSITIONS[_function] = _moving(_function, _place)
+
+
+@_composes("take")
+def _take(a: Any, indices: Any, axis: int | None = None, mode: Any = "raise") -> Any:
+    indices = numpy.asarray(value_of(indices))
+    if indices.dtype.kind == "f":  # which MXNet takes for whole numbers
+        indices = indices.astype(numpy.int64)
+    return moved(a, numpy.take(positions(a), indices, axis, mode=mode))
+
+
+def _moving_each(function: Any) -> Callable[..., Any]:
+    """Return a function that moves the elements of each of several arrays."""
+    return lambda *arrays, **options: tuple(map(moved, arrays, function(*map(positions, arrays), **options)))
+
+
+for _function in (numpy.broadcast_arrays, numpy.meshgrid):
+    COMPOSITIONS[_function] = _moving_each(_function)
+
+
 # -- joining -----------------------------------------------------------------------------------------------------------
 
 
@@ -61,19 +113,6 @@ def _joined(nest: Any, ndim: int, axis: int) -> Any:
     if not isinstance(nest, list):
         return anp.reshape(nest, (1,) * (ndim - anp.ndim(nest)) + anp.shape(nest))
     return anp.concatenate([_joined(item, ndim, axis + 1) for item in nest], axis=axis)
-
-
-@_composes("broadcast_arrays")
-def _broadcast_arrays(*args: Any, subok: bool = False) -> Any:
-    shape = numpy.broadcast_shapes(*map(anp.shape, args))
-    found = [moved(one, numpy.broadcast_to(positions(one), shape)) for one in args]
-    return tuple(found)
-
-
-@_composes("unstack")
-def _unstack(x: Any, /, *, axis: int = 0) -> Any:
-    rows = anp.moveaxis(x, axis, 0)
-    return tuple(rows[position] for position in range(anp.shape(rows)[0]))
 
 
 @_composes("full_like")
@@ -104,16 +143,6 @@ def _pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> 
 # -- choosing ----------------------------------------------------------------------------------------------------------
 
 
-@_composes("compress")
-def _compress(condition: Any, a: Any, axis: int | None = None) -> Any:
-    return moved(a, numpy.compress(value_of(condition), positions(a), axis))
-
-
-@_composes("extract")
-def _extract(condition: Any, arr: Any) -> Any:
-    return moved(arr, numpy.extract(value_of(condition), positions(arr)))
-
-
 @_composes("trim_zeros")
 def _trim_zeros(filt: Any, trim: Any = "fb") -> Any:
     found = numpy.trim_zeros(value_of(filt), trim)
@@ -132,60 +161,6 @@ def _choose(a: Any, choices: Any, mode: str = "raise") -> Any:
     ]
     chosen: Any = numpy.choose
     return anp.concatenate(list(map(anp.ravel, several)))[chosen(value_of(a), places, mode=mode)]
-
-
-@_composes("take")
-def _take(a: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> Any:
-    indices = numpy.asarray(value_of(indices))
-    if indices.dtype.kind == "f":  # which MXNet takes for whole numbers
-        indices = indices.astype(numpy.int64)
-    if mode != "raise":
-        length = anp.size(a) if axis is None else anp.shape(a)[axis]
-        indices = indices % length if mode == "wrap" else numpy.clip(indices, 0, length - 1)
-    if axis is None:
-        return anp.ravel(a)[indices]
-    return a[(slice(None),) * (axis % anp.ndim(a)) + (indices,)]
-
-
-@_composes("repeat")
-def _repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
-    # autograd's rule counts axes from the front, and each element as often as the others.
-    if axis is None:
-        return anp.ravel(a)[numpy.repeat(numpy.arange(anp.size(a)), repeats)]
-    positions = numpy.repeat(numpy.arange(anp.shape(a)[axis]), repeats)
-    return a[(slice(None),) * (axis % anp.ndim(a)) + (positions,)]
-
-
-@_composes("split")
-def _split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
-    return _parts(numpy.split, ary, indices_or_sections, axis)
-
-
-@_composes("array_split")
-def _array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
-    return _parts(numpy.array_split, ary, indices_or_sections, axis)
-
-
-def _parts(split: Any, ary: Any, where: Any, axis: int) -> list[Any]:
-    """Return the parts of an array, which may overlap, or be empty."""
-    head = (slice(None),) * (axis % anp.ndim(ary))
-    parts = split(numpy.arange(anp.shape(ary)[axis]), where)
-    return [ary[(*head, slice(part[0], part[-1] + 1) if part.size else slice(0, 0))] for part in parts]
-
-
-@_composes("hsplit")
-def _hsplit(ary: Any, indices_or_sections: Any) -> Any:
-    return _split(ary, indices_or_sections, 0 if anp.ndim(ary) == 1 else 1)
-
-
-@_composes("vsplit")
-def _vsplit(ary: Any, indices_or_sections: Any) -> Any:
-    return _split(ary, indices_or_sections, 0)
-
-
-@_composes("dsplit")
-def _dsplit(ary: Any, indices_or_sections: Any) -> Any:
-    return _split(ary, indices_or_sections, 2)
 
 
 @_composes("quantile")
@@ -274,16 +249,6 @@ def _tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
 @_composes("linalg.cross")
 def _cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     return anp.cross(x1, x2, axis, axis, axis)
-
-
-@_composes("linalg.matrix_transpose", "matrix_transpose")
-def _matrix_transpose(x: Any, /) -> Any:
-    return anp.swapaxes(x, -1, -2)
-
-
-@_composes("linalg.diagonal")
-def _diagonal(x: Any, /, *, offset: int = 0) -> Any:
-    return _version("diagonal")(x, offset, -2, -1)
 
 
 @_composes("trace")

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy
 
-from minpy.core.array import Array, as_raw, note_write, now
+from minpy.core.array import Array, as_raw, now
+from minpy.core.buffers import is_sole_target, note_write
 from minpy.core.errors import GradientError, NotRecordedError, describe
 from minpy.core.nodes import Leaf, Node
-from minpy.core.ownership import is_sole_target
 from minpy.core.state import state
 from minpy.core.tape import gradients
 

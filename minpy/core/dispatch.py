@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy
 
-from minpy.core.array import Array, Shaped, note_write, raw_of, share_with
+from minpy.core.array import Array, Shaped, raw_of
 from minpy.core.attributes import bind
+from minpy.core.buffers import note_write, share_with
 from minpy.core.errors import (
     ArgumentError,
     ContextError,

@@ -13,6 +13,7 @@ from weakref import getweakrefcount
 import numpy
 
 from minpy.core.array import Array, raw_of
+from minpy.core.buffers import SOLE_LOCAL, SOLE_OUTPUT
 from minpy.core.errors import (
     ArgumentError,
     MutationError,
@@ -67,10 +68,10 @@ def run_guarded(operator: Any, views: Sequence[Any], attributes: dict[str, Any])
     if type(answer) is numpy.ndarray:
         if operator.notes_arrays:
             operator.note_outputs(0, attributes)
-        return answer if getrefcount(answer) <= _SOLE and _is_fresh(operator, answer) else answer.copy()
+        return answer if getrefcount(answer) <= SOLE_LOCAL and _is_fresh(operator, answer) else answer.copy()
     if isinstance(answer, (tuple, list)):
         # Arrays that only this tuple refers to are fresh if only we refer to the tuple.
-        sole = type(answer) in (tuple, list) and getrefcount(answer) <= _SOLE
+        sole = type(answer) in (tuple, list) and getrefcount(answer) <= SOLE_LOCAL
         if len(answer) != operator.usual_outputs or not answer:
             operator.note_outputs(len(answer), attributes)
         return tuple([_checked_output(operator, value, index, sole) for index, value in enumerate(answer)])
@@ -88,7 +89,7 @@ def _is_fresh(operator: Any, value: numpy.ndarray) -> bool:
 
 def _checked_output(operator: Any, value: Any, index: int | None, sole: bool) -> Any:
     if type(value) is numpy.ndarray:
-        fresh = sole and getrefcount(value) <= _SOLE_IN_TUPLE and _is_fresh(operator, value)
+        fresh = sole and getrefcount(value) <= SOLE_OUTPUT and _is_fresh(operator, value)
         return value if fresh else value.copy()
     if isinstance(value, (numpy.ndarray, numpy.generic, float, int, complex)):
         if isinstance(value, numpy.ndarray):  # of a subclass, whose methods may return what they like
@@ -150,21 +151,3 @@ def call_line(operator: Any, what: str, inputs: Sequence[Any], mode: str, rule: 
     else:
         when = "recording" if state.recording else "not recording"
     return f"{operator.__name__}: {what} failed on {mode} ({when}): {given}"
-
-
-def _sole_references() -> tuple[int, int]:
-    """Measure what `getrefcount` says of an array that only a local, or a tuple of outputs, refers to."""
-
-    def fresh() -> Any:
-        return numpy.zeros(1)
-
-    def count(_: Any, value: Any, index: int | None, sole: bool) -> int:
-        return getrefcount(value) + 0 * bool(index)
-
-    answer = fresh()
-    alone = getrefcount(answer)
-    answer = (fresh(), fresh())
-    return alone, max([count(None, value, index, True) for index, value in enumerate(answer)])
-
-
-_SOLE, _SOLE_IN_TUPLE = _sole_references()

@@ -15,10 +15,10 @@ from typing import Any
 import numpy
 
 from minpy.core import aligned
-from minpy.core.array import Array, Shaped, last_write, now, written_since
+from minpy.core.array import Array, Shaped, now
+from minpy.core.buffers import is_unseen, last_write, written_since
 from minpy.core.errors import GradientError, GraphFreedError, MutationError, MXNetError, describe, in_place_of
 from minpy.core.nodes import Leaf, Node, Output, connect
-from minpy.core.ownership import is_unseen
 from minpy.core.rules import OutputBuffer, Unstaged
 from minpy.core.state import state
 from minpy.core.sums import sum_to

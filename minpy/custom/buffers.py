@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy
 
-from minpy.core.array import Array, new_array, written_since
+from minpy.core.array import Array, new_array
+from minpy.core.buffers import loans, written_since
 from minpy.core.errors import ArgumentError
-from minpy.ndarray.borrowing import local
 from minpy.ndarray.ndarray import NDArray
 
-__all__ = ["SOLE", "SOLE_ITEM", "Buffer", "Undeclared", "memory_of", "shape_and_dtype"]
+__all__ = ["Buffer", "Undeclared", "memory_of", "shape_and_dtype"]
 
 _slot: Any = Array.__dict__["_data"]
 # The memory of a buffer that has some.
@@ -72,7 +72,7 @@ class Buffer(NDArray):
         """
         data = source._data
         caller: Any = sys._getframe(2)
-        loan = local.loan
+        loan = loans.current
         if (
             loan is not None
             and caller.f_code is loan[0]
@@ -131,16 +131,3 @@ def shape_and_dtype(array: NDArray) -> Any:
 
 for _cls in (Buffer, Undeclared):  # users see NDArrays
     _cls.__name__ = _cls.__qualname__ = "NDArray"
-
-
-def _count_sole() -> tuple[int, int]:
-    """Measure what `sys.getrefcount` says of memory that only a buffer refers to, and of a list's item in a local."""
-    holder = Array()
-    holder._data = numpy.zeros(1)
-    held = [Array()]
-    for item in held:
-        count = sys.getrefcount(item)
-    return sys.getrefcount(memory_of(holder)), count
-
-
-SOLE, SOLE_ITEM = _count_sole()

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 __all__ = ["LENT_SIZE", "PropOperator"]
 
 # Where no array of a call has as many elements, copying them costs less than finding out whether they may be lent.
-LENT_SIZE = 16384
+LENT_SIZE = 2048
 _ALL = Plan(None, True)
 _TRAINING = {"training": Attribute("training", bool, None)}
 

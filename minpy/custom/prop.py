@@ -8,10 +8,10 @@ from typing import Any
 import numpy
 
 from minpy.context import Context
-from minpy.core.array import Array, note_write
+from minpy.core.array import Array
+from minpy.core.buffers import loans, note_write
 from minpy.core.errors import ArgumentError, MXNetError, NoGradientError, ShapeError, describe
 from minpy.custom.buffers import Buffer
-from minpy.ndarray.borrowing import local
 from minpy.ndarray.ndarray import NDArray
 
 __all__ = ["CustomOp", "CustomOpProp"]
@@ -122,7 +122,7 @@ class CustomOp:
         """
         if req == "write" and type(dst) is Buffer and not dst.allocated:
             buffer = src._data if isinstance(src, Array) else src
-            if local.loan is not None and type(src) is NDArray and dst.adopt(src):
+            if loans.current is not None and type(src) is NDArray and dst.adopt(src):
                 return
             if type(buffer) is numpy.ndarray and buffer.shape == dst.final_shape:
                 dst.copy_from(buffer)

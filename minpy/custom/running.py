@@ -10,6 +10,7 @@ import numpy
 
 from minpy.context import CPU
 from minpy.core.array import now
+from minpy.core.buffers import SOLE_ITEM, SOLE_SLOT, loans
 from minpy.core.errors import (
     ArgumentError,
     GradientError,
@@ -21,9 +22,8 @@ from minpy.core.errors import (
 )
 from minpy.core.source_lines import warn_at_program
 from minpy.core.state import state
-from minpy.custom.buffers import SOLE, SOLE_ITEM, Buffer, Undeclared, memory_of
+from minpy.custom.buffers import Buffer, Undeclared, memory_of
 from minpy.custom.lending import method_of
-from minpy.ndarray.borrowing import local
 
 __all__ = ["run_method"]
 
@@ -45,7 +45,7 @@ def run_method(
     `arguments` are the method's but for the buffers and the auxiliary states, which follow, and belong to this
     call. What it keeps of the buffers, and of the arrays `shown` to it, gets memory of its own afterwards.
     """
-    outer, recording = local.loan, state.recording
+    outer, recording = loans.current, state.recording
     on_cpu = operator.context is CPU
     try:
         state.recording = False
@@ -53,9 +53,9 @@ def run_method(
         # On other devices `nd.array` has to look where it is called.
         call, capture = method_of(operator.op, method, arguments, on_cpu and operator.is_large)
         if capture is not None:
-            local.loan = capture.code, sys._getframe(), capture.any_layout
+            loans.current = capture.code, sys._getframe(), capture.any_layout
         else:
-            local.loan = None
+            loans.current = None
             if method == "backward":  # it may write to the gradients that it gets
                 for array in arguments[1]:
                     array._data = array._data.copy()
@@ -73,7 +73,7 @@ def run_method(
         raise in_place_of(failure, error) from None
     finally:
         state.recording = recording
-        local.loan = outer
+        loans.current = outer
     arguments.clear()  # so that only `shown` and `buffers` refer to the arrays, unless the method keeps one
     if capture is None:
         for array in shown:
@@ -90,7 +90,9 @@ def run_method(
             continue
         if not buffer.allocated:
             results.append(buffer._data)
-        elif sys.getrefcount(memory_of(buffer)) > SOLE or (capture is None and sys.getrefcount(buffer) > SOLE_ITEM):
+            continue
+        is_kept = sys.getrefcount(memory_of(buffer)) > SOLE_SLOT
+        if is_kept or (capture is None and sys.getrefcount(buffer) > SOLE_ITEM):
             results.append(memory_of(buffer).copy())
         else:
             results.append(memory_of(buffer))

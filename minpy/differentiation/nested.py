@@ -9,9 +9,9 @@ from typing import Any
 import numpy
 
 from minpy.core.array import FRONT_ENDS, Array, as_raw
+from minpy.core.buffers import owned
 from minpy.core.dispatch import require_differentiable
 from minpy.core.errors import ArgumentError, DTypeError, ShapeError, describe
-from minpy.core.ownership import owned
 from minpy.differentiation import tracing
 from minpy.differentiation.trees import leaves_of, map_tree
 

@@ -9,7 +9,8 @@ from typing import Any, NoReturn
 
 from minpy import optimizer as opt
 from minpy.context import Context
-from minpy.core.array import now, written_since
+from minpy.core.array import now
+from minpy.core.buffers import written_since
 from minpy.core.errors import (
     ArgumentError,
     ArgumentValueError,

@@ -13,9 +13,9 @@ from typing import Any
 import numpy
 
 from minpy.backends.switches import selection
-from minpy.core.array import last_write, now, written_since
+from minpy.core.array import now
+from minpy.core.buffers import last_write, unseen_gradients, written_since
 from minpy.core.errors import MutationError, describe
-from minpy.core.ownership import unseen_gradients
 from minpy.graph.facts import as_contiguous, noting
 from minpy.graph.interpreting import Observer, Releasing, interpret, read
 from minpy.graph.ir import Node

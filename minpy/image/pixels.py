@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from minpy.core.array import FRONT_ENDS, Array, new_array, note_write
+from minpy.core.array import FRONT_ENDS, Array, new_array
+from minpy.core.buffers import note_write
 from minpy.core.errors import ArgumentError, DTypeError, NoGradientError, ShapeError, describe
 from minpy.core.state import state
 from minpy.core.switches import is_np_array

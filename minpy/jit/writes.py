@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy
 
-from minpy.core.array import FRONT_ENDS, Array, memory_of, note_writes, raw_of
+from minpy.core.array import FRONT_ENDS, Array, raw_of
+from minpy.core.buffers import memory_of, note_writes
 from minpy.core.nodes import Leaf
 from minpy.core.state import state
 

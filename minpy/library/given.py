@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy
 
-from minpy.core.array import Array, as_raw, note_write
+from minpy.core.array import Array, as_raw
+from minpy.core.buffers import note_write
 from minpy.core.configured import text_of
 from minpy.core.errors import ArgumentError, describe
 from minpy.graph.partitioning.editable import Graph

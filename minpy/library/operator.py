@@ -17,8 +17,9 @@ from typing import Any
 import numpy
 
 from minpy.core import dispatch
-from minpy.core.array import Array, as_raw, new_array, note_write, raw_of
+from minpy.core.array import Array, as_raw, new_array, raw_of
 from minpy.core.base import DTypes, Shapes
+from minpy.core.buffers import note_write
 from minpy.core.configured import ConfiguredOperator, OperatorFamily, text_of
 from minpy.core.errors import (
     ArgumentError,

@@ -11,7 +11,7 @@ import numpy
 
 from minpy import context as ctx
 from minpy import ndarray as nd
-from minpy.core.array import note_write
+from minpy.core.buffers import note_write
 from minpy.core.errors import ArgumentError, NotReadyError, ShapeError, describe
 from minpy.executor_manager import _split_input_slice
 from minpy.graph.ir import Value, variables

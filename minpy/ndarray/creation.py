@@ -9,11 +9,11 @@ import numpy
 
 from minpy.context import CPU, Context, current_context, resolve_context
 from minpy.core import aligned
-from minpy.core.array import Array, create, new_array, note_external, raw_of
+from minpy.core.array import Array, create, new_array, raw_of
+from minpy.core.buffers import loans, note_external
 from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentError, ArgumentValueError, ShapeError, describe
 from minpy.core.followed import holds_followed, is_followed
-from minpy.ndarray.borrowing import local
 from minpy.ndarray.conversion import filled, numeric_array
 from minpy.ndarray.functions import (  # noqa: F401  # where pickles of earlier versions look for them
     concatenate,
@@ -108,7 +108,7 @@ def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> N
     if dtype is None:
         dtype = source_array._data.dtype if isinstance(source_array, Array) else _FLOAT32
     if ctx is None and type(source_array) is numpy.ndarray and source_array.dtype == dtype:
-        loan = local.loan
+        loan = loans.current
         if loan is not None:
             caller: Any = sys._getframe(1)
             is_lent = caller.f_code is loan[0] and caller.f_back is loan[1]

@@ -16,8 +16,9 @@ import numpy
 from minpy.bridge.protocols import NumPyProtocols
 from minpy.context import CPU, Context, resolve_context
 from minpy.core import aligned
-from minpy.core.array import FRONT_ENDS, Array, is_alone, note_write, register_front_end, share
+from minpy.core.array import FRONT_ENDS, Array, register_front_end
 from minpy.core.backward import backward
+from minpy.core.buffers import is_alone, loans, note_write, share
 from minpy.core.dispatch import overwrite, read_only_error
 from minpy.core.errors import (
     ArgumentError,
@@ -36,7 +37,6 @@ from minpy.core.state import state
 from minpy.core.switches import is_np_shape
 from minpy.namespaces import missing
 from minpy.ndarray import recorded_writes
-from minpy.ndarray.borrowing import local
 from minpy.ndarray.conversion import numeric_array, wrapped
 from minpy.ndarray.operands import BASIC, NUMBERS, as_dtype_of, kept_key, key_text, operand, raw_key
 from minpy.ndarray.placement import place, rebuild, require_dense
@@ -230,7 +230,7 @@ class NDArray(Members):
 
     def asnumpy(self) -> numpy.ndarray:
         """Return a copy as a `numpy.ndarray`; the copy is not recorded."""
-        loan = local.loan
+        loan = loans.current
         if loan is not None:
             caller: Any = sys._getframe(1)
             code, frame, any_layout = loan

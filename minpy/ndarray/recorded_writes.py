@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy
 
-from minpy.core.array import Array, Memory, Shaped, memory_of, note_part, note_write, now, share
+from minpy.core.array import Array, Shaped, now
+from minpy.core.buffers import Memory, is_unseen, memory_of, note_part, note_write, share
 from minpy.core.dispatch import read_only_error
 from minpy.core.errors import ArgumentError, MutationError, ShapeError, describe
 from minpy.core.nodes import Leaf, record_node
-from minpy.core.ownership import is_unseen
 from minpy.core.state import state
 from minpy.ops.tensor import indexing
 

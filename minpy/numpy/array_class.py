@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy
 
 from minpy.bridge.lists import as_array
-from minpy.core.array import Array, register_front_end, share
+from minpy.core.array import Array, register_front_end
+from minpy.core.buffers import share
 from minpy.core.errors import MutationError
 from minpy.core.followed import is_followed
 from minpy.core.nodes import Leaf

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from minpy.core.array import share
+from minpy.core.buffers import share
 from minpy.core.errors import ArgumentError, FileFormatError, describe
 from minpy.ndarray import NDArray
 from minpy.ndarray.placement import place

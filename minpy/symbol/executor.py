@@ -10,7 +10,8 @@ import numpy
 
 from minpy.backends.switches import is_enabled
 from minpy.context import Context
-from minpy.core.array import Memory, as_raw, memory_of, note_write, note_written
+from minpy.core.array import as_raw
+from minpy.core.buffers import Memory, memory_of, note_write, note_written
 from minpy.core.errors import ArgumentError, ArgumentValueError, DTypeError, MXNetError, ShapeError, describe, nearest
 from minpy.graph.compiled import Compiled, Known, infer_from_arrays, require_everything
 from minpy.graph.frame import Frame, start

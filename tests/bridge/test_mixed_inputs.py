@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import operator as signs
 from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
@@ -319,3 +320,24 @@ def test_data_sets_of_pandas_go_by_position_not_by_label() -> None:
     assert list(gluon.data.SimpleDataset(labels)) == [10, 20, 30]
     (batch,) = gluon.data.DataLoader(data, 3)
     assert batch[1].asnumpy().tolist() == [10, 20, 30]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("number", [2.5, 3, -1, True])
+@pytest.mark.parametrize("make", [mx.nd.array, mx.np.array], ids=["nd", "np"])
+def test_a_number_on_the_left_is_an_array_of_that_number(make: Any, number: Any, dtype: str) -> None:
+    values = np.array([[0.5, 1.0, 2.0], [3.0, 4.0, 1.5]])
+    names = ["add", "sub", "mul", "truediv", "mod", "lt", "le", "gt", "ge", "eq", "ne"]
+    for name in names if number < 0 else [*names, "pow"]:
+        function = getattr(signs, name)
+        x, full = make(values, dtype=dtype), make(np.full(values.shape, number), dtype=dtype)
+        x.attach_grad()
+        outcomes = []
+        for left in (number, full):
+            with np.errstate(all="ignore"), autograd.record():
+                y = function(left, x)
+            if y._node is not None:
+                y.backward()
+            outcomes.append((y.asnumpy(), x.grad.asnumpy(), y._node is None))
+        for got, expected in zip(*outcomes, strict=True):
+            np.testing.assert_array_equal(got, expected, err_msg=name, strict=True)

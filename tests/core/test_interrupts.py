@@ -15,7 +15,7 @@ from places import ROOT, SUPPORT
 
 import minpy as mx
 from minpy import autograd, nd
-from minpy.core import array
+from minpy.core import buffers
 from minpy.core.state import Scope
 
 
@@ -139,8 +139,8 @@ def test_scopes_are_of_one_thread():
 def test_no_python_code_runs_when_a_written_buffer_dies():
     x = nd.zeros(3)
     x[:] = 1
-    write = array._memories[id(x._data)]
+    write = buffers._memories[id(x._data)]
     assert not hasattr(write.owner.__callback__, "__code__")
     key = id(x._data)
     del x
-    assert array._memories.get(key) is not write
+    assert buffers._memories.get(key) is not write

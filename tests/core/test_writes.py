@@ -15,7 +15,7 @@ import pytest
 
 import minpy as mx
 from minpy import autograd, nd
-from minpy.core.array import memory_of
+from minpy.core.buffers import memory_of
 from minpy.core.errors import GraphFreedError, MutationError, NotRecordedError, ShapeError
 
 WARNING = (

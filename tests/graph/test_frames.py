@@ -17,7 +17,7 @@ from documented_backend import built_in_and_documented
 
 import minpy as mx
 from minpy import autograd, customop, nd, sym
-from minpy.core.array import note_write
+from minpy.core.buffers import note_write
 from minpy.core.errors import ArgumentError, MutationError, NoGradientError, ShapeError
 from minpy.graph import compiled as compiled_module
 from minpy.graph.compiled import Compiled

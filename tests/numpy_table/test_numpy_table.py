@@ -738,6 +738,7 @@ def test_the_tape_and_the_rules_of_steps_agree(name: str, call: str) -> None:
 # Modules with lists of names of NumPy's functions beside the table, and why.
 LISTED = {
     "backends/native/": "what is lowered to native code, and how",
+    "bridge/rearrangements": "what HIPS autograd has no rule for, and only moves elements",
     "capture/ours": "functions of minpy that make arrays, or rearrange arguments",
     "capture/proxy": "methods of a proxy",
     "capture/scalars": "what Python itself computes of numbers",

@@ -18,7 +18,7 @@ import numpy
 
 from minpy.backends.native.llvm_ir import FunctionWriter
 from minpy.backends.native.machine.builtins import data_offset
-from minpy.core.array import note_write
+from minpy.core.buffers import note_write
 from minpy.core.errors import DTypeError, LibraryError, MXNetError, ShapeError, describe
 
 __all__ = [

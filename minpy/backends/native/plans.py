@@ -21,7 +21,7 @@ from minpy.backends.native.machine.store import Store
 from minpy.backends.native.source import COERCED, Answer, Code, NativePart, NodeCall, StridedView
 from minpy.backends.native.table import ARGUMENT_MISMATCH, Table
 from minpy.core import aligned
-from minpy.core.array import note_writes
+from minpy.core.buffers import note_writes
 from minpy.graph.ir import Node
 from minpy.graph.outputs import no_alias
 

@@ -19,7 +19,8 @@ from minpy.backends.native.arguments import Argument, coerced_groups
 from minpy.backends.native.running import aligned
 from minpy.backends.native.table import ARGUMENT_MISMATCH
 from minpy.backends.protocol import ArgumentMismatch
-from minpy.core.array import last_write, may_have_changed, now
+from minpy.core.array import now
+from minpy.core.buffers import last_write, may_have_changed
 from minpy.graph.locking import lock
 
 __all__ = ["MOST_BLOCKS", "Preparation", "PreparedForward"]

@@ -13,7 +13,7 @@ from minpy import ndarray as nd
 from minpy import numpy as np
 from minpy.autograd import mark_variables, pause
 from minpy.context import Context, cpu, current_context
-from minpy.core.array import note_write
+from minpy.core.buffers import note_write
 from minpy.core.errors import (
     ArgumentError,
     ArgumentValueError,

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from minpy.core.array import note_write
+from minpy.core.buffers import note_write
 from minpy.core.errors import ShapeError
 from minpy.core.sums import sum_over
 from minpy.ops.axes import one_axis

@@ -13,9 +13,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from minpy.core import dispatch
-from minpy.core.array import Array, note_write, note_writes
+from minpy.core.array import Array
 from minpy.core.attributes import bind
 from minpy.core.base import DTypes, PartialShape, Shapes
+from minpy.core.buffers import note_write, note_writes
 from minpy.core.errors import (
     ArgumentError,
     ShapeError,

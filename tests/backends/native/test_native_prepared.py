@@ -631,7 +631,7 @@ def test_a_block_that_is_read_is_not_filled_again():
     arrays = [nd.zeros((1,))._data, nd.ones((1,))._data]
     first = preparation.block(arrays, filling)
     assert preparation.block([None, arrays[1]], filling) is first
-    mx.core.array.note_write(arrays[1])
+    mx.core.buffers.note_write(arrays[1])
     arrays[1][0] = 2
     second = preparation.block(arrays, filling)
     assert second is not first
@@ -644,7 +644,7 @@ def test_a_block_that_nobody_reads_is_filled_again():
     preparation = prepared.Preparation([1], 8)
     arrays = [None, nd.ones((1,))._data]
     address = preparation.block(arrays, filling).ctypes.data
-    mx.core.array.note_write(arrays[1])
+    mx.core.buffers.note_write(arrays[1])
     assert preparation.block(arrays, filling).ctypes.data == address
 
 
