@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minpy.backends.native.machine import blas, builtins, gil, helper, llvm, threads
+from minpy.backends.native.machine import blas, builtins, helper, llvm, threads
 from minpy.core.errors import ArgumentError, ArgumentValueError, LibraryError
 
 pytest.importorskip("llvmlite")
@@ -162,7 +162,7 @@ entry:
   %begun = getelementptr i64, ptr %table, i64 3
   %end = getelementptr i64, ptr %table, i64 4
   %seen.at = getelementptr i64, ptr %table, i64 5
-  {gil.release("%save", "%state")}
+  %state = call ptr %save()
   store atomic i64 1, ptr %begun seq_cst, align 8
   br label %loop
 loop:
@@ -174,7 +174,7 @@ loop:
   %stop = or i1 %asked, %tired
   br i1 %stop, label %exit, label %loop
 exit:
-  {gil.acquire("%restore", "%state")}
+  call void %restore(ptr %state)
   store i64 %seen, ptr %seen.at
   %none = load ptr, ptr %table
   %references = load i64, ptr %none
@@ -188,7 +188,8 @@ exit:
 def test_the_lock_is_let_go():
     text = WAIT.replace("DATA", str(builtins.data_offset())).replace("COUNTED", str(int(sys.version_info < (3, 12))))
     loaded = llvm.compile(text)
-    table = np.array([id(None), *gil.addresses(), 0, 0, 0], np.intp)
+    lock = (ctypes.pythonapi.PyEval_SaveThread, ctypes.pythonapi.PyEval_RestoreThread)
+    table = np.array([id(None), *map(address_of, lock), 0, 0, 0], np.intp)
     wait = builtins.builtin(loaded.address("wait"), "wait", table, loaded)
     thread = threading.Thread(target=wait)
     thread.start()
