@@ -266,7 +266,7 @@ class TestBlas:
     def test_every_way_to_name_them(self, naming):
         functions = own_functions()
         known = {naming.format(name): address for name, address in functions.items()}
-        found = blas._found(lambda name: known.get(name, 0), naming)
+        found = blas._library(lambda name: known.get(name, 0), naming)
         assert found.addresses == {
             name.removeprefix("cblas_"): functions[name] for name in functions if "dot" not in name
         }
@@ -277,7 +277,7 @@ class TestBlas:
     @pytest.mark.parametrize("absent", ["cblas_sgemm", "cblas_dgemv", "cblas_ddot"])
     def test_one_that_lacks_a_function(self, absent):
         known = {name: address for name, address in own_functions().items() if name != absent}
-        assert blas._found(lambda name: known.get(name, 0), "{}") is None
+        assert blas._library(lambda name: known.get(name, 0), "{}") is None
 
     def test_no_blas_at_all(self, monkeypatch):
         monkeypatch.setattr(blas, "_lookups", lambda: [lambda name: 0])
@@ -304,7 +304,7 @@ class TestBlas:
         kinds += [ctypes.c_float, ctypes.c_int64, ctypes.c_int64]
         nothing = ctypes.CFUNCTYPE(None, *kinds)(lambda *given: None)
         known["cblas_sgemm"] = address_of(nothing)
-        assert blas._found(lambda name: known.get(name, 0), "{}") is None
+        assert blas._library(lambda name: known.get(name, 0), "{}") is None
 
     def test_a_library_of_32_bits(self):
         scipy = pytest.importorskip("scipy")
@@ -312,7 +312,7 @@ class TestBlas:
         paths = glob.glob(os.path.join(folder, "libscipy_openblas-*.so"))
         if not paths:
             pytest.skip("SciPy brings none")
-        found = blas._found(blas._of_handle(paths[0]) or self._opened(paths[0]), "scipy_{}")
+        found = blas._library(blas._of_handle(paths[0]) or self._opened(paths[0]), "scipy_{}")
         assert found.integer == "i32"
         assert found.threads >= 1
 
