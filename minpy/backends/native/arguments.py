@@ -62,15 +62,8 @@ def _broadcasts(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
 def coerced(arrays: Sequence[Any], arguments: Sequence[Argument]) -> tuple[list[numpy.ndarray], Callable[[], None]]:
     """Return arrays that native code takes, with the values of those given, and what copies results back.
 
-    Raises
-    ------
-    ShapeError
-        If one has another shape.
-    DTypeError
-        If one that is written to has another dtype, or none that is converted without loss of its kind.
+    Those that are written to keep shape and dtype; others broadcast, and are converted without loss of their kind.
 
-    Examples
-    --------
     >>> (x,), finish = coerced([numpy.arange(4.0)[::2]], [Argument('x', (2,), numpy.dtype('float64'), True)])
     >>> x.flags.c_contiguous, x.tolist()
     (True, [0.0, 2.0])
@@ -108,15 +101,7 @@ def coerced(arrays: Sequence[Any], arguments: Sequence[Argument]) -> tuple[list[
 def coerced_groups(
     groups: Sequence[Sequence[Any]], arguments: Sequence[Sequence[Argument]]
 ) -> tuple[list[list[numpy.ndarray]], Callable[[], None]]:
-    """Return arrays that native code takes for groups of which it has refused one; and what copies results back.
-
-    Raises
-    ------
-    ShapeError, DTypeError
-        If one has another shape, or a dtype of another kind.
-    MXNetError
-        If all of them should fit.
-    """
+    """Return arrays that native code takes for groups of which it has refused one; and what copies results back."""
     pairs = [coerced(group, expected) for group, expected in zip(groups, arguments, strict=True)]
     if all(
         new is old for group, (made, _) in zip(groups, pairs, strict=True) for new, old in zip(made, group, strict=True)
