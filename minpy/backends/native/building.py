@@ -34,41 +34,17 @@ __all__ = ["Build", "build"]
 
 @dataclass(eq=False, repr=False)
 class Build:
-    """All that is known of a program that was built, beside what it takes to run it: for reports.
-
-    Attributes
-    ----------
-    plan : Plan
-        What runs it.
-    steps : Steps
-    translation : Translation
-        What became of each node of the graph.
-    routine : Routine
-        What is computed, after all passes.
-    launches : list of list of Launch
-        For each part, what runs, in order.
-    memory : Memory
-        Where it is computed.
-    sequences : list of LaunchSequence
-        The functions of native code.
-    ir : str
-        Their text.
-    loaded : Loaded or None
-        Their code.
-    seconds : dict of str to float
-        How long each stage took.
-    """
+    """All that is known of a program that was built: what runs it, and, for reports, how it came to that."""
 
     plan: Plan
-    steps: Steps
     translation: Translation
-    routine: Routine
-    launches: list[list[Launch]]
+    routine: Routine  # after all passes
+    launches: list[list[Launch]]  # for each part, what runs, in order
     memory: Memory
-    sequences: list[LaunchSequence]
-    ir: str
-    loaded: llvm.Loaded | None
-    seconds: dict[str, float]
+    sequences: list[LaunchSequence]  # the functions of native code
+    ir: str  # their text
+    loaded: llvm.Loaded | None  # and their code
+    seconds: dict[str, float]  # how long each stage took
 
     def text(self) -> str:
         """Return the source of all parts, and what memory they take."""
@@ -92,22 +68,11 @@ def build(
     translation: Translation | None = None,
     parameters: Collection[int] = (),
 ) -> Build:
-    """Build a program.
+    """Build a program, given what running it has told about its steps.
 
-    Parameters
-    ----------
-    steps : Steps
-    facts : mapping of Node
-        What running it has told about its steps.
-    fast_math : bool
-        Whether a product and the sum that it goes into may be rounded once.
-    separate : bool
-        Whether each launch is a function of its own for Python, which can be timed; slower.
-    translation : Translation, optional
-        What the steps are in the step language, if that is known.
-    parameters : collection of int
-        Positions of variables that seldom change from call to call: what is made of them alone is kept, if there are
-        no gradients.
+    With `fast_math` a product and the sum that it goes into may be rounded once; with `separate` each launch is a
+    function of its own for Python, which can be timed, and is slower. `parameters` are positions of variables that
+    seldom change from call to call: what is made of them alone is kept, if there are no gradients.
 
     Raises
     ------
@@ -176,9 +141,7 @@ class _Builder:
             writer.parts,
             self._preparation(routine, launches, memory),
         )
-        return Build(
-            plan, self.steps, translation, routine, launches, memory, writer.sequences, ir, loaded, self.seconds
-        )
+        return Build(plan, translation, routine, launches, memory, writer.sequences, ir, loaded, self.seconds)
 
     @contextmanager
     def _stage(self, name: str) -> Iterator[None]:

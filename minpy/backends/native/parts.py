@@ -33,28 +33,11 @@ _COERCED = CoercingCall()
 
 
 class PartWriter:
-    """Writes the source of all parts, and the launch sequences that they call.
+    """Writes the source of all parts, and the launch sequences that they call, with the table that these refer to.
 
-    Parameters
-    ----------
-    interface : Interface
-    memory : Memory
-    integer : str
-        The type of BLAS's integers.
-    threads : int
-        In how many threads a kernel may run: 1 or 2.
-    separate : bool
-        Whether each launch is a sequence of its own, so that it can be timed.
-    checks : bool
-        Whether parts look at what they are given: not where no native code computes anything, as Python runs then.
-
-    Attributes
-    ----------
-    parts : dict of str to NativePart
-        Those that have been written: 'prepare', 'forward', 'backward'.
-    sequences : list of LaunchSequence
-    table : Table
-        What these refer to.
+    `integer` is the type of BLAS's integers; a kernel may run in 1 or 2 `threads`; with `separate` each launch is a
+    sequence of its own, so that it can be timed. `checks` says whether parts look at what they are given: not where no
+    native code computes anything, as Python runs then.
     """
 
     def __init__(
@@ -108,20 +91,10 @@ class PartWriter:
     ) -> None:
         """Write the forward part: a function of the arrays that returns outputs and `Residuals`.
 
-        Where something is made of parameters, it is given that block, too.
-
-        Parameters
-        ----------
-        inputs : sequence of Array
-        numbered : sequence of (int, Launch)
-            With their numbers in the plan of the memory.
-        outputs : sequence of Array
-        saved_for_replay : sequence of (Node, int, sequence of Array)
-            Steps whose answers are returned, too; of how many arrays they are tuples, or 0; and what these are here.
-        read_later : iterable of Array
-            What the backward part reads.
-        updated : sequence of int
-            Positions of the arrays that it writes to: that is logged.
+        Where something is made of parameters, it is given that block, too. `numbered` are launches with their numbers
+        in the plan of the memory; `saved_for_replay` steps whose answers are returned, too, of how many arrays they are
+        tuples, or 0, and what these are here; the backward part reads what is `read_later`; writes to the arrays at
+        the positions `updated` are logged.
         """
         self.names |= {array: f"f{index}" for index, array in enumerate(self.interface.new)}
         self._begin(inputs, ["arrays", "out=()"] if self.prepared is None else ["arrays", "prepared"])
@@ -290,8 +263,8 @@ class PartWriter:
         for owner in outside:
             self._make(owner)
         sequence = LaunchSequence(
-            f"launch{len(self.sequences)}", run, self.memory, list(outside), checked, self.table, self.integer,
-            self.threads, self.interface.direct, self.prepared, self.interface.no_alias,
+            f"launch{len(self.sequences)}", run, list(outside), checked, self.interface, self.memory, self.table,
+            self.integer, self.threads, self.prepared,
         )  # fmt: skip
         self.sequences.append(sequence)
         name = self._constant(sequence.name, LaunchFunction(sequence.name))

@@ -53,10 +53,10 @@ def blas_matrix(rows: int, columns: int, strides: Sequence[int]) -> Matrix | Non
 
 @dataclass(frozen=True, slots=True)
 class Gemm:
-    """A call of `cblas_sgemm` or `cblas_dgemm`, or a loop of them.
+    """A call of `cblas_sgemm` or `cblas_dgemm`, or a loop of them, and where operands and result lie.
 
-    `leading` is the result's; the loops around the call are in `stack`: their lengths, and the strides of both operands
-    and the result, in elements.
+    `leading` is the result's leading dimension; the loops around the call are in `stack`: their lengths, and the
+    strides of both operands and the result, in elements. With `adds` the product is added to what the result holds.
     """
 
     double: bool
@@ -67,11 +67,24 @@ class Gemm:
     second: Matrix
     leading: int
     stack: tuple[tuple[int, ...], ...]
+    places: tuple[Allocation, Allocation, Allocation]
+    adds: bool
 
     @property
     def count(self) -> int:
         """How many calls it is."""
         return math.prod(axis[0] for axis in self.stack)
+
+    @property
+    def flops(self) -> int:
+        """The operations on numbers that it takes."""
+        return 2 * self.count * self.rows * self.columns * self.depth
+
+    @property
+    def bytes_moved(self) -> int:
+        """The bytes that it reads and writes at least."""
+        sizes = self.rows * self.depth + self.depth * self.columns + self.rows * self.columns
+        return self.count * sizes * (8 if self.double else 4)
 
 
 def is_row_major(rows: int, columns: int, strides: Sequence[int]) -> bool:
@@ -80,7 +93,7 @@ def is_row_major(rows: int, columns: int, strides: Sequence[int]) -> bool:
     return matrix is not None and matrix.turned == NO_TRANS
 
 
-def gemm_of(product: Product, first: Allocation, second: Allocation, result: Allocation) -> Gemm:
+def gemm_of(product: Product, first: Allocation, second: Allocation, result: Allocation, adds: bool) -> Gemm:
     """Return the call of BLAS that a product is, whose operands and result lie so that BLAS takes them."""
     (*lead, rows, depth), columns = product.operands[0].shape, product.output.shape[-1]
     left = blas_matrix(rows, depth, first.layout.strides)
@@ -91,7 +104,8 @@ def gemm_of(product: Product, first: Allocation, second: Allocation, result: All
     assert out is not None
     strides = [where.layout.strides[: len(lead)] for where in (first, second, result)]
     stack = collapsed(list(zip(lead, *strides, strict=True)))
-    return Gemm(product.output.dtype.itemsize == 8, rows, columns, depth, left, right, out.leading, stack)
+    places = (first, second, result)
+    return Gemm(product.output.dtype.itemsize == 8, rows, columns, depth, left, right, out.leading, stack, places, adds)
 
 
 def collapsed(axes: Sequence[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]:

@@ -8,13 +8,15 @@ from dataclasses import replace
 
 from minpy.backends.native.abi import PIECES, BuiltinWriter, write_check
 from minpy.backends.native.arguments import Argument
+from minpy.backends.native.boundary import Interface
 from minpy.backends.native.kernels.kernel import Kernel
 from minpy.backends.native.language import Array
 from minpy.backends.native.llvm_ir import FunctionWriter
 from minpy.backends.native.machine.blas import NO_TRANS, ROW_MAJOR, TRANS
 from minpy.backends.native.memory import Allocation, Memory
+from minpy.backends.native.products import Gemm
 from minpy.backends.native.table import ARENA, ARRAY, Table
-from minpy.backends.native.works import Copy, GemmCall, Launch, is_shared, scratch_step
+from minpy.backends.native.works import Copy, Launch, is_shared, scratch_step
 
 __all__ = ["LaunchSequence", "task_text"]
 
@@ -25,56 +27,35 @@ _CHECKED_INLINE = 32
 
 
 class LaunchSequence:
-    """Launches as one function.
+    """Launches, with their numbers in the plan of the memory, as one function of a name.
 
-    Parameters
-    ----------
-    name : str
-        Of the function.
-    numbered : sequence of (int, Launch)
-        The launches with their numbers in the plan of the memory.
-    memory : Memory
-    arguments : sequence of Array
-        Whose memory the function is given, in this order: owners that have no place in the block.
-    checked : mapping of Array to Argument
-        Those among them that have to be looked at first, as they come from callers.
-    table : Table
-    integer : str
-        The type of BLAS's integers.
-    threads : int
-        In how many threads a kernel may run: 1 or 2.
-    direct : mapping of Array to Array, optional
-        Owners that lie in others, which are given.
-    prepared : Array, optional
-        What stands for the block of what outlives the call, among the arguments.
-    no_alias : sequence of Array
-        Those that are checked that may share memory with no other one.
+    It is given the memory of `arguments`, owners that have no place in the block, in this order; those that callers
+    give are looked at first (`checked`). `integer` is the type of BLAS's integers; a kernel may run in 1 or 2
+    `threads`. `prepared` stands for the block of what outlives the call.
     """
 
     def __init__(
         self,
         name: str,
         numbered: Sequence[tuple[int, Launch]],
-        memory: Memory,
         arguments: Sequence[Array],
         checked: Mapping[Array, Argument],
+        interface: Interface,
+        memory: Memory,
         table: Table,
-        integer: str = "i64",
-        threads: int = 1,
-        direct: Mapping[Array, Array] | None = None,
-        prepared: Array | None = None,
-        no_alias: Sequence[Array] = (),
+        integer: str,
+        threads: int,
+        prepared: Array | None,
     ) -> None:
         self.name = name
         self.numbered = numbered
-        self.memory = memory
         self.checked = checked
+        self.interface = interface
+        self.memory = memory
         self.table = table
         self.integer = integer
         self.threads = threads
-        self.direct = {**memory.heirs, **(direct or {})}
         self.prepared = prepared
-        self.no_alias = no_alias
         self.seconds = sum(launch.seconds for _, launch in numbered)
         self._positions: dict[Hashable, int] = {array: index for index, array in enumerate(arguments)}
 
@@ -91,12 +72,12 @@ class LaunchSequence:
         if shared:
             code.do(f"%block = alloca [{max(shared)} x ptr], align 64")
         checks = self._write_checks()
-        if exclusive := [index for index, array in enumerate(self.checked) if array in self.no_alias]:
+        if exclusive := [index for index, array in enumerate(self.checked) if array in self.interface.no_alias]:
             code.check_no_alias([(self._base(array), array.nbytes) for array in self.checked], exclusive)
         with code.unlocked(self.seconds >= _LONG):
             for number, launch in self.numbered:
                 for run in launch.runs:
-                    if isinstance(run, GemmCall):
+                    if isinstance(run, Gemm):
                         self._gemm(run)
                     elif isinstance(run, Kernel):
                         self._kernel(run, names, number)
@@ -135,7 +116,7 @@ class LaunchSequence:
         if owner in self.memory.prepared:
             assert self.prepared is not None
             return self.prepared, self.memory.prepared[owner] + offset
-        owner = self.direct.get(owner, owner)
+        owner = self.interface.direct.get(owner, self.memory.heirs.get(owner, owner))
         assert owner in self._positions or owner.is_constant, f"{owner} has no memory"
         return owner, offset
 
@@ -179,16 +160,25 @@ class LaunchSequence:
         """Tell whether the helper thread does a part of a kernel."""
         return self.threads > 1 and is_shared(kernel)
 
-    def _gemm(self, call: GemmCall) -> None:
-        code, gemm, integer = self._code, call.gemm, self.integer
+    def _gemm(self, gemm: Gemm) -> None:
+        code, integer = self._code, self.integer
         kind = "double" if gemm.double else "float"
-        function = code.entry("dgemm" if gemm.double else "sgemm")
-        pointers = [self._pointer(where) for where in (call.first, call.second, call.result)]
+        pointers = [self._pointer(where) for where in gemm.places]
+        factor = "1.0" if gemm.adds else "0.0"
         if gemm.rows == 1 and not gemm.stack:
-            self._gemv(call, *pointers)
+            # The product of one row by a matrix: BLAS's product of matrices would pack the matrix first.
+            is_turned = gemm.second.turned != NO_TRANS
+            rows, columns = (gemm.columns, gemm.depth) if is_turned else (gemm.depth, gemm.columns)
+            step = gemm.first.leading if gemm.first.turned != NO_TRANS else 1
+            first, second, result = pointers
+            code.do(
+                f"call void {code.entry('dgemv' if gemm.double else 'sgemv')}(i32 {ROW_MAJOR}, "
+                f"i32 {NO_TRANS if is_turned else TRANS}, {integer} {rows}, {integer} {columns}, {kind} 1.0, "
+                f"ptr {second}, {integer} {gemm.second.leading}, ptr {first}, {integer} {step}, {kind} {factor}, "
+                f"ptr {result}, {integer} 1)"
+            )
             return
-        enumerations = [f"i32 {value}" for value in (ROW_MAJOR, gemm.first.turned, gemm.second.turned)]
-        sizes = [f"{integer} {value}" for value in (gemm.rows, gemm.columns, gemm.depth)]
+        function = code.entry("dgemm" if gemm.double else "sgemm")
         with ExitStack() as loops:
             for length, *strides in gemm.stack:
                 index = loops.enter_context(code.counted(0, length, runs=True)).counter
@@ -198,24 +188,11 @@ class LaunchSequence:
                 ]
             first, second, result = pointers
             code.do(
-                f"call void {function}({', '.join(enumerations + sizes)}, {kind} 1.0, ptr {first}, "
-                f"{integer} {gemm.first.leading}, ptr {second}, {integer} {gemm.second.leading}, "
-                f"{kind} {'1.0' if call.adds else '0.0'}, ptr {result}, {integer} {gemm.leading})"
+                f"call void {function}(i32 {ROW_MAJOR}, i32 {gemm.first.turned}, i32 {gemm.second.turned}, "
+                f"{integer} {gemm.rows}, {integer} {gemm.columns}, {integer} {gemm.depth}, {kind} 1.0, "
+                f"ptr {first}, {integer} {gemm.first.leading}, ptr {second}, {integer} {gemm.second.leading}, "
+                f"{kind} {factor}, ptr {result}, {integer} {gemm.leading})"
             )
-
-    def _gemv(self, call: GemmCall, first: str, second: str, result: str) -> None:
-        """Write the product of one row by a matrix: BLAS's product of matrices would pack the matrix first."""
-        gemm, integer = call.gemm, self.integer
-        kind = "double" if gemm.double else "float"
-        function = self._code.entry("dgemv" if gemm.double else "sgemv")
-        is_turned = gemm.second.turned != NO_TRANS
-        rows, columns = (gemm.columns, gemm.depth) if is_turned else (gemm.depth, gemm.columns)
-        step = gemm.first.leading if gemm.first.turned != NO_TRANS else 1
-        self._code.do(
-            f"call void {function}(i32 {ROW_MAJOR}, i32 {NO_TRANS if is_turned else TRANS}, {integer} {rows}, "
-            f"{integer} {columns}, {kind} 1.0, ptr {second}, {integer} {gemm.second.leading}, ptr {first}, "
-            f"{integer} {step}, {kind} {'1.0' if call.adds else '0.0'}, ptr {result}, {integer} 1)"
-        )
 
 
 def _check_text(name: str, argument: Argument) -> str:

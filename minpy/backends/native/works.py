@@ -21,7 +21,6 @@ from minpy.backends.planning import ALIGNMENT
 
 __all__ = [
     "Copy",
-    "GemmCall",
     "Launch",
     "Operation",
     "copied",
@@ -31,29 +30,6 @@ __all__ = [
     "scratch_step",
     "seconds",
 ]
-
-
-@dataclass(frozen=True, slots=True)
-class GemmCall:
-    """A product by BLAS: where its operands and its result lie. With `adds`, to what is there already."""
-
-    gemm: Gemm
-    first: Allocation
-    second: Allocation
-    result: Allocation
-    adds: bool
-
-    @property
-    def flops(self) -> int:
-        """The operations on numbers that it takes."""
-        return 2 * self.gemm.count * self.gemm.rows * self.gemm.columns * self.gemm.depth
-
-    @property
-    def bytes_moved(self) -> int:
-        """The bytes that it reads and writes at least."""
-        gemm = self.gemm
-        sizes = gemm.rows * gemm.depth + gemm.depth * gemm.columns + gemm.rows * gemm.columns
-        return gemm.count * sizes * (8 if gemm.double else 4)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +47,7 @@ class Copy:
         return self.kernel.bytes_moved
 
 
-Operation = Kernel | GemmCall | Copy
+Operation = Kernel | Gemm | Copy
 
 
 def seconds(run: Operation) -> float:
@@ -91,7 +67,7 @@ def scratch_step(kernel: Kernel) -> int:
 
 def _scratch(runs: Iterable[Operation]) -> int:
     """Return the bytes of scratch memory that runs need, one after the other."""
-    kernels = [run.kernel if isinstance(run, Copy) else run for run in runs if not isinstance(run, GemmCall)]
+    kernels = [run.kernel if isinstance(run, Copy) else run for run in runs if not isinstance(run, Gemm)]
     return max((scratch_step(kernel) * (2 if is_shared(kernel) else 1) for kernel in kernels), default=0)
 
 
@@ -221,7 +197,7 @@ def _product(item: Product, places: Mapping[Array, Place], kernel_of: _Print, ha
     adds = len(where) == 3
     if adds:
         runs.append(Copy(kernel_of(copied(item.operands[2], target.owner, target.layout)[0]), where[2], target))
-    runs.append(GemmCall(gemm_of(item, where[0], where[1], target), where[0], where[1], target, adds))
+    runs.append(gemm_of(item, where[0], where[1], target, adds))
     if target != result:
         runs.append(kernel_of(copied(target.owner, result.owner, result.layout)[0]))
     return Launch(item, tuple(runs), Uses(item.operands, item.outputs, spare, _scratch(runs), in_place))
