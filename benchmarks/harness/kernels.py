@@ -25,7 +25,7 @@ def calls_alone(step: Step) -> Callable[[], None]:
     calls: list[tuple[Any, ...]] = []
     cells = [cell for part in (native.forward, native.backward) for cell in part.__closure__]
     replaced = [(cell, cell.cell_contents) for cell in cells if isinstance(cell.cell_contents, BuiltinFunctionType)]
-    replaced = [(cell, function) for cell, function in replaced if function.__name__.startswith("segment")]
+    replaced = [(cell, function) for cell, function in replaced if function.__name__.startswith("launch")]
     for cell, function in replaced:
         cell.cell_contents = _noting(calls, function)
     step()

@@ -1,22 +1,45 @@
-"""Parts of programs as Python's source: functions made of lines, of which it is known whose steps they are.
+"""Parts of programs as Python source: functions made of lines, of which it is known whose steps they are.
 
-The source of a part is a function inside `make`, which takes what the source names: operators, constants, arrays laid
-into buffers. So `make` is compiled once, and each context has a function with objects of its own.
+The source of a part is a function inside `make`, which takes what the source names: operators, constants, views of
+buffers. So `make` is compiled once, and each context has a function with objects of its own (`ContextConstant`).
 """
 
 from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from types import CodeType
 from typing import Any
 
+from minpy.backends.protocol import StepCalls
 from minpy.graph.ir import Node
 
-__all__ = ["Line", "SourcePart", "words"]
+__all__ = ["ContextConstant", "Line", "NodeCall", "SourcePart", "words"]
 
 # A line, the node whose step it is, and what is said of it.
 Line = tuple[str, Node | None, str]
+
+
+class ContextConstant:
+    """A constant of a part that is another object in each context."""
+
+    __slots__ = ()
+
+    def bind(self, calls: StepCalls, memory: Any) -> Any:
+        """Return the object of one context, with the functions of its steps and its memory."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class NodeCall(ContextConstant):
+    """The function of a node's step."""
+
+    node: Node
+
+    def bind(self, calls: StepCalls, memory: Any) -> Any:
+        """Return the function."""
+        return calls(self.node)
 
 
 class SourcePart:
@@ -98,6 +121,16 @@ class SourcePart:
         """Return the function that refers to these objects: one for each of `constants`, in their order."""
         function: Callable[..., Any] = self._make(*values)
         return function
+
+    def bind(self, calls: StepCalls, memory: Any) -> Callable[..., Any]:
+        """Return the function of one context."""
+        return self.function(
+            value.bind(calls, memory) if isinstance(value, ContextConstant) else value
+            for value in self.constants.values()
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.name, self.parameters, self.constants, self.lines)
 
     def step_of(self, error: BaseException) -> Node | None:
         """Return the node at whose line an error was raised; None if it was raised elsewhere."""

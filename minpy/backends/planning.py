@@ -12,7 +12,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 import numpy
 
-__all__ = ["ALIGNMENT", "Block", "MemoryPlan", "offsets"]
+__all__ = ["ALIGNMENT", "Block", "MemoryPlan", "new_block", "offsets"]
 
 # Of a block of memory, and of each array in it, in bytes.
 ALIGNMENT = 64
@@ -76,6 +76,18 @@ def offsets(
         ranges[:, position] = first, last, begin, begin + sizes[number]
         whole = max(whole, begin + sizes[number])
     return starts, whole
+
+
+def new_block(size: int) -> numpy.ndarray:
+    """Return new memory of at least one byte that begins at a multiple of `ALIGNMENT`.
+
+    >>> new_block(100).shape
+    (100,)
+    """
+    size = max(size, 1)
+    memory = numpy.empty(size + ALIGNMENT, numpy.uint8)
+    start = -memory.ctypes.data % ALIGNMENT
+    return memory[start : start + size]
 
 
 def _whole(size: int, alignment: int) -> int:

@@ -163,8 +163,8 @@ def _candidates(
 ) -> Iterator[dict[str, Any]]:
     """Return values for what is free: the usual ones first, then all; with each batch that the graph may have fixed.
 
-    There are as many as can be tried in reasonable time, which is counted and not measured: what is found does not depend
-    on how fast the machine is.
+    There are as many as can be tried in reasonable time, which is counted and not measured: what is found does not
+    depend on how fast the machine is.
     """
     grey = any(_HEIGHT in form and 1 in form and 3 not in form for form in forms.values())
     sizes = list(dict.fromkeys([*((28, 32) if grey else ()), *_SIZES, *range(8, 1025, 8), *range(1, 320)]))

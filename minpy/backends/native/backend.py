@@ -21,10 +21,10 @@ class NativeBackend:
             return Declined("llvmlite is not installed: pip install llvmlite")
         if steps.grad_req and not facts.covers_backward:
             return Declined("its backward part has not run yet", ask_again=True)
-        from minpy.backends.native.recalling import native_program
+        from minpy.backends.native.plans import native_program
         from minpy.graph.steps import Steps
 
         assert isinstance(steps, Steps)
         options.make_room()
         program = native_program(steps, facts, fast_math=options.fast_math, parameters=options.parameters)
-        return program if program.segments else Declined("all that it does is to call operators as they are")
+        return program if program.plan.functions else Declined("all that it does is to call operators as they are")

@@ -1,6 +1,6 @@
-"""What callers of a program give and get: the arrays at the boundary of a routine.
+"""What callers of a program give and get: the arrays at the interface of a routine.
 
-Heads are new arrays at every call, but those that are to become the values of variables, which are computed there, as
+Outputs are new arrays at every call, but those that are to become the values of variables, which are computed there, as
 gradients are in the arrays that they are asked into, if nothing is in the way; what is in neither is copied at the end.
 Gradients that are added to what is there become steps of the routine.
 """
@@ -18,13 +18,13 @@ from minpy.backends.native.language import Array, Elementwise, Part, Routine
 from minpy.backends.native.memory import owner_of
 
 if TYPE_CHECKING:
-    from minpy.backends.native.works import Work
+    from minpy.backends.native.works import Launch
 
-__all__ = ["Boundary", "adding", "is_whole"]
+__all__ = ["Interface", "adding", "is_whole"]
 
 
 @dataclass(slots=True)
-class Boundary:
+class Interface:
     """The arrays of a routine that callers know.
 
     Attributes
@@ -35,71 +35,58 @@ class Boundary:
         The arrays into which gradients are asked, in the order of the backward part's outputs.
     grad_req : list of str
         What is to be done with each: 'write', 'add', or 'sum', if it has been added to what the target holds.
-    fresh : dict of Array to tuple of int
+    new : dict of Array to tuple of int
         Owners of outputs that are computed in new arrays, and the shapes of those: an output may be its owner,
         reshaped.
     direct : dict of Array to Array
-        Owners of gradients that are computed in the targets, and these.
-    wanted : dict of Array to Array
+        Owners of results that are computed in arrays that are given, and these.
+    preferred : dict of Array to Array
         Owners of sums that are best computed in the targets, one of the two that are added; and of outputs that are
         best computed where the old value of their variable lies.
     stored : dict of int to Array
         The positions of outputs that are computed in variables, which are the outputs then.
-    apart : list of Array
+    no_alias : list of Array
         Variables that are changed, which may share memory with no other one.
     """
 
     arguments: dict[Array, Argument] = field(default_factory=dict)
     targets: list[Array] = field(default_factory=list)
     grad_req: list[str] = field(default_factory=list)
-    fresh: dict[Array, tuple[int, ...]] = field(default_factory=dict)
+    new: dict[Array, tuple[int, ...]] = field(default_factory=dict)
     direct: dict[Array, Array] = field(default_factory=dict)
-    wanted: dict[Array, Array] = field(default_factory=dict)
+    preferred: dict[Array, Array] = field(default_factory=dict)
     stored: dict[int, Array] = field(default_factory=dict)
-    apart: list[Array] = field(default_factory=list)
+    no_alias: list[Array] = field(default_factory=list)
 
     def settle_stores(
-        self, part: Part, stored: Mapping[int, int], places: Mapping[Array, Place], works: Sequence[Work]
+        self, forward: Part, stored: Mapping[int, int], places: Mapping[Array, Place], launches: Sequence[Launch]
     ) -> None:
         """Find the outputs that can be computed in the variables whose values they are to become.
 
         Nothing may read the old value when the new one is being written, but what computes that, each element before it
         is written. Where Python is called in between, there may be an error after the store: then there is none.
-
-        Parameters
-        ----------
-        part : Part
-            The forward part.
-        stored : mapping of int to int
-            Positions of outputs and variables.
-        places : mapping of Array to Place
-            Arrays that lie in the memory of others.
-        works : sequence of Work
-            Of the forward part.
+        `stored` has the positions of outputs and of their variables, `places` arrays that lie in the memory of others.
         """
         for position in stored.values():
-            array = part.inputs[position]
+            array = forward.inputs[position]
             self.arguments[array] = replace(self.arguments[array], written=True)
-            self.apart.append(array)
-        if not all(work.is_native for work in works):
+            self.no_alias.append(array)
+        if not all(launch.is_native for launch in launches):
             return
         writers: dict[Array, list[int]] = {}
         readers: dict[Array, list[int]] = {}
-        for number, work in enumerate(works):
-            for array in work.uses.writes:
-                writers.setdefault(owner_of(array, places), []).append(number)
-            for array in work.uses.reads:
-                readers.setdefault(owner_of(array, places), []).append(number)
-        updated = {target for target, _ in part.updates}
+        for number, launch in enumerate(launches):
+            for users, arrays in ((writers, launch.uses.writes), (readers, launch.uses.reads)):
+                for array in arrays:
+                    users.setdefault(owner_of(array, places), []).append(number)
+        updated = {target for target, _ in forward.updates}
         for index, position in stored.items():
-            output, variable = part.outputs[index], part.inputs[position]
+            output, variable = forward.outputs[index], forward.inputs[position]
             owner = owner_of(output, places)
-            others = [owner_of(one, places) for number, one in enumerate(part.outputs) if number != index]
+            others = [owner_of(array, places) for number, array in enumerate(forward.outputs) if number != index]
             if (
                 owner not in writers
-                or owner in self.direct
-                or owner in self.wanted
-                or not is_whole(output, owner)
+                or not self._is_free(output, owner)
                 or (output.shape, output.dtype) != (variable.shape, variable.dtype)
                 or variable in others
                 or variable in updated
@@ -112,10 +99,10 @@ class Boundary:
                 self.direct[owner] = variable
             elif (
                 late == {first} == set(writers[owner])
-                and isinstance(works[first].item, Nest)  # which reads each element before it writes there
-                and (owner, variable) in works[first].uses.in_place
+                and isinstance(launches[first].item, Nest)  # which reads each element before it writes there
+                and (owner, variable) in launches[first].uses.in_place
             ):
-                self.wanted[owner] = variable
+                self.preferred[owner] = variable
             else:
                 continue
             self.stored[index] = variable
@@ -123,20 +110,11 @@ class Boundary:
     def settle_outputs(
         self, outputs: Iterable[Array], places: Mapping[Array, Place], native: Collection[Array]
     ) -> None:
-        """Find the outputs that can be computed in arrays of their own.
-
-        Parameters
-        ----------
-        outputs : iterable of Array
-        places : mapping of Array to Place
-            Arrays that lie in the memory of others.
-        native : collection of Array
-            The owners that native code of the forward part writes to.
-        """
+        """Find the outputs that can be computed in new arrays; `native` are the owners that native code writes to."""
         for output in outputs:
             owner = owner_of(output, places)
-            if owner in native and is_whole(output, owner) and owner not in self.direct and owner not in self.wanted:
-                self.fresh.setdefault(owner, output.shape)
+            if owner in native and self._is_free(output, owner):
+                self.new.setdefault(owner, output.shape)
 
     def settle_gradients(
         self, gradients: Sequence[Array], places: Mapping[Array, Place], native: Collection[Array]
@@ -144,12 +122,16 @@ class Boundary:
         """Find the gradients that can be computed in the arrays that they are asked into; see `settle_outputs`."""
         for gradient, target, request in zip(gradients, self.targets, self.grad_req, strict=True):
             owner = owner_of(gradient, places)
-            fits = gradient.dtype == target.dtype and gradient.shape == target.shape and is_whole(gradient, owner)
-            if owner in native and fits and owner not in self.direct and owner not in self.wanted:
+            fits = (gradient.dtype, gradient.shape) == (target.dtype, target.shape)
+            if owner in native and fits and self._is_free(gradient, owner):
                 if request == "write":
                     self.direct[owner] = target
                 elif request == "sum":
-                    self.wanted[owner] = target
+                    self.preferred[owner] = target
+
+    def _is_free(self, array: Array, owner: Array) -> bool:
+        """Tell whether an array is all of its owner, for whose memory there is no plan yet."""
+        return is_whole(array, owner) and owner not in self.direct and owner not in self.preferred
 
 
 def is_whole(array: Array, owner: Array) -> bool:
@@ -160,19 +142,8 @@ def is_whole(array: Array, owner: Array) -> bool:
 def adding(routine: Routine, grad_req: Sequence[str], targets: Sequence[Array]) -> tuple[Routine, list[str]]:
     """Return a routine whose backward part adds to what is in the targets, where that is asked for.
 
-    Parameters
-    ----------
-    routine : Routine
-    grad_req : sequence of str
-        'write' or 'add', for each output of the backward part.
-    targets : sequence of Array
-        They become inputs of the backward part where something is added.
-
-    Returns
-    -------
-    Routine
-    list of str
-        What is to be done with each output of its backward part: 'sum' where it is the sum.
+    Targets become inputs of the backward part where something is added; there what is to be done with the output, which
+    is returned for each of them, is 'sum' in place of 'add'.
     """
     forward, backward = routine.parts
     inputs, steps, outputs = list(backward.inputs), list(backward.steps), list(backward.outputs)

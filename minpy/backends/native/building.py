@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import gc
 import time
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from minpy.backends.native.arguments import Argument, usual
-from minpy.backends.native.boundary import Boundary, adding
-from minpy.backends.native.executable import NativeContext, NativeExecutable
+from minpy.backends.native.boundary import Interface, adding
 from minpy.backends.native.fusing.grouping import scheduled
 from minpy.backends.native.fusing.nest import Nest, Place, Schedule
 from minpy.backends.native.kernels.kernel import Kernel
@@ -20,121 +19,44 @@ from minpy.backends.native.language import Array, Call, Part, Routine
 from minpy.backends.native.machine import blas, llvm, threads
 from minpy.backends.native.memory import Memory, Uses, owner_of
 from minpy.backends.native.parts import PartWriter
-from minpy.backends.native.passes import Notes, optimized
-from minpy.backends.native.prepared import Preparation
+from minpy.backends.native.passes import optimized
 from minpy.backends.native.preparing import PREPARED, SMALLEST, prepared
-from minpy.backends.native.running import ContextMemory
-from minpy.backends.native.segments import Segment, task_text
-from minpy.backends.native.source import NativePart
-from minpy.backends.native.table import Table
+from minpy.backends.native.segments import LaunchSequence, task_text
+from minpy.backends.native.source import Plan
 from minpy.backends.native.translating import Translation, translate
-from minpy.backends.native.works import Work, copied, work_of
-from minpy.backends.protocol import ArrayFact, StepCalls
+from minpy.backends.native.works import Launch, copied, launch_of
+from minpy.backends.protocol import ArrayFact
 from minpy.graph.ir import Node
 from minpy.graph.steps import Steps
 
-__all__ = ["NativeProgram", "build"]
+__all__ = ["Build", "build"]
 
 
 @dataclass(eq=False, repr=False)
-class NativeProgram(NativeExecutable):
-    """A program as native code.
+class Build:
+    """All that is known of a program that was built: what runs it, and, for reports, how it came to that."""
 
-    Attributes
-    ----------
-    forward : NativePart
-    backward : NativePart or None
-        None, if no gradients are asked for.
-    prepare : NativePart or None
-        What is made of parameters alone, see `preparing`, runs before the forward part when one of these has changed.
-    preparation : Preparation or None
-        What that has made.
-    translation : Translation
-        What became of each node of the graph.
-    routine : Routine
-        What is computed, after all passes.
-    works : list of list of Work
-        For each part, what runs, in order.
-    memory : Memory
-        Where it is computed.
-    segments : list of Segment
-        The functions of native code.
-    ir : str
-        Their text.
-    arguments : tuple of tuple of Argument
-        What is given: the arrays, the cotangents, the arrays into which gradients are asked.
-    reads : set of Node
-        The variables that the backward part reads.
-    seconds : dict of str to float
-        How long each stage took.
-    is_cached : bool
-        Whether the machine code came from the cache.
-    works_of_segments : dict of str to Work
-        By the name of a segment, the first work in it.
-    watch : callable, optional
-        `watch(name of a segment, or node of a call, function)` returns what contexts call in its place: what takes its
-        time, say.
-    """
-
-    forward: NativePart
-    backward: NativePart | None
+    plan: Plan
     translation: Translation
-    routine: Routine
-    works: list[list[Work]]
+    routine: Routine  # after all passes
+    launches: list[list[Launch]]  # for each part, what runs, in order
     memory: Memory
-    segments: list[Segment]
-    ir: str
-    table: Table
-    loaded: Any
-    arguments: tuple[tuple[Argument, ...], ...]
-    reads: set[Node]
-    seconds: dict[str, float] = field(default_factory=dict)
-    is_cached: bool = False
-    works_of_segments: dict[str, Work] = field(default_factory=dict)
-    prepare: NativePart | None = None
-    preparation: Preparation | None = None
-    computes_in_place: bool = False
-    watch: Callable[[str | Node, Callable[..., Any]], Callable[..., Any]] | None = None
+    sequences: list[LaunchSequence]  # the functions of native code
+    ir: str  # their text
+    loaded: llvm.Loaded | None  # and their code
+    seconds: dict[str, float]  # how long each stage took
 
     def text(self) -> str:
         """Return the source of all parts, and what memory they take."""
-        parts = [part.described() for part in self.parts]
-        count = sum(len(part) for part in self.works)
-        return "\n".join(
-            [
-                *parts,
-                (
-                    f"# {len(self.translation.report)} steps as {count} of native code and calls; "
-                    f"{self.memory.nbytes} bytes of memory hold {self.memory.unshared_bytes} bytes of answers, and "
-                    f"{self.memory.prepared_bytes} bytes what is made of parameters."
-                    if self.memory.prepared
-                    else f"{self.memory.nbytes} bytes of memory hold {self.memory.unshared_bytes} bytes of answers."
-                ),
-            ]
-        )
-
-    def planned(self) -> NativeProgram:
-        """Return the program with all that is known of it: itself."""
-        return self
-
-    def read_by_backward(self) -> set[Node]:
-        """Return the variables that the backward part reads."""
-        return self.reads
-
-    def context(self, calls: StepCalls) -> NativeContext:
-        """Return memory, and both parts as functions that compute in it; `watch` may put others in their places."""
-        watch = self.watch
-        if watch is None:
-            return super().context(calls)
-        return super().context(lambda node: watch(node, calls(node)))
-
-    def new_memory(self) -> ContextMemory:
-        """Return memory for one call at a time."""
-        names = [one.name for one in self.segments]
-        memory = ContextMemory.made(self.memory.nbytes, self.table, self.loaded, names)
-        if self.watch is not None:
-            memory.segments = {name: self.watch(name, segment) for name, segment in memory.segments.items()}
-        return memory
+        memory = self.memory
+        held = f"{memory.nbytes} bytes of memory hold {memory.unshared_bytes} bytes of answers"
+        if memory.prepared:
+            count = sum(map(len, self.launches))
+            held = (
+                f"{len(self.translation.report)} steps as {count} of native code and calls; {held}, and "
+                f"{memory.prepared_bytes} bytes what is made of parameters"
+            )
+        return "\n".join([*(part.described() for part in self.plan.parts.values()), f"# {held}."])
 
 
 def build(
@@ -142,26 +64,15 @@ def build(
     facts: Mapping[Node, ArrayFact],
     *,
     fast_math: bool = False,
-    apart: bool = False,
+    separate: bool = False,
     translation: Translation | None = None,
     parameters: Collection[int] = (),
-) -> NativeProgram:
-    """Return a program as native code.
+) -> Build:
+    """Build a program, given what running it has told about its steps.
 
-    Parameters
-    ----------
-    steps : Steps
-    facts : mapping of Node
-        What running it has told about its steps.
-    fast_math : bool
-        Whether a product and the sum that it goes into may be rounded once.
-    apart : bool
-        Whether each kernel is a function of its own for Python, which can be timed; slower.
-    translation : Translation, optional
-        What they are in the step language, if that is known.
-    parameters : collection of int
-        Positions of variables that seldom change from call to call: what is made of them alone is kept, if there are
-        no gradients.
+    With `fast_math` a product and the sum that it goes into may be rounded once; with `separate` each launch is a
+    function of its own for Python, which can be timed, and is slower. `parameters` are positions of variables that
+    seldom change from call to call: what is made of them alone is kept, if there are no gradients.
 
     Raises
     ------
@@ -172,153 +83,136 @@ def build(
     BuildError
         If LLVM refuses what is generated.
     """
-    return _Builder(steps, facts, fast_math, apart, parameters, translation).build()
+    return _Builder(steps, fast_math, separate, parameters).build(facts, translation)
 
 
 class _Builder:
-    def __init__(
-        self,
-        steps: Steps,
-        facts: Mapping[Node, ArrayFact],
-        fast_math: bool,
-        apart: bool,
-        parameters: Collection[int] = (),
-        translation: Translation | None = None,
-    ) -> None:
+    def __init__(self, steps: Steps, fast_math: bool, separate: bool, parameters: Collection[int]) -> None:
         self.steps = steps
-        self.translation = translation
         self.parameters = parameters
         self.fast_math = fast_math
-        self.apart = apart
-        self.facts = facts
+        self.separate = separate
         self.seconds: dict[str, float] = {}
-        self.boundary = Boundary()
+        self.interface = Interface()
         self.first = 0  # the number of the forward part
 
-    def build(self) -> NativeProgram:
-        # Planning makes many small things, hardly any of them garbage: looking for it would take a third of the time.
-        if not gc.isenabled():
-            return self._program()
-        gc.disable()
-        try:
-            return self._program()
-        finally:
-            gc.enable()
-
-    def _program(self) -> NativeProgram:
-        translation = self.translation
+    def build(self, facts: Mapping[Node, ArrayFact], translation: Translation | None) -> Build:
         if translation is None:
-            translation = self._timed("translating", lambda: translate(self.steps, self.facts))
-        routine = self._bound(translation.routine)
-        notes = Notes()
-        routine = self._timed("passes", lambda: self._optimized(routine, notes))
+            with self._stage("translating"):
+                translation = translate(self.steps, facts)
+        routine = self._with_interface(translation.routine)
+        with self._stage("passes"):
+            routine = self._optimized(routine)
         self.first = int(routine.parts[0].name == PREPARED)
-        schedules = self._timed("fusing", lambda: scheduled(routine))
-        blas_found = blas.find()
-        printed: dict[Nest, Kernel] = {}
+        with self._stage("fusing"):
+            schedules = scheduled(routine)
+        numpy_blas = blas.find()
+        kernels: dict[Nest, Kernel] = {}
 
-        def printing(nest: Nest) -> Kernel:
-            if nest not in printed:
-                printed[nest] = kernel_of(nest)
-            return printed[nest]
+        def printed(nest: Nest) -> Kernel:
+            if nest not in kernels:
+                kernels[nest] = kernel_of(nest)
+            return kernels[nest]
 
         places: dict[Array, Place] = {}
         for schedule in schedules:
             places.update(schedule.places)
-        works = self._timed(
-            "kernels",
-            lambda: [
-                [work_of(item, places, printing, blas_found is not None) for item in self._items(part, schedule)]
+        with self._stage("kernels"):
+            launches = [
+                [launch_of(item, places, printed, numpy_blas is not None) for item in self._items(part, schedule)]
                 for part, schedule in zip(routine.parts, schedules, strict=True)
-            ],
-        )
-        memory = self._timed("memory", lambda: self._memory(routine, works, places))
-        table = Table()
-        integer = blas_found.integer if blas_found is not None else "i64"
-        computes = bool(self.boundary.apart) or any(work.runs for part in works for work in part)
-        writer = PartWriter(self.boundary, memory, table, integer, threads.count(), self.apart, computes)
-        prepare, forward, backward = self._timed("parts", lambda: self._parts(writer, routine, works, translation))
-        ir, loaded = self._compiled(writer.segments)
-        return NativeProgram(
-            forward, backward, translation, routine, works, memory, writer.segments, ir, table, loaded,
-            self._arguments(routine), self._read_by_backward(routine, works, memory), self.seconds,
-            loaded is not None and loaded.cached, writer.works, prepare, self._preparation(routine, works, memory),
-            bool(self.boundary.apart),
+            ]
+        with self._stage("memory"):
+            memory = self._memory(routine, launches, places)
+        writer = PartWriter(
+            self.interface, memory, "i64" if numpy_blas is None else numpy_blas.integer, threads.count(),
+            self.separate, bool(self.interface.no_alias) or any(launch.runs for part in launches for launch in part),
         )  # fmt: skip
+        with self._stage("parts"):
+            self._write_parts(writer, routine, launches, translation)
+        ir, loaded = self._compiled(writer.sequences)
+        plan = Plan(
+            None if loaded is None else loaded.key,
+            tuple(sequence.name for sequence in writer.sequences),
+            writer.table,
+            memory.nbytes,
+            self._arguments(routine),
+            self._read_by_backward(routine, launches, memory),
+            writer.parts,
+            self._preparation(routine, launches, memory),
+        )
+        return Build(plan, translation, routine, launches, memory, writer.sequences, ir, loaded, self.seconds)
 
-    def _optimized(self, routine: Routine, notes: Notes) -> Routine:
+    @contextmanager
+    def _stage(self, name: str) -> Iterator[None]:
+        """Note how long a stage takes."""
+        began = time.perf_counter()
+        yield
+        self.seconds[name] = time.perf_counter() - began
+
+    def _optimized(self, routine: Routine) -> Routine:
         """Return what the passes make of a routine, with a part for what is made of parameters, if that is worth it."""
         if self.steps.grad_req:
-            return optimized(routine, self.fast_math, notes)
+            return optimized(routine, self.fast_math)
         (forward,) = routine.parts
         states = {forward.inputs[position] for position in self.steps.states}
         written = {target for target, _ in forward.updates}
         for step in forward.steps:
             if isinstance(step, Call) and step.node is not None:  # it may change its states itself
                 written.update(operand.root for operand in step.operands if operand.root in states)
-        chosen = [forward.inputs[position] for position in sorted(self.parameters)]
-        chosen = [array for array in chosen if array not in written]
-        if sum(array.nbytes for array in chosen) < SMALLEST:
-            return optimized(routine, self.fast_math, notes)
-        for array in chosen:
+        parameters = [forward.inputs[position] for position in sorted(self.parameters)]
+        parameters = [array for array in parameters if array not in written]
+        if sum(array.nbytes for array in parameters) < SMALLEST:
+            return optimized(routine, self.fast_math)
+        for array in parameters:
             array.is_parameter = True
-        return prepared(optimized(routine, self.fast_math, notes))
+        return prepared(optimized(routine, self.fast_math))
 
-    def _preparation(self, routine: Routine, works: list[list[Work]], memory: Memory) -> Preparation | None:
+    def _preparation(
+        self, routine: Routine, launches: list[list[Launch]], memory: Memory
+    ) -> tuple[tuple[int, ...], int] | None:
         if not self.first:
             return None
-        read = {memory.owner(array) for work in works[0] for array in work.uses.reads}
+        read = {memory.owner(array) for launch in launches[0] for array in launch.uses.reads}
         inputs = routine.parts[1].inputs
-        positions = [position for position, array in enumerate(inputs) if array in read]
-        return Preparation(positions, memory.prepared_bytes)
+        return tuple(position for position, array in enumerate(inputs) if array in read), memory.prepared_bytes
 
     def _arguments(self, routine: Routine) -> tuple[tuple[Argument, ...], ...]:
-        forward, *rest = routine.parts[self.first :]
+        forward, *backwards = routine.parts[self.first :]
         groups = [forward.inputs]
-        for backward in rest:
-            groups += [backward.inputs[: len(self.steps.cotangents)], self.boundary.targets]
-        return tuple(tuple(self.boundary.arguments[array] for array in group) for group in groups)
+        for backward in backwards:
+            groups += [backward.inputs[: len(self.steps.cotangents)], self.interface.targets]
+        return tuple(tuple(self.interface.arguments[array] for array in group) for group in groups)
 
-    def _read_by_backward(self, routine: Routine, works: list[list[Work]], memory: Memory) -> set[Node]:
+    def _read_by_backward(self, routine: Routine, launches: list[list[Launch]], memory: Memory) -> tuple[int, ...]:
         if not self.steps.grad_req:
-            return set()
-        uses = [work.uses for work in works[1]]
-        owners = {memory.owner(array) for one in uses for array in (*one.reads, *one.writes)}
-        owners |= {memory.owner(array) for array in routine.parts[1].outputs}
-        inputs = routine.parts[0].inputs
-        return {node for node, array in zip(self.steps.variables, inputs, strict=True) if array in owners}
+            return ()
+        arrays = [array for launch in launches[1] for array in (*launch.uses.reads, *launch.uses.writes)]
+        owners = {memory.owner(array) for array in (*arrays, *routine.parts[1].outputs)}
+        return tuple(position for position, array in enumerate(routine.parts[0].inputs) if array in owners)
 
-    def _timed(self, stage: str, function: Callable[[], Any]) -> Any:
-        begun = time.perf_counter()
-        found = function()
-        self.seconds[stage] = time.perf_counter() - begun
-        return found
-
-    # -- the boundary ------------------------------------------------------------------------------------------------
-
-    def _bound(self, routine: Routine) -> Routine:
+    def _with_interface(self, routine: Routine) -> Routine:
         """Note what is given and asked for, and return the routine that adds to gradients where that is asked for."""
-        steps, boundary = self.steps, self.boundary
+        steps, interface = self.steps, self.interface
         forward = routine.parts[0]
+
+        def note(array: Array, name: str, written: bool = False) -> None:
+            interface.arguments[array] = Argument(name, array.shape, usual(array.dtype), written)
+
         for position, array in enumerate(forward.inputs):
-            written = position in steps.states
-            name = f"variable {array.name!r}"
-            boundary.arguments[array] = Argument(name, array.shape, usual(array.dtype), written)
+            note(array, f"variable {array.name!r}", position in steps.states)
         if len(routine.parts) == 1:
             return routine
-        backward = routine.parts[1]
-        for position, array in enumerate(backward.inputs):
-            name = f"the gradient of head {position}"
-            boundary.arguments[array] = Argument(name, array.shape, usual(array.dtype))
+        for position, array in enumerate(routine.parts[1].inputs):
+            note(array, f"the gradient of head {position}")
         variables = dict(zip(steps.variables, forward.inputs, strict=True))
         for node in steps.gradients:
-            like = variables[node]
-            target = Array(like.shape, like.dtype, name=f"gradient of {node.name}")
-            name = f"the array for the gradient of {node.name!r}"
-            boundary.arguments[target] = Argument(name, like.shape, usual(like.dtype), True)
-            boundary.targets.append(target)
+            variable = variables[node]
+            target = Array(variable.shape, variable.dtype, name=f"gradient of {node.name}")
+            note(target, f"the array for the gradient of {node.name!r}", True)
+            interface.targets.append(target)
         grad_req = [steps.grad_req[node] for node in steps.gradients]
-        routine, boundary.grad_req = adding(routine, grad_req, boundary.targets)
+        routine, interface.grad_req = adding(routine, grad_req, interface.targets)
         return routine
 
     @staticmethod
@@ -334,94 +228,83 @@ class _Builder:
             sources.append((target, source))
         return items + [copied(source, target)[0] for target, source in sources if source is not target]
 
-    # -- memory ------------------------------------------------------------------------------------------------------
-
-    def _memory(self, routine: Routine, works: list[list[Work]], places: Mapping[Array, Place]) -> Memory:
-        boundary = self.boundary
+    def _memory(self, routine: Routine, launches: list[list[Launch]], places: Mapping[Array, Place]) -> Memory:
+        interface = self.interface
         native = [
-            {owner_of(array, places) for work in part if not _is_python(work) for array in work.uses.writes}
-            for part in works
+            {owner_of(array, places) for launch in part if not _is_python(launch) for array in launch.uses.writes}
+            for part in launches
         ]
         outputs = routine.parts[self.first].outputs
         if self.steps.stored:
-            boundary.settle_stores(routine.parts[self.first], self.steps.stored, places, works[self.first])
-        boundary.settle_outputs(outputs[: len(self.steps.outputs)], places, native[self.first])
+            interface.settle_stores(routine.parts[self.first], self.steps.stored, places, launches[self.first])
+        interface.settle_outputs(outputs[: len(self.steps.outputs)], places, native[self.first])
         if self.steps.grad_req:
-            boundary.settle_gradients(routine.parts[1].outputs, places, native[1])
-        elsewhere = {*boundary.arguments, *boundary.fresh, *boundary.direct}
-        for work in (work for part in works for work in part):
-            if isinstance(work.item, Call) and _is_python(work):
-                elsewhere.update(work.item.outputs)
+            interface.settle_gradients(routine.parts[1].outputs, places, native[1])
+        elsewhere = {*interface.arguments, *interface.new, *interface.direct}
         uses = []
-        for part, found in zip(routine.parts, works, strict=True):
-            uses += [work.uses for work in found]
+        for part, launches_of_part in zip(routine.parts, launches, strict=True):
+            for launch in launches_of_part:
+                uses.append(launch.uses)
+                if _is_python(launch):
+                    elsewhere.update(launch.uses.writes)
             uses.append(Uses([array for array in part.outputs if not array.is_constant], ()))  # copied at the end
-        kept = dict.fromkeys(array.root for array in routine.parts[0].outputs) if self.first else ()
-        return Memory(uses, places, elsewhere, (), boundary.wanted, kept)
+        lasting = dict.fromkeys(array.root for array in routine.parts[0].outputs) if self.first else ()
+        return Memory(uses, places, elsewhere, (), interface.preferred, lasting)
 
-    # -- source and code ---------------------------------------------------------------------------------------------
-
-    def _parts(
-        self, writer: PartWriter, routine: Routine, works: list[list[Work]], translation: Translation
-    ) -> tuple[NativePart | None, NativePart, NativePart | None]:
-        first = routine.parts[self.first]
+    def _write_parts(
+        self, writer: PartWriter, routine: Routine, launches: list[list[Launch]], translation: Translation
+    ) -> None:
+        forward = routine.parts[self.first]
         count = len(self.steps.outputs)
         saved_for_replay, position = [], count
         for node, width in translation.saved_for_replay:
-            saved_for_replay.append((node, width, first.outputs[position : position + max(width, 1)]))
+            saved_for_replay.append((node, width, forward.outputs[position : position + max(width, 1)]))
             position += max(width, 1)
-        later: list[Array] = []
+        read_later: list[Array] = []
         if self.steps.grad_req:
-            for work in works[1]:
-                later += [*work.uses.reads, *work.uses.writes]
-            later += routine.parts[1].outputs
+            for launch in launches[1]:
+                read_later += [*launch.uses.reads, *launch.uses.writes]
+            read_later += routine.parts[1].outputs
         numbered, begin = [], 0
-        for part in works:
+        for part in launches:
             numbered.append(list(enumerate(part, begin)))
             begin += len(part) + 1
-        prepare = writer.prepare(first.inputs, numbered[0]) if self.first else None
-        forward = writer.forward(
-            first.inputs, numbered[self.first], first.outputs[:count], saved_for_replay, later, self._updated(first)
-        )
-        if not self.steps.grad_req:
-            return prepare, forward, None
-        second = routine.parts[1]
-        cotangents = second.inputs[: len(self.steps.cotangents)]
-        return None, forward, writer.backward(first.inputs, cotangents, numbered[1], second.outputs)
-
-    @staticmethod
-    def _updated(forward: Part) -> list[int]:
-        """Return the positions of the states that native code writes to."""
+        if self.first:
+            writer.prepare(forward.inputs, numbered[0])
         targets = {target for target, _ in forward.updates}
-        return [position for position, array in enumerate(forward.inputs) if array in targets]
+        updated = [position for position, array in enumerate(forward.inputs) if array in targets]
+        writer.forward(
+            forward.inputs, numbered[self.first], forward.outputs[:count], saved_for_replay, read_later, updated
+        )
+        if self.steps.grad_req:
+            backward = routine.parts[1]
+            cotangents = backward.inputs[: len(self.steps.cotangents)]
+            writer.backward(forward.inputs, cotangents, numbered[1], backward.outputs)
 
-    def _compiled(self, segments: list[Segment]) -> tuple[str, Any]:
-        if not segments:
+    def _compiled(self, sequences: list[LaunchSequence]) -> tuple[str, llvm.Loaded | None]:
+        if not sequences:
             return "", None
-        begun = time.perf_counter()
-        kernels = list(dict.fromkeys(kernel for segment in segments for kernel in segment.kernels))
-        modules = self._modules(kernels, segments)
-        self.seconds["printing"] = time.perf_counter() - begun
-        begun = time.perf_counter()
-        loaded = llvm.compile(*modules, fast_math=self.fast_math)
-        self.seconds["compiling"] = time.perf_counter() - begun
+        with self._stage("printing"):
+            modules = self._modules(sequences)
+        with self._stage("compiling"):
+            loaded = llvm.compile(*modules, fast_math=self.fast_math)
         return "\n".join(modules), loaded
 
     @staticmethod
-    def _modules(kernels: list[Kernel], segments: list[Segment]) -> tuple[str, str]:
+    def _modules(sequences: list[LaunchSequence]) -> tuple[str, str]:
         """Return two modules: one of loops that LLVM is to work on, and one of all that is written as it is to run."""
+        kernels = list(dict.fromkeys(kernel for sequence in sequences for kernel in sequence.kernels))
         loops = [kernel for kernel in kernels if not kernel.is_written]
         first, names = module_text(loops, linkage="hidden")
         declared = "\n".join({names[kernel]: declaration(kernel, names[kernel]) for kernel in loops}.values())
-        written = [kernel for kernel in kernels if kernel.is_written]
-        second, others = module_text(written, first=len(loops))
-        names.update(others)
-        shared = [kernel for segment in segments for kernel in segment.kernels if segment.is_shared(kernel)]
+        written, names_of_written = module_text([kernel for kernel in kernels if kernel.is_written], first=len(loops))
+        names.update(names_of_written)
+        shared = [kernel for sequence in sequences for kernel in sequence.kernels if sequence.is_shared(kernel)]
         tasks = {names[kernel]: task_text(kernel, names[kernel]) for kernel in shared}
-        functions = [*tasks.values(), *(segment.text(names) for segment in segments)]
-        return first, "\n".join([declared, second, *functions])
+        functions = [*tasks.values(), *(sequence.text(names) for sequence in sequences)]
+        return first, "\n".join([declared, written, *functions])
 
 
-def _is_python(work: Work) -> bool:
-    """Tell whether Python chooses the memory of what a work gives."""
-    return isinstance(work.item, Call) and not work.is_native
+def _is_python(launch: Launch) -> bool:
+    """Tell whether Python chooses the memory of what a launch gives."""
+    return isinstance(launch.item, Call) and not launch.is_native

@@ -13,25 +13,8 @@ __all__ = ["evaluate"]
 
 
 def evaluate(routine: Routine, inputs: Sequence[Sequence[Any]]) -> list[list[numpy.ndarray]]:
-    """Return the outputs of every part.
+    """Return the outputs of every part, given the inputs of every part.
 
-    Parameters
-    ----------
-    routine : Routine
-    inputs : sequence of sequence of numpy.ndarray
-        The inputs of every part, of the shapes and dtypes of its `inputs`.
-
-    Returns
-    -------
-    list of list of numpy.ndarray
-
-    Raises
-    ------
-    ValueError
-        If an input is not of the shape and dtype that the routine is made for.
-
-    Examples
-    --------
     >>> from minpy.backends.native.language import Elementwise, Part, Reduce
     >>> x = Array((2, 3), numpy.dtype("float32"), name="x")
     >>> y = Elementwise.of("square", x)
@@ -43,18 +26,18 @@ def evaluate(routine: Routine, inputs: Sequence[Sequence[Any]]) -> list[list[num
     values: dict[Array, Any] = {}
     results = []
     for part, arrays in zip(routine.parts, inputs, strict=True):
-        for array, given in zip(part.inputs, arrays, strict=True):
-            if given.shape != array.shape or given.dtype != array.dtype:
+        for array, value in zip(part.inputs, arrays, strict=True):
+            if value.shape != array.shape or value.dtype != array.dtype:
                 raise ValueError(
-                    f"{array.name or 'an input'} is {given.dtype} {given.shape}, the routine is for "
+                    f"{array.name or 'an input'} is {value.dtype} {value.shape}, the routine is for "
                     f"{array.dtype} {array.shape}."
                 )
-            values[array] = given
+            values[array] = value
         for step in part.steps:
-            operands = [_value(one, values) for one in step.operands]
+            operands = [_value(operand, values) for operand in step.operands]
             values.update(zip(step.outputs, step.evaluate(*operands), strict=True))
         results.append([numpy.array(_value(array, values)) for array in part.outputs])
-        for target, source in [(values[target], numpy.array(_value(one, values))) for target, one in part.updates]:
+        for target, source in [(values[t], numpy.array(_value(source, values))) for t, source in part.updates]:
             target[...] = source
     return results
 

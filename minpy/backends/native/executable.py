@@ -1,4 +1,4 @@
-"""What native programs have in common as executables of the protocol: parts, and contexts in which they run.
+"""Native programs as executables of the protocol: what runs them, and the contexts in which they run.
 
 A part first looks at the arrays that it is given. If one does not fit, as its layout is another, say, it has done
 nothing: then it is called again with arrays that do, copies of these, and results are copied back.
@@ -7,149 +7,185 @@ nothing: then it is called again with arrays that do, copies of these, and resul
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from minpy.backends.native.arguments import Argument, coerced_groups
-from minpy.backends.native.prepared import Preparation, PreparedForward
-from minpy.backends.native.running import ContextMemory
-from minpy.backends.native.source import NativePart
+from minpy.backends.native.machine import blas, builtins
+from minpy.backends.native.prepared import Preparation, preparing
+from minpy.backends.native.source import NativePart, Plan
+from minpy.backends.planning import new_block
 from minpy.backends.protocol import ArgumentMismatch, Context, Executable, StepCalls
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from minpy.backends.explanation import Explanation
+    from minpy.backends.native.building import Build
+    from minpy.backends.native.machine.llvm import Loaded
     from minpy.graph.ir import Node
+    from minpy.graph.steps import Steps
 
 __all__ = ["NativeContext", "NativeExecutable"]
 
 
 class NativeExecutable(Executable):
-    """A program as native code.
+    """A program as native code, built in this process, or in an earlier one that has left its plan.
+
+    Parameters
+    ----------
+    plan : Plan
+    steps : Steps
+    loaded : Loaded or None
+        Its machine code.
+    build : callable
+        Returns all that is known of the program; where an earlier process has built it, by building it again.
+    seconds : dict of str to float, optional
+        How long each stage took, if it was not built.
 
     Attributes
     ----------
-    prepare : NativePart or None
-        What is made of parameters alone runs before the forward part when one of these has changed.
-    preparation : Preparation or None
-        What that has made.
-    forward : NativePart
-    backward : NativePart or None
-        None, if no gradients are asked for.
-    arguments : tuple of tuple of Argument
-        What is given: the arrays, the cotangents, the arrays into which gradients are asked.
-    computes_in_place : bool
-        Whether outputs may be computed in variables.
+    watch : callable or None
+        `watch(name of a launch function, or node of a call, function)` returns what contexts call in its place: what
+        takes its time, say.
     """
 
-    prepare: NativePart | None
-    preparation: Preparation | None
-    forward: NativePart
-    backward: NativePart | None
-    arguments: tuple[tuple[Argument, ...], ...]
-    computes_in_place: bool
+    watch: Callable[[str | Node, Callable[..., Any]], Callable[..., Any]] | None = None
+
+    def __init__(
+        self,
+        plan: Plan,
+        steps: Steps,
+        loaded: Loaded | None,
+        build: Callable[[], Build],
+        seconds: dict[str, float] | None = None,
+    ) -> None:
+        self.plan = plan
+        self.loaded = loaded
+        self.computes_in_place = bool(steps.stored)
+        self.preparation = None if plan.preparation is None else Preparation(*plan.preparation)
+        self._steps = steps
+        self._build = build
+        self._seconds = seconds
+
+    @cached_property
+    def build(self) -> Build:
+        """All that is known of the program, for reports."""
+        return self._build()
 
     @property
-    def parts(self) -> list[NativePart]:
-        """The parts that there are, in the order in which they run."""
-        return [part for part in (self.prepare, self.forward, self.backward) if part is not None]
+    def is_cached(self) -> bool:
+        """Whether the machine code came from the cache."""
+        return self._seconds is not None or (self.loaded is not None and self.loaded.cached)
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """How long each stage took."""
+        return self.build.seconds if self._seconds is None else self._seconds
 
     @property
     def cannot_fail_backward(self) -> bool:  # type: ignore[override]
         """Whether the backward part is native code from end to end."""
-        return self.backward is not None and self.backward.is_native
-
-    def planned(self) -> Any:
-        """Return the program with all that is known of it, for reports."""
-        raise NotImplementedError
-
-    def new_memory(self) -> ContextMemory:
-        """Return memory for one call at a time."""
-        raise NotImplementedError
-
-    def read_by_backward(self) -> Collection[Node]:
-        """Return the variables that the backward part reads, which it may do in place of views of them."""
-        raise NotImplementedError
+        return "backward" in self.plan.parts and self.plan.parts["backward"].is_native
 
     def context(self, calls: StepCalls) -> NativeContext:
         """Return memory, and both parts as functions that compute in it, for one call at a time."""
-        return NativeContext(self, calls)
+        watch = self.watch
+        return NativeContext(self, calls if watch is None else lambda node: watch(node, calls(node)))
+
+    def functions(self, block: Any) -> Mapping[str, Callable[..., Any]]:
+        """Return the functions of native code, as they compute in a block of memory, by their names."""
+        loaded, table = self.loaded, self.plan.table
+        if loaded is None:
+            return {}
+        filled = table.filled(block.ctypes.data, blas.find())
+        functions = {
+            name: builtins.builtin(loaded.address(name), name, filled, loaded, block, table)
+            for name in self.plan.functions
+        }
+        watch = self.watch
+        return functions if watch is None else {name: watch(name, function) for name, function in functions.items()}
+
+    def read_by_backward(self) -> frozenset[Node]:
+        """Return the variables that the backward part reads, which it may do in place of views of them."""
+        return frozenset(self._steps.variables[position] for position in self.plan.reads)
 
     def step_of(self, error: BaseException) -> Node | None:
         """Return the step that raised an error."""
-        return next((node for part in self.parts if (node := part.step_of(error)) is not None), None)
+        return next((node for part in self.plan.parts.values() if (node := part.step_of(error)) is not None), None)
+
+    def text(self) -> str:
+        """Return the source of all parts, and what memory they take."""
+        return self.build.text()
 
     def explain(self, title: str) -> Explanation:
         """Return what became of the program."""
         from minpy.backends.native.explaining import explained  # nobody who only runs programs needs it
 
-        return explained(title, self)
+        return explained(title, self.build, self.seconds, self.is_cached)
 
 
 class NativeContext(Context):
-    """Memory for one call at a time, and both parts of a program as functions that compute in it.
+    """Memory for one call at a time, and the parts of a program as functions that compute in it.
 
     Attributes
     ----------
-    memory : ContextMemory
+    block : numpy.ndarray
+    functions : dict of str to callable
+        The functions of native code, by their names.
     """
 
-    __slots__ = ("backward", "forward", "memory")
+    __slots__ = ("backward", "block", "forward", "functions")
 
     forward: Callable[..., Any]
     backward: Callable[..., Any] | None
 
     def __init__(self, executable: NativeExecutable, calls: StepCalls) -> None:
-        self.memory = memory = executable.new_memory()
-        arguments = executable.arguments
-        self.backward = None
-        if executable.backward is not None:
-            self.backward = _Coerced.made(executable.backward, calls, memory, arguments, False)
-        in_place = executable.computes_in_place
-        if executable.prepare is not None:
-            assert executable.preparation is not None
-            prepare, forward = (part.made(calls, memory) for part in (executable.prepare, executable.forward))
-            self.forward = PreparedForward(executable.preparation, prepare, forward, arguments[0], in_place)
-        else:
-            self.forward = _Coerced.made(executable.forward, calls, memory, arguments[:1], in_place)
+        plan, in_place = executable.plan, executable.computes_in_place
+        self.block = block = new_block(plan.nbytes)
+        self.functions = functions = executable.functions(block)
+
+        def bound(name: str, arguments: Sequence[Sequence[Argument]], in_place: bool) -> Callable[..., Any]:
+            return _PartMemory(block, functions, arguments, in_place).bind(plan.parts[name], calls)
+
+        self.backward = bound("backward", plan.arguments, False) if "backward" in plan.parts else None
+        self.forward = bound("forward", plan.arguments[:1], in_place)
+        if executable.preparation is not None:
+            read_only = [replace(argument, written=False) for argument in plan.arguments[0]]
+            self.forward = preparing(executable.preparation, bound("prepare", [read_only], in_place), self.forward)
 
 
-class _Coerced:
-    """What a part calls where arrays do not fit: itself, with copies that do; results are copied back.
+class _PartMemory:
+    """What a part is bound to in a context: its block, functions of native code, and what coerces arguments."""
 
-    It knows the part weakly, as the part knows it.
-    """
+    __slots__ = ("_arguments", "_function", "_in_place", "block", "functions")
 
-    __slots__ = ("_arguments", "_function", "_in_place")
-
-    def __init__(self, arguments: Sequence[Sequence[Argument]], in_place: bool) -> None:
-        self._arguments = arguments
-        self._in_place = in_place
-        self._function: Callable[[], Callable[..., Any] | None] = lambda: None
-
-    @classmethod
-    def made(
-        cls,
-        part: NativePart,
-        calls: StepCalls,
-        memory: ContextMemory,
+    def __init__(
+        self,
+        block: Any,
+        functions: Mapping[str, Callable[..., Any]],
         arguments: Sequence[Sequence[Argument]],
         in_place: bool,
-    ) -> Callable[..., Any]:
-        """Return a part as a function."""
-        coerced = cls(arguments, in_place)
-        function = part.made(calls, memory, coerced)
-        coerced._function = weakref.ref(function)
+    ) -> None:
+        self.block = block
+        self.functions = functions
+        self._arguments = arguments
+        self._in_place = in_place
+
+    def bind(self, part: NativePart, calls: StepCalls) -> Callable[..., Any]:
+        """Return a part as a function, to which this has a weak reference, as that refers to this."""
+        function = part.bind(calls, self)
+        self._function = weakref.ref(function)
         return function
 
-    def __call__(self, *groups: Any) -> Any:
+    def coerced(self, *groups: Any) -> Any:
+        """Call the part with copies of arrays that do not fit, and copy results back."""
         if self._in_place:
             raise ArgumentMismatch
         function = self._function()
         assert function is not None
         count = len(self._arguments)
-        made, finish = coerced_groups(groups[:count], self._arguments)
-        result = function(*made, *groups[count:])
+        copies, finish = coerced_groups(groups[:count], self._arguments)
+        result = function(*copies, *groups[count:])
         finish()
         return result

@@ -32,19 +32,11 @@ def is_supported(dtype: Any) -> bool:
 
 
 class ElementwiseFunction(NamedTuple):
-    """A function of single elements.
+    """A function of single elements, and what it computes, on arrays.
 
-    Attributes
-    ----------
-    name : str
-    arity : int
-    kinds : str
-        The kinds of dtype that it takes: 'b' bool, 'i' and 'u' integers, 'f' floats. All operands have the same dtype,
-        but for the condition of `where`, which is bool, and comes first.
-    result : str
-        'same' dtype as the operands, or 'bool'; of `cast` the dtype is that of the step's output.
-    evaluate : callable
-        What it computes, on arrays.
+    `kinds` are the kinds of dtype that it takes: 'b' bool, 'i' and 'u' integers, 'f' floats. All operands have the same
+    dtype, but for the condition of `where`, which is bool, and comes first. `result` is the 'same' dtype as that of the
+    operands, or 'bool'; of `cast` it is that of the step's output.
     """
 
     name: str

@@ -10,30 +10,20 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import io
 import os
-import struct
+import pickle
 import sys
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from functools import cache, partial
+from types import BuiltinFunctionType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from minpy.backends.native.arguments import offsets
-from minpy.backends.native.language import (
-    Array,
-    Assembly,
-    Call,
-    Elementwise,
-    Origin,
-    Part,
-    Product,
-    Reduce,
-    Step,
-    View,
-)  # fmt: skip
+from minpy.backends.native.abi import offsets
+from minpy.backends.native.language import Array, Call, Origin, Part, Step
 from minpy.backends.native.machine import blas, llvm, threads
-from minpy.backends.native.plans import MOST_BYTES
 from minpy.core import IMPORTED
 from minpy.graph.steps import is_trusted
 
@@ -41,25 +31,16 @@ if TYPE_CHECKING:
     from minpy.backends.native.translating import Translation
     from minpy.graph.steps import Steps
 
-__all__ = ["identity"]
+__all__ = ["MOST_BYTES", "identity"]
 
-_PLAIN = (type(None), bool, int, complex, str, bytes)
-
-
-class _Unknown(Exception):
-    """Something cannot be written out."""
+# Programs with constants of more bytes are not kept.
+MOST_BYTES = 2**20
 
 
 def identity(steps: Steps, translation: Translation, options: Mapping[str, Any]) -> str | None:
     """Return the digest of all that decides what is planned; None where something cannot be told.
 
-    Parameters
-    ----------
-    steps : Steps
-    translation : Translation
-        What they are in the step language.
-    options : mapping of str to object
-        How they are to be compiled.
+    `options` say how the program is to be compiled.
 
     Raises
     ------
@@ -70,27 +51,27 @@ def identity(steps: Steps, translation: Translation, options: Mapping[str, Any])
     if sources is None:
         return None
     try:
-        told = (
-            _surroundings(), sources, tuple(sorted((name, _told(value)) for name, value in options.items())),
-            _asked(steps, translation), _Writer().routine(translation.routine.parts),
-        )  # fmt: skip
-    except _Unknown:
+        content = written((
+            _surroundings(), sources, sorted(options.items()), _asked(steps, translation),
+            described(translation.routine.parts),
+        ))  # fmt: skip
+    except (pickle.PicklingError, TypeError, AttributeError):
         return None
-    return hashlib.sha256(repr(told).encode("utf-8", "surrogatepass")).hexdigest()
+    return hashlib.sha256(content).hexdigest()
 
 
 # -- what is the same for all programs of a process ------------------------------------------------------------------
 
 
 def _surroundings() -> tuple[Any, ...]:
-    found = blas.find()
-    build = (sys.implementation.cache_tag, sys.version_info[:3], getattr(sys, "abiflags", ""))
-    at = dataclasses.astuple(offsets())
+    library = blas.find()
     return (
-        *build,
+        sys.implementation.cache_tag,
+        sys.version_info[:3],
+        getattr(sys, "abiflags", ""),
         numpy.__version__,
-        at,
-        found and (found.integer, found.is_openblas, found.has_more_threads),
+        offsets(),
+        library and (library.integer, library.is_openblas, library.has_more_threads),
         threads.count(),
         llvm.toolchain(),
     )
@@ -108,7 +89,7 @@ def _sources() -> tuple[Any, ...] | None:
     this process may run what it was before; or there are no files. Times of modification can be set to what they
     were; those of the last change of any kind, which are looked at as well, cannot.
     """
-    found: list[tuple[str, int, int, int]] = []
+    files: list[tuple[str, int, int, int]] = []
     root = __file__
     for _ in range(3):
         root = os.path.dirname(root)
@@ -121,138 +102,106 @@ def _sources() -> tuple[Any, ...] | None:
                         about = entry.stat()
                         if max(about.st_ctime_ns, about.st_mtime_ns) > IMPORTED:
                             return None
-                        found.append((entry.path, about.st_size, about.st_mtime_ns, about.st_ctime_ns))
+                        files.append((entry.path, about.st_size, about.st_mtime_ns, about.st_ctime_ns))
                     elif entry.name != "__pycache__" and entry.is_dir():
                         folders.append(entry.path)
     except OSError:
         return None
-    return tuple(sorted(found)) or None
+    return tuple(sorted(files)) or None
 
 
 def _asked(steps: Steps, translation: Translation) -> tuple[Any, ...]:
     """Return what callers give and ask for, beside the routine itself."""
     positions = {node: position for position, node in enumerate(steps.variables)}
     numbers = {node: number for number, node in enumerate(steps.forward)}
-    gradients = [(positions[node], steps.grad_req[node]) for node in steps.gradients]
     return (
-        steps.training, steps.num_inputs, len(steps.outputs), len(steps.cotangents), tuple(sorted(steps.states)),
-        tuple(gradients), len(steps.grad_req),
-        tuple((numbers[node], width) for node, width in translation.saved_for_replay),
-        tuple(sorted(steps.stored.items())),
+        steps.training, steps.num_inputs, len(steps.outputs), len(steps.cotangents), sorted(steps.states),
+        [(positions[node], steps.grad_req[node]) for node in steps.gradients], len(steps.grad_req),
+        [(numbers[node], width) for node, width in translation.saved_for_replay], sorted(steps.stored.items()),
     )  # fmt: skip
 
 
 # -- the routine -----------------------------------------------------------------------------------------------------
 
+_COMMON = {field.name for field in dataclasses.fields(Step)}
 
-class _Writer:
-    """Writes routines out: arrays as numbers, in the order in which they are given."""
 
-    def __init__(self) -> None:
-        self._numbers: dict[Array, int] = {}
+def described(parts: list[Part]) -> list[Any]:
+    """Return all that is in the parts of a routine, arrays as numbers in the order in which they are given."""
+    numbers: dict[Array, int] = {}
 
-    def routine(self, parts: list[Part]) -> tuple[Any, ...]:
-        return tuple(map(self._part, parts))
+    def given(arrays: Any) -> list[Any]:
+        return [(numbers.setdefault(array, len(numbers)), array.name, array.shape, array.dtype) for array in arrays]
 
-    def _part(self, part: Part) -> tuple[Any, ...]:
-        inputs = tuple((self._given(one), one.name, one.shape, one.dtype.str) for one in part.inputs)
-        steps = tuple(map(self._step, part.steps))
-        outputs = tuple(map(self._array, part.outputs))
-        updates = tuple((self._array(target), self._array(source)) for target, source in part.updates)
-        return part.name, inputs, steps, outputs, updates
+    def read(value: Any) -> Any:
+        if isinstance(value, tuple) and type(value) is tuple:
+            return tuple(map(read, value))
+        if not isinstance(value, Array):
+            return ("value", value)
+        if value.value is not None:
+            return value.value
+        if value not in numbers:
+            raise pickle.PicklingError(f"{value} is given by no step before.")
+        return numbers[value]
 
-    def _given(self, array: Array) -> int:
-        return self._numbers.setdefault(array, len(self._numbers))
-
-    def _array(self, array: Array) -> Any:
-        if array.value is not None:
-            return _told(array.value)
-        number = self._numbers.get(array)
-        if number is None:
-            raise _Unknown
-        return number
-
-    def _step(self, step: Step) -> tuple[Any, ...]:
-        operands = tuple(map(self._array, step.operands))
-        outputs = tuple((self._given(one), one.shape, one.dtype.str) for one in step.outputs)
-        about: tuple[Any, ...]
+    def told(step: Step) -> Any:
+        about = {
+            field.name: getattr(step, field.name)
+            for field in dataclasses.fields(step)
+            if field.name not in _COMMON and field.name != "arguments"
+        }
         if isinstance(step, Call):
-            node = step.node
-            of = None if node is None else (node.described(), node.kind, is_trusted(node))
-            arguments = tuple(map(self._argument, step.arguments))
-            about = (_function(step.function, node is not None), arguments, of, step.reason, _told(step.form))
-        else:
-            about = tuple(_told(getattr(step, name)) for name in _OWN[type(step)])
-        return type(step).__name__, operands, outputs, about, step.origin.nodes
+            about["arguments"] = read(step.arguments)
+            if step.node is not None:
+                # Its function runs as it is now, whatever was planned.
+                about["function"] = type(step.function).__name__
+                about["node"] = (step.node.described(), step.node.kind, is_trusted(step.node))
+        return type(step), read(step.operands), given(step.outputs), about, step.origin
 
-    def _argument(self, argument: Any) -> Any:
-        if isinstance(argument, tuple):
-            return tuple(map(self._argument, argument))
-        return ("array", self._array(argument)) if isinstance(argument, Array) else ("value", _told(argument))
-
-
-_COMMON = {one.name for one in dataclasses.fields(Step)}
-# What steps of each kind have beside operands, outputs and origin.
-_OWN: dict[type[Step], tuple[str, ...]] = {
-    kind: tuple(one.name for one in dataclasses.fields(kind) if one.name not in _COMMON)
-    for kind in (Elementwise, Reduce, View, Assembly, Product)
-}
+    return [
+        (part.name, given(part.inputs), [*map(told, part.steps)], read(tuple(part.outputs)), read(tuple(part.updates)))
+        for part in parts
+    ]
 
 
-def _told(value: Any) -> Hashable:
-    """Return a value written out, as tuples of plain objects whose `repr` says all."""
-    kind = type(value)
-    if kind in _PLAIN:
-        return value
-    if kind is float:
-        return ("float", struct.pack("d", value))  # NaN with its sign, too
-    if kind is tuple or kind is list:
-        return (kind.__name__, *map(_told, value))
-    if isinstance(value, numpy.dtype):
-        return ("dtype", value.str, value.descr if value.names else None)
-    if isinstance(value, numpy.generic) or kind is numpy.ndarray:
-        if value.dtype.hasobject or value.nbytes > MOST_BYTES:
-            raise _Unknown
-        return ("array", value.dtype.str, value.shape, value.tobytes())
-    if isinstance(value, type):
-        return ("class", _named(value))
-    if isinstance(value, Origin):
-        return ("origin", value.nodes)
-    if isinstance(value, tuple) and hasattr(kind, "_fields"):
-        return (_named(kind), *map(_told, value))
-    if dataclasses.is_dataclass(value):
-        return (_named(kind), *(_told(getattr(value, one.name)) for one in dataclasses.fields(value)))
-    return _function(value, False)
+# What is written by its name, if that leads to it.
+_NAMED = (type, FunctionType, BuiltinFunctionType, type(numpy.sum))
 
 
-def _function(function: Any, is_of_node: bool) -> Hashable:
-    """Return what a function is, written out.
+class _Writer(pickle.Pickler):
+    """Writes values so that equal ones give equal bytes in all processes; refuses what has no such form."""
 
-    That of a node runs as it is now, whatever was planned: only which one it is counts.
+    def reducer_override(self, value: Any) -> Any:
+        if isinstance(value, Origin):
+            return Origin, (value.nodes,)
+        if isinstance(value, numpy.ufunc) and vars(numpy).get(value.__name__) is value:
+            return str, (value.__name__,)
+        if isinstance(value, (numpy.generic, numpy.ndarray)):
+            if value.dtype.hasobject or value.nbytes > MOST_BYTES:
+                raise pickle.PicklingError("an array is too large, or of objects.")
+        elif isinstance(value, _NAMED):
+            if str(value.__module__).partition(".")[0] not in ("minpy", "numpy", "builtins", "functools"):
+                raise pickle.PicklingError(f"{value} is not part of minpy.")
+        elif not isinstance(value, (tuple, partial, numpy.dtype)) and not dataclasses.is_dataclass(value):
+            raise pickle.PicklingError(f"there is no form for {type(value)}.")
+        return NotImplemented
+
+
+def written(value: Any) -> bytes:
+    """Return a value written out.
+
+    Raises
+    ------
+    PicklingError, TypeError, AttributeError
+        If something in it cannot be.
+
+    Examples
+    --------
+    >>> written(0.0) == written(-0.0), written((1, numpy.add)) == written((1, numpy.add))
+    (False, True)
     """
-    if function is None:
-        return None
-    name = str(getattr(function, "__name__", ""))
-    if isinstance(function, numpy.ufunc) and vars(numpy).get(name) is function:
-        return ("ufunc", name)
-    if isinstance(function, partial):
-        keywords = tuple(sorted((name, _told(value)) for name, value in function.keywords.items()))
-        return ("partial", _function(function.func, is_of_node), _told(function.args), keywords)
-    if dataclasses.is_dataclass(function) and not isinstance(function, type):
-        return (_named(type(function)), *(_told(getattr(function, one.name)) for one in dataclasses.fields(function)))
-    if is_of_node:
-        return ("of the node", type(function).__name__)
-    return ("function", _named(function))
-
-
-def _named(thing: Any) -> str:
-    """Return the name of a class or function that is one of this package's, or of NumPy's, or Python's own."""
-    module, name = str(getattr(thing, "__module__", "")), str(getattr(thing, "__qualname__", ""))
-    if module.partition(".")[0] not in ("minpy", "numpy", "builtins") or "<" in name:
-        raise _Unknown
-    found: Any = sys.modules.get(module)
-    for part in name.split("."):
-        found = getattr(found, part, None)
-    if found is not thing:  # another one of that name
-        raise _Unknown
-    return f"{module}.{name}"
+    file = io.BytesIO()
+    writer = _Writer(file, 4)
+    writer.fast = True  # without references to what was written before: equal objects may be one, or two
+    writer.dump(value)
+    return file.getvalue()

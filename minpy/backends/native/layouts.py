@@ -12,20 +12,9 @@ __all__ = ["composed", "expanded", "order_of", "permuted", "restored", "reviewed
 def composed(shape: Sequence[int], layout: Layout, over: Sequence[int], inside: Layout) -> Layout | None:
     """Return where elements lie in a memory when an array in it is read through a layout.
 
-    Parameters
-    ----------
-    shape, layout : tuple of int, Layout
-        What is seen, and the layout through which, as if the array were C-contiguous.
-    over, inside : tuple of int, Layout
-        The shape of that array, and where its elements lie.
+    An array of `shape` is seen through `layout`, as if the array were C-contiguous whose shape is `over`, and whose
+    elements lie where `inside` says. None, if no strides lead there.
 
-    Returns
-    -------
-    Layout or None
-        None, if no strides lead there.
-
-    Examples
-    --------
     >>> composed((2, 3), Layout(0, (1, 2)), (3, 2), Layout(0, (1, 3)))  # transposed, and back
     Layout(offset=0, strides=(3, 1))
     >>> composed((6,), Layout(0, (1,)), (3, 2), Layout(0, (1, 3))) is None  # no reshape of what is transposed

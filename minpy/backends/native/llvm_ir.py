@@ -7,8 +7,9 @@ hints for LLVM, `convolutions.emitter` vectors and integers that are known, `mat
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy
@@ -111,6 +112,11 @@ class FunctionWriter:
         block = self.new_block()
         self.do(f"br i1 {condition}, label %{block}, label %{otherwise}")
         self.begin(block)
+
+    def go_on_if_all(self, conditions: Sequence[str], otherwise: str) -> None:
+        """Branch to a block if one of several conditions does not hold, and go on in a new one."""
+        if conditions:
+            self.go_on_if(reduce(lambda first, second: self.put(f"and i1 {first}, {second}"), conditions), otherwise)
 
     @contextmanager
     def counted(

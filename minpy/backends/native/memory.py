@@ -1,7 +1,7 @@
 """Where arrays of schedules lie: one aligned block of memory for each context, shared by arrays that never meet.
 
-A work is an item of a schedule with the memory that it takes. Works of all parts are numbered in the order in which
-they run, so that what backward reads of forward stays, and what forward alone needs is taken again.
+Launches of all parts are numbered in the order in which they run, so that what backward reads of forward stays, and
+what forward alone needs is taken again.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from minpy.backends.native.fusing.nest import Place
 from minpy.backends.native.language import Array, Layout, contiguous
+from minpy.backends.native.layouts import composed
 from minpy.backends.planning import ALIGNMENT, MemoryPlan
 
 __all__ = ["Allocation", "Memory", "Uses", "allocation", "owner_of"]
@@ -25,7 +26,7 @@ class Allocation(NamedTuple):
 
 
 class Uses(NamedTuple):
-    """What a work takes.
+    """What a launch takes.
 
     Arrays that it reads and writes, and those that only it uses; bytes of scratch memory; pairs of arrays, one written
     and one read, that may lie in the same memory, element for element.
@@ -43,8 +44,8 @@ class Memory(MemoryPlan[Array]):
 
     Parameters
     ----------
-    works : sequence of Uses
-        Of all parts, in the order in which they run.
+    launches : sequence of Uses
+        What those of all parts take, in the order in which they run.
     places : mapping of Array to Place
         Arrays that lie in the memory of others.
     elsewhere : collection of Array
@@ -67,7 +68,7 @@ class Memory(MemoryPlan[Array]):
 
     def __init__(
         self,
-        works: Sequence[Uses],
+        launches: Sequence[Uses],
         places: Mapping[Array, Place],
         elsewhere: Collection[Array],
         lasting: Iterable[Array] = (),
@@ -82,20 +83,20 @@ class Memory(MemoryPlan[Array]):
             self.prepared_bytes += -(-owner.nbytes // ALIGNMENT) * ALIGNMENT
         spans: dict[Array, tuple[int, int]] = {}
         in_place: list[tuple[int, Array, Array]] = []
-        for number, work in enumerate(works):
-            for array in (*work.reads, *work.writes, *work.spare):
+        for number, uses in enumerate(launches):
+            for array in (*uses.reads, *uses.writes, *uses.spare):
                 owner = self.owner(array)
                 if owner not in elsewhere and owner not in self.prepared and not owner.is_constant:
                     spans[owner] = (spans.get(owner, (number, number))[0], number)
-            for written, read in work.in_place:
+            for written, read in uses.in_place:
                 is_wanted = wanted is not None and wanted.get(written) is read
                 pair = (written, read) if is_wanted else (self.owner(written), self.owner(read))
                 in_place.append((number, *pair))
         for array in lasting:
             owner = self.owner(array)
             if owner in spans:
-                spans[owner] = (spans[owner][0], len(works))
-        scratch = {number: work.scratch for number, work in enumerate(works) if work.scratch}
+                spans[owner] = (spans[owner][0], len(launches))
+        scratch = {number: uses.scratch for number, uses in enumerate(launches) if uses.scratch}
         super().__init__(spans, attrgetter("nbytes"), in_place, (), wanted, scratch)
 
     def owner(self, array: Array) -> Array:
@@ -126,35 +127,13 @@ def allocation(array: Array, places: Mapping[Array, Place]) -> Allocation:
     root, layout = array.root, array.layout
     while root in places:
         place = places[root]
-        layout = _inside(array.shape, layout, root, place.layout)
-        root = place.root
-    return Allocation(root, layout)
-
-
-def _inside(shape: Sequence[int], layout: Layout, root: Array, place: Layout) -> Layout:
-    """Return a layout in the memory in which `root` lies by `place`, for one in the memory that `root` would have."""
-    steps = contiguous(root.shape)
-    axes = list(zip(root.shape, steps, place.strides, strict=True))
-    if all(length == 1 or step == stride for length, step, stride in axes):
-        return Layout(place.offset + layout.offset, layout.strides)
-    offset, rest, free = place.offset, layout.offset, []
-    for length, step, stride in axes:
-        index, rest = divmod(rest, max(step, 1))
-        offset += index * stride
-        if length > 1:
-            free.append((step, stride, index, length))
-    strides = []
-    for length, step in zip(shape, layout.strides, strict=True):
-        if length == 1 or step == 0:
-            strides.append(0)
-            continue
-        for axis in free:  # each axis of the view goes along one of the root's, and stays on it
-            whole, stride, index, room = axis
-            times, rest = divmod(step, whole)
-            if rest == 0 and 0 <= index + (length - 1) * times < room:
-                break
+        axes = zip(root.shape, contiguous(root.shape), place.layout.strides, strict=True)
+        inside: Layout | None
+        if all(length == 1 or step == stride for length, step, stride in axes):
+            inside = Layout(place.layout.offset + layout.offset, layout.strides)
         else:
-            raise ValueError(f"a view of {tuple(shape)} at {tuple(layout)} of {root.shape} lies scattered.")
-        free.remove(axis)
-        strides.append(times * stride)
-    return Layout(offset, tuple(strides))
+            inside = composed(array.shape, layout, root.shape, place.layout)
+        if inside is None:
+            raise ValueError(f"a view of {array.shape} at {tuple(layout)} of {root.shape} lies scattered.")
+        root, layout = place.root, inside
+    return Allocation(root, layout)

@@ -1,4 +1,4 @@
-"""The parts of a program as functions of Python: segments of native code, and calls of Python's functions between them.
+"""The parts of a program as Python source: launches of native code, and calls of Python's functions between them.
 
 Arrays lie in the block of memory of the context, in the block of what was made of parameters (see `prepared`), in new
 arrays (outputs), in the arrays that gradients are asked into, or they are what a call has answered. Python's functions
@@ -12,14 +12,15 @@ from typing import Any
 
 import numpy
 
-from minpy.backends.native.arguments import is_singular, usual
-from minpy.backends.native.boundary import Boundary, is_whole
+from minpy.backends.native.arguments import Argument, is_singular, usual
+from minpy.backends.native.boundary import Interface, is_whole
 from minpy.backends.native.language import Array, Call, Layout, Product, contiguous
 from minpy.backends.native.memory import Allocation, Memory
-from minpy.backends.native.segments import Segment
-from minpy.backends.native.source import COERCED, Answer, Code, NativePart, NodeCall, StridedView
-from minpy.backends.native.table import ARGUMENT_MISMATCH, Table
-from minpy.backends.native.works import Work
+from minpy.backends.native.segments import LaunchSequence
+from minpy.backends.native.source import CheckedResult, CoercingCall, LaunchFunction, NativePart, StridedView
+from minpy.backends.native.table import Table
+from minpy.backends.native.works import Launch
+from minpy.backends.parts import Line, NodeCall
 from minpy.core import aligned
 from minpy.core.buffers import note_writes
 from minpy.graph.ir import Node
@@ -28,64 +29,43 @@ from minpy.graph.steps import is_trusted
 
 __all__ = ["PartWriter"]
 
+_COERCED = CoercingCall()
+
 
 class PartWriter:
-    """Writes the source of both parts, and the segments that they call.
+    """Writes the source of all parts, and the launch sequences that they call, with the table that these refer to.
 
-    Parameters
-    ----------
-    boundary : Boundary
-    memory : Memory
-    table : Table
-    integer : str
-        The type of BLAS's integers.
-    threads : int
-        In how many threads a kernel may run: 1 or 2.
-    apart : bool
-        Whether each work is a segment of its own, so that it can be timed.
-    checks : bool
-        Whether parts look at what they are given: not where no native code computes anything, as Python runs then.
-
-    Attributes
-    ----------
-    segments : list of Segment
-    works : dict of str to Work
-        By the name of the segment, the first work in it.
+    `integer` is the type of BLAS's integers; a kernel may run in 1 or 2 `threads`; with `separate` each launch is a
+    sequence of its own, so that it can be timed. `checks` says whether parts look at what they are given: not where no
+    native code computes anything, as Python runs then.
     """
 
     def __init__(
-        self,
-        boundary: Boundary,
-        memory: Memory,
-        table: Table,
-        integer: str,
-        threads: int,
-        apart: bool = False,
-        checks: bool = True,
+        self, interface: Interface, memory: Memory, integer: str, threads: int, separate: bool, checks: bool
     ) -> None:
-        self.apart = apart
-        self.checks = checks
-        self.works: dict[str, Work] = {}
-        self.boundary = boundary
+        self.interface = interface
         self.memory = memory
-        self.table = table
         self.integer = integer
         self.threads = threads
-        self.segments: list[Segment] = []
+        self.separate = separate
+        self.checks = checks
+        self.parts: dict[str, NativePart] = {}
+        self.sequences: list[LaunchSequence] = []
+        self.table = Table()
         self.constants: dict[str, Any] = {}
         # What the source calls owners that have no place in the block.
         self.names: dict[Array, str] = {}
         self.kept: list[str] = []
-        self._lines: list[tuple[str, Node | None, str]] = []
+        self._lines: list[Line] = []
         self._made: set[Array] = set()
         self._checked = False
         self._parameters: Sequence[str] = ()
         self._numbers: dict[Node, int] = {}
         self._calls = 0
-        self._lasts: set[Node] = set()
+        self._replayed: set[Node] = set()
         self._strided_views: dict[StridedView, str] = {}
         # Which output each new array is, where callers may give the memory of outputs.
-        self._places: dict[Array, int] = {}
+        self._outputs_of: dict[Array, int] = {}
         # What stands for the block of what was made of parameters, if there is any.
         self.prepared: Array | None = None
         if memory.prepared:
@@ -94,105 +74,86 @@ class PartWriter:
 
     # -- parts -------------------------------------------------------------------------------------------------------
 
-    def prepare(self, inputs: Sequence[Array], numbered: Sequence[tuple[int, Work]]) -> NativePart:
-        """Return the part that fills the block of what is made of parameters: a function of the arrays and the block.
-
-        It returns None, or `ARGUMENT_MISMATCH`, before it has done anything.
-        """
-        self._name_inputs(inputs)
-        self._begin("prepare", ["arrays", "prepared"], [inputs])
-        self._works(numbered, ())
-        return self._part("prepare", ["arrays", "prepared"], [inputs])
-
-    def _name_inputs(self, inputs: Sequence[Array]) -> None:
-        self.names |= {array: f"a{index}" for index, array in enumerate(inputs)}
+    def prepare(self, inputs: Sequence[Array], numbered: Sequence[tuple[int, Launch]]) -> None:
+        """Write the part that fills the block of what is made of parameters: a function of the arrays and the block."""
+        self._begin(inputs, ["arrays", "prepared"])
+        self._launches(numbered, ())
+        self._end("prepare", [inputs])
 
     def forward(
         self,
         inputs: Sequence[Array],
-        numbered: Sequence[tuple[int, Work]],
+        numbered: Sequence[tuple[int, Launch]],
         outputs: Sequence[Array],
         saved_for_replay: Sequence[tuple[Node, int, Sequence[Array]]],
         read_later: Iterable[Array],
         updated: Sequence[int] = (),
-    ) -> NativePart:
-        """Return the forward part: a function of the arrays that returns outputs and `Residuals`.
+    ) -> None:
+        """Write the forward part: a function of the arrays that returns outputs and `Residuals`.
 
-        Where something is made of parameters, it is given that block, too, and may return `ARGUMENT_MISMATCH`.
-
-        Parameters
-        ----------
-        inputs : sequence of Array
-        numbered : sequence of (int, Work)
-            With their numbers in the plan of the memory.
-        outputs : sequence of Array
-        saved_for_replay : sequence of (Node, int, sequence of Array)
-            Steps whose answers are returned, too; of how many arrays they are tuples, or 0; and what these are here.
-        read_later : iterable of Array
-            What the backward part reads.
-        updated : sequence of int
-            Positions of the arrays that it writes to: that is logged.
+        Where something is made of parameters, it is given that block, too. `numbered` are launches with their numbers
+        in the plan of the memory; `saved_for_replay` steps whose answers are returned, too, of how many arrays they are
+        tuples, or 0, and what these are here; the backward part reads what is `read_later`; writes to the arrays at
+        the positions `updated` are logged.
         """
-        self._name_inputs(inputs)
-        self.names |= {array: f"f{index}" for index, array in enumerate(self.boundary.fresh)}
-        parameters = ["arrays", "out=()"] if self.prepared is None else ["arrays", "prepared"]
-        self._begin("forward", parameters, [inputs])
-        if self.prepared is None and all(work.is_native for _, work in numbered):
+        self.names |= {array: f"f{index}" for index, array in enumerate(self.interface.new)}
+        self._begin(inputs, ["arrays", "out=()"] if self.prepared is None else ["arrays", "prepared"])
+        if self.prepared is None and all(launch.is_native for _, launch in numbered):
             for index, output in enumerate(outputs):
-                if index not in self.boundary.stored and self._is_fresh(output):
-                    self._places.setdefault(self._owner(output), index)
-        given = set(self.boundary.arguments)
+                if index not in self.interface.stored and self._is_new(output):
+                    self._outputs_of.setdefault(self._owner(output), index)
         later = [self.memory.owner(array) for array in read_later]
-        ends = [array for _, _, arrays in saved_for_replay for array in arrays]
-        self._lasts = {node for node, _, _ in saved_for_replay}
-        self._works(numbered, {*later, *map(self._owner, (*outputs, *ends))}, (*outputs, *ends), inputs)
+        replayed = [array for _, _, arrays in saved_for_replay for array in arrays]
+        self._replayed = {node for node, _, _ in saved_for_replay}
+        results = (*outputs, *replayed)
+        self._launches(numbered, {*later, *map(self._owner, results)}, results, inputs)
         returned = self._outputs(outputs)
-        self.kept = list(dict.fromkeys(self.names[one] for one in later if one in self.names and one not in given))
-        lasts = "".join(f"{self._saved_for_replay(*row)}, " for row in saved_for_replay)
+        kept = [owner for owner in later if owner in self.names and owner not in self.interface.arguments]
+        self.kept = list(dict.fromkeys(self.names[owner] for owner in kept))
+        saved = "".join(f"{self._saved_for_replay(*row)}, " for row in saved_for_replay)
         if updated:
             self._put(f"{self._constant('note_writes', note_writes)}(arrays, {tuple(updated)})")
-        self._put(f"return ({returned}), (arrays, [{', '.join(self.kept)}], ({lasts}))")
-        return self._part("forward", parameters, [inputs])
+        self._put(f"return ({returned}), (arrays, [{', '.join(self.kept)}], ({saved}))")
+        self._end("forward", [inputs])
 
     def backward(
         self,
         inputs: Sequence[Array],
         cotangents: Sequence[Array],
-        numbered: Sequence[tuple[int, Work]],
+        numbered: Sequence[tuple[int, Launch]],
         gradients: Sequence[Array],
-    ) -> NativePart:
-        """Return the backward part: a function of the arrays, the cotangents, where gradients are asked, and what
+    ) -> None:
+        """Write the backward part: a function of the arrays, the cotangents, where gradients are asked, and what
         the forward part kept, which it uses up.
         """
-        targets = self.boundary.targets
+        targets = self.interface.targets
         self.names |= {array: f"h{index}" for index, array in enumerate(cotangents)}
         self.names |= {array: f"g{index}" for index, array in enumerate(targets)}
-        parameters = ["arrays", "cotangents", "gradients", "kept"]
-        self._begin("backward", parameters, [inputs, cotangents, targets])
-        self._lasts = set()
-        self._works(numbered, set(map(self._owner, gradients)), gradients)
-        for gradient, target, request in zip(gradients, targets, self.boundary.grad_req, strict=True):
+        self._begin(inputs, ["arrays", "cotangents", "gradients", "kept"])
+        self._replayed = set()
+        self._launches(numbered, set(map(self._owner, gradients)), gradients)
+        for gradient, target, request in zip(gradients, targets, self.interface.grad_req, strict=True):
             name = self.names[target]
             if request == "add":
                 self._put(f"{self._constant('add', numpy.add)}({name}, {self._expression(gradient)}, {name})")
             elif self._owner(gradient) is not target:
                 self._put(f"{self._constant('copyto', numpy.copyto)}({name}, {self._expression(gradient)})")
-        return self._part("backward", parameters, [inputs, cotangents, targets])
+        self._end("backward", [inputs, cotangents, targets])
 
-    def _begin(self, name: str, parameters: Sequence[str], given: Sequence[Sequence[Array]]) -> None:
-        self._name = name
+    def _begin(self, inputs: Sequence[Array], parameters: Sequence[str]) -> None:
+        self.names |= {array: f"a{index}" for index, array in enumerate(inputs)}
         self._lines = []
         self._checked = False
         self._parameters = parameters
 
-    def _part(self, name: str, parameters: Sequence[str], given: Sequence[Sequence[Array]]) -> NativePart:
+    def _end(self, name: str, groups: Sequence[Sequence[Array]]) -> None:
         unpacked = {
             parameter: [self.names[array] for array in arrays]
-            for parameter, arrays in zip(parameters, given, strict=False)
+            for parameter, arrays in zip(self._parameters, groups, strict=False)
         }
-        if "kept" in parameters:
+        if "kept" in self._parameters:
             unpacked["kept"] = self.kept
-        return NativePart(name, parameters, self.constants, self._lines, unpacked)
+        self.parts[name] = NativePart(name, self._parameters, self.constants, self._lines, unpacked)
 
     def _saved_for_replay(self, node: Node, width: int, arrays: Sequence[Array]) -> str:
         """Return the answer of a step as source: as its call gave it, or copies of what it is here."""
@@ -205,12 +166,12 @@ class PartWriter:
         """Return the outputs as source: each has memory that is nobody else's, or is the variable that it becomes."""
         source, taken = "", set()
         for index, output in enumerate(outputs):
-            if index in self.boundary.stored:
-                source += f"{self.names[self.boundary.stored[index]]}, "
+            if index in self.interface.stored:
+                source += f"{self.names[self.interface.stored[index]]}, "
                 continue
             owner = self._owner(output)
             expression = self._expression(output)
-            if self._is_fresh(output) and owner not in taken:
+            if self._is_new(output) and owner not in taken:
                 self._make(owner)
                 expression = self.names[owner]
             elif owner is output and isinstance(owner.step, Call) and owner in self.names and owner not in taken:
@@ -221,125 +182,115 @@ class PartWriter:
             source += f"{expression}, "
         return source
 
-    def _is_fresh(self, output: Array) -> bool:
+    def _is_new(self, output: Array) -> bool:
         """Tell whether an output is a new array, as that is made."""
         owner = self._owner(output)
-        return is_whole(output, owner) and output.shape == self.boundary.fresh.get(owner)
+        return is_whole(output, owner) and output.shape == self.interface.new.get(owner)
 
-    # -- works -------------------------------------------------------------------------------------------------------
+    # -- launches ----------------------------------------------------------------------------------------------------
 
-    def _works(
+    def _launches(
         self,
-        numbered: Sequence[tuple[int, Work]],
+        numbered: Sequence[tuple[int, Launch]],
         stays: Collection[Array],
         results: Sequence[Array] = (),
         inputs: Sequence[Array] = (),
     ) -> None:
-        """Write works: those that native code does together, as segments.
+        """Write launches: those that native code does together, as sequences.
 
         What stays is needed when all are done, and results are read then. All that is given, and read by anybody, is
         looked at first: Python's functions, too, get views that are laid over its memory.
         """
-        used = dict.fromkeys(owner for _, work in numbered for owner in self._outside(work))
+        used = dict.fromkeys(owner for _, launch in numbered for owner in self._outside(launch))
         used |= dict.fromkeys(map(self._owner, results))
-        if self.boundary.apart:
+        if self.interface.no_alias:
             used |= dict.fromkeys(inputs)
-        given = dict.fromkeys(
-            owner for owner in used if self.checks and owner in self.boundary.arguments and is_singular(owner.dtype)
-        )
-        ends = {owner: number for number, work in numbered for owner in self._outside(work) if owner not in stays}
-        run: list[tuple[int, Work]] = []
-        for number, work in numbered:
-            if work.is_native:
-                if work.runs:
-                    run.append((number, work))
-                if self.apart:
-                    self._segment(run, given)
-                    run = []
-                continue
-            self._segment(run, given)
-            self._forget(ends, number - 1)
+        arguments = self.interface.arguments
+        checked = {
+            owner: arguments[owner] for owner in used if self.checks and owner in arguments and is_singular(owner.dtype)
+        }
+        ends = {owner: number for number, launch in numbered for owner in self._outside(launch) if owner not in stays}
+        run: list[tuple[int, Launch]] = []
+        for number, launch in numbered:
+            if launch.is_native:
+                if launch.runs:
+                    run.append((number, launch))
+                if not self.separate:
+                    continue
+            self._sequence(run, checked)
             run = []
-            if isinstance(work.item, Product):
-                self._product(work.item)
-            elif isinstance(work.item, Call):
-                self._call(work.item)
-            self._forget(ends, number)
-        self._segment(run, given)
+            if not launch.is_native:
+                self._forget(ends, number - 1)
+                if isinstance(launch.item, Product):
+                    self._product(launch.item)
+                elif isinstance(launch.item, Call):
+                    self._call(launch.item)
+                self._forget(ends, number)
+        self._sequence(run, checked)
 
     def _forget(self, ends: dict[Array, int], number: int) -> None:
-        """Let go of new arrays that nothing reads after a work."""
+        """Let go of new arrays that nothing reads after a launch."""
         for owner in [owner for owner, end in ends.items() if end <= number]:
             del ends[owner]
-            if owner not in self.boundary.arguments and owner is not self.prepared and owner in self.names:
+            if owner not in self.interface.arguments and owner is not self.prepared and owner in self.names:
                 self._put(f"{self.names[owner]} = None")
 
     def _owner(self, array: Array) -> Array:
         """Return the owner of an array's memory, or the array that is computed in."""
         owner = self.memory.owner(array)
-        owner = self.boundary.direct.get(owner, owner)
+        owner = self.interface.direct.get(owner, owner)
         return owner if owner in self.memory.offsets else self.memory.heirs.get(owner, owner)
 
-    def _outside(self, work: Work) -> list[Array]:
-        """Return the owners that a work needs and that are neither in the block nor constants."""
-        uses = work.uses
+    def _outside(self, launch: Launch) -> list[Array]:
+        """Return the owners that a launch needs and that are neither in the block nor constants.
+
+        For what was made of parameters that is their block.
+        """
+        uses = launch.uses
         owners = dict.fromkeys(map(self._owner, (*uses.reads, *uses.writes, *uses.spare)))
         outside = [owner for owner in owners if owner not in self.memory.offsets and not owner.is_constant]
-        return [*dict.fromkeys(map(self._holder, outside))]
+        if self.prepared is not None:
+            outside = [self.prepared if owner in self.memory.prepared else owner for owner in outside]
+        return list(dict.fromkeys(outside))
 
-    def _holder(self, owner: Array) -> Array:
-        """Return what native code is given for an owner that has no place in the context's block."""
-        if owner in self.memory.prepared:
-            assert self.prepared is not None
-            return self.prepared
-        return owner
-
-    def _segment(self, run: Sequence[tuple[int, Work]], given: Mapping[Array, None]) -> None:
-        """Write the call of a segment; the first one of a part looks at everything that is given."""
-        if not run and (self._checked or not given):
+    def _sequence(self, run: Sequence[tuple[int, Launch]], arguments: Mapping[Array, Argument]) -> None:
+        """Write the call of a launch sequence; the first one of a part looks at everything that is given."""
+        if not run and (self._checked or not arguments):
             return
-        outside = dict.fromkeys(owner for _, work in run for owner in self._outside(work))
-        looked_at = {} if self._checked else {array: self.boundary.arguments[array] for array in given}
-        outside |= dict.fromkeys(looked_at)
+        checked = {} if self._checked else arguments
+        outside = dict.fromkeys(owner for _, launch in run for owner in self._outside(launch))
+        outside |= dict.fromkeys(checked)
         for owner in outside:
             self._make(owner)
-        segment = Segment(
-            f"segment{len(self.segments)}", run, self.memory, list(outside), looked_at, self.table, self.integer,
-            self.threads, self.boundary.direct, self.prepared, self.boundary.apart,
+        sequence = LaunchSequence(
+            f"launch{len(self.sequences)}", run, list(outside), checked, self.interface, self.memory, self.table,
+            self.integer, self.threads, self.prepared,
         )  # fmt: skip
-        self.segments.append(segment)
-        if run:
-            self.works[segment.name] = run[0][1]
-        name = self._constant(segment.name, Code(segment.name))
+        self.sequences.append(sequence)
+        name = self._constant(sequence.name, LaunchFunction(sequence.name))
         call = f"{name}({', '.join(self.names[owner] for owner in outside)})"
-        note = ", ".join(dict.fromkeys(kernel.name for kernel in segment.kernels))
-        if looked_at:
+        note = ", ".join(dict.fromkeys(kernel.name for kernel in sequence.kernels))
+        if checked:
+            groups = [parameter for parameter in self._parameters if "=" not in parameter]
             self._put(f"if {call} is not None:", note=note)
-            self._put(f"    return {self._refused()}")
+            self._put(f"    return {self._constant('coerced', _COERCED)}({', '.join(groups)})")
         else:
             self._put(call, note=note)
         if not self._checked and "kept" in self._parameters and self.kept:
             self._put("kept.clear()")
         self._checked = True
 
-    def _refused(self) -> str:
-        """Return as source what a part returns where arrays do not fit, before it has done anything."""
-        if "prepared" in self._parameters:
-            return self._constant("ARGUMENT_MISMATCH", ARGUMENT_MISMATCH)
-        groups = [parameter for parameter in self._parameters if "=" not in parameter]
-        return f"{self._constant('coerced', COERCED)}({', '.join(groups)})"
-
     def _make(self, owner: Array) -> None:
         """Write what makes a new array, before it is first needed."""
-        if owner in self.boundary.fresh and owner not in self._made:
+        if owner in self.interface.new and owner not in self._made:
             name = self.names[owner]
             self._made.add(owner)
             dtype = self._constant(f"dtype_{owner.dtype.name}", usual(owner.dtype))
             is_small = owner.size * owner.dtype.itemsize < aligned.LARGE
             empty = self._constant("empty", numpy.empty) if is_small else self._constant("aligned", aligned.empty)
-            made = f"{empty}({self.boundary.fresh[owner]}, {dtype})"
-            if owner in self._places and not is_small:
-                index = self._places[owner]
+            made = f"{empty}({self.interface.new[owner]}, {dtype})"
+            if owner in self._outputs_of and not is_small:
+                index = self._outputs_of[owner]
                 made += f" if not out or out[{index}] is None else out[{index}]"
             self._put(f"{name} = {made}")
 
@@ -358,7 +309,7 @@ class PartWriter:
         """Write the call of a Python function, and what makes its answers fit."""
         number = self._calls = self._calls + 1
         foreign = call.node is not None and not is_trusted(call.node)
-        arguments = ", ".join(self._argument(one, foreign) for one in call.arguments)
+        arguments = ", ".join(self._argument(argument, foreign) for argument in call.arguments)
         what = call.node.described() if call.node is not None else call.label()
         if call.function is not None:
             function = self._constant(f"c{number}", call.function)
@@ -367,17 +318,17 @@ class PartWriter:
             function = self._constant(f"c{number}", NodeCall(call.node))
             self._numbers[call.node] = number
         raw = f"r{number}"
-        lasts = call.function is None and call.node in self._lasts
+        lasts = call.function is None and call.node in self._replayed
         found = f"{function}({arguments})"
         # What Python gives may lie in what it was given.
-        block = ", prepared" if any(self._owner(one) in self.memory.prepared for one in call.operands) else ""
+        block = ", prepared" if any(self._owner(operand) in self.memory.prepared for operand in call.operands) else ""
         if lasts or len(call.outputs) != 1:
             self._put(f"{raw} = {found}", call.node, what)
             found = raw
         for output in call.outputs:
             answer = found if len(call.outputs) == 1 else f"{raw}[{output.index}]"
             self.names[output] = name = f"v{number}_{output.index}"
-            settle = self._constant(f"s{number}_{output.index}", Answer(what, output.shape, usual(output.dtype)))
+            settle = self._constant(f"s{number}_{output.index}", CheckedResult(what, output.shape, usual(output.dtype)))
             self._put(f"{name} = {settle}({answer}{block})", call.node, "" if answer.startswith(raw) else what)
         if not lasts and len(call.outputs) != 1:
             self._put(f"{raw} = None")
@@ -385,7 +336,7 @@ class PartWriter:
     def _argument(self, argument: Any, foreign: bool) -> str:
         """Return an argument of a call as source."""
         if isinstance(argument, tuple):
-            return f"({''.join(f'{self._argument(one, foreign)}, ' for one in argument)})"
+            return f"({''.join(f'{self._argument(element, foreign)}, ' for element in argument)})"
         if not isinstance(argument, Array):
             return self._constant(f"k{len(self.constants)}", argument)
         expression, owner = self._expression(argument), self._owner(argument)
@@ -417,7 +368,7 @@ class PartWriter:
             dtype = self._constant(f"dtype_{array.dtype.name}", usual(array.dtype))
             return f"{self._constant('ndarray', numpy.ndarray)}({array.shape}, {dtype}, prepared, {offset}, {strides})"
         name = self.names[owner]
-        shape = self.boundary.fresh.get(owner, owner.shape)
+        shape = self.interface.new.get(owner, owner.shape)
         if array.shape == shape and where == Allocation(where.owner, Layout(0, contiguous(array.shape))):
             return name
         dtype = self._constant(f"dtype_{array.dtype.name}", usual(array.dtype))

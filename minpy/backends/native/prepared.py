@@ -15,15 +15,12 @@ from typing import Any
 
 import numpy
 
-from minpy.backends.native.arguments import Argument, coerced_groups
-from minpy.backends.native.running import aligned
-from minpy.backends.native.table import ARGUMENT_MISMATCH
-from minpy.backends.protocol import ArgumentMismatch
+from minpy.backends.planning import new_block
 from minpy.core.array import now
 from minpy.core.buffers import last_write, may_have_changed
 from minpy.graph.locking import lock
 
-__all__ = ["MOST_BLOCKS", "Preparation", "PreparedForward"]
+__all__ = ["MOST_BLOCKS", "Preparation", "preparing"]
 
 # So many sets of parameters are told apart, such as those of several devices.
 MOST_BLOCKS = 4
@@ -64,7 +61,7 @@ class _Held:
     __slots__ = ("block", "sources")
 
     def __init__(self, size: int) -> None:
-        self.block = aligned(size)
+        self.block = new_block(size)
         self.sources: _Sources | None = None
 
     def holds(self, arrays: Sequence[numpy.ndarray]) -> bool:
@@ -97,32 +94,28 @@ class Preparation:
     def __len__(self) -> int:
         return len(self._held)
 
-    def block(self, arrays: Sequence[numpy.ndarray], prepare: Callable[..., Any]) -> Any:
-        """Return the block for the arrays of a call, filled by `prepare(arrays, block)` if need be.
-
-        It is `ARGUMENT_MISMATCH` where they do not fit.
-        """
-        given = [arrays[position] for position in self.positions]
-        block = self._found(given)
+    def block(self, arrays: Sequence[numpy.ndarray], prepare: Callable[..., Any]) -> numpy.ndarray:
+        """Return the block for the arrays of a call, filled by `prepare(arrays, block)` if need be."""
+        sources = [arrays[position] for position in self.positions]
+        block = self._block_of(sources)
         if block is not None:
             return block
         with lock():
             held = self._taken()
         time = now()
-        if prepare(arrays, held.block) is ARGUMENT_MISMATCH:
-            return ARGUMENT_MISMATCH
+        prepare(arrays, held.block)
         block = held.block
-        if all(map(_is_watched, given)):
-            held.sources = _Sources(given, time)
+        if all(map(_is_watched, sources)):
+            held.sources = _Sources(sources, time)
         with lock():  # another thread may have made one of the same arrays
-            self._held = [*(one for one in self._held if not one.holds(given)), held]
+            self._held = [*(other for other in self._held if not other.holds(sources)), held]
         return block
 
-    def _found(self, given: Sequence[numpy.ndarray]) -> numpy.ndarray | None:
+    def _block_of(self, sources: Sequence[numpy.ndarray]) -> numpy.ndarray | None:
         """Return the block that was made of some arrays as they are now, if there is one."""
         for held in self._held:
             block = held.block  # taken before it is known to be right: nobody fills it again from here on
-            if held.holds(given):
+            if held.holds(sources):
                 return block
         return None
 
@@ -140,48 +133,16 @@ class Preparation:
         return spent
 
 
-class PreparedForward:
-    """A forward part that is given the block of what was made of parameters.
+def preparing(preparation: Preparation, prepare: Callable[..., Any], forward: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a forward part that is given the block of what was made of parameters.
 
-    Parameters
-    ----------
-    preparation : Preparation
-    prepare, forward : callable
-        Of the arrays and the block: what fills it, and what reads it.
-    arguments : sequence of Argument
-        What the arrays have to be.
-    in_place : bool
-        Whether outputs may be computed in them: then those that do not fit are refused, and not copied.
+    `prepare(arrays, block)` fills a block; `forward(arrays, block)` reads it, and computes all outputs in new arrays.
     """
 
-    __slots__ = ("_arguments", "_forward", "_in_place", "_preparation", "_prepare")
+    def prepared(arrays: Sequence[numpy.ndarray], out: Sequence[Any] = ()) -> Any:
+        return forward(arrays, preparation.block(arrays, prepare))
 
-    def __init__(
-        self,
-        preparation: Preparation,
-        prepare: Callable[..., Any],
-        forward: Callable[..., Any],
-        arguments: Sequence[Argument],
-        in_place: bool,
-    ) -> None:
-        self._preparation = preparation
-        self._prepare = prepare
-        self._forward = forward
-        self._arguments = arguments
-        self._in_place = in_place
-
-    def __call__(self, arrays: Sequence[numpy.ndarray], out: Sequence[Any] = ()) -> Any:
-        """Return what the forward part does, which computes all outputs in new arrays."""
-        block = self._preparation.block(arrays, self._prepare)
-        result = block if block is ARGUMENT_MISMATCH else self._forward(arrays, block)
-        if result is not ARGUMENT_MISMATCH:
-            return result
-        if self._in_place:
-            raise ArgumentMismatch
-        (arrays,), finish = coerced_groups([arrays], [self._arguments])
-        result = self(arrays)
-        finish()
-        return result
+    return prepared
 
 
 def _is_watched(array: numpy.ndarray) -> bool:

@@ -53,17 +53,10 @@ def blas_matrix(rows: int, columns: int, strides: Sequence[int]) -> Matrix | Non
 
 @dataclass(frozen=True, slots=True)
 class Gemm:
-    """A call of `cblas_sgemm` or `cblas_dgemm`, or a loop of them.
+    """A call of `cblas_sgemm` or `cblas_dgemm`, or a loop of them, and where operands and result lie.
 
-    Attributes
-    ----------
-    double : bool
-    rows, columns, depth : int
-    first, second : Matrix
-    leading : int
-        Of the result.
-    stack : tuple of (length, stride, stride, stride)
-        The loops around it, with the strides of both operands and the result, in elements.
+    `leading` is the result's leading dimension; the loops around the call are in `stack`: their lengths, and the
+    strides of both operands and the result, in elements. With `adds` the product is added to what the result holds.
     """
 
     double: bool
@@ -74,31 +67,45 @@ class Gemm:
     second: Matrix
     leading: int
     stack: tuple[tuple[int, ...], ...]
+    places: tuple[Allocation, Allocation, Allocation]
+    adds: bool
 
     @property
     def count(self) -> int:
         """How many calls it is."""
         return math.prod(axis[0] for axis in self.stack)
 
+    @property
+    def flops(self) -> int:
+        """The operations on numbers that it takes."""
+        return 2 * self.count * self.rows * self.columns * self.depth
+
+    @property
+    def bytes_moved(self) -> int:
+        """The bytes that it reads and writes at least."""
+        sizes = self.rows * self.depth + self.depth * self.columns + self.rows * self.columns
+        return self.count * sizes * (8 if self.double else 4)
+
 
 def is_row_major(rows: int, columns: int, strides: Sequence[int]) -> bool:
     """Tell whether BLAS can write a matrix as it lies."""
-    found = blas_matrix(rows, columns, strides)
-    return found is not None and found.turned == NO_TRANS
+    matrix = blas_matrix(rows, columns, strides)
+    return matrix is not None and matrix.turned == NO_TRANS
 
 
-def gemm_of(product: Product, first: Allocation, second: Allocation, result: Allocation) -> Gemm:
+def gemm_of(product: Product, first: Allocation, second: Allocation, result: Allocation, adds: bool) -> Gemm:
     """Return the call of BLAS that a product is, whose operands and result lie so that BLAS takes them."""
     (*lead, rows, depth), columns = product.operands[0].shape, product.output.shape[-1]
-    one = blas_matrix(rows, depth, first.layout.strides)
-    two = blas_matrix(depth, columns, second.layout.strides)
+    left = blas_matrix(rows, depth, first.layout.strides)
+    right = blas_matrix(depth, columns, second.layout.strides)
     out = blas_matrix(rows, columns, result.layout.strides)
-    assert one is not None
-    assert two is not None
+    assert left is not None
+    assert right is not None
     assert out is not None
     strides = [where.layout.strides[: len(lead)] for where in (first, second, result)]
     stack = collapsed(list(zip(lead, *strides, strict=True)))
-    return Gemm(product.output.dtype.itemsize == 8, rows, columns, depth, one, two, out.leading, stack)
+    places = (first, second, result)
+    return Gemm(product.output.dtype.itemsize == 8, rows, columns, depth, left, right, out.leading, stack, places, adds)
 
 
 def collapsed(axes: Sequence[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]:
@@ -107,15 +114,15 @@ def collapsed(axes: Sequence[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]:
     >>> collapsed([(2, 60, 0, 20), (5, 12, 0, 4)])
     ((10, 12, 0, 4),)
     """
-    found: list[tuple[int, ...]] = []
+    loops: list[tuple[int, ...]] = []
     for length, *steps in axes:
         if length == 1:
             continue
-        if found and all(outer == length * inner for outer, inner in zip(found[-1][1:], steps, strict=True)):
-            found[-1] = (found[-1][0] * length, *steps)
+        if loops and all(outer == length * inner for outer, inner in zip(loops[-1][1:], steps, strict=True)):
+            loops[-1] = (loops[-1][0] * length, *steps)
         else:
-            found.append((length, *steps))
-    return tuple(found)
+            loops.append((length, *steps))
+    return tuple(loops)
 
 
 def is_small(product: Product) -> bool:
@@ -126,18 +133,10 @@ def is_small(product: Product) -> bool:
 
 
 def small_kernel(product: Product, places: Sequence[Allocation], result: Allocation) -> Kernel:
-    """Return a kernel for a product of small matrices, or a stack of them.
+    """Return a kernel for a product of small matrices, or a stack of them, whose operands and result lie there.
 
     Each row of the result is a vector, or several; it grows by a row of the second matrix, times an element of the
     first, for each column of that. A second matrix whose rows are not contiguous is copied to the scratch memory.
-
-    Parameters
-    ----------
-    product : Product
-    places : sequence of Allocation
-        Of its operands.
-    result : Allocation
-        Of its output.
     """
     return _Small(product, places, result).kernel()
 

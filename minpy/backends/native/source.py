@@ -1,56 +1,102 @@
-"""A part of a program as Python source, and what it names: some of it is another object for each context."""
+"""What runs a native program: its parts, Python source that calls native code, and the constants that they name."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy
 
-from minpy.backends.native.answers import Settled
-from minpy.backends.native.running import ContextMemory
-from minpy.backends.parts import SourcePart
-from minpy.graph.ir import Node
+from minpy.backends.native.arguments import Argument
+from minpy.backends.native.table import Table
+from minpy.backends.parts import ContextConstant, SourcePart
+from minpy.core import aligned
+from minpy.core.errors import DTypeError, ShapeError, describe
 
-__all__ = ["COERCED", "Answer", "Code", "NativePart", "NodeCall", "StridedView"]
-
-# Stands for what a part calls where arrays do not fit, with all that it was given: itself, with copies.
-COERCED = object()
+__all__ = ["CheckedResult", "CoercingCall", "LaunchFunction", "NativePart", "Plan", "StridedView"]
 
 
 @dataclass(frozen=True, slots=True)
-class NodeCall:
-    """Stands for the function of a node, which may be another for each context."""
-
-    node: Node
-
-
-@dataclass(frozen=True, slots=True)
-class StridedView:
-    """Stands for an array laid into the block of memory of a context, at an offset in bytes."""
+class StridedView(ContextConstant):
+    """A view of a context's block of memory, at an offset in bytes."""
 
     offset: int
     shape: tuple[int, ...]
     dtype: numpy.dtype
     strides: tuple[int, ...]
 
+    def bind(self, calls: Any, memory: Any) -> numpy.ndarray:
+        """Return the view."""
+        return numpy.ndarray(self.shape, self.dtype, memory.block, self.offset, self.strides)
+
 
 @dataclass(frozen=True, slots=True)
-class Code:
-    """Stands for a segment, which is a function of its own for each context."""
+class LaunchFunction(ContextConstant):
+    """A function of native code, by its name."""
 
     name: str
 
+    def bind(self, calls: Any, memory: Any) -> Callable[..., Any]:
+        """Return it as a builtin that computes in the context's memory."""
+        function: Callable[..., Any] = memory.functions[self.name]
+        return function
+
+
+class CoercingCall(ContextConstant):
+    """What a part returns the result of where arrays do not fit: of itself, called with copies that do."""
+
+    __slots__ = ()
+
+    def bind(self, calls: Any, memory: Any) -> Callable[..., Any]:
+        """Return the function; it takes what the part was called with."""
+        function: Callable[..., Any] = memory.coerced
+        return function
+
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """Stands for what makes answers of a call fit: `Settled`, with the block of memory of a context."""
+class CheckedResult(ContextConstant):
+    """What makes the result of a Python function a C-contiguous array in memory that native code does not write to.
 
-    what: str
+    `call` is what messages name; shape and dtype are those that the program was compiled for.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> result = CheckedResult('call of f', (2,), numpy.dtype('float32'))
+    >>> check = result.bind(None, SimpleNamespace(block=numpy.empty(8, 'uint8')))
+    >>> check(numpy.ones((2, 2), 'float32')[:, 0]).flags.c_contiguous
+    True
+    """
+
+    call: str
     shape: tuple[int, ...]
     dtype: numpy.dtype
+
+    def bind(self, calls: Any, memory: Any) -> Callable[..., numpy.ndarray]:
+        """Return the function of a result."""
+        return partial(self._checked, memory.block)
+
+    def _checked(self, block: numpy.ndarray, result: Any, prepared: numpy.ndarray | None = None) -> numpy.ndarray:
+        """Return the result, or a copy if it lies in the context's block, or in that of what is made of parameters."""
+        array = result if type(result) is numpy.ndarray else numpy.asarray(result)
+        if array.shape != self.shape or array.dtype != self.dtype:
+            error = ShapeError if array.shape != self.shape else DTypeError
+            raise error(
+                f"{self.call} answered {describe(array)}; before, for inputs of the same shapes and dtypes, it was "
+                f"{self.dtype} {self.shape}. Programs whose operators choose shapes or dtypes by values cannot be "
+                "compiled: call this one under minpy.compile.disabled()."
+            )
+        flags = array.flags
+        if (
+            not (flags.c_contiguous and flags.aligned)
+            or array.dtype is not self.dtype
+            or numpy.may_share_memory(array, block)
+            or (prepared is not None and numpy.may_share_memory(array, prepared))
+        ):
+            return aligned.copied(array, self.dtype)
+        return array
 
 
 class NativePart(SourcePart):
@@ -60,23 +106,40 @@ class NativePart(SourcePart):
 
     @cached_property
     def is_native(self) -> bool:
-        """Whether it calls no function of Python's that could fail, between segments."""
-        return "matmul" not in self.constants and not any(isinstance(one, Answer) for one in self.constants.values())
-
-    def made(self, calls: Callable[[Node], Any], memory: ContextMemory, coerced: Any = None) -> Callable[..., Any]:
-        """Return the function for one context, with the functions of its steps, its memory, and what coerces."""
-        return self.function(
-            coerced if one is COERCED else _made(one, calls, memory) for one in self.constants.values()
-        )
+        """Whether it calls no function of Python's that could fail, between launches of native code."""
+        constants = self.constants
+        return "matmul" not in constants and not any(isinstance(value, CheckedResult) for value in constants.values())
 
 
-def _made(value: Any, call_of: Callable[[Node], Any], memory: ContextMemory) -> Any:
-    if isinstance(value, NodeCall):
-        return call_of(value.node)
-    if isinstance(value, Code):
-        return memory.segments[value.name]
-    if isinstance(value, StridedView):
-        return numpy.ndarray(value.shape, value.dtype, memory.block, value.offset, value.strides)
-    if isinstance(value, Answer):
-        return Settled(value.what, value.shape, value.dtype, memory.block)
-    return value
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """All that it takes to run a program, beside its machine code; it can be kept in a file.
+
+    Attributes
+    ----------
+    code : str or None
+        By what the cache finds the machine code; None if there is none.
+    functions : tuple of str
+        The names of its functions.
+    table : Table
+        What they refer to.
+    nbytes : int
+        The size of a context's block of memory.
+    arguments : tuple of tuple of Argument
+        What is given: the arrays, the cotangents, the arrays into which gradients are asked.
+    reads : tuple of int
+        The positions of the variables that the backward part reads.
+    parts : dict of str to NativePart
+        'forward'; and, if there are such, 'backward', and 'prepare', which runs when a parameter has changed.
+    preparation : tuple of (tuple of int, int) or None
+        The positions of the arrays that 'prepare' reads, and how many bytes it makes of them.
+    """
+
+    code: str | None
+    functions: tuple[str, ...]
+    table: Table
+    nbytes: int
+    arguments: tuple[tuple[Argument, ...], ...]
+    reads: tuple[int, ...]
+    parts: dict[str, NativePart]
+    preparation: tuple[tuple[int, ...], int] | None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Hashable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ import numpy
 
 from minpy.backends.native.arguments import usual
 from minpy.backends.native.language import Array
-from minpy.backends.native.machine import gil
+from minpy.backends.native.machine import threads
 from minpy.core.errors import BuildError
 
 if TYPE_CHECKING:
@@ -42,30 +43,15 @@ class Table:
         """Return the number of an entry: one of this module's names, a dtype, a constant, a function of BLAS."""
         return self._slots.setdefault(key, len(self._slots))
 
-    @property
-    def slots(self) -> list[Any]:
-        """The entries, in the order of their numbers."""
-        return list(self._slots)
+    def filled(self, arena: int = 0, blas: Blas | None = None) -> numpy.ndarray:
+        """Return the table for one block of memory, which begins at `arena`."""
+        helper = threads.find() if SHARE in self._slots else None
+        addresses = {ARENA: arena, **({} if blas is None else blas.addresses)}
+        if helper is not None:
+            addresses |= {SHARE: helper.share, DESK: helper.desk}
+        return numpy.array([self._address(key, addresses) for key in self._slots], numpy.intp)
 
-    def filled(self, arena: int, blas: Blas | None, others: Mapping[str, int]) -> numpy.ndarray:
-        """Return the table for one block of memory.
-
-        Parameters
-        ----------
-        arena : int
-            Where the block begins.
-        blas : Blas or None
-        others : mapping of str to int
-            Addresses of further functions.
-        """
-        found = numpy.zeros(len(self._slots), numpy.intp)
-        for key, number in self._slots.items():
-            found[number] = self._address(key, arena, blas, others)
-        return found
-
-    def _address(self, key: Any, arena: int, blas: Blas | None, others: Mapping[str, int]) -> int:
-        if key == ARENA:
-            return arena
+    def _address(self, key: Any, addresses: Mapping[Any, int]) -> int:
         if isinstance(key, Array):
             assert key.value is not None
             return key.value.ctypes.data
@@ -73,12 +59,17 @@ class Table:
             return id(usual(key))
         if key in _OBJECTS:
             return id(_OBJECTS[key])
-        if key in (SAVE, RESTORE):
-            return gil.addresses()[key == RESTORE]
-        address = others.get(key) or (blas.addresses.get(key) if blas is not None else None)
-        if not address:
+        if key in _FUNCTIONS:
+            return ctypes.cast(_FUNCTIONS[key], ctypes.c_void_p).value or 0
+        if not addresses.get(key):
             raise BuildError(f"native code needs {key!r}, which is not there.")
-        return address
+        return addresses[key]
 
 
+# Between the two no object of Python may be touched; memory of arrays may, which callers hold. In free-threaded builds
+# they let the interpreter pause all threads, to collect garbage, without waiting for this one.
+_FUNCTIONS: dict[Any, Any] = {
+    SAVE: ctypes.pythonapi.PyEval_SaveThread,
+    RESTORE: ctypes.pythonapi.PyEval_RestoreThread,
+}
 _OBJECTS: dict[Any, Any] = {NONE: None, MISMATCH: ARGUMENT_MISMATCH, ARRAY: numpy.ndarray}

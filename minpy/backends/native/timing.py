@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 import numpy
 
 from minpy.backends.native.building import build
-from minpy.backends.native.explaining import described_work
+from minpy.backends.native.executable import NativeExecutable
+from minpy.backends.native.explaining import described_launch
 from minpy.backends.native.language import Call
-from minpy.backends.native.works import Work
+from minpy.backends.native.works import Launch
 from minpy.graph.frame import start
 from minpy.graph.ir import Node
 from minpy.graph.program import Program
@@ -37,16 +38,7 @@ def profile_native(
 ) -> list[list[NativeTiming]]:
     """Return how long everything that a native program runs takes, in each of several runs.
 
-    Parameters
-    ----------
-    program : Program
-        That has become native code.
-    arrays, head_gradients : sequence of numpy.ndarray
-        What it is called with.
-    buffers : mapping of Node to numpy.ndarray
-        Where gradients are asked.
-    repeat : int
-        How many runs.
+    It is called with arrays, and asked for gradients in `buffers`.
     """
     timed = _Timed(program)
     runs = []
@@ -69,30 +61,31 @@ class _Timed:
         self.times: list[NativeTiming] = []
         self.part = "forward"
         assert program.facts is not None
-        native = build(
-            program.steps, program.facts, fast_math=program.fast_math, apart=True, parameters=program.parameters
+        built = build(
+            program.steps, program.facts, fast_math=program.fast_math, separate=True, parameters=program.parameters
         )
-        self._works: dict[str | Node, Work] = dict(native.works_of_segments.items())
-        calls = [work for part in native.works for work in part if isinstance(work.item, Call)]
-        self._works.update((work.item.node, work) for work in calls if work.item.node is not None)  # type: ignore[union-attr]
-        native.watch = self._watched
+        self._launches: dict[str | Node | None, Launch] = {
+            sequence.name: launch for sequence in built.sequences for _, launch in sequence.numbered
+        }
+        for launch in (launch for part in built.launches for launch in part):
+            if isinstance(launch.item, Call):
+                self._launches[launch.item.node] = launch
+        native = NativeExecutable(built.plan, program.steps, built.loaded, lambda: built)
+        native.watch = self._timed
         self.program = Program(program.steps, True, program.fast_math, program.parameters)
         self.program.serve_by("native", native, program.facts)
 
-    def _watched(self, name: str | Node, function: Callable[..., Any]) -> Callable[..., Any]:
+    def _timed(self, key: str | Node, function: Callable[..., Any]) -> Callable[..., Any]:
         """Return a function that does what another does, and notes how long it took."""
-        work = self._works.get(name)
-        if work is None:  # it only looks at what is given
+        launch = self._launches.get(key)
+        if launch is None:  # it only looks at what is given
             return function
-        return self._with_clock(work, function)
+        operators, what = described_launch(launch)
 
-    def _with_clock(self, work: Work, function: Callable[..., Any]) -> Callable[..., Any]:
-        operators, what = described_work(work)
-
-        def run(*arguments: Any) -> Any:
+        def timed(*arguments: Any) -> Any:
             began = time.perf_counter()
             result = function(*arguments)
             self.times.append(NativeTiming(operators, what, self.part, time.perf_counter() - began))
             return result
 
-        return run
+        return timed

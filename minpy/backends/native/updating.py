@@ -1,8 +1,10 @@
 """Updates of weights as one native loop, in place: what their steps do in several passes of NumPy's.
 
 The definition of an update is traced once for all lengths: the loop is made for one that no array has, and is run as
-far as an array reaches, in whole units (`update_loops`). The rate, which schedules change, and which weights may have
-their own of, is read from memory; all other numbers are part of the code.
+far as an array reaches, in whole units; what is left of a weight is copied into memory of a unit's length, and back.
+The rate, which schedules change, and which weights may have their own of, is read from memory; all other numbers are
+part of the code. One call makes the steps of any number of weights: it looks at all arrays before it writes to any,
+those of one weight share no memory.
 """
 
 from __future__ import annotations
@@ -89,8 +91,14 @@ def run(
                 kind.settled = True
         finally:
             _making.release()
-    loop = kind.loop
-    return loop is not None and loop(numpy.array(rates, dtype), *raws) is None
+    if kind.loop is None:
+        return False
+    width, shapes = len(update.signature.inputs), [raw.shape for raw in raws]
+    for start in range(0, len(raws), width):
+        if shapes[start : start + width].count(shapes[start]) != width:
+            return False
+    sizes = numpy.array([raw.size for raw in raws[::width]], numpy.int64)
+    return kind.loop(numpy.array(rates, dtype), sizes, *raws) is None
 
 
 # -- making loops ------------------------------------------------------------------------------------------------------
@@ -114,19 +122,20 @@ def _made(update: Update, dtype: numpy.dtype, attributes: dict[str, Any]) -> Cal
 def _compiled(update: Update, dtype: numpy.dtype, attributes: dict[str, Any]) -> Callable[..., Any] | None:
     from minpy.backends.native.fusing.grouping import scheduled
     from minpy.backends.native.fusing.nest import Nest, Place
+    from minpy.backends.native.kernels.kernel import is_long, seconds
     from minpy.backends.native.kernels.module import module_text
     from minpy.backends.native.kernels.printing import kernel_of
     from minpy.backends.native.language import Array, Elementwise, Layout, Part, Routine
     from minpy.backends.native.machine import llvm, threads
+    from minpy.backends.native.machine.builtins import builtin
     from minpy.backends.native.passes import optimized
     from minpy.backends.native.segments import task_text
+    from minpy.backends.native.table import Table
     from minpy.backends.native.translating.emitter import Emitter
     from minpy.backends.native.translating.operators import Operators
-    from minpy.backends.native.update_loops import steps_builtin, steps_text
-    from minpy.backends.native.works import is_long, seconds
+    from minpy.backends.native.update_loops import loop_text
 
-    names = update.signature.inputs
-    arrays = [Array((_LENGTH,), dtype, name=name) for name in names]
+    arrays = [Array((_LENGTH,), dtype, name=name) for name in update.signature.inputs]
     rate = Array((), dtype, name="lr")
     emitter = Emitter()
     results = Operators(emitter).defined(_stepped(update, attributes), rate, *arrays)
@@ -145,15 +154,17 @@ def _compiled(update: Update, dtype: numpy.dtype, attributes: dict[str, Any]) ->
     kernel = kernel_of(nest)
     if kernel.scratch or kernel.splits == 1:
         return None
-    order = [-1 if pointer.array is rate else arrays.index(pointer.array) for pointer in kernel.pointers]
-    body, names_of = module_text([kernel])
-    name = names_of[kernel]
-    unit, each = _LENGTH // kernel.splits, seconds(kernel) / kernel.splits
-    least_shared = next(units for units in (1 << power for power in range(64)) if is_long(units * each))
-    around = steps_text(f"{name}_task", order, len(names), update.moved, dtype, unit, least_shared)
-    helper = threads.find()
-    share, desk = (helper.share, helper.desk) if helper is not None else (0, 0)
-    return steps_builtin(llvm.compile(body + task_text(kernel, name) + around), dtype, share, desk)
+    body, names = module_text([kernel])
+    name, unit = names[kernel], _LENGTH // kernel.splits
+    least_shared = None
+    if threads.find() is not None:
+        each = seconds(kernel.flops, kernel.bytes_moved) / kernel.splits
+        least_shared = next(units for units in (1 << power for power in range(64)) if is_long(units * each))
+    pointers = [None if pointer.array is rate else arrays.index(pointer.array) for pointer in kernel.pointers]
+    table = Table()
+    text = loop_text(f"{name}_task", pointers, len(arrays), update.moved, dtype, unit, least_shared, table)
+    loaded = llvm.compile(body + task_text(kernel, name) + text)
+    return builtin(loaded.address("update"), "update", table.filled(), loaded)
 
 
 def _stepped(update: Update, attributes: dict[str, Any]) -> Callable[..., Any]:

@@ -1,4 +1,4 @@
-"""`Work`: an item of a schedule as what runs: kernels and products of matrices, one after the other, or a call.
+"""`Launch`: an item of a schedule as what runs: kernels and products of matrices, one after the other, or a call.
 
 A kernel, or a product, takes memory of arrays at offsets; where that is, the plan of the memory says. What a kernel
 cannot read as it lies is copied before: rows in the wrong order for BLAS, pieces of an assembly.
@@ -19,44 +19,27 @@ from minpy.backends.native.products import Gemm, blas_matrix, gemm_of, is_row_ma
 from minpy.backends.native.row_products import covers_row, row_kernel
 from minpy.backends.planning import ALIGNMENT
 
-__all__ = ["CopyRun", "GemmRun", "Run", "Work", "copied", "is_long", "is_shared", "scratch_step", "seconds", "work_of"]
+__all__ = [
+    "Copy",
+    "Launch",
+    "Operation",
+    "copied",
+    "is_long",
+    "is_shared",
+    "launch_of",
+    "scratch_step",
+    "seconds",
+]
 
 
 @dataclass(frozen=True, slots=True)
-class GemmRun:
-    """A product by BLAS: where its operands and its result lie. With `adds`, to what is there already."""
-
-    gemm: Gemm
-    first: Allocation
-    second: Allocation
-    result: Allocation
-    adds: bool
-
-    @property
-    def flops(self) -> int:
-        """The operations on numbers that it takes."""
-        return 2 * self.gemm.count * self.gemm.rows * self.gemm.columns * self.gemm.depth
-
-    @property
-    def bytes_moved(self) -> int:
-        """The bytes that it reads and writes at least."""
-        one = self.gemm
-        sizes = one.rows * one.depth + one.depth * one.columns + one.rows * one.columns
-        return one.count * sizes * (8 if one.double else 4)
-
-
-@dataclass(frozen=True, slots=True)
-class CopyRun:
+class Copy:
     """A copy from one place to another; where the plan makes them the same place, there is nothing to do."""
 
     kernel: Kernel
     source: Allocation
     target: Allocation
-
-    @property
-    def flops(self) -> int:
-        """The operations on numbers that it takes."""
-        return 0
+    flops = 0
 
     @property
     def bytes_moved(self) -> int:
@@ -64,10 +47,10 @@ class CopyRun:
         return self.kernel.bytes_moved
 
 
-Run = Kernel | GemmRun | CopyRun
+Operation = Kernel | Gemm | Copy
 
 
-def seconds(run: Run) -> float:
+def seconds(run: Operation) -> float:
     """Return about how long something takes in one thread."""
     return seconds_of(run.flops, run.bytes_moved)
 
@@ -82,28 +65,18 @@ def scratch_step(kernel: Kernel) -> int:
     return -(-kernel.scratch // ALIGNMENT) * ALIGNMENT
 
 
-def _scratch(runs: Iterable[Run]) -> int:
+def _scratch(runs: Iterable[Operation]) -> int:
     """Return the bytes of scratch memory that runs need, one after the other."""
-    kernels = [run.kernel if isinstance(run, CopyRun) else run for run in runs if not isinstance(run, GemmRun)]
+    kernels = [run.kernel if isinstance(run, Copy) else run for run in runs if not isinstance(run, Gemm)]
     return max((scratch_step(kernel) * (2 if is_shared(kernel) else 1) for kernel in kernels), default=0)
 
 
 @dataclass(eq=False, slots=True)
-class Work:
-    """An item of a schedule.
-
-    Attributes
-    ----------
-    item : Nest, Product, Assembly or Call
-    runs : tuple of Kernel, GemmRun or CopyRun
-        What native code does it.
-    is_native : bool
-        Whether native code does it; else Python calls it.
-    uses : Uses
-    """
+class Launch:
+    """An item of a schedule, and the kernels and calls that do it, one after the other; without `is_native` Python."""
 
     item: Item
-    runs: tuple[Run, ...]
+    runs: tuple[Operation, ...]
     uses: Uses
     is_native: bool = True
 
@@ -116,18 +89,11 @@ class Work:
 _Print = Callable[[Nest], Kernel]
 
 
-def work_of(item: Item, places: Mapping[Array, Place], kernel_of: _Print, has_blas: bool) -> Work:
-    """Return the work that an item is.
+def launch_of(item: Item, places: Mapping[Array, Place], kernel_of: _Print, has_blas: bool) -> Launch:
+    """Return what an item of a schedule becomes.
 
-    Parameters
-    ----------
-    item : Nest, Product, Assembly or Call
-    places : mapping of Array to Place
-        Arrays that lie in the memory of others.
-    kernel_of : callable
-        Gives the kernel of a nest.
-    has_blas : bool
-        Whether there is a BLAS; else Python does products that are not small.
+    `places` has arrays that lie in the memory of others, `kernel_of` gives the kernel of a nest. Without a BLAS Python
+    does products that are not small.
     """
     if isinstance(item, Nest):
         kernel = kernel_of(item)
@@ -137,19 +103,19 @@ def work_of(item: Item, places: Mapping[Array, Place], kernel_of: _Print, has_bl
             for written, read in sorted(kernel.in_place)
             if kernel.pointers[written].offset == kernel.pointers[read].offset == 0
         ]
-        return Work(item, (kernel,), uses._replace(in_place=pairs))
+        return Launch(item, (kernel,), uses._replace(in_place=pairs))
     if isinstance(item, Assembly):
         kernels = tuple(map(kernel_of, _assembled(item)))
-        return Work(item, kernels, _uses(kernels))
+        return Launch(item, kernels, _uses(kernels))
     if isinstance(item, Call):
         if item.form is None:
-            return Work(item, (), Uses(item.operands, item.outputs), is_native=False)
+            return Launch(item, (), Uses(item.operands, item.outputs), is_native=False)
         kernels = tuple(item.form.kernels(item))
-        outside = {owner_of(one, places) for one in (*item.operands, *item.outputs)}
-        met = dict.fromkeys(pointer.array for kernel in kernels for pointer in kernel.pointers)
-        spare = [array for array in met if owner_of(array, places) not in outside and not array.is_constant]
+        outside = {owner_of(array, places) for array in (*item.operands, *item.outputs)}
+        used = dict.fromkeys(pointer.array for kernel in kernels for pointer in kernel.pointers)
+        spare = [array for array in used if owner_of(array, places) not in outside and not array.is_constant]
         scratch = _scratch(kernels)
-        return Work(item, kernels, Uses(item.operands, item.outputs, spare, scratch))
+        return Launch(item, kernels, Uses(item.operands, item.outputs, spare, scratch))
     return _product(item, places, kernel_of, has_blas)
 
 
@@ -192,47 +158,46 @@ def _assembled(assembly: Assembly) -> list[Nest]:
 # -- products --------------------------------------------------------------------------------------------------------
 
 
-def _product(item: Product, places: Mapping[Array, Place], kernel_of: _Print, has_blas: bool) -> Work:
+def _product(item: Product, places: Mapping[Array, Place], kernel_of: _Print, has_blas: bool) -> Launch:
     where = [allocation(operand, places) for operand in item.operands]
     result = allocation(item.output, places)
     # In one place only if they lie there alike: a transposed array would be read where the result is already.
     alike = len(where) == 3 and where[2].layout == result.layout and not item.operands[2].is_view
-    alike = alike and all(one.owner is not where[2].owner for one in where[:2])
+    alike = alike and all(operand.owner is not where[2].owner for operand in where[:2])
     in_place = [(item.output, item.operands[2])] if alike else []
     if not item.output.size:
-        return Work(item, (), Uses(item.operands, item.outputs))
+        return Launch(item, (), Uses(item.operands, item.outputs))
+    kernel = None
     if is_small(item) or not item.operands[0].shape[-1]:
         kernel = small_kernel(item, where, result)
-        return Work(item, (kernel,), Uses(item.operands, item.outputs, (), _scratch([kernel]), in_place))
-    if covers_row(item, where, result):
-        kernel = row_kernel(item, where, result)
-        return Work(item, (kernel,), Uses(item.operands, item.outputs, (), _scratch([kernel])))
-    if covers_blocked(item, where, result):
+    elif covers_row(item, where, result):
+        kernel, in_place = row_kernel(item, where, result), []
+    elif covers_blocked(item, where, result):
         kernel = blocked_kernel(item, where, result)
-        return Work(item, (kernel,), Uses(item.operands, item.outputs, (), _scratch([kernel]), in_place))
+    if kernel is not None:
+        return Launch(item, (kernel,), Uses(item.operands, item.outputs, (), _scratch([kernel]), in_place))
     if not has_blas:
-        return Work(item, (), Uses(item.operands, item.outputs), is_native=False)
-    runs: list[Run] = []
+        return Launch(item, (), Uses(item.operands, item.outputs), is_native=False)
+    runs: list[Operation] = []
     spare: list[Array] = []
     for position, operand in enumerate(item.operands[:2]):
         rows, columns = operand.shape[-2:]
         if blas_matrix(rows, columns, where[position].layout.strides) is None:
-            nest, made = copied(operand)
+            nest, copy = copied(operand)
             runs.append(kernel_of(nest))
-            spare.append(made)
-            where[position] = allocation(made, {})
+            spare.append(copy)
+            where[position] = allocation(copy, {})
     target = result
     rows, columns = item.output.shape[-2:]
     if not is_row_major(rows, columns, result.layout.strides):
-        made = Product.of(*item.operands[:2])
-        spare.append(made)
-        target = allocation(made, {})
+        row_major = Product.of(*item.operands[:2])
+        spare.append(row_major)
+        target = allocation(row_major, {})
         in_place = []
     adds = len(where) == 3
     if adds:
-        runs.append(CopyRun(kernel_of(copied(item.operands[2], target.owner, target.layout)[0]), where[2], target))
-    runs.append(GemmRun(gemm_of(item, where[0], where[1], target), where[0], where[1], target, adds))
+        runs.append(Copy(kernel_of(copied(item.operands[2], target.owner, target.layout)[0]), where[2], target))
+    runs.append(gemm_of(item, where[0], where[1], target, adds))
     if target != result:
         runs.append(kernel_of(copied(target.owner, result.owner, result.layout)[0]))
-    scratch = _scratch(runs)
-    return Work(item, tuple(runs), Uses(item.operands, item.outputs, spare, scratch, in_place))
+    return Launch(item, tuple(runs), Uses(item.operands, item.outputs, spare, _scratch(runs), in_place))

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy
 
+from minpy.backends.parts import SourcePart
 from minpy.backends.protocol import Context, Executable, Facts, LoweredGraph, Options, Residuals, StepCalls
-from minpy.backends.python.emitter import Emitter, Part
+from minpy.backends.python.emitter import Emitter
 from minpy.backends.python.planner import Plan, Planner
 from minpy.core import aligned
 from minpy.graph.facts import as_contiguous
@@ -46,8 +47,8 @@ class PythonExecutable(Executable):
         self.plan: Plan = planner.plan
         self.emitter = Emitter(steps, planner)
         self._planner: Planner | None = planner
-        self.forward: Part = self.emitter.forward()
-        self.backward: Part | None = None
+        self.forward: SourcePart = self.emitter.forward()
+        self.backward: SourcePart | None = None
         if facts.covers_backward:
             self.learn_backward(facts)
 
@@ -94,10 +95,10 @@ class PythonContext(Context):
         self.forward = self._made(executable.forward)
         self._backward: Callable[..., None] | None = None
 
-    def _made(self, part: Part) -> Callable[..., Any]:
+    def _made(self, part: SourcePart) -> Callable[..., Any]:
         sizes = self._executable.plan.buffers
         self.buffers += [aligned.empty(max(size, 1), numpy.uint8) for size in sizes[len(self.buffers) :]]
-        return part.made(self._calls, self.buffers)
+        return part.bind(self._calls, self.buffers)
 
     @property
     def backward(self) -> Callable[..., None] | None:  # type: ignore[override]

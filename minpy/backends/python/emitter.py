@@ -7,12 +7,12 @@ blocks of a frame's buffers. So each frame has a function with memory of its own
 from __future__ import annotations
 
 import keyword
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy
 
-from minpy.backends.parts import Line, SourcePart, words
+from minpy.backends.parts import Line, NodeCall, SourcePart, words
 from minpy.backends.protocol import ArrayFact
 from minpy.backends.python.planner import Block, Placement, Planner
 from minpy.core.filling import with_attributes
@@ -22,32 +22,10 @@ from minpy.graph.ir import ANSWER, CONSTANT, Node, Value
 from minpy.graph.outputs import how_returned, no_alias
 from minpy.graph.steps import Steps, is_trusted
 
-__all__ = ["Emitter", "Part", "StepCall"]
+__all__ = ["Emitter"]
 
 _TAKEN = ("make", "forward", "backward", "arrays", "out", "cotangents", "gradients", "kept", "copy")
 _KEYWORD_OUT = (numpy.maximum, numpy.minimum)  # NumPy wants their `out` by keyword; by position it costs less
-
-
-class StepCall:
-    """Stands for the function of a step, which may be another in each frame."""
-
-    def __init__(self, node: Node) -> None:
-        self.node = node
-
-
-class Part(SourcePart):
-    """The forward or backward part of a program."""
-
-    def made(self, call_of: Callable[[Node], Any], buffers: Sequence[numpy.ndarray]) -> Callable[..., Any]:
-        """Return the function for one context, with the functions of its steps and its buffers."""
-        return self.function(
-            call_of(value.node)
-            if isinstance(value, StepCall)
-            else value.strided_view(buffers)
-            if isinstance(value, Block)
-            else value
-            for value in self.constants.values()
-        )
 
 
 class Emitter:
@@ -66,7 +44,7 @@ class Emitter:
         self.kept: list[str] = []
         self.into_gradient: Mapping[Node, Node] = {}
 
-    def forward(self) -> Part:
+    def forward(self) -> SourcePart:
         """Return the forward part: a function of the arrays that returns outputs and `Residuals`."""
         body: list[tuple[str, Node | None]] = self._lines(self.steps.forward)
         outputs = ""
@@ -84,7 +62,7 @@ class Emitter:
         states = self._constant("states", self.steps.states)
         return self._part("forward", ["arrays", "out=()"], body, [f"arrays = {contiguous}(arrays, {states})"])
 
-    def backward(self, into_gradient: Mapping[Node, Node]) -> Part:
+    def backward(self, into_gradient: Mapping[Node, Node]) -> SourcePart:
         """Return the backward part: a function of the arrays, the cotangents, where gradients are asked, and
         what the forward part kept, which it uses up.
         """
@@ -108,7 +86,7 @@ class Emitter:
         def named(name: str) -> Any:
             value = self.constants.get(name)
             return (
-                fresh.get(name) if value is None else value.strided_view(buffers) if isinstance(value, Block) else value
+                fresh.get(name) if value is None else value.bind(None, buffers) if isinstance(value, Block) else value
             )
 
         answers: dict[Node, Any] = {}
@@ -125,13 +103,13 @@ class Emitter:
 
     def _part(
         self, name: str, parameters: list[str], body: list[tuple[str, Node | None]], before: Sequence[str] = ()
-    ) -> Part:
+    ) -> SourcePart:
         unpacked = {"arrays": [self.names[node] for node in self.steps.variables]}
         if name == "backward":
             unpacked["cotangents"] = [f"h{index}" for index in range(len(self.steps.cotangents))]
             unpacked["gradients"] = list(self.gradient_names.values())
         lines: list[Line] = [(line, node, "" if node is None else node.name) for line, node in body]
-        return Part(name, parameters, self.constants, lines, unpacked, before)
+        return SourcePart(name, parameters, self.constants, lines, unpacked, before)
 
     def _lines(self, steps: Sequence[Node], finals: Mapping[Node, list[Node]] | None = None) -> list[Any]:
         lines: list[tuple[str, Node | None]] = []
@@ -217,7 +195,7 @@ class Emitter:
                 return f"{self._constant(into.__name__, into)}({', '.join([*arguments, target])})"
             function = with_attributes(into, node.attributes)
             return f"{self._constant(f'k{number}', function)}({', '.join([out, *arguments])})"
-        return f"{out} = {self._constant(f'f{number}', StepCall(node))}({', '.join(arguments)})"
+        return f"{out} = {self._constant(f'f{number}', NodeCall(node))}({', '.join(arguments)})"
 
     def _argument(self, node: Node, value: Value) -> str:
         """Return an input as source; users' operators, which may keep what they see, get no part of the buffers."""

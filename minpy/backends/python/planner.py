@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy
 
+from minpy.backends.parts import ContextConstant
 from minpy.backends.planning import MemoryPlan
 from minpy.backends.protocol import ArrayFact
 from minpy.graph.ir import CONSTANT, Node
@@ -24,8 +25,8 @@ __all__ = ["Block", "Placement", "Plan", "Planner"]
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
-    """Where an answer lies in a context's buffers: the number of a buffer, and the array that is laid into it."""
+class Block(ContextConstant):
+    """Where an answer lies in a context's buffers: the number of a buffer, and a view of it."""
 
     number: int
     offset: int
@@ -33,9 +34,9 @@ class Block:
     dtype: Any
     strides: tuple[int, ...]
 
-    def strided_view(self, buffers: Sequence[numpy.ndarray]) -> numpy.ndarray:
+    def bind(self, calls: Any, memory: Sequence[numpy.ndarray]) -> numpy.ndarray:
         """Return the array in the buffers of one context."""
-        return numpy.ndarray(self.shape, self.dtype, buffers[self.number], self.offset, self.strides)
+        return numpy.ndarray(self.shape, self.dtype, memory[self.number], self.offset, self.strides)
 
 
 @dataclass(slots=True)

@@ -15,7 +15,6 @@ from minpy.backends.native import passes
 from minpy.backends.native.evaluating import evaluate
 from minpy.backends.native.fusing import joining
 from minpy.backends.native.fusing.checking import InvalidScheduleError, check
-from minpy.backends.native.fusing.describing import describe
 from minpy.backends.native.fusing.grouping import scheduled
 from minpy.backends.native.fusing.nest import Level, Nest, Place, Schedule
 from minpy.backends.native.language import Array, Assembly, Call, Layout, Product, Routine, View
@@ -386,12 +385,3 @@ def test_missing_parts_and_calls_are_found() -> None:
     (schedule,) = scheduled(w.routine())
     with pytest.raises(InvalidScheduleError, match=r"call of sort .* is never called"):
         check(w.routine(), [Schedule(schedule.items[1:], {})])
-
-
-def test_described() -> None:
-    text = describe(scheduled(passes.optimized(programs.perceptron()))[0])
-    assert text.splitlines()[:2] == [
-        "product (16, 30) by (30, 20): %0 of x, w0[view (30, 20) at 0 by (1, 30)]",
-        "nest (16, 20): 2 steps",
-    ]
-    assert "        %1 = add(%0, b0)" in text

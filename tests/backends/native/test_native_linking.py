@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from minpy.backends.native.machine import elf, linking, llvm
+from minpy.backends.native.machine import linking, llvm
 from minpy.backends.native.machine.linking import linked
 
 pytest.importorskip("llvmlite")
@@ -149,11 +149,11 @@ def test_what_is_cut_off(content):
 
 def relocations_of(content):
     """Yield where in the file each relocation of code or constants is, and its kind."""
-    file = elf.read(content)
+    file = linking.read(content)
     at = struct.unpack_from("<Q", content, 40)[0]
     for number, section in enumerate(file.sections):
         row = struct.unpack_from("<IIQQQQIIQQ", content, at + 64 * number)
-        if section.kind == 4 and file.sections[row[7]].kind != elf.UNWINDING:
+        if section.kind == 4 and file.sections[row[7]].kind != linking._UNWINDING:
             for place in range(row[4], row[4] + row[5], 24):
                 yield place, struct.unpack_from("<I", content, place + 8)[0]
 

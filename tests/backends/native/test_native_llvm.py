@@ -17,7 +17,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from minpy.backends.native.machine import elf, llvm, objects, processor
+from minpy.backends.native.machine import linking, llvm, objects, processor
 from minpy.backends.native.machine.store import Store, digest
 from minpy.core.errors import BuildError, KeyMissingError, MissingDependencyError
 
@@ -202,7 +202,7 @@ class TestCompiling:
         assert rounded_once != rounded_twice
         loaded = llvm.compile(ir, fast_math=fast_math)
         kind = ctypes.CFUNCTYPE(ctypes.c_float, *[ctypes.c_float] * 3)
-        has_fma = "+fma" in llvm._host().features.split(",") or "aarch64" in llvm._host().triple
+        has_fma = "+fma" in llvm._host().target.features.split(",") or "aarch64" in llvm._host().target.triple
         expected = rounded_once if fast_math and has_fma else rounded_twice
         assert kind(loaded.address("f"))(a, a, c) == expected
         assert kind(loaded.address("minpy_f"))(a, a, c) == rounded_twice
@@ -221,10 +221,10 @@ class TestCompiling:
 
     def test_loops_are_vectorised_as_wide_as_the_processor_is(self):
         host = llvm._host()
-        if "+avx512f" not in host.features:
+        if "+avx512f" not in host.target.features:
             pytest.skip("without AVX-512")
         module = host.binding.parse_assembly(scale(), host.binding.create_context())
-        module.triple, module.data_layout = host.triple, str(host.machine.target_data)
+        module.triple, module.data_layout = host.target.triple, str(host.machine.target_data)
         objects.optimise(host.binding, host.machine, module)
         assert "zmm" in host.machine.emit_assembly(module)
 
@@ -268,15 +268,15 @@ class TestEmitting:
     @pytest.mark.parametrize(
         ("triple", "cpu", "features", "machine"),
         [
-            ("aarch64-unknown-linux-gnu", "", "", elf.AARCH64),
-            ("aarch64-unknown-linux-gnu", "neoverse-v1", "+sve", elf.AARCH64),
-            ("x86_64-unknown-linux-gnu", "haswell", "", elf.X86_64),
-            ("x86_64-unknown-linux-gnu", "skylake-avx512", "-prefer-256-bit", elf.X86_64),
+            ("aarch64-unknown-linux-gnu", "", "", linking.AARCH64),
+            ("aarch64-unknown-linux-gnu", "neoverse-v1", "+sve", linking.AARCH64),
+            ("x86_64-unknown-linux-gnu", "haswell", "", linking.X86_64),
+            ("x86_64-unknown-linux-gnu", "skylake-avx512", "-prefer-256-bit", linking.X86_64),
         ],
     )
     def test_other_processors(self, triple, cpu, features, machine):
         content = llvm.emit(scale() + COPY, triple, cpu, features)
-        read = elf.read(content)
+        read = linking.read(content)
         assert read.machine == machine
         assert read.defined == {"scale", "copy", "digit", "rest"}
         assert read.undefined - {"_GLOBAL_OFFSET_TABLE_"} == {"memcpy", "fmod"}
@@ -284,11 +284,11 @@ class TestEmitting:
     def test_other_formats(self):
         content = llvm.emit(scale(), "arm64-apple-macosx14.0.0", "apple-m1")
         assert content[:4] == b"\xcf\xfa\xed\xfe"  # Mach-O of 64 bits
-        assert elf.read(content) is None
+        assert linking.read(content) is None
 
     def test_what_is_cut_off_is_no_object(self):
         content = llvm.emit(scale(), "aarch64-unknown-linux-gnu")
-        assert all(elf.read(content[:length]) is None for length in range(len(content)))
+        assert all(linking.read(content[:length]) is None for length in range(len(content)))
 
     def test_a_target_that_llvm_does_not_know(self):
         with pytest.raises(BuildError, match="no target for 'abacus-unknown-linux'"):
@@ -347,7 +347,7 @@ class TestCache:
 
     def test_an_object_that_llvm_cannot_load_is_compiled_again(self, kernels, linker):
         llvm.compile(scale())
-        key = digest(llvm._host().toolchain, scale())
+        key = digest(llvm.toolchain(), scale())
         assert Store().keep(key, b"no object", ["scale"])
         self.forget()
         assert not llvm.compile(scale()).cached

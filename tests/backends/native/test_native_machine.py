@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minpy.backends.native.machine import blas, builtins, gil, helper, llvm, threads
+from minpy.backends.native.machine import blas, builtins, helper, llvm, threads
 from minpy.core.errors import ArgumentError, ArgumentValueError, LibraryError
 
 pytest.importorskip("llvmlite")
@@ -150,8 +150,8 @@ class TestBuiltins:
 
 
 # Says that it has begun, and looks 4e9 times at most whether another thread has said that it may end.
-WAIT = f"""
-define ptr @wait(ptr %self, ptr %args, i64 %n) {{
+WAIT = """
+define ptr @wait(ptr %self, ptr %args, i64 %n) {
 entry:
   %table.at = getelementptr i8, ptr %self, i64 DATA
   %table = load ptr, ptr %table.at
@@ -162,7 +162,7 @@ entry:
   %begun = getelementptr i64, ptr %table, i64 3
   %end = getelementptr i64, ptr %table, i64 4
   %seen.at = getelementptr i64, ptr %table, i64 5
-  {gil.release("%save", "%state")}
+  %state = call ptr %save()
   store atomic i64 1, ptr %begun seq_cst, align 8
   br label %loop
 loop:
@@ -174,21 +174,22 @@ loop:
   %stop = or i1 %asked, %tired
   br i1 %stop, label %exit, label %loop
 exit:
-  {gil.acquire("%restore", "%state")}
+  call void %restore(ptr %state)
   store i64 %seen, ptr %seen.at
   %none = load ptr, ptr %table
   %references = load i64, ptr %none
   %more = add i64 %references, COUNTED
   store i64 %more, ptr %none
   ret ptr %none
-}}
+}
 """
 
 
 def test_the_lock_is_let_go():
     text = WAIT.replace("DATA", str(builtins.data_offset())).replace("COUNTED", str(int(sys.version_info < (3, 12))))
     loaded = llvm.compile(text)
-    table = np.array([id(None), *gil.addresses(), 0, 0, 0], np.intp)
+    lock = (ctypes.pythonapi.PyEval_SaveThread, ctypes.pythonapi.PyEval_RestoreThread)
+    table = np.array([id(None), *map(address_of, lock), 0, 0, 0], np.intp)
     wait = builtins.builtin(loaded.address("wait"), "wait", table, loaded)
     thread = threading.Thread(target=wait)
     thread.start()
@@ -265,7 +266,7 @@ class TestBlas:
     def test_every_way_to_name_them(self, naming):
         functions = own_functions()
         known = {naming.format(name): address for name, address in functions.items()}
-        found = blas._found(lambda name: known.get(name, 0), naming)
+        found = blas._library(lambda name: known.get(name, 0), naming)
         assert found.addresses == {
             name.removeprefix("cblas_"): functions[name] for name in functions if "dot" not in name
         }
@@ -276,7 +277,7 @@ class TestBlas:
     @pytest.mark.parametrize("absent", ["cblas_sgemm", "cblas_dgemv", "cblas_ddot"])
     def test_one_that_lacks_a_function(self, absent):
         known = {name: address for name, address in own_functions().items() if name != absent}
-        assert blas._found(lambda name: known.get(name, 0), "{}") is None
+        assert blas._library(lambda name: known.get(name, 0), "{}") is None
 
     def test_no_blas_at_all(self, monkeypatch):
         monkeypatch.setattr(blas, "_lookups", lambda: [lambda name: 0])
@@ -303,7 +304,7 @@ class TestBlas:
         kinds += [ctypes.c_float, ctypes.c_int64, ctypes.c_int64]
         nothing = ctypes.CFUNCTYPE(None, *kinds)(lambda *given: None)
         known["cblas_sgemm"] = address_of(nothing)
-        assert blas._found(lambda name: known.get(name, 0), "{}") is None
+        assert blas._library(lambda name: known.get(name, 0), "{}") is None
 
     def test_a_library_of_32_bits(self):
         scipy = pytest.importorskip("scipy")
@@ -311,7 +312,7 @@ class TestBlas:
         paths = glob.glob(os.path.join(folder, "libscipy_openblas-*.so"))
         if not paths:
             pytest.skip("SciPy brings none")
-        found = blas._found(blas._of_handle(paths[0]) or self._opened(paths[0]), "scipy_{}")
+        found = blas._library(blas._of_handle(paths[0]) or self._opened(paths[0]), "scipy_{}")
         assert found.integer == "i32"
         assert found.threads >= 1
 

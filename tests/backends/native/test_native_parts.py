@@ -491,7 +491,7 @@ def test_without_memory_for_another_call_programs_stay_python(monkeypatch: pytes
     def fail(*_: Any) -> Any:
         raise MemoryError("no room")
 
-    monkeypatch.setattr("minpy.backends.native.building.NativeProgram.context", fail)
+    monkeypatch.setattr("minpy.backends.native.executable.NativeExecutable.context", fail)
     with pytest.warns(CompileWarning, match="MemoryError: no room"):
         heads, _ = case.start([B])
     np.testing.assert_array_equal(heads[0], np.exp(B))
@@ -583,7 +583,7 @@ def test_programs_die_with_their_last_reference() -> None:
         case = compiled(sym.exp(x * y) + called(x), [A, B])
         _, frame = case.start([A, B])
         [program] = case.compiled._programs.values()
-        kept = [frame, program, frame._context.bound.memory.block]
+        kept = [frame, program, frame._context.bound.block]
         return [weakref.ref(one) for one in kept]
 
     run()
@@ -603,7 +603,7 @@ def test_observers_see_every_step_of_a_compiled_program() -> None:
     for _ in range(4):
         executor.forward(is_train=True)
         executor.backward()
-    assert "segment" in executor.debug_str()
+    assert "launch0" in executor.debug_str()
     assert "tanh" in str(executor.profile(repeat=1))
     names: list[str] = []
     executor.set_monitor_callback(lambda name, array: names.append(name))
@@ -669,8 +669,8 @@ def test_large_kernels_run_beside_other_threads(count: str, monkeypatch: pytest.
     case = Case(symbol)
     for _ in range(3):
         case.round(arrays)
-    assert ("_task(" in case.native.planned().ir) == (count == "2" and threads.count() == 2)
-    assert max(segment.seconds for segment in case.native.planned().segments) > 20e-6
+    assert ("_task(" in case.native.build.ir) == (count == "2" and threads.count() == 2)
+    assert max(sequence.seconds for sequence in case.native.build.sequences) > 20e-6
     failures = []
 
     def work() -> None:

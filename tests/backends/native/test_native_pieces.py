@@ -31,7 +31,7 @@ from minpy.backends.native.kernels.printing import kernel_of
 from minpy.backends.native.kernels.writing import Writer
 from minpy.backends.native.language import Array, Elementwise, Part, Reduce, Routine, constant, viewed
 from minpy.backends.native.machine import threads
-from minpy.backends.native.works import is_shared, work_of
+from minpy.backends.native.works import is_shared, launch_of
 
 COMPILES = True
 FLOATS = ["float32", "float64"]
@@ -121,7 +121,7 @@ def test_memory_of_pieces_is_planned() -> None:
     """It belongs to the work alone, and nobody else reads or writes it."""
     x = Array((1024, 768), np.dtype("float32"))
     nest = nest_of([total(x, 1), total(x, 0)], x.shape, (1,))
-    work = work_of(nest, {}, kernel_of, has_blas=True)
+    work = launch_of(nest, {}, kernel_of, has_blas=True)
     (kernel,) = work.runs
     assert isinstance(kernel, Kernel)
     assert list(work.uses.spare) == [kernel.partials]

@@ -200,7 +200,7 @@ def test_networks_as_native_code(network: Any, shape: tuple[int, ...], training:
         expected, _ = rounds(symbol, arrays, training, 1)
     found, program = rounds(symbol, arrays, training, 4)
     assert program.executable("native") is not None
-    assert all(name in program.executable("native").planned().ir for name in kernels)
+    assert all(name in program.executable("native").build.ir for name in kernels)
     assert_close(found, expected, 5e-4)
 
 

@@ -49,14 +49,8 @@ _WANTED = ("sgemm", "dgemm", "sgemv", "dgemv")
 class Blas:
     """NumPy's BLAS.
 
-    Attributes
-    ----------
-    integer : str
-        The type of its integers in LLVM IR: 'i32' or 'i64'. (Enumerations, such as `ROW_MAJOR`, are 'i32' always.)
-    addresses : mapping of str to int
-        Where functions begin: 'sgemm', 'dgemm', 'sgemv', 'dgemv' (with `cblas_` before them in C).
-    file : str
-        The file that they are in; '' where that is not known.
+    `integer` is the type of its integers in LLVM IR, 'i32' or 'i64' (enumerations, such as `ROW_MAJOR`, are 'i32'
+    always), `addresses` where 'sgemm', 'dgemm', 'sgemv' and 'dgemv' begin, `file` what they are in, '' if unknown.
     """
 
     integer: str
@@ -100,9 +94,9 @@ def find() -> Blas | None:
     """
     for look_up in _lookups():
         for naming in _NAMINGS:
-            found = _found(look_up, naming)
-            if found is not None:
-                return found
+            library = _library(look_up, naming)
+            if library is not None:
+                return library
     return None
 
 
@@ -170,7 +164,7 @@ class _DlInfo(ctypes.Structure):
     ]
 
 
-def _library_of(address: int) -> str:
+def _file_of(address: int) -> str:
     """Return the file that the code at an address is of."""
     try:
         dladdr = ctypes.CDLL(None).dladdr
@@ -184,7 +178,7 @@ def _library_of(address: int) -> str:
 # -- which of its names are there, and what they do ------------------------------------------------------------------
 
 
-def _found(look_up: _LookUp, naming: str) -> Blas | None:
+def _library(look_up: _LookUp, naming: str) -> Blas | None:
     """Return the library that names its functions so, if it is there and can be trusted."""
     addresses = {name: look_up(naming.format(f"cblas_{name}")) for name in _WANTED}
     dot = look_up(naming.format("cblas_ddot"))
@@ -193,9 +187,7 @@ def _found(look_up: _LookUp, naming: str) -> Blas | None:
     integer = _integer(dot)
     if integer is None or not all(_multiplies(addresses[name], name, integer) for name in _WANTED):
         return None
-    library = _library_of(addresses["sgemm"])
-    get, put = _thread_counts(look_up, naming)
-    return Blas(integer, MappingProxyType(addresses), library, get, put)
+    return Blas(integer, MappingProxyType(addresses), _file_of(addresses["sgemm"]), *_thread_counts(look_up, naming))
 
 
 def _integer(dot: int) -> str | None:
@@ -234,8 +226,8 @@ def _prototype(dtype: numpy.dtype[Any], word: Any, text: str, address: int) -> C
     """Return a function of C by the kinds of its arguments: enumeration, integer, scalar, pointer."""
     kinds = {"e": ctypes.c_int, "i": word, "p": ctypes.c_void_p}
     kinds["s"] = ctypes.c_float if dtype.itemsize == 4 else ctypes.c_double
-    made: Callable[..., None] = ctypes.CFUNCTYPE(None, *(kinds[kind] for kind in text))(address)
-    return made
+    function: Callable[..., None] = ctypes.CFUNCTYPE(None, *(kinds[kind] for kind in text))(address)
+    return function
 
 
 def _gemm_is_right(address: int, dtype: numpy.dtype[Any], word: Any) -> bool:

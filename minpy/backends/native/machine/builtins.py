@@ -69,18 +69,6 @@ def builtin(address: int, name: str, table: numpy.ndarray[Any, Any], *owners: An
     *owners
         What else lives as long as the function: the code itself (`llvm.Loaded`), memory that the table points to.
 
-    Returns
-    -------
-    builtin_function_or_method
-        `__self__` is the table, as an array of the same memory.
-
-    Raises
-    ------
-    ArgumentError
-        If the address is 0, or the table is no C-contiguous array.
-    LibraryError
-        If this build of NumPy keeps its pointers where they cannot be found.
-
     Examples
     --------
     >>> import ctypes, numpy
@@ -99,21 +87,14 @@ def builtin(address: int, name: str, table: numpy.ndarray[Any, Any], *owners: An
     held = table.view(_Table)
     # CPython lets go of `self` last: "m_ml ... could be kept alive by m_self" (meth_dealloc).
     held.kept = (definition, owners)
-    made: Callable[..., Any] = _constructor()(ctypes.addressof(definition), held, None)
-    return made
+    function: Callable[..., Any] = _constructor()(ctypes.addressof(definition), held, None)
+    return function
 
 
 @cache
 def data_offset() -> int:
     """Return at how many bytes in a NumPy array's object the pointer to its elements is.
 
-    Raises
-    ------
-    LibraryError
-        If it is at none, or not at the same one in all arrays.
-
-    Examples
-    --------
     >>> import ctypes, numpy
     >>> x = numpy.arange(3.0)
     >>> ctypes.c_void_p.from_address(id(x) + data_offset()).value == x.ctypes.data
@@ -129,16 +110,14 @@ def data_offset() -> int:
         numpy.zeros((0, 3)),
         numpy.zeros(3, numpy.intp).view(_Table),
     ]
-    head = object.__basicsize__
-    size = numpy.ndarray.__basicsize__
-    found = [
+    offsets = [
         at
-        for at in range(head, size - _WORD + 1, _WORD)
-        if all((ctypes.c_void_p.from_address(id(one) + at).value or 0) == one.ctypes.data for one in arrays)
+        for at in range(object.__basicsize__, numpy.ndarray.__basicsize__ - _WORD + 1, _WORD)
+        if all((ctypes.c_void_p.from_address(id(array) + at).value or 0) == array.ctypes.data for array in arrays)
     ]
-    if len(found) != 1:
+    if len(offsets) != 1:
         raise LibraryError(
             f"NumPy {numpy.__version__} keeps the pointers to elements of arrays where they cannot be found: native "
             "code cannot take arrays."
         )
-    return found[0]
+    return offsets[0]

@@ -11,34 +11,119 @@ from __future__ import annotations
 import ctypes
 import mmap
 import struct
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
-from minpy.backends.native.machine import elf
-
-__all__ = ["RUNTIME", "Linked", "linked"]
+__all__ = ["AARCH64", "RUNTIME", "X86_64", "Linked", "ObjectFile", "linked", "read"]
 
 # Names that LLVM itself calls: for copies and fills of memory, and for `frem`, whose result is exact everywhere.
 RUNTIME = frozenset({"memcpy", "memmove", "memset", "fmod", "fmodf"})
 
+X86_64, AARCH64 = 62, 183
+# Flags of sections, and their types: symbols, relocations, without content, and how to unwind.
+_ALLOCATED, _EXECUTABLE, _THREAD_LOCAL = 0x2, 0x4, 0x400
+_SYMBOLS, _RELOCATIONS, _EMPTY, _UNWINDING = 2, 4, 8, 0x70000001
+
+_IDENT = b"\x7fELF\x02\x01\x01"  # 64 bits, little-endian, version 1
+_HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
+_SECTION = struct.Struct("<IIQQQQIIQQ")
+_SYMBOL = struct.Struct("<IBBHQQ")
+_RELOCATION = struct.Struct("<QQq")
+
 # Kinds of relocations: the address; how far it is away, in 64 and in 32 bits, for data and for calls; how far away
-# there is a word that holds it.
+# there is a word that holds it. And how each is written.
 _ADDRESS, _FAR, _NEAR, _CALLED = 1, 24, 2, 4
 _THROUGH_WORD = (9, 41, 42)
+_FORMATS = {_ADDRESS: "<Q", _FAR: "<q", **dict.fromkeys((_NEAR, _CALLED, *_THROUGH_WORD), "<i")}
 # `jmp [rip + 2]`, and behind it the address: calls of what is too far away go there.
 _JUMP = bytes([0xFF, 0x25, 2, 0, 0, 0, 0xCC, 0xCC])
 _WORD = struct.Struct("<Q")
 
 
-class Linked:
-    """Machine code in memory of this process, which is freed with this object.
+class Section(NamedTuple):
+    """A section: its type, flags, alignment, how many bytes it has in memory, and those that the file has."""
 
-    Attributes
-    ----------
-    addresses : dict of str to int
-        Where its functions begin.
+    kind: int
+    flags: int
+    alignment: int
+    size: int
+    content: bytes
+
+
+class Symbol(NamedTuple):
+    """A name, whether other files can refer to it, the number of its section (0: none), and where in that it is."""
+
+    name: str
+    is_global: bool
+    section: int
+    value: int
+
+
+class Relocation(NamedTuple):
+    """A place in a section, by their numbers, that needs the address of a symbol; and what is added to that."""
+
+    section: int
+    offset: int
+    kind: int
+    symbol: int
+    addend: int
+
+
+class ObjectFile(NamedTuple):
+    """What is in an object file; `machine` is the number of the processor's architecture: `X86_64`, `AARCH64`, ..."""
+
+    machine: int
+    sections: list[Section]
+    symbols: list[Symbol]
+    relocations: list[Relocation]
+
+    @property
+    def defined(self) -> frozenset[str]:
+        """Names that others can refer to."""
+        return frozenset(symbol.name for symbol in self.symbols if symbol.name and symbol.section and symbol.is_global)
+
+    @property
+    def undefined(self) -> frozenset[str]:
+        """Names that it takes from elsewhere."""
+        return frozenset(symbol.name for symbol in self.symbols if symbol.name and not symbol.section)
+
+
+def read(content: bytes) -> ObjectFile | None:
+    """Return what is in a relocatable object file; None for other formats, and for files that are cut off.
+
+    >>> read(b"MZ, which is another format")
     """
+    if not content.startswith(_IDENT):
+        return None
+    symbols: list[Symbol] = []
+    relocations: list[Relocation] = []
+    try:
+        header = _HEADER.unpack_from(content)
+        machine, at, size, count = header[2], header[6], header[11], header[12]
+        rows = [_SECTION.unpack_from(content, at + number * size) for number in range(count)]
+        sections = [
+            Section(kind, flags, alignment, length, b"" if kind == _EMPTY else content[begin : begin + length])
+            for _, kind, flags, _, begin, length, _, _, alignment, _ in rows
+        ]
+        for row, section in zip(rows, sections, strict=True):
+            if section.kind != _EMPTY and len(section.content) != section.size:
+                return None
+            if section.kind == _SYMBOLS:
+                names = sections[row[6]].content
+                for name_at, info, _, number, value, _ in _SYMBOL.iter_unpack(section.content):
+                    name = names[name_at : names.index(b"\0", name_at)].decode()
+                    symbols.append(Symbol(name, bool(info >> 4), number, value))
+            elif section.kind == _RELOCATIONS:
+                for offset, info, addend in _RELOCATION.iter_unpack(section.content):
+                    relocations.append(Relocation(row[7], offset, info & 0xFFFFFFFF, info >> 32, addend))
+    except (struct.error, ValueError, IndexError):
+        return None
+    return ObjectFile(machine, sections, symbols, relocations)
+
+
+class Linked:
+    """Machine code in memory of this process, which is freed with this object; where its functions begin, by name."""
 
     def __init__(self, memory: mmap.mmap, addresses: dict[str, int]) -> None:
         self._memory = memory
@@ -54,26 +139,16 @@ class _Refused(Exception):
 
 
 def linked(content: bytes, names: Iterable[str]) -> Linked | None:
-    """Put an object into memory; None, if it is for LLVM to do.
+    """Put an object file into memory, of whose functions some are wanted; None, if it is for LLVM to do.
 
-    Parameters
-    ----------
-    content : bytes
-        The object file.
-    names : iterable of str
-        Its functions that are wanted.
-
-    Examples
-    --------
     >>> linked(b"MZ, which is another format", ["f"])
     """
     protect = _protect()
-    file = elf.read(content) if protect is not None else None
-    if file is None or file.machine != elf.X86_64:
+    file = read(content) if protect is not None else None
+    if protect is None or file is None or file.machine != X86_64:
         return None
-    assert protect is not None
     try:
-        return _Linker(file).linked(names, protect)
+        return _linked(file, names, protect)
     except (_Refused, OSError, ValueError, IndexError, KeyError, struct.error):
         return None
 
@@ -88,93 +163,61 @@ def _protect() -> Callable[[int, int, int], int] | None:
     except (AttributeError, OSError, TypeError):
         return None
     kinds = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
-    made: Any = ctypes.CFUNCTYPE(ctypes.c_int, *kinds)(ctypes.cast(function, ctypes.c_void_p).value or 0)
-    return made
+    protect: Any = ctypes.CFUNCTYPE(ctypes.c_int, *kinds)(ctypes.cast(function, ctypes.c_void_p).value or 0)
+    return protect
 
 
-class _Linker:
-    """Lays an object out: what is only read, then, on pages of its own, code, and words and jumps to elsewhere."""
+def _linked(file: ObjectFile, names: Iterable[str], protect: Callable[[int, int, int], int]) -> Linked:
+    # First what is only read, then, on pages of its own, code, and behind it jumps and words for what is elsewhere.
+    places: dict[int, int] = {}
+    end = code_begins = 0
+    for is_code in (False, True):
+        end = code_begins = _aligned(end, mmap.PAGESIZE)
+        for number, section in enumerate(file.sections):
+            # How to unwind is no part of it, as nothing in it throws.
+            is_loaded = section.flags & _ALLOCATED and section.kind != _UNWINDING and section.size
+            if is_loaded and bool(section.flags & _EXECUTABLE) is is_code:
+                if section.flags & _THREAD_LOCAL or section.kind == _EMPTY or section.alignment > mmap.PAGESIZE:
+                    raise _Refused
+                places[number] = _aligned(end, section.alignment)
+                end = places[number] + section.size
+    relocations = [relocation for relocation in file.relocations if relocation.section in places]
+    jumps: dict[str, int] = {}
+    words: dict[int, int] = {}
+    end = _aligned(end, 16)
+    for relocation in relocations:
+        symbol = file.symbols[relocation.symbol]
+        if not symbol.section and symbol.name not in jumps:
+            jumps[symbol.name], end = end, end + 16
+        if relocation.kind in _THROUGH_WORD and relocation.symbol not in words:
+            words[relocation.symbol], end = end, end + 16
+    memory = mmap.mmap(-1, max(end, 1), mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, mmap.PROT_READ | mmap.PROT_WRITE)
+    base = ctypes.addressof(ctypes.c_char.from_buffer(memory))
 
-    def __init__(self, file: elf.ObjectFile) -> None:
-        self.file = file
-        self.places: dict[int, int] = {}
-        data = [number for number, one in enumerate(file.sections) if _is_loaded(one) and not _is_code(one)]
-        code = [number for number, one in enumerate(file.sections) if _is_loaded(one) and _is_code(one)]
-        self.code_begins = _aligned(self._lay(data, 0), mmap.PAGESIZE)
-        end = self._lay(code, self.code_begins)
-        self.elsewhere = _aligned(end, 16)
-        self.jumps: dict[str, int] = {}
-        far = [one for one in file.relocations if one.section in self.places and not file.symbols[one.symbol].section]
-        for one in far:
-            self.jumps.setdefault(file.symbols[one.symbol].name, self.elsewhere + 16 * len(self.jumps))
-        held = [one for one in file.relocations if one.kind in _THROUGH_WORD and one.section in self.places]
-        begin = self.elsewhere + 16 * len(self.jumps)
-        self.words = {symbol: begin + 8 * index for index, symbol in enumerate(dict.fromkeys(o.symbol for o in held))}
-        self.size = max(begin + 8 * len(self.words), 1)
+    def address(symbol: Symbol) -> int:
+        return base + (places[symbol.section] + symbol.value if symbol.section else jumps[symbol.name])
 
-    def _lay(self, numbers: Sequence[int], end: int) -> int:
-        for number in numbers:
-            section = self.file.sections[number]
-            if section.flags & elf.THREAD_LOCAL or len(section.content) != section.size:
-                raise _Refused
-            if section.alignment > mmap.PAGESIZE:  # memory begins at a page
-                raise _Refused
-            self.places[number] = end = _aligned(end, section.alignment)
-            end += section.size
-        return end
-
-    def linked(self, names: Iterable[str], protect: Callable[[int, int, int], int]) -> Linked:
-        memory = mmap.mmap(-1, self.size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, mmap.PROT_READ | mmap.PROT_WRITE)
-        base = ctypes.addressof(ctypes.c_char.from_buffer(memory))
-        for number, place in self.places.items():
-            content = self.file.sections[number].content
-            memory[place : place + len(content)] = content
-        for name, place in self.jumps.items():
-            memory[place : place + 16] = _JUMP + _WORD.pack(_address_of(name))
-        for symbol, place in self.words.items():
-            memory[place : place + 8] = _WORD.pack(self._address(symbol, base))
-        for one in self.file.relocations:
-            if one.section in self.places:
-                self._relocate(memory, base, one)
-        there = {one.name: one for one in self.file.symbols if one.is_global and one.section}
-        addresses = {name: base + self.places[there[name].section] + there[name].value for name in names}
-        length = self.size - self.code_begins
-        if length and protect(base + self.code_begins, length, mmap.PROT_READ | mmap.PROT_EXEC):
-            raise _Refused  # the system has no memory that was written, and is executed
-        if self.code_begins:
-            protect(base, self.code_begins, mmap.PROT_READ)
-        return Linked(memory, addresses)
-
-    def _address(self, number: int, base: int) -> int:
-        symbol = self.file.symbols[number]
-        if not symbol.section:
-            return base + self.jumps[symbol.name]
-        return base + self.places[symbol.section] + symbol.value
-
-    def _relocate(self, memory: mmap.mmap, base: int, one: elf.Relocation) -> None:
-        at = self.places[one.section] + one.offset
-        size = self.file.sections[one.section].size
-        if one.kind in _THROUGH_WORD:
-            value = base + self.words[one.symbol] + one.addend
-        else:
-            if one.kind == _NEAR and not self.file.symbols[one.symbol].section:
-                raise _Refused  # data of elsewhere
-            value = self._address(one.symbol, base) + one.addend
-        kind = {_ADDRESS: "<Q", _FAR: "<q"}.get(one.kind, "<i")
-        if one.kind not in (_ADDRESS, _FAR, _NEAR, _CALLED, *_THROUGH_WORD):
+    for number, place in places.items():
+        memory[place : place + file.sections[number].size] = file.sections[number].content
+    for name, place in jumps.items():
+        memory[place : place + 16] = _JUMP + _WORD.pack(_address_of(name))
+    for number, place in words.items():
+        memory[place : place + 8] = _WORD.pack(address(file.symbols[number]))
+    for section_number, offset, kind, symbol_number, addend in relocations:
+        at, symbol = places[section_number] + offset, file.symbols[symbol_number]
+        if offset + struct.calcsize(_FORMATS[kind]) > file.sections[section_number].size:
             raise _Refused
-        if one.offset + struct.calcsize(kind) > size:
+        if kind == _NEAR and not symbol.section:  # data of elsewhere
             raise _Refused
-        struct.pack_into(kind, memory, at, value if one.kind == _ADDRESS else value - (base + at))
-
-
-def _is_loaded(section: elf.Section) -> bool:
-    """Tell whether a section is part of the code: how to unwind it is not, as nothing in it throws."""
-    return bool(section.flags & elf.ALLOCATED) and section.kind != elf.UNWINDING and section.size > 0
-
-
-def _is_code(section: elf.Section) -> bool:
-    return bool(section.flags & elf.EXECUTABLE)
+        value = (base + words[symbol_number] if kind in _THROUGH_WORD else address(symbol)) + addend
+        struct.pack_into(_FORMATS[kind], memory, at, value if kind == _ADDRESS else value - (base + at))
+    exported = {symbol.name: symbol for symbol in file.symbols if symbol.is_global and symbol.section}
+    addresses = {name: address(exported[name]) for name in names}
+    if end > code_begins and protect(base + code_begins, end - code_begins, mmap.PROT_READ | mmap.PROT_EXEC):
+        raise _Refused  # the system has no memory that was written, and is executed
+    if code_begins:
+        protect(base, code_begins, mmap.PROT_READ)
+    return Linked(memory, addresses)
 
 
 def _aligned(place: int, to: int) -> int:

@@ -17,7 +17,7 @@ import sys
 import threading
 import time
 import weakref
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 from minpy.backends.native.machine import processor
@@ -52,8 +52,8 @@ def missing() -> str | None:
     except ImportError as error:
         return "llvmlite is not installed" if error.name == "llvmlite" else f"llvmlite cannot be imported ({error})"
     text = str(llvmlite.__version__)
-    found = re.match(r"(\d+)\.(\d+)", text)
-    if found is None or (int(found[1]), int(found[2])) < _OLDEST:
+    version = re.match(r"(\d+)\.(\d+)", text)
+    if version is None or (int(version[1]), int(version[2])) < _OLDEST:
         return f"llvmlite {text} is too old: {'.'.join(map(str, _OLDEST))} or newer is needed"
     return None
 
@@ -66,16 +66,8 @@ def available() -> bool:
 class Loaded:
     """Machine code in this process. It is unloaded when nobody refers to it any more: who keeps an address keeps this.
 
-    Attributes
-    ----------
-    tracker : Linked or llvmlite.binding.ResourceTracker
-        What unloads it.
-    key : str
-        By what the cache finds it.
-    cached : bool
-        Whether it came from the cache.
-    seconds : float
-        How long compiling took, 0 where it was cached.
+    `tracker` unloads it, the cache finds it by `key`; `cached` says whether it came from there, `seconds` how long
+    compiling took otherwise.
     """
 
     def __init__(self, tracker: Any, addresses: dict[str, int], cached: bool, seconds: float, key: str) -> None:
@@ -91,13 +83,7 @@ class Loaded:
         return tuple(self._addresses)
 
     def address(self, name: str) -> int:
-        """Return where a function begins.
-
-        Raises
-        ------
-        KeyMissingError
-            If there is none of that name.
-        """
+        """Return where a function begins."""
         try:
             return self._addresses[name]
         except KeyError:
@@ -140,51 +126,28 @@ def compile(ir: str, written: str = "", *, fast_math: bool = False) -> Loaded:
     """
     _require()
     with _lock:
-        return _host().compile(*((contracted(one) for one in (ir, written)) if fast_math else (ir, written)))
+        return _host().compile(*((contracted(module) for module in (ir, written)) if fast_math else (ir, written)))
 
 
 def find(key: str) -> Loaded | None:
-    """Load what an earlier process has compiled, by the `key` that it had there; None if it is not kept any more.
-
-    Raises
-    ------
-    MissingDependencyError
-        If llvmlite is not there, or too old.
-    """
+    """Load what an earlier process has compiled, by the `key` that it had there; None if it is not kept any more."""
     _require()
     with _lock:
         return _host().found(key)
 
 
 def toolchain() -> str:
-    """Return a digest of all but the IR that decides what becomes of it: processor, versions of LLVM and minpy.
-
-    Raises
-    ------
-    MissingDependencyError
-        If llvmlite is not there, or too old.
-    """
+    """Return a digest of all but the IR that decides what becomes of it: processor, versions of LLVM and minpy."""
     _require()
     with _lock:
-        return _host().toolchain
+        return _host().target.toolchain
 
 
 def emit(ir: str, triple: str, cpu: str = "", features: str = "") -> bytes:
     """Compile LLVM IR for any processor that LLVM knows, and return the object file.
 
-    Parameters
-    ----------
-    ir : str
-        A module, as `compile` takes.
-    triple : str
-        The target: 'aarch64-unknown-linux-gnu'.
-    cpu, features : str
-        LLVM's name of the processor ('neoverse-n1', '' for any), and features beyond ('+sve,-fullfp16').
-
-    Raises
-    ------
-    MissingDependencyError, BuildError
-        As of `compile`; also if LLVM does not know the target.
+    `triple` is the target, such as 'aarch64-unknown-linux-gnu', `cpu` LLVM's name of the processor ('neoverse-n1', ''
+    for any), `features` are those beyond ('+sve,-fullfp16'). Errors are those of `compile`.
     """
     _require()
     with _lock:
@@ -200,16 +163,10 @@ def emit(ir: str, triple: str, cpu: str = "", features: str = "") -> bytes:
 
 
 def features() -> str:
-    """Return the features of this processor as LLVM writes them: '+avx2,-avx512f'.
-
-    Raises
-    ------
-    MissingDependencyError
-        If llvmlite is not there, or too old.
-    """
+    """Return the features of this processor as LLVM writes them: '+avx2,-avx512f'."""
     _require()
     with _lock:
-        return str(_host().features)
+        return _host().target.features
 
 
 def _require() -> None:
@@ -229,11 +186,6 @@ class _Target(NamedTuple):
     versions: tuple[str, ...]
 
     @property
-    def text(self) -> bytes:
-        """All of it, for a file."""
-        return json.dumps([self.triple, self.cpu, self.features, *self.versions]).encode()
-
-    @property
     def toolchain(self) -> str:
         """A digest of all but the IR that decides what becomes of it."""
         return digest(_FORMAT, __version__, self.triple, self.cpu, self.features, *self.versions)
@@ -250,22 +202,6 @@ class _Host:
         self._jit: Any = None
         self._libraries = 0
         self._noted: set[str] = set()
-
-    @property
-    def triple(self) -> str:
-        return self.target.triple
-
-    @property
-    def cpu(self) -> str:
-        return self.target.cpu
-
-    @property
-    def features(self) -> str:
-        return self.target.features
-
-    @property
-    def toolchain(self) -> str:
-        return self.target.toolchain
 
     @cached_property
     def target(self) -> _Target:
@@ -285,8 +221,9 @@ class _Host:
         """LLVM's target machine."""
         # On Windows LLVM's JIT takes objects of Linux's format only, which llvmlite's own settings lead to.
         model = {"codemodel": "jitdefault", "jit": True} if os.name == "nt" else {"codemodel": "small", "reloc": "pic"}
-        target = self.binding.Target.from_triple(self.triple)
-        return target.create_target_machine(cpu=self.cpu, features=self.features, opt=3, **model)
+        binding, host = self.binding, self.target
+        target = binding.Target.from_triple(host.triple)
+        return target.create_target_machine(cpu=host.cpu, features=host.features, opt=3, **model)
 
     @staticmethod
     def _said(binding: Any) -> _Target:
@@ -311,7 +248,7 @@ class _Host:
 
     def key(self, ir: str, written: str) -> str:
         """Return by what the object of modules is found."""
-        return digest(self.toolchain, ir, *([written] if written else []))
+        return digest(self.target.toolchain, ir, *([written] if written else []))
 
     def compile(self, ir: str, written: str) -> Loaded:
         key = self.key(ir, written)
@@ -327,11 +264,11 @@ class _Host:
         loaded = self._loaded.get(key)
         if loaded is not None:
             return loaded
-        found = Store().find(key)
-        if found is None:
+        kept = Store().find(key)
+        if kept is None:
             return None
         try:
-            loaded = self._loaded[key] = self._load(key, *found, cached=True, seconds=0.0)
+            loaded = self._loaded[key] = self._load(key, *kept, cached=True, seconds=0.0)
         except RuntimeError:  # as if it were not there: it is written anew
             return None
         self._note_target()
@@ -339,7 +276,7 @@ class _Host:
 
     def _made(self, binding: Any, key: str, ir: str, written: str) -> Loaded:
         begun = time.perf_counter()
-        content, names = object_of(binding, self.machine, self.triple, ir, written)
+        content, names = object_of(binding, self.machine, self.target.triple, ir, written)
         seconds = time.perf_counter() - begun
         try:
             loaded = self._load(key, content, names, cached=False, seconds=seconds)
@@ -354,9 +291,9 @@ class _Host:
         store = Store(kind="processor")
         if store.root not in self._noted:
             self._noted.add(store.root)
-            key = _target_key()
-            if key is not None and store.find(key) != (self.target.text, ()):
-                store.keep(key, self.target.text, ())
+            key, content = _target_key(), json.dumps(self.target).encode()
+            if key is not None and store.find(key) != (content, ()):
+                store.keep(key, content, ())
 
     def _load(self, key: str, content: bytes, names: tuple[str, ...], cached: bool, seconds: float) -> Loaded:
         code = linked(content, names)
@@ -385,21 +322,19 @@ def _target_key() -> str | None:
 def _noted_target() -> _Target | None:
     """Return what LLVM has said of this processor in an earlier process."""
     key = _target_key()
-    found = None if key is None else Store(kind="processor").find(key)
-    if found is None:
+    kept = None if key is None else Store(kind="processor").find(key)
+    if kept is None:
         return None
-    triple, cpu, features, *versions = json.loads(found[0])
+    triple, cpu, features, versions = json.loads(kept[0])
     return _Target(triple, cpu, features, tuple(versions))
 
 
 _lock = threading.RLock()
-_hosts: list[_Host] = []
 
 
+@cache
 def _host() -> _Host:
-    if not _hosts:
-        _hosts.append(_Host())
-    return _hosts[0]
+    return _Host()
 
 
 # -- the end of the interpreter: threads that it does not wait for may be in the code ---------------------------------
@@ -408,8 +343,7 @@ def _host() -> _Host:
 def _leave() -> None:
     """Leave all code where it is; the process takes it along."""
     with _lock:
-        for host in _hosts:
-            host.leave()
+        _host().leave()
 
 
 atexit.register(_leave)

@@ -12,8 +12,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from minpy.backends.native.machine import elf
-from minpy.backends.native.machine.linking import RUNTIME
+from minpy.backends.native.machine.linking import RUNTIME, read
 from minpy.core.errors import BuildError
 
 __all__ = ["contracted", "object_of", "optimise"]
@@ -42,9 +41,9 @@ def object_of(binding: Any, machine: Any, triple: str, ir: str, written: str = "
         content: bytes = machine.emit_object(module)
     except RuntimeError as error:
         raise _refused(ir, str(error)) from error
-    read = elf.read(content)
+    file = read(content)
     # Other formats prefix names; there they are found, or not, when the object is loaded.
-    undefined = read.undefined - RUNTIME - {"_GLOBAL_OFFSET_TABLE_"} if read is not None else ()
+    undefined = file.undefined - RUNTIME - {"_GLOBAL_OFFSET_TABLE_"} if file is not None else ()
     if undefined:
         raise BuildError(
             f"native code must call no functions by name, but LLVM makes calls of {', '.join(sorted(undefined))} from "

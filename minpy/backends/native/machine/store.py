@@ -76,17 +76,9 @@ class Store:
         self.limit = limit
 
     def find(self, key: str) -> tuple[bytes, tuple[str, ...]] | None:
-        """Return an object and the names that it has.
+        """Return the object of a key of hexadecimal digits, and the names that it has.
 
-        Parameters
-        ----------
-        key : str
-            Hexadecimal digits.
-
-        Returns
-        -------
-        tuple of bytes and names, or None
-            None where it was never kept, is damaged, or belongs to another user, who could have put anything there.
+        None where it was never kept, is damaged, or belongs to another user, who could have put anything there.
         """
         path = self._path(key)
         try:
@@ -97,24 +89,14 @@ class Store:
             return None
         if hasattr(os, "geteuid") and about.st_uid not in (os.geteuid(), 0):
             return None
-        found = _parsed(content, key)
-        if found is not None and time.time() - about.st_mtime > _FRESH:
+        parsed = _parsed(content, key)
+        if parsed is not None and time.time() - about.st_mtime > _FRESH:
             with contextlib.suppress(OSError):  # on a medium that cannot be written
                 os.utime(path)
-        return found
+        return parsed
 
     def keep(self, key: str, content: bytes, names: Iterable[str]) -> bool:
-        """Keep an object, and tell whether that was possible.
-
-        Parameters
-        ----------
-        key : str
-            Hexadecimal digits.
-        content : bytes
-            The object.
-        names : iterable of str
-            What it has.
-        """
+        """Keep an object and the names that it has, and tell whether that was possible."""
         listed = sorted(names)
         record = {"key": key, "digest": digest(content, *listed), "names": listed}
         temporary = os.path.join(self.root, f"writing-{secrets.token_hex(8)}")
@@ -136,12 +118,9 @@ class Store:
 
     def entries(self) -> list[Entry]:
         """Return what is kept, that which was used last at the end."""
-        found = [
-            Entry(path, about.st_size, about.st_mtime)
-            for path, about in self._files()
-            if _is_kept(os.path.basename(path))
-        ]
-        return sorted(found, key=lambda entry: (entry.used, entry.path))
+        kept = [(path, about) for path, about in self._files() if _is_kept(os.path.basename(path))]
+        entries = [Entry(path, about.st_size, about.st_mtime) for path, about in kept]
+        return sorted(entries, key=lambda entry: (entry.used, entry.path))
 
     def clean(self) -> None:
         """Remove what was not used for longest until the rest is small enough, and what killed writers have left."""
@@ -160,13 +139,7 @@ class Store:
             total -= entry.size
 
     def clear(self) -> tuple[int, int]:
-        """Remove all objects, and return how many there were, and their bytes.
-
-        Raises
-        ------
-        OSError
-            If one cannot be removed.
-        """
+        """Remove all objects, and return how many there were, and their bytes."""
         count = size = 0
         for path, about in self._files():
             with contextlib.suppress(FileNotFoundError):  # another process was faster
@@ -181,8 +154,8 @@ class Store:
     def _files(self) -> Iterator[tuple[str, os.stat_result]]:
         """Yield the files that are a store's, objects and what is being written."""
         try:
-            with os.scandir(self.root) as found:
-                listed = [entry.path for entry in found if entry.name.startswith("writing-") or _is_kept(entry.name)]
+            with os.scandir(self.root) as entries:
+                listed = [entry.path for entry in entries if entry.name.startswith("writing-") or _is_kept(entry.name)]
         except OSError:
             return
         for path in listed:

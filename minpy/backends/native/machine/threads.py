@@ -25,16 +25,11 @@ _MOST = 2
 class Helper:
     """What generated code needs to share work with the helper thread: two addresses, valid until the process ends.
 
-    Attributes
-    ----------
-    share : int
-        Of `void share(ptr desk, ptr task, ptr block, i64 begin, i64 end, i64 pieces)`. It calls
-        `void task(ptr block, i64 begin, i64 end, i64 who)` for consecutive ranges that make up [begin, end), at most
-        `pieces` of them, in this thread (who is 0) and in the helper's (1), and returns when all are done. Where the
-        helper is taken by another caller, it calls `task` once, for the whole range. It may be called with and without
-        Python's lock; `task` must not touch objects of Python.
-    desk : int
-        Its first argument.
+    `share` is that of `void share(ptr desk, ptr task, ptr block, i64 begin, i64 end, i64 pieces)`, `desk` its first
+    argument. It calls `void task(ptr block, i64 begin, i64 end, i64 who)` for consecutive ranges that make up [begin,
+    end), at most `pieces` of them, in this thread (who is 0) and in the helper's (1), and returns when all are done.
+    Where the helper is taken by another caller, it calls `task` once, for the whole range. It may be called with and
+    without Python's lock; `task` must not touch objects of Python.
     """
 
     share: int
@@ -64,15 +59,7 @@ def count() -> int:
 
 
 def find() -> Helper | None:
-    """Return the helper of this process; None where loops run in one thread.
-
-    Raises
-    ------
-    MissingDependencyError, BuildError
-        As of `llvm.compile`.
-    ArgumentValueError
-        If MINPY_COMPILE_THREADS is no number from 1 on.
-    """
+    """Return the helper of this process; None where loops run in one thread."""
     if count() == 1:
         return None
     with _lock:
