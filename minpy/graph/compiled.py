@@ -43,6 +43,7 @@ class Compiled:
 
     Parameters
     ----------
+    outputs : Sequence[Value]
     keeps_states : bool
         Whether operators whose calls have a state keep one over all calls, as in an executor.
     compiles : bool
@@ -142,6 +143,7 @@ class Compiled:
         ----------
         arrays : sequence of numpy.ndarray
             For every variable; only shapes and dtypes are looked at.
+        training : bool
         grad_req : mapping of Node to str, optional
             Which gradients are wanted, 'write' or 'add'; without them the program has no backward part.
         repeatable : bool

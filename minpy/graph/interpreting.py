@@ -46,10 +46,12 @@ def interpret(
 
     Parameters
     ----------
+    part : Sequence[Node]
     env : dict
         Answers by node.
     call_of : callable
         Gives the function of a step.
+    observers : Sequence[Observer]
     release : callable, optional
         `release(number, node)` is called after each step.
     """

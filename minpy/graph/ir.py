@@ -26,8 +26,10 @@ class Node:
     ----------
     operator : Operator or None
         None: a variable.
+    inputs : Sequence[Value]
     attributes : mapping
         The operator's attributes, as Python values.
+    name : str
     kind : str, optional
         The name under which the operator was called; by default its own.
     annotations : mapping of str to str, optional

@@ -61,6 +61,8 @@ class Inliner:
         ----------
         nodes : sequence of Node
             All of the graph, those that were there before first.
+        shapes : Mapping[Value, object]
+        dtypes : Mapping[Value, object]
         reads : Reads or None
             Notes what operators refer to; None: each stays one call.
         """

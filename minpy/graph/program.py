@@ -159,6 +159,7 @@ class Program:
 
         Parameters
         ----------
+        arrays : Sequence[numpy.ndarray]
         out : sequence of numpy.ndarray or None
             Where outputs may be computed, one or None for each: it is returned where that was done.
 

@@ -40,6 +40,7 @@ class GraphOperator(BaseOperator):
 
     Parameters
     ----------
+    compiled : Compiled
     name : str
         What messages call it.
     always_plans : bool
@@ -275,6 +276,7 @@ def call_graph(compiled: Compiled, inputs: Sequence[Array], name: str = "graph")
 
     Parameters
     ----------
+    compiled : Compiled
     inputs : sequence of Array
         For its arguments and states, in the order of `compiled.variables`.
     name : str

@@ -38,6 +38,7 @@ def step_gradients(operator: Step, answer: Any, arrays: Sequence[Any], gradient:
     ----------
     operator : Step
         One that `has_step_rule`.
+    answer : object
     arrays : sequence of array
         What the step's slots stand for.
     gradient : array

@@ -21,6 +21,7 @@ def inlined(
 
     Parameters
     ----------
+    outputs : Sequence[Value]
     shapes, dtypes : mapping of Value
         Of every value of the graph.
     """

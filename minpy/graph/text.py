@@ -53,6 +53,7 @@ def drawing(
 
     Parameters
     ----------
+    outputs : Sequence[Value]
     shapes : mapping, optional
         The shapes of values, as far as they are known.
     hidden : collection of Node, optional

@@ -76,6 +76,7 @@ class Unplanned:
 
     Parameters
     ----------
+    compiled : Compiled
     training : bool
         Whether operators behave as in training.
     name : str

@@ -58,6 +58,8 @@ class Lanes:
 
     Parameters
     ----------
+    writer : Writer
+    step : Reduce
     count : int
         How many lanes there are, whole vectors.
     piece : int

@@ -29,6 +29,12 @@ class Body:
 
     Parameters
     ----------
+    writer : Writer
+    cursor : Cursor
+    strips : Strips
+    nest : Nest
+    geometry : Geometry
+    phases : list[Phase]
     reserve : callable
         (number of elements, dtype) -> pointer to scratch memory.
     partials : Partials

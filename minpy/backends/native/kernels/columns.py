@@ -82,8 +82,13 @@ class Columns:
 
     Parameters
     ----------
+    writer : Writer
+    cursor : Cursor
+    nest : Nest
+    geometry : Geometry
     reserve : callable
         (number of elements, dtype) -> pointer to scratch memory.
+    strips : Strips
     tile : int
         The largest length of tiles.
     partials : Partials

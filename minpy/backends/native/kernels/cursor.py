@@ -27,6 +27,7 @@ class Cursor:
 
     Parameters
     ----------
+    writer : Writer
     reads : list of Access
         What is read as soon as no further loop moves it.
     """

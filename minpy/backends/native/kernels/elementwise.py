@@ -67,6 +67,8 @@ def write(
 
     Parameters
     ----------
+    writer : Writer
+    function : str
     dtype : numpy.dtype
         Of the operands (of `where`: of the last two).
     values : sequence of str

@@ -33,6 +33,7 @@ def module_text(
 
     Parameters
     ----------
+    kernels : Iterable[Kernel]
     extra : str
         What else the module has: functions that call the kernels, say. Its metadata must have names, not numbers.
     linkage : str

@@ -59,6 +59,7 @@ def cut(loop: Dim, length: int, unit: int, most: int = _MOST) -> Pieces | None:
 
     Parameters
     ----------
+    loop : Dim
     length : int
         How much of it is cut, from 0 on.
     unit : int
@@ -80,6 +81,8 @@ class Partials:
 
     Parameters
     ----------
+    writer : Writer
+    cursor : Cursor
     pointer : str
         Where it begins.
 

@@ -40,6 +40,7 @@ def kernel_of(nest: Nest, places: Mapping[Array, Place] = MappingProxyType({})) 
 
     Parameters
     ----------
+    nest : Nest
     places : mapping of Array to Place
         What of that which it reads lies in the memory of other arrays.
 

@@ -24,6 +24,12 @@ class RowPieces:
 
     Parameters
     ----------
+    writer : Writer
+    cursor : Cursor
+    strips : Strips
+    geometry : Geometry
+    partials : Partials
+    pieces : Pieces
     lanes : sequence of Lanes
         The reductions.
     tile : int

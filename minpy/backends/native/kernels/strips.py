@@ -26,6 +26,8 @@ class Strips:
 
     Parameters
     ----------
+    writer : Writer
+    cursor : Cursor
     steps : sequence of Elementwise or Reduce
         What is computed in them.
     """
@@ -56,6 +58,7 @@ class Strips:
 
         Parameters
         ----------
+        rest : int
         whole : bool
             Whether all lanes of each must have elements: adding to memory only where they do would gather and scatter.
         """

@@ -18,6 +18,7 @@ def reordered(
 
     Parameters
     ----------
+    routine : Routine
     replacements : mapping of Array to Array
         Of the same shapes and dtypes. Steps that are not of the routine may give them, which may read any of its
         arrays; nothing may come to need itself.

@@ -219,6 +219,8 @@ class Emitter:
 
         Parameters
         ----------
+        operands : Sequence[Array]
+        shape : Sequence[int]
         places : sequence of callable
             From an array of that shape to the view of it where each operand goes, which is broadcast to the view.
         fill : number, optional

@@ -55,8 +55,10 @@ class Operators:
 
         Parameters
         ----------
+        operator : object
         operands : sequence
             Arrays; numbers of Python's, None and whatever else is constant; tuples of arrays for whole answers.
+        attributes : dict[str, object]
 
         Raises
         ------

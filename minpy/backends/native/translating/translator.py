@@ -65,6 +65,8 @@ def translate(steps: Steps, facts: Mapping[Node, ArrayFact]) -> Translation:
 
     Parameters
     ----------
+    steps : Steps
+    steps : Steps
     facts : mapping of Node
         What running the program once has told about its steps: `Program.facts`.
 

@@ -30,6 +30,8 @@ def contract(
     ----------
     emitter : Emitter
         What the steps are written with.
+    first : Array
+    second : Array
     a, b : sequence
         The names of their axes, each once in an array; a length of 1 broadcasts against another.
     to : sequence
