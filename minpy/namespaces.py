@@ -30,6 +30,7 @@ __all__ = [
     "listing",
     "missing",
     "missing_part",
+    "module_functions",
 ]
 
 # The version of MXNet whose names, defaults and numbers are those here: what `mxnet.__version__` answers.
@@ -168,6 +169,13 @@ def missing(module: str, what: str, names: Iterable[str]) -> Callable[[str], Any
         )
 
     return refuse
+
+
+def module_functions(
+    module: str, names: list[str], what: str = "name"
+) -> tuple[Callable[[], list[str]], Callable[[str], Any]]:
+    """Return the `__dir__` and the `__getattr__` of a module that has these public names: see `listing`, `missing`."""
+    return listing(names), missing(module, what, names)
 
 
 def missing_part(name: str) -> str | None:

@@ -11,12 +11,11 @@ from minpy.gluon.nn.embedding import Embedding
 from minpy.gluon.nn.functions import *
 from minpy.gluon.nn.normalization import *
 from minpy.gluon.nn.normalization import _BatchNorm as _BatchNorm
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 
 __all__ = ["Activation", "Block", "Dense", "Dropout", "Embedding", "HybridBlock"]
 __all__ += concatenation.__all__
 __all__ += containers.__all__
 __all__ += functions.__all__
 __all__ += normalization.__all__
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.gluon.nn.basic_layers", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)

@@ -38,7 +38,7 @@ from minpy.gluon.trainer import Trainer
 from minpy.initializer import Uniform
 from minpy.metric import EvalMetric
 from minpy.metric import Loss as metric_loss
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 
 __all__ = [
     "BatchBegin",
@@ -61,8 +61,7 @@ __all__ = [
     "num_gpus",
     "split_and_load",
 ]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.gluon.contrib.estimator.estimator", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)
 
 
 class Estimator:

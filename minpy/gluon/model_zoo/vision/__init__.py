@@ -17,7 +17,7 @@ from minpy.gluon.model_zoo.vision.mobilenet import *
 from minpy.gluon.model_zoo.vision.resnet import *
 from minpy.gluon.model_zoo.vision.squeezenet import *
 from minpy.gluon.model_zoo.vision.vgg import *
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 
 __all__ = ["AlexNet", "alexnet", "densenet", "get_model", "inception", "mobilenet", "resnet", "squeezenet", "vgg"]
 __all__ += densenet.__all__
@@ -81,5 +81,4 @@ def get_model(name: str, **kwargs: Any) -> Any:
     return make(**kwargs)
 
 
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.gluon.model_zoo.vision", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)

@@ -12,7 +12,7 @@ from minpy.core.errors import KeyMissingError
 from minpy.gluon import nn
 from minpy.gluon.contrib.nn import HybridConcurrent, Identity
 from minpy.gluon.model_zoo.vision.classifier import CPU, PRETRAINED, ROOT, Classifier, prepared, variant
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 
 __all__ = ["DenseNet", "densenet121", "densenet161", "densenet169", "densenet201"]
 
@@ -157,5 +157,4 @@ densenet161 = _variant(161)
 densenet169 = _variant(169)
 densenet201 = _variant(201)
 
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.gluon.model_zoo.vision.densenet", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)

@@ -12,7 +12,7 @@ from minpy.core.errors import CheckError
 from minpy.gluon import nn
 from minpy.gluon.contrib.nn import HybridConcurrent
 from minpy.gluon.model_zoo.vision.classifier import CPU, PRETRAINED, ROOT, Classifier, prepared, variant
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 
 __all__ = ["SqueezeNet", "squeezenet1_0", "squeezenet1_1"]
 
@@ -119,5 +119,4 @@ def _variant(version: str, first: str) -> Callable[..., SqueezeNet]:
 squeezenet1_0 = _variant("1.0", "Conv2D(None -> 96, kernel_size=(7, 7), stride=(2, 2))")
 squeezenet1_1 = _variant("1.1", "Conv2D(None -> 64, kernel_size=(3, 3), stride=(2, 2))")
 
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.gluon.model_zoo.vision.squeezenet", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)
