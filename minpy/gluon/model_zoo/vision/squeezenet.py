@@ -14,7 +14,7 @@ from minpy.gluon.contrib.nn import HybridConcurrent
 from minpy.gluon.model_zoo.vision.classifier import CPU, PRETRAINED, ROOT, Classifier, prepared, variant
 from minpy.namespaces import module_functions
 
-__all__ = ["SqueezeNet", "squeezenet1_0", "squeezenet1_1"]
+__all__ = ["SqueezeNet", "get_squeezenet", "squeezenet1_0", "squeezenet1_1"]
 
 
 def _rectified(channels: int, kernel: int, padding: int = 0) -> nn.HybridSequential:
