@@ -6,6 +6,7 @@ from typing import Any
 
 from minpy.core.docstrings import documented
 from minpy.gluon import nn
+from minpy.gluon.block import HybridBlock as HybridBlock
 from minpy.gluon.model_zoo.vision.classifier import CPU, PRETRAINED, ROOT, Classifier, prepared
 from minpy.namespaces import module_functions
 

@@ -9,6 +9,7 @@ from typing import Any
 from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentValueError, KeyMissingError
 from minpy.gluon import nn
+from minpy.gluon.block import HybridBlock as HybridBlock
 from minpy.gluon.model_zoo.vision.classifier import CPU, PRETRAINED, ROOT, Classifier, prepared, variant
 from minpy.initializer import Xavier
 from minpy.namespaces import module_functions
