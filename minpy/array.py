@@ -20,7 +20,7 @@ from minpy.core.array import PLAIN_CLASSES
 from minpy.core.array import Array as AnyArray
 from minpy.core.buffers import share
 from minpy.core.errors import ArgumentError, describe
-from minpy.namespaces import public
+from minpy.namespaces import module_functions
 from minpy.ndarray.methods import ARITHMETIC, install_arithmetic
 from minpy.ndarray.placement import place
 from minpy.numpy.array_class import ndarray
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from minpy.tape import Tape
 
 __all__ = ["Array", "Number", "Value", "wrap"]
-__dir__, __getattr__ = public("minpy.array", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)
 
 _NUMBERS = tuple(kind for kinds in number_types.values() for kind in kinds)
 

@@ -13,7 +13,7 @@ from minpy.core.errors import ArgumentError, MissingDependencyError, describe
 from minpy.core.notebooks import in_notebook
 from minpy.model import save_checkpoint
 from minpy.model.validation import LogValidationMetricsCallback
-from minpy.namespaces import public
+from minpy.namespaces import module_functions
 
 __all__ = [
     "LogValidationMetricsCallback",
@@ -24,7 +24,7 @@ __all__ = [
     "module_checkpoint",
     "save_checkpoint",
 ]
-__dir__, __getattr__ = public("minpy.callback", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)
 
 
 def _every(function: str, period: Any, save: Callable[..., None]) -> Callable[..., None]:

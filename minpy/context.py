@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from minpy.core.errors import ContextError, UnknownContextError, nearest
 from minpy.core.state import ThreadValues, leaving
-from minpy.namespaces import public
+from minpy.namespaces import module_functions
 
 __all__ = [
     "Context",
@@ -21,7 +21,7 @@ __all__ = [
     "num_gpus",
     "set_context",
 ]
-__dir__, __getattr__ = public("minpy.context", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)
 
 
 class _Default(ThreadValues):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from minpy.context import Context, cpu, cpu_pinned, current_context, gpu, gpu_memory_info, num_gpus
-from minpy.namespaces import public
+from minpy.namespaces import module_functions
 
 __all__ = ["Device", "cpu", "cpu_pinned", "current_device", "gpu", "gpu_memory_info", "num_gpus"]
-__dir__, __getattr__ = public("minpy.device", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)
 
 Device = Context
 current_device = current_context

@@ -12,12 +12,12 @@ from minpy.core.array import as_raw
 from minpy.core.buffers import note_write
 from minpy.core.errors import ArgumentError, ArgumentValueError, ShapeError, describe
 from minpy.io import DataDesc
-from minpy.namespaces import public
+from minpy.namespaces import module_functions
 from minpy.ndarray.creation import zeros
 from minpy.symbol import Symbol
 
 __all__ = ["DataDesc", "DataParallelExecutorGroup", "DataParallelExecutorManager"]
-__dir__, __getattr__ = public("minpy.executor_manager", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)
 
 
 def _split_input_slice(batch_size: int, work_load_list: Sequence[float]) -> list[slice]:

@@ -9,11 +9,10 @@ from typing import Any
 
 from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentError, ArgumentValueError, describe
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 
 __all__ = ["CosineScheduler", "FactorScheduler", "LRScheduler", "MultiFactorScheduler", "PolyScheduler"]
-__dir__ = listing(__all__)
-__getattr__ = missing(__name__, "schedule", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__, "schedule")
 
 _MODES = ("linear", "constant")
 _WARMUP = """

@@ -6,10 +6,10 @@ import logging
 import math
 
 from minpy.core.errors import ArgumentValueError
-from minpy.namespaces import public
+from minpy.namespaces import module_functions
 
 __all__ = ["FactorScheduler", "LearningRateScheduler"]
-__dir__, __getattr__ = public("minpy.misc", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)
 
 
 class LearningRateScheduler:

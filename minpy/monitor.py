@@ -10,10 +10,10 @@ from typing import Any
 
 from minpy import ndarray as nd
 from minpy.core.errors import ArgumentError, describe
-from minpy.namespaces import public
+from minpy.namespaces import module_functions
 
 __all__ = ["Monitor"]
-__dir__, __getattr__ = public("minpy.monitor", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)
 
 
 def _root_mean_square(array: Any) -> Any:

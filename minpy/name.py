@@ -1,7 +1,7 @@
 """`minpy.name`: how symbols get their names."""
 
-from minpy.namespaces import public
+from minpy.namespaces import module_functions
 from minpy.symbol.naming import NameManager, Prefix
 
 __all__ = ["NameManager", "Prefix"]
-__dir__, __getattr__ = public("minpy.name", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)

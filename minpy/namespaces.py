@@ -30,7 +30,7 @@ __all__ = [
     "listing",
     "missing",
     "missing_part",
-    "public",
+    "module_functions",
 ]
 
 # The version of MXNet whose names, defaults and numbers are those here: what `mxnet.__version__` answers.
@@ -121,8 +121,10 @@ def missing(module: str, what: str, names: Iterable[str]) -> Callable[[str], Any
     return refuse
 
 
-def public(module: str, what: str, names: Iterable[str]) -> tuple[Callable[[], list[str]], Callable[[str], Any]]:
-    """Return the `__dir__` and the `__getattr__` of a public module: those of `listing` and of `missing`."""
+def module_functions(
+    module: str, names: list[str], what: str = "name"
+) -> tuple[Callable[[], list[str]], Callable[[str], Any]]:
+    """Return the `__dir__` and the `__getattr__` of a module that has these public names: see `listing`, `missing`."""
     return listing(names), missing(module, what, names)
 
 

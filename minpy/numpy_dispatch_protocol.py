@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from minpy.namespaces import public
+from minpy.namespaces import module_functions
 
 __all__ = ["with_array_function_protocol", "with_array_ufunc_protocol"]
-__dir__, __getattr__ = public("minpy.numpy_dispatch_protocol", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)
 
 _NUMPY_ARRAY_FUNCTION_LIST = """
 all any sometrue argmin argmax around round round_ argsort sort append broadcast_arrays broadcast_to clip concatenate

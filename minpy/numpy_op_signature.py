@@ -7,10 +7,10 @@ from typing import Any
 from minpy import numpy as _numpy
 from minpy import numpy_extension as _numpy_extension
 from minpy.core.errors import ArgumentValueError
-from minpy.namespaces import public
+from minpy.namespaces import module_functions
 
 __all__: list[str] = []
-__dir__, __getattr__ = public("minpy.numpy_op_signature", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)
 
 _NP_OP_SUBMODULE_LIST = ["_random_", "_linalg_"]
 _NP_EXT_OP_SUBMODULE_LIST = ["_image_", "_random_"]

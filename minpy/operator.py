@@ -29,7 +29,7 @@ from typing import Any, NamedTuple, Union, get_args, get_origin
 from minpy.core.attributes import REQUIRED, Attribute
 from minpy.custom.prop import CustomOp, CustomOpProp
 from minpy.custom.registry import find_prop, get_all_registered_operators, register
-from minpy.namespaces import public
+from minpy.namespaces import module_functions
 from minpy.ops.registry import find_operator
 from minpy.symbol.legacy import NDArrayOp, NumpyOp, PythonOp
 
@@ -45,7 +45,7 @@ __all__ = [
     "get_operator_arguments",
     "register",
 ]
-__dir__, __getattr__ = public("minpy.operator", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)
 
 _ARRAY = "NDArray-or-Symbol"
 

@@ -14,10 +14,10 @@ from minpy.core.customop import USER_OPERATORS, user_name
 from minpy.core.customop import customop as operator_of
 from minpy.core.errors import ArgumentError, NoGradientError, describe
 from minpy.core.operator import Operator
-from minpy.namespaces import public
+from minpy.namespaces import module_functions
 
 __all__ = ["GradFunc", "NoGradientFuncError", "Primitive", "customop"]
-__dir__, __getattr__ = public("minpy.primitive", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)
 
 _KINDS = {number: name for name, number in variants.items()}
 # What MinPy raised where an operator has no gradient for an argument that needs one.

@@ -1,6 +1,6 @@
 """`mx.random`: the seed of minpy's own random numbers, and the functions of `minpy.nd.random`."""
 
-from minpy.namespaces import public
+from minpy.namespaces import module_functions
 from minpy.ndarray.random import (
     exponential,
     gamma,
@@ -30,4 +30,4 @@ __all__ = [
     "shuffle",
     "uniform",
 ]
-__dir__, __getattr__ = public("minpy.random", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)

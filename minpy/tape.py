@@ -16,10 +16,10 @@ import numpy
 from minpy import autograd
 from minpy.core.array import Array
 from minpy.core.errors import ArgumentError, describe
-from minpy.namespaces import public
+from minpy.namespaces import module_functions
 
 __all__ = ["Tape", "global_tape", "tape"]
-__dir__, __getattr__ = public("minpy.tape", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)
 
 _current = local()
 

@@ -15,7 +15,7 @@ from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentError, DTypeError, MissingDependencyError, ShapeError, describe
 from minpy.graph.ir import Node, Value, variables
 from minpy.graph.text import drawing
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 from minpy.ops.inference.partial_shapes import is_known
 from minpy.ops.inference.rules import joined
 from minpy.symbol.picture import PARAMETER_ENDINGS, color_of, label_of
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from minpy.symbol.executor import Executor
 
 __all__ = ["graph_text", "plot_network", "print_graph", "print_profile", "print_summary"]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.visualization", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)
 
 Shapes = Mapping[str, Sequence[int]]
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from minpy.array_variants import mxnet, numpy
-from minpy.namespaces import public
+from minpy.namespaces import module_functions
 
 __all__ = ["ArrayType", "array_types", "mxnet", "number_types", "numpy", "variants", "variants_repr"]
-__dir__, __getattr__ = public("minpy.array_variants", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)
 
 
 class ArrayType:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from minpy.namespaces import public
+from minpy.namespaces import module_functions
 from minpy.ndarray.ndarray import NDArray
 
 __all__ = ["array_type", "number_type"]
-__dir__, __getattr__ = public("minpy.array_variants.mxnet", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)
 
 array_type = NDArray
 number_type: list[type] = []

@@ -7,9 +7,17 @@ import types
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-__all__ = ["with_defaults"]
+__all__ = ["constructor_defaults", "with_defaults"]
 
 Class = TypeVar("Class", bound=type)
+
+
+def constructor_defaults(owner: type) -> dict[str, Any]:
+    """Return the defaults of a class's `__init__` by the names of its parameters."""
+    init: Any = inspect.unwrap(owner.__init__)  # type: ignore[misc]
+    defaults = init.__defaults__ or ()
+    count = init.__code__.co_argcount
+    return dict(zip(init.__code__.co_varnames[count - len(defaults) : count], defaults, strict=True))
 
 
 def with_defaults(**defaults: Any) -> Callable[[Class], Class]:
@@ -39,12 +47,7 @@ def with_defaults(**defaults: Any) -> Callable[[Class], Class]:
 
     def complete(owner: Class) -> Class:
         inherited: Any = inspect.unwrap(owner.__init__)  # type: ignore[misc]
-        parameters = inspect.signature(inherited).parameters.values()
-        values = tuple(
-            defaults.get(parameter.name, parameter.default)
-            for parameter in parameters
-            if parameter.kind is parameter.POSITIONAL_OR_KEYWORD and parameter.default is not parameter.empty
-        )
+        values = tuple(defaults.get(name, value) for name, value in constructor_defaults(owner).items())
         code, scope, closure = inherited.__code__, inherited.__globals__, inherited.__closure__
         copied: Any = types.FunctionType(code, scope, inherited.__name__, values, closure)
         copied.__kwdefaults__, copied.__annotations__ = inherited.__kwdefaults__, inherited.__annotations__

@@ -4,7 +4,7 @@ from minpy.gluon import contrib, data, loss, metric, model_zoo, nn, rnn, trainer
 from minpy.gluon.block import Block, HybridBlock, SymbolBlock
 from minpy.gluon.parameter import Constant, DeferredInitializationError, Parameter, ParameterDict, tensor_types
 from minpy.gluon.trainer import Trainer
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 
 __all__ = [
     "Block",
@@ -26,5 +26,4 @@ __all__ = [
     "trainer",
     "utils",
 ]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.gluon", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)

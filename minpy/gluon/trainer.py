@@ -26,11 +26,10 @@ from minpy.files import access_error, checked_path, open_to_read, write_whole
 from minpy.gluon.parameter import Parameter, ParameterDict
 from minpy.kvstore import KVStore, KVStoreBase
 from minpy.kvstore import create as create_store
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 
 __all__ = ["Trainer"]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.gluon.trainer", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)
 
 # More elements than this in one parameter, and a store called 'local' leaves updates to the trainer, as in MXNet.
 _LARGE = 1024 * 1024 * 16

@@ -11,7 +11,7 @@ from minpy.image import detection, image
 from minpy.image import detection as det
 from minpy.image.detection import *
 from minpy.image.image import *
-from minpy.namespaces import public
+from minpy.namespaces import module_functions
 
 __all__ = ["det", "detection", "image", *sorted({*detection.__all__, *image.__all__})]
-__dir__, __getattr__ = public("minpy.image", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)

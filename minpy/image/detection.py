@@ -17,7 +17,7 @@ from minpy.image.detection_creating import CreateDetAugmenter, CreateMultiRandCr
 from minpy.image.detection_iterator import ImageDetIter
 from minpy.image.iterator import ImageIter
 from minpy.image.sizes import copyMakeBorder
-from minpy.namespaces import public
+from minpy.namespaces import module_functions
 
 __all__ = [
     "Augmenter",
@@ -43,4 +43,4 @@ __all__ = [
     "copyMakeBorder",
     "fixed_crop",
 ]
-__dir__, __getattr__ = public("minpy.image.detection", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)

@@ -32,7 +32,7 @@ from minpy.image.reading import imdecode, imread
 from minpy.image.rotation import imrotate, random_rotate
 from minpy.image.sizes import _get_interp_method as _get_interp_method  # libraries import it
 from minpy.image.sizes import copyMakeBorder, imresize, resize_short, scale_down
-from minpy.namespaces import public
+from minpy.namespaces import module_functions
 
 __all__ = [
     "Augmenter",
@@ -69,4 +69,4 @@ __all__ = [
     "resize_short",
     "scale_down",
 ]
-__dir__, __getattr__ = public("minpy.image.image", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from minpy.io import io, utils
 from minpy.io.io import *
-from minpy.namespaces import public
+from minpy.namespaces import module_functions
 
 __all__ = [*io.__all__, "io", "utils"]
-__dir__, __getattr__ = public("minpy.io", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)

@@ -17,7 +17,7 @@ from minpy.io.picture_iterators import (
 )
 from minpy.io.text_files import CSVIter, LibSVMIter
 from minpy.io.wrapping import PrefetchingIter, ResizeIter
-from minpy.namespaces import public
+from minpy.namespaces import module_functions
 
 __all__ = [
     "CSVIter",
@@ -37,4 +37,4 @@ __all__ = [
     "PrefetchingIter",
     "ResizeIter",
 ]
-__dir__, __getattr__ = public("minpy.io.io", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)

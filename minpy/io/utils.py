@@ -10,12 +10,12 @@ import numpy
 
 from minpy.core.array import Array
 from minpy.core.errors import ArgumentError, ArgumentValueError, describe
-from minpy.namespaces import public
+from minpy.namespaces import module_functions
 from minpy.ndarray.creation import array
 from minpy.ndarray.placement import place
 
 __all__: list[str] = []
-__dir__, __getattr__ = public("minpy.io.utils", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)
 
 
 def _from_module(value: Any, module: str, name: str) -> bool:

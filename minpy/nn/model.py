@@ -10,11 +10,10 @@ import numpy
 import minpy.numpy as np
 from minpy.core.errors import ArgumentError
 from minpy.files import write_whole
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 
 __all__ = ["ModelBase", "ParamsNameNotFoundError"]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.nn.model", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)
 
 
 class ParamsNameNotFoundError(ArgumentError, ValueError):

@@ -30,7 +30,7 @@ True
 
 from __future__ import annotations
 
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 from minpy.nn.building.layer import Layer
 from minpy.nn.building.model import Model
 from minpy.nn.building.module import Add, Binary, Container, Module, Mul, Parallel, Sequential, Sub
@@ -51,5 +51,4 @@ __all__ = [
     "Sub",
     "Updater",
 ]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.nn.model_builder", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)

@@ -7,13 +7,13 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
-from minpy.namespaces import public
+from minpy.namespaces import module_functions
 from minpy.notebook.charts import LiveBokehChart, LiveLearningCurve, LiveTimeSeries
 from minpy.notebook.logging_frames import PandasLogger
 
 __all__ = ["LiveBokehChart", "LiveLearningCurve", "LiveTimeSeries", "PandasLogger", "args_wrapper"]
 _IMPORTED = (defaultdict, time)
-__dir__, __getattr__ = public("minpy.notebook.callback", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)
 
 
 def args_wrapper(*args: Any) -> dict[str, list[Callable[..., None]]]:

@@ -8,10 +8,10 @@ one in between (2) or the last (3). An index is a text file with a line for each
 
 from __future__ import annotations
 
-from minpy.namespaces import public
+from minpy.namespaces import module_functions
 from minpy.recordio.indexed import MXIndexedRecordIO
 from minpy.recordio.packing import IRHeader, pack, pack_img, unpack, unpack_img
 from minpy.recordio.records import MXRecordIO
 
 __all__ = ["IRHeader", "MXIndexedRecordIO", "MXRecordIO", "pack", "pack_img", "unpack", "unpack_img"]
-__dir__, __getattr__ = public("minpy.recordio", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)

@@ -12,12 +12,11 @@ import numpy
 from minpy import ndarray as nd
 from minpy.core.errors import ArgumentValueError
 from minpy.io import DataBatch, DataDesc, DataIter
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 
 __all__ = ["BucketSentenceIter", "encode_sentences"]
 _IMPORTED = (DataBatch, DataDesc, DataIter, bisect)
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.rnn.io", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)
 
 
 def encode_sentences(

@@ -9,10 +9,9 @@ from typing import Any
 from minpy import symbol
 from minpy.core.errors import ArgumentError, describe
 from minpy.ndarray import NDArray
-from minpy.rnn.base import BaseRNNCell, Weights
+from minpy.rnn.base import BaseRNNCell, Weights, normalized
 from minpy.rnn.combined import BidirectionalCell, SequentialRNNCell
 from minpy.rnn.params import RNNParams
-from minpy.rnn.sequences import normalized
 from minpy.symbol import Symbol
 
 __all__ = ["DropoutCell", "ModifierCell", "ResidualCell", "ZoneoutCell"]

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from minpy.model import load_checkpoint, save_checkpoint
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 from minpy.rnn.base import BaseRNNCell
 from minpy.rnn.checkpoint import do_rnn_checkpoint, load_rnn_checkpoint, rnn_unroll, save_rnn_checkpoint
 
 __all__ = ["do_rnn_checkpoint", "load_rnn_checkpoint", "rnn_unroll", "save_rnn_checkpoint"]
 _IMPORTED = (BaseRNNCell, load_checkpoint, save_checkpoint)
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.rnn.rnn", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)

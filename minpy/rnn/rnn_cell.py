@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from minpy import initializer as init
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 from minpy.rnn import combined, convolutional, modifiers
 from minpy.rnn.base import BaseRNNCell
 from minpy.rnn.cells import GRUCell, LSTMCell, RNNCell
@@ -18,5 +18,4 @@ __all__ += combined.__all__
 __all__ += convolutional.__all__
 __all__ += modifiers.__all__
 _IMPORTED = (init,)
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.rnn.rnn_cell", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)

@@ -6,10 +6,10 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from minpy.namespaces import public
+from minpy.namespaces import module_functions
 
 __all__ = ["enforce_type"]
-__dir__, __getattr__ = public("minpy.utils.common", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)
 
 
 def enforce_type(T: type, method: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

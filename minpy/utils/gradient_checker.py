@@ -10,10 +10,10 @@ import numpy
 from minpy.array import wrap
 from minpy.core.array import as_raw
 from minpy.legacy import grad
-from minpy.namespaces import public
+from minpy.namespaces import module_functions
 
 __all__ = ["quick_grad_check"]
-__dir__, __getattr__ = public("minpy.utils.gradient_checker", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)
 
 
 def quick_grad_check(

@@ -6,10 +6,10 @@ import logging
 from logging import CRITICAL, DEBUG, ERROR, INFO, NOTSET, WARNING
 
 from minpy import log
-from minpy.namespaces import public
+from minpy.namespaces import module_functions
 
 __all__ = ["CRITICAL", "DEBUG", "ERROR", "INFO", "NOTSET", "WARNING", "get_logger"]
-__dir__, __getattr__ = public("minpy.utils.log", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)
 
 
 def get_logger(name: str | None = None, level: int = WARNING) -> logging.Logger:

@@ -33,7 +33,7 @@ from pathlib import Path
 from types import CodeType, TracebackType
 from typing import Any, TextIO
 
-from minpy.namespaces import public
+from minpy.namespaces import module_functions
 
 __all__ = [
     "MINPROF_FLAG",
@@ -47,7 +47,7 @@ __all__ = [
     "show_func",
     "show_text",
 ]
-__dir__, __getattr__ = public("minpy.utils.minprof", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)
 
 MINPROF_FLAG = True
 

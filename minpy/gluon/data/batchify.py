@@ -12,10 +12,10 @@ from minpy import numpy as np
 from minpy.context import Context, cpu_shared
 from minpy.core.errors import ArgumentError, DTypeError, ShapeError, describe
 from minpy.core.switches import is_np_array
-from minpy.namespaces import public
+from minpy.namespaces import module_functions
 
 __all__ = ["Append", "AsList", "Group", "Pad", "Stack"]  # MXNet has the default functions in `dataloader`
-__dir__, __getattr__ = public("minpy.gluon.data.batchify", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)
 
 
 def stacked(items: Sequence[Any]) -> Any:

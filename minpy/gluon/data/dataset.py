@@ -14,10 +14,10 @@ from minpy import recordio
 from minpy.core.errors import ArgumentError, ArgumentValueError, OutOfRangeError, ShapeError, describe
 from minpy.core.switches import is_np_array
 from minpy.gluon.data.sampler import FilterSampler, Sampler, SequentialSampler
-from minpy.namespaces import public
+from minpy.namespaces import module_functions
 
 __all__ = ["ArrayDataset", "Dataset", "RecordFileDataset", "SimpleDataset"]
-__dir__, __getattr__ = public("minpy.gluon.data.dataset", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)
 
 
 class Dataset:

@@ -20,7 +20,7 @@ from minpy.core.state import state
 from minpy.core.switches import is_np_array, is_np_shape, set_np
 from minpy.gluon.data.batchify import default_batchify_fn, default_mp_batchify_fn, stacked
 from minpy.gluon.data.dataset import ArrayDataset
-from minpy.namespaces import public
+from minpy.namespaces import module_functions
 from minpy.ndarray.placement import place
 from minpy.ops.random.generator import generator
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from minpy.gluon.data.workers import ProcessPool
 
 __all__: list[str] = []  # what `dataloader` shows, and what libraries import from there
-__dir__, __getattr__ = public("minpy.gluon.data.prefetching", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)
 
 
 # -- what workers do ---------------------------------------------------------------------------------------------------

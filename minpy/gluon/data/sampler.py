@@ -8,10 +8,10 @@ from typing import Any
 import numpy
 
 from minpy.core.errors import ArgumentError, ArgumentValueError, describe
-from minpy.namespaces import public
+from minpy.namespaces import module_functions
 
 __all__ = ["BatchSampler", "FilterSampler", "IntervalSampler", "RandomSampler", "Sampler", "SequentialSampler"]
-__dir__, __getattr__ = public("minpy.gluon.data.sampler", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)
 
 
 class Sampler:

@@ -9,11 +9,10 @@ from minpy.gluon.loss.classification import *
 from minpy.gluon.loss.regression import *
 from minpy.gluon.loss.sequence import CTCLoss
 from minpy.gluon.loss.similarity import *
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 
 __all__ = ["CTCLoss", "Loss"]
 __all__ += classification.__all__
 __all__ += regression.__all__
 __all__ += similarity.__all__
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.gluon.loss", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from minpy.gluon.model_zoo import model_store, vision
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 
 __all__: list[str] = ["model_store", "vision"]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.gluon.model_zoo", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)

@@ -8,7 +8,7 @@ from minpy import base
 from minpy.core.errors import ArgumentValueError, FileFormatError, FileMissingError, nearest
 from minpy.files import access_error
 from minpy.gluon.utils import check_sha1
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 
 __all__ = ["get_model_file", "purge", "short_hash"]
 
@@ -161,5 +161,4 @@ def purge(root: str = ROOT) -> None:
         raise access_error("model_store.purge", "remove files in", root, error) from error
 
 
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.gluon.model_zoo.model_store", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)

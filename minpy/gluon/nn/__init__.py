@@ -31,7 +31,7 @@ from minpy.gluon.nn.padding import ReflectionPad2D
 from minpy.gluon.nn.pixel_shuffle import *
 from minpy.gluon.nn.pooling import *
 from minpy.gluon.nn.transposed_convolution import *
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 
 __all__ = ["Block", "Dense", "Dropout", "Embedding", "HybridBlock", "ReflectionPad2D", "SymbolBlock"]
 __all__ += ["activations", "basic_layers", "conv_layers"]
@@ -46,5 +46,4 @@ __all__ += normalization.__all__
 __all__ += pixel_shuffle.__all__
 __all__ += pooling.__all__
 __all__ += transposed_convolution.__all__
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.gluon.nn", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)

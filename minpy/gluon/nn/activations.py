@@ -10,11 +10,10 @@ from minpy.core.switches import is_np_array
 from minpy.gluon.block import HybridBlock as HybridBlock
 from minpy.gluon.block.answering import HybridArrayBlock
 from minpy.gluon.nn.arguments import count, number
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 
 __all__ = ["ELU", "GELU", "SELU", "Activation", "LeakyReLU", "PReLU", "SiLU", "Swish"]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.gluon.nn.activations", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)
 
 _QUARTER = initializer.Constant(0.25)
 _NAMES = ("relu", "sigmoid", "tanh", "softrelu", "softsign")

@@ -10,7 +10,7 @@ from minpy.gluon.nn.padding import *
 from minpy.gluon.nn.pooling import *
 from minpy.gluon.nn.pooling import _Pooling as _Pooling
 from minpy.gluon.nn.transposed_convolution import *
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 
 __all__ = ["Activation", "HybridBlock"]
 __all__ += convolution.__all__
@@ -18,5 +18,4 @@ __all__ += global_pooling.__all__
 __all__ += padding.__all__
 __all__ += pooling.__all__
 __all__ += transposed_convolution.__all__
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.gluon.nn.conv_layers", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)

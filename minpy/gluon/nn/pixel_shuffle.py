@@ -32,21 +32,7 @@ def _factors(layer: str, factor: Any, count: int) -> tuple[int, ...]:
     return factors
 
 
-class _PixelShuffle(HybridArrayBlock):
-    """The base of the three classes: a factor for each axis."""
-
-    _axes: ClassVar[int]
-
-    def __init__(self, factor: Any) -> None:
-        super().__init__()
-        self._factors = _factors(type(self).__name__, factor, self._axes)
-        self._input_axes = axes_of_layout(CHANNELS_FIRST[self._axes])
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._factors if self._axes > 1 else self._factors[0]})"
-
-
-class PixelShuffle1D(_PixelShuffle):
+class PixelShuffle1D(HybridArrayBlock):
     """Signals made longer by their channels.
 
     Parameters
@@ -72,16 +58,36 @@ class PixelShuffle1D(_PixelShuffle):
     [[[1.0, 10.0, 2.0, 20.0, 3.0, 30.0]]]
     """
 
-    _axes = 1
+    def __init__(self, factor: Any) -> None:
+        super().__init__()
+        (self._factor,) = _factors(type(self).__name__, factor, 1)
+        self._input_axes = axes_of_layout("NCW")
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         """Return the longer signals."""
-        (factor,) = self._factors
+        factor = self._factor
         if is_np_array():
             x = F.npx.reshape(x, (-2, -6, -1, factor, -2))
             return F.npx.reshape(F.np.transpose(x, (0, 1, 3, 2)), (-2, -2, -5))
         x = F.reshape(x, (0, -4, -1, factor, 0))
         return F.reshape(F.transpose(x, (0, 1, 3, 2)), (0, 0, -3))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._factor})"
+
+
+class _PixelShuffle(HybridArrayBlock):
+    """The base of the two classes with a factor for each of several axes."""
+
+    _axes: ClassVar[int]
+
+    def __init__(self, factor: Any) -> None:
+        super().__init__()
+        self._factors = _factors(type(self).__name__, factor, self._axes)
+        self._input_axes = axes_of_layout(CHANNELS_FIRST[self._axes])
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._factors})"
 
 
 class PixelShuffle2D(_PixelShuffle):

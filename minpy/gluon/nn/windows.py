@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable
 from operator import index
 from typing import Any, TypeVar
 
 from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentValueError, ShapeError
+from minpy.core.families import constructor_defaults
 from minpy.gluon.block.constructing import block_with_defaults
 
 __all__ = ["CHANNELS_FIRST", "CHANNELS_LAST", "of_axes", "per_axis", "require_groups", "require_layout"]
@@ -39,10 +39,10 @@ def of_axes(count: int, repeated: Iterable[str], **texts: str) -> Callable[[Laye
     def complete(layer: Layer) -> Layer:
         layer._axes = count  # type: ignore[attr-defined]
         if "__init__" not in vars(layer):
-            parameters = inspect.signature(layer).parameters
-            defaults = {name: parameters[name].default for name in repeated} if count > 1 else {}
             defaults = {
-                name: (value if isinstance(value, tuple) else (value,)) * count for name, value in defaults.items()
+                name: (value if isinstance(value, tuple) else (value,)) * count
+                for name, value in constructor_defaults(layer).items()
+                if count > 1 and name in repeated
             }
             first = CHANNELS_FIRST[count]
             block_with_defaults(layout=first, conv_layout=first, **defaults)(layer)

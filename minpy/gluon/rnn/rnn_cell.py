@@ -8,7 +8,7 @@ from minpy.gluon.rnn.cells import GRUCell, LSTMCell, RNNCell
 from minpy.gluon.rnn.modifiers import DropoutCell, ModifierCell, ResidualCell, ZoneoutCell
 from minpy.gluon.rnn.recurrent_cell import HybridRecurrentCell, RecurrentCell
 from minpy.gluon.rnn.sequential import HybridSequentialRNNCell, SequentialRNNCell
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 
 __all__ = [
     "BidirectionalCell",
@@ -28,5 +28,4 @@ __all__ = [
     "ZoneoutCell",
     "tensor_types",
 ]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.gluon.rnn.rnn_cell", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)

@@ -10,8 +10,7 @@ import numpy
 from minpy.core.array import Array
 from minpy.core.errors import ArgumentError, nearest
 from minpy.nn import init as init_rules
-from minpy.nn.building.module import Module, Owner
-from minpy.nn.building.named import function_named
+from minpy.nn.building.module import Module, Owner, function_named
 
 __all__ = ["Config", "Layer", "Shape"]
 

@@ -11,8 +11,7 @@ from minpy.core.array import Array
 from minpy.core.errors import ArgumentError, nearest
 from minpy.nn import layers
 from minpy.nn.building.layer import Config, Layer
-from minpy.nn.building.module import Module
-from minpy.nn.building.named import function_named
+from minpy.nn.building.module import Module, function_named
 from minpy.nn.model import ModelBase
 
 __all__ = ["Model"]

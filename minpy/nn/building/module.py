@@ -7,9 +7,9 @@ import operator
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, Protocol
 
-from minpy.core.errors import ArgumentError
+from minpy.core.errors import ArgumentError, nearest
 
-__all__ = ["Add", "Binary", "Container", "Module", "Mul", "Owner", "Parallel", "Sequential", "Sub"]
+__all__ = ["Add", "Binary", "Container", "Module", "Mul", "Owner", "Parallel", "Sequential", "Sub", "function_named"]
 
 _counters: dict[str, Iterator[int]] = {}
 
@@ -290,3 +290,12 @@ class Mul(Binary):
 
     def __init__(self, left: Module, right: Module, name: str | None = None) -> None:
         super().__init__(left, right, operator.mul, name)
+
+
+def function_named(module: Any, name: str, what: str) -> Callable[..., Any]:
+    """Return a public function of a module."""
+    names = module.__all__
+    if name not in names:
+        raise ArgumentError(f"{what} {name!r} is not known; there are {', '.join(names)}.{nearest(name, names)}")
+    function: Callable[..., Any] = getattr(module, name)
+    return function

@@ -10,7 +10,7 @@ from minpy.core.errors import ArgumentError, nearest
 from minpy.nn import optim
 from minpy.nn.building.layer import Config
 from minpy.nn.building.model import Model
-from minpy.nn.building.named import function_named
+from minpy.nn.building.module import function_named
 
 __all__ = ["Updater"]
 

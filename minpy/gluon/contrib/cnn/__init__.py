@@ -2,8 +2,7 @@
 
 from minpy.gluon.contrib.cnn import conv_layers
 from minpy.gluon.nn.deformable_convolution import DeformableConvolution, ModulatedDeformableConvolution
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 
 __all__ = ["DeformableConvolution", "ModulatedDeformableConvolution", "conv_layers"]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.gluon.contrib.cnn", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)

@@ -3,8 +3,7 @@
 from minpy.gluon.block import HybridBlock
 from minpy.gluon.nn.activations import Activation
 from minpy.gluon.nn.deformable_convolution import DeformableConvolution, ModulatedDeformableConvolution
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 
 __all__ = ["Activation", "DeformableConvolution", "HybridBlock", "ModulatedDeformableConvolution"]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.gluon.contrib.cnn.conv_layers", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)

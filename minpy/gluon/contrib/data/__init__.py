@@ -2,8 +2,7 @@
 
 from minpy.gluon.contrib.data import sampler, text
 from minpy.gluon.contrib.data.sampler import IntervalSampler
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 
 __all__ = ["IntervalSampler", "sampler", "text"]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.gluon.contrib.data", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)

@@ -1,8 +1,7 @@
 """`mx.gluon.contrib.data.sampler`: where MXNet 1.x has `IntervalSampler`."""
 
 from minpy.gluon.data.sampler import IntervalSampler
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 
 __all__ = ["IntervalSampler"]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.gluon.contrib.data.sampler", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)

@@ -17,11 +17,10 @@ from minpy.core.families import with_defaults
 from minpy.files import access_error, open_to_read
 from minpy.gluon.data.dataset import _DownloadedDataset
 from minpy.gluon.data.local_files import default_root, found
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 
 __all__ = ["WikiText2", "WikiText103"]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.gluon.contrib.data.text", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)
 
 _EOS = "<eos>"
 _FILES = {"train": "wiki.train.tokens", "validation": "wiki.valid.tokens", "test": "wiki.test.tokens"}

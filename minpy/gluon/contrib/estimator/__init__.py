@@ -8,7 +8,7 @@ from minpy.gluon.contrib.estimator.events import BatchBegin, BatchEnd, EpochBegi
 from minpy.gluon.contrib.estimator.logging_handler import LoggingHandler, ProgressBarHandler
 from minpy.gluon.contrib.estimator.stopping import EarlyStoppingHandler, StoppingHandler
 from minpy.gluon.contrib.estimator.updating import GradientUpdateHandler, MetricHandler, ValidationHandler
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 
 __all__ = [
     "BatchBegin",
@@ -32,5 +32,4 @@ __all__ = [
     "event_handler",
     "utils",
 ]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.gluon.contrib.estimator", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)

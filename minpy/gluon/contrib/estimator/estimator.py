@@ -38,7 +38,7 @@ from minpy.gluon.trainer import Trainer
 from minpy.initializer import Uniform
 from minpy.metric import EvalMetric
 from minpy.metric import Loss as metric_loss
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 
 __all__ = [
     "BatchBegin",
@@ -61,8 +61,7 @@ __all__ = [
     "num_gpus",
     "split_and_load",
 ]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.gluon.contrib.estimator.estimator", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)
 
 
 class Estimator:
@@ -271,19 +270,13 @@ class Estimator:
         """
         self._check_data("val_data", val_data)
         self.batch_axis = batch_axis
-        _, epoch_begin, batch_begin, batch_end, epoch_end, _ = self._categorize_handlers(
-            self._prepare_default_validation_handlers(event_handlers)
-        )
-        for handler in epoch_begin:
-            handler.epoch_begin(self)
+        handlers = self._prepare_default_validation_handlers(event_handlers)
+        self._notify(handlers, "epoch_begin")
         for batch in val_data:
-            for handler in batch_begin:
-                handler.batch_begin(self, batch=batch)
+            self._notify(handlers, "batch_begin", batch=batch)
             _, label, pred, loss = self.batch_processor.evaluate_batch(self, batch, batch_axis)
-            for handler in batch_end:
-                handler.batch_end(self, batch=batch, pred=pred, label=label, loss=loss)
-        for handler in epoch_end:
-            handler.epoch_end(self)
+            self._notify(handlers, "batch_end", batch=batch, pred=pred, label=label, loss=loss)
+        self._notify(handlers, "epoch_end")
 
     def fit(
         self,
@@ -325,32 +318,22 @@ class Estimator:
             )
         self.max_epoch, self.max_batch, self.batch_axis = epochs, batches, batch_axis
         self.batches_per_epoch = len(train_data)
-        train_begin, epoch_begin, batch_begin, batch_end, epoch_end, train_end = self._categorize_handlers(
-            self._prepare_default_handlers(val_data, event_handlers)
-        )
-        for handler in train_begin:
-            handler.train_begin(self)
+        handlers = self._prepare_default_handlers(val_data, event_handlers)
+        self._notify(handlers, "train_begin")
         stop = False
         while not stop:
-            for handler in epoch_begin:
-                handler.epoch_begin(self)
+            self._notify(handlers, "epoch_begin")
             is_empty = True
             for batch in train_data:
                 is_empty = False
-                for handler in batch_begin:
-                    handler.batch_begin(self, batch=batch)
+                self._notify(handlers, "batch_begin", batch=batch)
                 _, label, pred, loss = self.batch_processor.fit_batch(self, batch, batch_axis)
-                ends = [
-                    handler.batch_end(self, batch=batch, pred=pred, label=label, loss=loss) for handler in batch_end
-                ]
-                if any(ends):
+                if self._notify(handlers, "batch_end", batch=batch, pred=pred, label=label, loss=loss):
                     break
             if is_empty:
                 raise ArgumentValueError("Estimator.fit: train_data has no batches. Does the dataset have any items?")
-            ends = [handler.epoch_end(self) for handler in epoch_end]
-            stop = any(ends)
-        for handler in train_end:
-            handler.train_end(self)
+            stop = self._notify(handlers, "epoch_end")
+        self._notify(handlers, "train_end")
 
     def _check_data(self, name: str, data: Any) -> None:
         if not isinstance(data, DataLoader):
@@ -403,10 +386,21 @@ class Estimator:
         ]
         return self._with_defaults(self._check_handlers(event_handlers), self._val_metrics, defaults)
 
-    def _categorize_handlers(self, event_handlers: Sequence[Any]) -> list[list[Any]]:
-        """Return the handlers of each event: the beginnings of training, epochs and batches, and their ends."""
-        kinds = (TrainBegin, EpochBegin, BatchBegin, BatchEnd, EpochEnd, TrainEnd)
-        return [[handler for handler in event_handlers if isinstance(handler, kind)] for kind in kinds]
+    def _notify(self, handlers: Sequence[Any], event: str, **kwargs: Any) -> bool:
+        """Call the handlers of an event, all of them; tell whether one asks to stop."""
+        kind = _EVENTS[event]
+        stops = [getattr(handler, event)(self, **kwargs) for handler in handlers if isinstance(handler, kind)]
+        return any(stops)
+
+
+_EVENTS = {
+    "train_begin": TrainBegin,
+    "epoch_begin": EpochBegin,
+    "batch_begin": BatchBegin,
+    "batch_end": BatchEnd,
+    "epoch_end": EpochEnd,
+    "train_end": TrainEnd,
+}
 
 
 def _here() -> Context:

@@ -8,12 +8,11 @@ from minpy.gluon.contrib.estimator.stopping import *
 from minpy.gluon.contrib.estimator.updating import *
 from minpy.metric import CompositeEvalMetric, EvalMetric
 from minpy.metric import Loss as metric_loss
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 
 __all__ = ["CheckpointHandler", "CompositeEvalMetric", "EvalMetric", "metric_loss"]
 __all__ += events.__all__
 __all__ += logging_handler.__all__
 __all__ += stopping.__all__
 __all__ += updating.__all__
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.gluon.contrib.estimator.event_handler", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)

@@ -5,7 +5,7 @@ from minpy.gluon.contrib.nn.sparse_embedding import SparseEmbedding
 from minpy.gluon.nn.functions import Identity
 from minpy.gluon.nn.normalization import SyncBatchNorm
 from minpy.gluon.nn.pixel_shuffle import PixelShuffle1D, PixelShuffle2D, PixelShuffle3D
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 
 __all__ = [
     "Concurrent",
@@ -17,5 +17,4 @@ __all__ = [
     "SparseEmbedding",
     "SyncBatchNorm",
 ]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.gluon.contrib.nn.basic_layers", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)

@@ -8,7 +8,7 @@ from minpy.gluon.rnn.bidirectional import BidirectionalCell
 from minpy.gluon.rnn.modifiers import ModifierCell
 from minpy.gluon.rnn.recurrent_cell import HybridRecurrentCell
 from minpy.gluon.rnn.sequential import SequentialRNNCell
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 
 __all__ = [
     "BidirectionalCell",
@@ -20,5 +20,4 @@ __all__ = [
     "dynamic_unroll",
     "tensor_types",
 ]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.gluon.contrib.rnn.rnn_cell", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)

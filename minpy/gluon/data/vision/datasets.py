@@ -3,7 +3,7 @@
 from minpy.gluon.data.vision.cifar import CIFAR10, CIFAR100
 from minpy.gluon.data.vision.mnist import MNIST, FashionMNIST
 from minpy.gluon.data.vision.pictures import ImageFolderDataset, ImageListDataset, ImageRecordDataset
-from minpy.namespaces import public
+from minpy.namespaces import module_functions
 
 __all__ = [
     "CIFAR10",
@@ -14,4 +14,4 @@ __all__ = [
     "ImageListDataset",
     "ImageRecordDataset",
 ]
-__dir__, __getattr__ = public("minpy.gluon.data.vision.datasets", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)

@@ -11,20 +11,20 @@ from typing import Any
 from minpy.core.errors import ArgumentValueError, nearest
 from minpy.gluon.model_zoo.vision import densenet, inception, mobilenet, resnet, squeezenet, vgg
 from minpy.gluon.model_zoo.vision.alexnet import AlexNet, alexnet
-from minpy.gluon.model_zoo.vision.densenet import *
+from minpy.gluon.model_zoo.vision.densenet import DenseNet, densenet121, densenet161, densenet169, densenet201
 from minpy.gluon.model_zoo.vision.inception import *
 from minpy.gluon.model_zoo.vision.mobilenet import *
 from minpy.gluon.model_zoo.vision.resnet import *
-from minpy.gluon.model_zoo.vision.squeezenet import *
+from minpy.gluon.model_zoo.vision.squeezenet import SqueezeNet, squeezenet1_0, squeezenet1_1
 from minpy.gluon.model_zoo.vision.vgg import *
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 
 __all__ = ["AlexNet", "alexnet", "densenet", "get_model", "inception", "mobilenet", "resnet", "squeezenet", "vgg"]
-__all__ += densenet.__all__
+__all__ += ["DenseNet", "densenet121", "densenet161", "densenet169", "densenet201"]
+__all__ += ["SqueezeNet", "squeezenet1_0", "squeezenet1_1"]
 __all__ += inception.__all__
 __all__ += mobilenet.__all__
 __all__ += resnet.__all__
-__all__ += squeezenet.__all__
 __all__ += vgg.__all__
 
 # By the names of their weights.
@@ -81,5 +81,4 @@ def get_model(name: str, **kwargs: Any) -> Any:
     return make(**kwargs)
 
 
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.gluon.model_zoo.vision", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)

@@ -6,8 +6,9 @@ from typing import Any
 
 from minpy.core.docstrings import documented
 from minpy.gluon import nn
+from minpy.gluon.block import HybridBlock as HybridBlock
 from minpy.gluon.model_zoo.vision.classifier import CPU, PRETRAINED, ROOT, Classifier, prepared
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 
 __all__ = ["AlexNet", "alexnet"]
 
@@ -69,5 +70,4 @@ def alexnet(pretrained: bool = False, ctx: Any = CPU, root: str = ROOT, **kwargs
     return prepared(AlexNet(**kwargs), "alexnet", pretrained, ctx, root)
 
 
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.gluon.model_zoo.vision.alexnet", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)

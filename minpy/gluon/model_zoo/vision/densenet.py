@@ -10,12 +10,12 @@ from typing import Any
 from minpy.core.docstrings import documented
 from minpy.core.errors import KeyMissingError
 from minpy.gluon import nn
-from minpy.gluon.block import HybridBlock  # noqa: F401  # a name of MXNet's module
+from minpy.gluon.block import HybridBlock as HybridBlock
 from minpy.gluon.contrib.nn import HybridConcurrent, Identity
 from minpy.gluon.model_zoo.vision.classifier import CPU, PRETRAINED, ROOT, Classifier, prepared, variant
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 
-__all__ = ["DenseNet", "densenet121", "densenet161", "densenet169", "densenet201"]
+__all__ = ["DenseNet", "densenet121", "densenet161", "densenet169", "densenet201", "get_densenet"]
 
 
 def _dense_layer(growth_rate: int, bn_size: int, dropout: float) -> HybridConcurrent:
@@ -158,5 +158,4 @@ densenet161 = _variant(161)
 densenet169 = _variant(169)
 densenet201 = _variant(201)
 
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.gluon.model_zoo.vision.densenet", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)

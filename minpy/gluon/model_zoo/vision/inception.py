@@ -9,10 +9,10 @@ from typing import Any
 
 from minpy.core.docstrings import documented
 from minpy.gluon import nn
-from minpy.gluon.block import HybridBlock  # noqa: F401  # a name of MXNet's module
+from minpy.gluon.block import HybridBlock as HybridBlock
 from minpy.gluon.contrib.nn import HybridConcurrent
 from minpy.gluon.model_zoo.vision.classifier import CPU, PRETRAINED, ROOT, Classifier, prepared
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 
 __all__ = ["Inception3", "inception_v3"]
 
@@ -184,5 +184,4 @@ def inception_v3(pretrained: bool = False, ctx: Any = CPU, root: str = ROOT, **k
     return prepared(Inception3(**kwargs), "inceptionv3", pretrained, ctx, root)
 
 
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.gluon.model_zoo.vision.inception", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)

@@ -11,7 +11,7 @@ from minpy.core.docstrings import documented
 from minpy.gluon import nn
 from minpy.gluon.block import HybridBlock
 from minpy.gluon.model_zoo.vision.classifier import CPU, PRETRAINED, ROOT, Classifier, Network, prepared, variant
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 
 __all__ = [
     "MobileNet",
@@ -255,5 +255,4 @@ mobilenet_v2_0_75 = _variant(MobileNetV2, 0.75)
 mobilenet_v2_0_5 = _variant(MobileNetV2, 0.5)
 mobilenet_v2_0_25 = _variant(MobileNetV2, 0.25)
 
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.gluon.model_zoo.vision.mobilenet", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)

@@ -12,7 +12,7 @@ from minpy.core.errors import ArgumentValueError, CheckError
 from minpy.gluon import nn
 from minpy.gluon.block import HybridBlock
 from minpy.gluon.model_zoo.vision.classifier import CPU, PRETRAINED, ROOT, Classifier, Network, prepared, variant
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 
 __all__ = [
     "BasicBlockV1",
@@ -367,5 +367,4 @@ resnet50_v2 = _variant(ResNetV2, 50)
 resnet101_v2 = _variant(ResNetV2, 101)
 resnet152_v2 = _variant(ResNetV2, 152)
 
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.gluon.model_zoo.vision.resnet", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)

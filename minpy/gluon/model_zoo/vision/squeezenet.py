@@ -10,12 +10,12 @@ from typing import Any
 from minpy.core.docstrings import documented
 from minpy.core.errors import CheckError
 from minpy.gluon import nn
-from minpy.gluon.block import HybridBlock  # noqa: F401  # a name of MXNet's module
+from minpy.gluon.block import HybridBlock as HybridBlock
 from minpy.gluon.contrib.nn import HybridConcurrent
 from minpy.gluon.model_zoo.vision.classifier import CPU, PRETRAINED, ROOT, Classifier, prepared, variant
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 
-__all__ = ["SqueezeNet", "squeezenet1_0", "squeezenet1_1"]
+__all__ = ["SqueezeNet", "get_squeezenet", "squeezenet1_0", "squeezenet1_1"]
 
 
 def _rectified(channels: int, kernel: int, padding: int = 0) -> nn.HybridSequential:
@@ -120,5 +120,4 @@ def _variant(version: str, first: str) -> Callable[..., SqueezeNet]:
 squeezenet1_0 = _variant("1.0", "Conv2D(None -> 96, kernel_size=(7, 7), stride=(2, 2))")
 squeezenet1_1 = _variant("1.1", "Conv2D(None -> 64, kernel_size=(3, 3), stride=(2, 2))")
 
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.gluon.model_zoo.vision.squeezenet", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)

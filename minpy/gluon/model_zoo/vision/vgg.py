@@ -9,10 +9,10 @@ from typing import Any
 from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentValueError, KeyMissingError
 from minpy.gluon import nn
-from minpy.gluon.block import HybridBlock  # noqa: F401  # a name of MXNet's module
+from minpy.gluon.block import HybridBlock as HybridBlock
 from minpy.gluon.model_zoo.vision.classifier import CPU, PRETRAINED, ROOT, Classifier, prepared, variant
 from minpy.initializer import Xavier
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 
 __all__ = ["VGG", "get_vgg", "vgg11", "vgg11_bn", "vgg13", "vgg13_bn", "vgg16", "vgg16_bn", "vgg19", "vgg19_bn"]
 
@@ -130,5 +130,4 @@ vgg13_bn = _variant(13, batch_norm=True)
 vgg16_bn = _variant(16, batch_norm=True)
 vgg19_bn = _variant(19, batch_norm=True)
 
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.gluon.model_zoo.vision.vgg", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)

@@ -16,7 +16,7 @@ from minpy.gluon.data.vision.transforms.cropping import CenterCrop, CropResize, 
 from minpy.gluon.data.vision.transforms.tensors import Cast, Normalize, ToTensor
 from minpy.gluon.data.vision.transforms.turning import RandomFlipLeftRight, RandomFlipTopBottom, RandomRotation, Rotate
 from minpy.gluon.nn import HybridSequential, Sequential  # noqa: F401
-from minpy.namespaces import public
+from minpy.namespaces import module_functions
 
 __all__ = [
     "Cast",
@@ -43,4 +43,4 @@ __all__ = [
     "Rotate",
     "ToTensor",
 ]
-__dir__, __getattr__ = public("minpy.gluon.data.vision.transforms", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)
