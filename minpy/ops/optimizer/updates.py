@@ -209,12 +209,7 @@ class Update(Operator):
             note_write(result)
         else:
             result = self.receiver(out, weight)
-        try:
-            self.apply(result, raws, {**self.defaults, **attributes})
-        except Exception as error:
-            raise in_place_of(self._explained(error, raws, attributes), error) from None
-        for index in self.changed:
-            note_write(raws[index])
+        self.run(result, raws, attributes)
         if out is not None:
             note_write(result)  # once more: others may have read the old values in between
             return out
