@@ -229,14 +229,14 @@ _ORDER = (
 )
 multi_lamb_update = MultiUpdate(
     lamb_update,
-    """Return several weights after a step of LAMB each: see `lamb_update_phase1` and `lamb_update_phase2`.""",
+    "Return several weights after a step of LAMB each: see `nd.contrib.multi_lamb_update`.",
     name="_multi_lamb_update",
     attributes=_ORDER,
     rates=_RATES,
 )
 multi_mp_lamb_update = MultiUpdate(
     mp_lamb_update,
-    """Return several weights after a step of LAMB each that is made in float32: see `mp_lamb_update_phase1`.""",
+    "Return several weights after a step of LAMB each in float32: see `nd.contrib.multi_mp_lamb_update`.",
     name="_multi_mp_lamb_update",
     attributes=_ORDER,
     rates=_RATES,

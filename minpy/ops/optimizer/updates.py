@@ -153,10 +153,13 @@ class Update(Operator):
         names = self.signature.inputs
         self.formula = definition
         if single is not None:
-            self.formula, step, work, numbers = single.formula, single.own_step, single.work, single.numbers
-        self.own_step = step
+            self.formula, step = single.formula, single.own_step
+            work, numbers = single.work, single.numbers
+        self.own_step: Callable[..., None] | None = step
         self.step = self._run_formula if step is None else step
-        self.work, self.numbers, self.low = work, tuple(numbers), low
+        self.work: int = work
+        self.numbers: tuple[str, ...] = tuple(numbers)
+        self.low = low
         self.has_master = single is not None
         master_place = names.index("weight32") if self.has_master else 0
         self.into_master = "weight32" in states
