@@ -19,6 +19,18 @@ __all__ = [
     "multi_mp_adamw_update",
 ]
 
+_STATES = "weight, grad, mean, var : NDArray\n    Of equal shapes; `mean` and `var` are changed in place.\n"
+_LOW = """weight, grad : NDArray
+    Of equal shapes and dtypes; usually float16.
+mean, var : NDArray
+    In float32; changed in place.
+weight32 : NDArray
+    The weight in float32, changed in place: the update is made here, then rounded to the weight's dtype.
+"""
+_RESCALE = """rescale_grad : NDArray
+    One number, of shape (1,), which multiplies the gradient first. If it is 0 or not finite, as a loss scale
+    is after an overflow, nothing is changed."""
+
 
 def move_averages(grad: Any, mean: np.ndarray, var: np.ndarray, beta1: float, beta2: float) -> None:
     """Move the averages of a gradient and of its square. For definitions."""
@@ -113,7 +125,7 @@ def adam_update(
     return weight - lr * (mean / (np.sqrt(var) + epsilon))
 
 
-@update(name="_adamw_update", states=("mean", "var"), numbers=("rescale_grad",))
+@update(name="_adamw_update", states=("mean", "var"), numbers=("rescale_grad",), arrays=_STATES + _RESCALE)
 def adamw_update(
     weight: np.ndarray,
     grad: np.ndarray,
@@ -129,8 +141,26 @@ def adamw_update(
     eta: float,
     clip_gradient: float = -1.0,
 ) -> np.ndarray:
-    """Return the weight after a step of AdamW: see `nd.contrib.adamw_update`."""
-    scale = np.reshape(rescale_grad, -1)[0].astype(weight.dtype)
+    """Return the weight after a step of AdamW.
+
+    g = clip(rescale_grad · grad); mean = beta1 · mean + (1 - beta1) · g; var = beta2 · var + (1 - beta2) · g²;
+    weight - eta · (lr · mean / (√var + epsilon) + wd · weight).
+
+    References
+    ----------
+    Loshchilov and Hutter, Decoupled Weight Decay Regularization, ICLR 2019, algorithm 2.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> weight, mean, var = nd.array([1, 2]), nd.zeros(2), nd.zeros(2)
+    >>> nd.contrib.adamw_update(
+    ...     weight, nd.array([1, -2]), mean, var, 1.0, lr=0.1, eta=1.0, wd=0.5, beta1=0.5, beta2=0.75, out=weight
+    ... ).asnumpy().round(3)
+    array([0.4, 1.1], dtype=float32)
+    """
+    # (Blocks of large arrays are given the number.)
+    scale = rescale_grad if isinstance(rescale_grad, float) else rescale_grad.reshape(-1)[0].astype(weight.dtype)
     if not np.isfinite(scale) or scale == 0:
         return weight.copy()
     move_averages(rescaled(grad, scale, clip_gradient), mean, var, beta1, beta2)
@@ -140,14 +170,44 @@ def adamw_update(
 
 mp_adamw_update = in_float32(
     adamw_update,
-    "Return the weight after a step of AdamW that is made in float32: see `nd.contrib.mp_adamw_update`.",
+    """Return the weight after a step of AdamW that is made in float32: see `nd.contrib.adamw_update`.
+
+    References
+    ----------
+    Loshchilov and Hutter, Decoupled Weight Decay Regularization, ICLR 2019, algorithm 2.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> weight32, mean, var = nd.array([1, 2]), nd.zeros(2), nd.zeros(2)
+    >>> weight, grad = weight32.astype('float16'), nd.array([1, -2], dtype='float16')
+    >>> nd.contrib.mp_adamw_update(
+    ...     weight, grad, mean, var, weight32, 1.0, lr=0.5, eta=1.0, beta1=0.5, beta2=0.75, out=weight
+    ... ).asnumpy()
+    array([0.5, 2.5], dtype=float16)
+    """,
+    arrays=_LOW + _RESCALE,
 )
 
 _RATES = {"lrs": "lr", "wds": "wd", "etas": "eta"}
 _ORDER = "lrs beta1 beta2 epsilon wds etas clip_gradient num_weights"
 multi_adamw_update = MultiUpdate(
     adamw_update,
-    "Return several weights after a step of AdamW each: see `nd.contrib.multi_adamw_update`.",
+    """Return several weights after a step of AdamW each: see `nd.contrib.adamw_update`.
+
+    References
+    ----------
+    Loshchilov and Hutter, Decoupled Weight Decay Regularization, ICLR 2019, algorithm 2.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> arrays = [nd.array([1, 2]), nd.array([1, -2]), nd.zeros(2), nd.zeros(2)]
+    >>> nd.contrib.multi_adamw_update(
+    ...     *[[array] for array in arrays], 1.0, lrs=[0.1], wds=[0.5], etas=[1.0], beta1=0.5, beta2=0.75, out=arrays[:1]
+    ... )[0].asnumpy().round(3)
+    array([0.4, 1.1], dtype=float32)
+    """,
     name="_multi_adamw_update",
     attributes=_ORDER,
     rates=_RATES,
@@ -155,7 +215,22 @@ multi_adamw_update = MultiUpdate(
 )
 multi_mp_adamw_update = MultiUpdate(
     mp_adamw_update,
-    "Return several weights after a step of AdamW each in float32: see `nd.contrib.multi_mp_adamw_update`.",
+    """Return several weights after a step of AdamW each that is made in float32: see `nd.contrib.mp_adamw_update`.
+
+    References
+    ----------
+    Loshchilov and Hutter, Decoupled Weight Decay Regularization, ICLR 2019, algorithm 2.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> weight32, mean, var = nd.array([1, 2]), nd.zeros(2), nd.zeros(2)
+    >>> weight, grad = weight32.astype('float16'), nd.array([1, -2], dtype='float16')
+    >>> nd.contrib.multi_mp_adamw_update(
+    ...     [weight], [grad], [mean], [var], [weight32], 1.0, lrs=[0.1], wds=[0.5], etas=[1.0], out=[weight]
+    ... )[0].shape
+    (2,)
+    """,
     name="_multi_mp_adamw_update",
     attributes=_ORDER,
     rates=_RATES,

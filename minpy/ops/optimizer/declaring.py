@@ -79,23 +79,17 @@ _MASTER = """weight32 : NDArray
 
 
 def describe_update(
-    name: str,
-    definition: Callable[..., Any],
-    text: str | None,
-    arrays: str,
-    attributes: dict[str, str] | None = None,
+    definition: Callable[..., Any], text: str | None, arrays: str, attributes: dict[str, str] | None = None
 ) -> None:
     """Give a definition the docstring `text`, with the sections on parameters, results and errors put in.
 
-    `text` is a summary, then references or examples; None, as under ``python -OO``, leaves no docstring. `attributes`
-    says of some what is not said of all, or of those that no other update has. Updates whose names begin with an
-    underscore are described where `nd.contrib` has them.
+    `text` is a summary, then perhaps references and examples; None, as under ``python -OO``, leaves no docstring.
+    `attributes` says of some what is not said of all, or of those that no other update has.
     """
-    definition.__doc__ = text
-    if text is None or (name.startswith("_") and not name.startswith("_contrib_")):
+    if text is None:
         return
     lines = inspect.cleandoc(text).splitlines()
-    end = min(lines.index(title) for title in ("References", "Examples") if title in lines)
+    end = min((lines.index(title) for title in ("References", "Examples") if title in lines), default=len(lines))
     sections = ["Parameters", "----------", *arrays.splitlines()]
     for name in read_signature(definition).attributes:
         kind, meaning = _ATTRIBUTES.get(name, ("float", ""))
@@ -149,7 +143,7 @@ def update(
         if public:
             inputs = ", ".join(read_signature(definition).inputs)
             fitting = arrays or f"{inputs} : NDArray\n    Of equal shapes{_changed(states)}."
-            describe_update(name, definition, definition.__doc__, fitting, attributes)
+            describe_update(definition, definition.__doc__, fitting, attributes)
         return kind(definition, name=name or definition.__name__, states=states, public=public, **options)
 
     return decorate
@@ -199,12 +193,11 @@ def in_float32(
         arrays = f"{', '.join(own[:2])} : NDArray\n    Of equal shapes and dtypes; usually float16.\n"
         arrays += f"{', '.join(states)} : NDArray\n    In float32; changed in place.\n" if states else ""
         arrays += _MASTER
-    name = f"_mp{single.__name__}" if single.__name__.startswith("_") else f"mp_{single.__name__}"
-    describe_update(name, definition, text, arrays)
+    describe_update(definition, text, arrays)
     return Update(
         definition,
         single=single,
-        name=name,
+        name=f"_mp{single.__name__}" if single.__name__.startswith("_") else f"mp_{single.__name__}",
         states=(*states, "weight32") if moves_master else states,
         low=("weight", "grad", "out") if moves_master else ("weight", "grad"),
     )

@@ -24,6 +24,12 @@ from minpy.ops.registry import OPERATORS, find_operator
 __all__ = ["MultiUpdate"]
 
 _SINGLE = np.dtype("float32")
+# What docstrings say of the inputs that follow those of the weights.
+_LAST = {
+    (): "",
+    ("lrs", "wds"): "; then `lrs` and `wds`, arrays with a value for each weight",
+    ("rescale_grad",): "; then `rescale_grad`, which is of shape (1,)",
+}
 
 
 class _Numbered(tuple[str, ...]):
@@ -77,11 +83,10 @@ class MultiUpdate(Operator):
             parameters.append(own)
         parameters.append(inspect.Parameter(self.count, inspect.Parameter.KEYWORD_ONLY, annotation="int", default=1))
         with_signature(definition, ("*data",), parameters, single.__module__)
-        further = f"; then `{'` and `'.join(shared)}`, arrays with a value for each weight" if shared else ""
-        arrays = f"*data : NDArray\n    {', '.join(self.own)} of each weight, one after another{further}."
+        arrays = f"*data : NDArray\n    {', '.join(self.own)} of each weight, one after another{_LAST[tuple(shared)]}."
         if single.auxiliary:
             arrays += f"\n    Changed in place: {' and '.join(f'`{state}`' for state in single.auxiliary)}."
-        describe_update(name, definition, text, arrays)
+        describe_update(definition, text, arrays)
         super().__init__(definition, name=name, builtin=True)
         self.auxiliary = _Numbered(single.auxiliary)
         self.outputs = self._outputs
