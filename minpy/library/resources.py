@@ -28,25 +28,16 @@ _number = itertools.count(1).__next__
 
 
 class Workspace:
-    """The blocks that one call has asked for. `handle` is what the library's callback is given to find it.
-
-    Attributes
-    ----------
-    handle : int
-    problems : list of str
-        Why requests were refused.
-    used : bool
-        Whether anything was asked for.
-    """
+    """The blocks that one call has asked for. `handle` is what the library's callback is given to find it."""
 
     __slots__ = ("__weakref__", "_blocks", "handle", "interrupt", "problems", "used")
 
     def __init__(self) -> None:
         self.handle = _number()
         self._blocks: list[numpy.ndarray] = []
-        self.problems: list[str] = []
+        self.problems: list[str] = []  # why requests were refused
         self.interrupt: BaseException | None = None
-        self.used = False
+        self.used = False  # whether anything was asked for
         _WORKSPACES[self.handle] = self
 
     def allocate(self, size: int) -> int | None:

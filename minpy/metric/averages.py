@@ -128,12 +128,6 @@ class CustomMetric(EvalMetric):
         self._allow_extra_outputs = allow_extra_outputs
 
     def update(self, labels: Any, preds: Any) -> None:
-        """Add a batch.
-
-        Parameters
-        ----------
-        labels, preds : list of NDArray
-        """
         if self._allow_extra_outputs:
             labels, preds = (
                 [value] if isinstance(value, (Array, numpy.ndarray)) else value for value in (labels, preds)

@@ -225,32 +225,17 @@ class OfStatistics(EvalMetric):
         raise NotImplementedError
 
     def reset(self) -> None:
-        """Forget everything."""
         super().reset()
         self._local, self._global = self._new_statistics(), self._new_statistics()
 
     def reset_local(self) -> None:
-        """Forget the local statistics; the global ones go on."""
         super().reset_local()
         self._local = self._new_statistics()
 
     def get(self) -> tuple[str, Any]:
-        """Return the metric's name and its value since the last reset.
-
-        Returns
-        -------
-        tuple of (str, float)
-            The value is nan if there was no update; an array of the classes' values for `average=None`.
-        """
         return self.name, self._statistics_value(self._local) if self._local.count else float("nan")
 
     def get_global(self) -> tuple[str, Any]:
-        """Return the metric's name and its value since the last reset of everything.
-
-        Returns
-        -------
-        tuple of (str, float)
-        """
         return self.name, self._statistics_value(self._global) if self._global.count else float("nan")
 
 

@@ -104,12 +104,6 @@ class TopKAccuracy(EvalMetric):
         self._own_name = name
 
     def get_config(self) -> dict[str, Any]:
-        """Return what makes the metric again.
-
-        Returns
-        -------
-        dict
-        """
         return {**super().get_config(), "name": self._own_name}
 
     def update(self, labels: Any, preds: Any) -> None:

@@ -106,22 +106,14 @@ class CompositeEvalMetric(EvalMetric):
             metric.update_dict(labels, preds)
 
     def update(self, labels: Any, preds: Any) -> None:
-        """Add a batch to every metric.
-
-        Parameters
-        ----------
-        labels, preds : list of NDArray
-        """
         for metric in self.metrics:
             metric.update(labels, preds)
 
     def reset(self) -> None:
-        """Forget everything."""
         for metric in self.metrics:
             metric.reset()
 
     def reset_local(self) -> None:
-        """Forget the local statistics; the global ones go on."""
         for metric in self.metrics:
             metric.reset_local()
 
@@ -144,12 +136,6 @@ class CompositeEvalMetric(EvalMetric):
         return _joined(metric.get_global() for metric in self.metrics)
 
     def get_config(self) -> dict[str, Any]:
-        """Return what makes the metrics again.
-
-        Returns
-        -------
-        dict
-        """
         return {**super().get_config(), "metrics": [metric.get_config() for metric in self.metrics]}
 
 

@@ -161,12 +161,10 @@ class _Binary(EvalMetric):
             self.global_sum_metric = self._value(True) * self.global_num_inst
 
     def reset(self) -> None:
-        """Forget everything."""
         super().reset()
         self._counts.reset_stats()
 
     def reset_local(self) -> None:
-        """Forget the local statistics; the global ones go on."""
         super().reset_local()
         self._counts.local_reset_stats()
 
@@ -291,13 +289,11 @@ class PCC(EvalMetric):
         return len(self.gcm)
 
     def reset(self) -> None:
-        """Forget everything."""
         self.gcm = numpy.zeros((2, 2))
         self.global_num_inst = 0.0
         self.reset_local()
 
     def reset_local(self) -> None:
-        """Forget the local statistics; the global ones go on."""
         self.lcm = numpy.zeros((2, 2))
         self.num_inst = 0.0
 

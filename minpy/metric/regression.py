@@ -216,20 +216,7 @@ class PearsonCorrelation(OfStatistics):
         return statistics.correlation()
 
     def get(self) -> tuple[str, Any]:
-        """Return the metric's name and its value since the last reset.
-
-        Returns
-        -------
-        tuple of (str, float)
-            The value is nan if there was no update.
-        """
         return EvalMetric.get(self) if self.average == "macro" else super().get()
 
     def get_global(self) -> tuple[str, Any]:
-        """Return the metric's name and its value since the last reset of everything.
-
-        Returns
-        -------
-        tuple of (str, float)
-        """
         return EvalMetric.get_global(self) if self.average == "macro" else super().get_global()

@@ -505,7 +505,14 @@ class BaseModule:
         if not (allow_missing and self._sets_some_params):
             if self._sets_some_params:  # None would leave parameters as they are
                 arg_params, aux_params = arg_params or {}, aux_params or {}
-            self.init_params(None, arg_params, aux_params, allow_missing, force_init, allow_extra)
+            self.init_params(
+                initializer=None,
+                arg_params=arg_params,
+                aux_params=aux_params,
+                allow_missing=allow_missing,
+                force_init=force_init,
+                allow_extra=allow_extra,
+            )
         elif not self._keeps_params("set_params", force_init):
             self._require("set_params", initialized=False)
             self._set_some_params(arg_params or {}, aux_params or {}, allow_extra)

@@ -143,7 +143,14 @@ class SequentialModule(BaseModule):
             return
         self._require("init_params", initialized=False)
         for module in self._modules:
-            module.init_params(initializer, arg_params, aux_params, allow_missing, force_init, allow_extra)
+            module.init_params(
+                initializer=initializer,
+                arg_params=arg_params,
+                aux_params=aux_params,
+                allow_missing=allow_missing,
+                force_init=force_init,
+                allow_extra=allow_extra,
+            )
         owners: dict[str, int] = {}
         for place, module in enumerate(self._modules):
             for name in (name for params in module.get_params() for name in params):
@@ -193,16 +200,25 @@ class SequentialModule(BaseModule):
                     )
                     for name, shape in zip(names, shapes, strict=True)
                 ]
-            needs_grad = bool(inputs_need_grad or (for_training and place > 0))
-            own_labels = label_shapes if takes else None
-            module.bind(shapes, own_labels, for_training, needs_grad, force_rebind, grad_req=grad_req)
+            # By keyword, as MXNet does: modules of users may take some of these among others.
+            module.bind(
+                data_shapes=shapes,
+                label_shapes=label_shapes if takes else None,
+                for_training=for_training,
+                inputs_need_grad=bool(inputs_need_grad or (for_training and place > 0)),
+                force_rebind=force_rebind,
+                shared_module=None,
+                grad_req=grad_req,
+            )
             shapes = module.output_shapes
         if not anybody_takes_labels:
             self._label_shapes = None
 
     def _make_optimizer(self, kvstore: Any, optimizer: Any, optimizer_params: Any, force_init: bool) -> None:
         for module in self._modules:
-            module.init_optimizer(kvstore, optimizer, optimizer_params, force_init)
+            module.init_optimizer(
+                kvstore=kvstore, optimizer=optimizer, optimizer_params=optimizer_params, force_init=force_init
+            )
 
     def install_monitor(self, mon: Any) -> None:
         self._require("install_monitor", initialized=False)

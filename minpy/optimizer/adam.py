@@ -66,7 +66,6 @@ class Adam(Optimizer):
         return (zeros_beside(weight), zeros_beside(weight))
 
     def update(self, index: Any, weight: NDArray, grad: NDArray, state: Any) -> None:
-        """Change a weight in place."""
         numbers = self._count_and_rates(index)
         numbers["lr"] *= self._correction(self._index_update_count[index])
         adam_update.change((weight, grad, *state), numbers)
@@ -131,7 +130,6 @@ class FTML(Optimizer):
         return (zeros_beside(weight), zeros_beside(weight), zeros_beside(weight))
 
     def update(self, index: Any, weight: NDArray, grad: NDArray, state: Any) -> None:
-        """Change a weight in place."""
         numbers = self._count_and_rates(index)
         if not numbers["lr"]:  # by which d and z are divided: only the average of squares, v, goes on
             numbers["lr"] = 1.0
@@ -178,7 +176,6 @@ class Adamax(Optimizer):
         return (zeros_beside(weight), zeros_beside(weight))
 
     def update(self, index: Any, weight: NDArray, grad: NDArray, state: Any) -> None:
-        """Change a weight in place."""
         numbers = self._count_and_rates(index)
         numbers["lr"] /= 1 - self.beta1 ** self._index_update_count[index]
         adamax_update.change((weight, grad, *state), numbers)
@@ -237,7 +234,6 @@ class Nadam(Optimizer):
         return (zeros_beside(weight), zeros_beside(weight))
 
     def update(self, index: Any, weight: NDArray, grad: NDArray, state: Any) -> None:
-        """Change a weight in place."""
         numbers = self._count_and_rates(index)
         t = self._index_update_count[index]
         momentum, following = self._momentum(t), self._momentum(t + 1)

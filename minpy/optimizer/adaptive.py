@@ -54,7 +54,6 @@ class AdaGrad(Optimizer):
         return wide_zeros(weight, 1)[0]
 
     def update(self, index: Any, weight: NDArray, grad: NDArray, state: Any) -> None:
-        """Change a weight in place."""
         numbers = {"epsilon": float(self.float_stable_eps), **self._count_and_rates(index)}
         adagrad_update.change((weight, grad, state), numbers)
 
@@ -97,7 +96,6 @@ class AdaDelta(Optimizer):
         return wide_zeros(weight, 2)
 
     def update(self, index: Any, weight: NDArray, grad: NDArray, state: Any) -> None:
-        """Change a weight in place."""
         numbers = self._count_and_rates(index)
         del numbers["lr"]
         adadelta_update.change((weight, grad, *state), numbers)
@@ -161,7 +159,6 @@ class RMSProp(Optimizer):
         return wide_zeros(weight, 3 if self.centered else 1)
 
     def update(self, index: Any, weight: NDArray, grad: NDArray, state: Any) -> None:
-        """Change a weight in place."""
         numbers = self._count_and_rates(index)
         numbers["clip_weights"] = float(self.clip_weights) if self.clip_weights else -1.0
         if self.centered:
@@ -211,7 +208,6 @@ class Ftrl(Optimizer):
         return wide_zeros(weight, 2)
 
     def update(self, index: Any, weight: NDArray, grad: NDArray, state: Any) -> None:
-        """Change a weight in place."""
         numbers = self._count_and_rates(index)
         if numbers["lr"]:  # by which z is divided
             ftrl_update.change((weight, grad, *state), numbers)

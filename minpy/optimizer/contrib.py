@@ -62,7 +62,6 @@ class GroupAdaGrad(Optimizer):
         return weight._like(numpy.zeros((weight.shape[0], 1), numpy.float32))
 
     def update(self, index: Any, weight: NDArray, grad: NDArray, state: Any) -> None:
-        """Change a weight in place."""
         numbers = self._count_and_rates(index)
         if numbers.pop("wd"):
             raise ArgumentValueError(

@@ -226,7 +226,6 @@ class Signum(Optimizer):
         return zeros_beside(weight) if self.momentum else None
 
     def update(self, index: Any, weight: NDArray, grad: NDArray, state: Any) -> None:
-        """Change a weight in place."""
         numbers = self._count_and_rates(index)
         if state is None:
             signsgd_update.change((weight, grad), numbers)
@@ -262,7 +261,6 @@ class SGLD(Optimizer):
         super().__init__(**kwargs)
 
     def update(self, index: Any, weight: NDArray, grad: NDArray, state: Any) -> None:
-        """Change a weight in place."""
         numbers = self._count_and_rates(index)
         lr = numbers["lr"]
         sgd_update.change((weight, grad), {**numbers, "lr": lr / 2})
@@ -308,7 +306,6 @@ class DCASGD(Optimizer):
         return (zeros_beside(weight) if self.momentum else None, weight.copy())
 
     def update(self, index: Any, weight: NDArray, grad: NDArray, state: Any) -> None:
-        """Change a weight in place."""
         numbers = self._count_and_rates(index)
         mom, previous = state
         if mom is None:

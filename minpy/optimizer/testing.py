@@ -41,6 +41,5 @@ class Test(Optimizer):
         return zeros_beside(weight, numpy.float32)
 
     def update(self, index: Any, weight: NDArray, grad: NDArray, state: Any) -> None:
-        """Change a weight in place."""
         weight[:] = weight + grad * self.rescale_grad
         state[:] = weight

@@ -90,6 +90,19 @@ def test_integers_are_refused(operator: Update) -> None:
         operator(*arrays, **attributes_of(operator))
 
 
+@pytest.mark.parametrize("name", ["sgd_update", "sgd_mom_update", "nag_mom_update", "adam_update", "rmsprop_update"])
+def test_a_weight_decay_of_zero_leaves_infinite_weights_alone(name: str) -> None:
+    """0 · weight would be NaN: of small weights, of several blocks, and by the definition."""
+    operator = OPERATORS[name]
+    for size in (3, 300_001):
+        arrays = draw(operator, (size,), "float32")
+        arrays[0][0] = np.inf
+        defined = operator.definition(*map(np.copy, arrays), lr=0.5)
+        for result in (defined, operator(*arrays, lr=0.5)):
+            assert result[0] == np.inf
+            assert np.isfinite(result[1:]).all()
+
+
 def test_a_training_loop_of_lamb_in_two_phases_is_that_of_one_call() -> None:
     """Multi-precision, too: the weight in float32 moves."""
     random = np.random.RandomState(0)

@@ -68,5 +68,4 @@ class _SVRGOptimizer(opt.Optimizer):
         (self.aux_opt if self._is_full(index) else self.default_opt).update(index, weight, grad, state)
 
     def create_state(self, index: Any, weight: Any) -> Any:
-        """Return the states that the updates of a weight need."""
         return (self.aux_opt if self._is_full(index) else self.default_opt).create_state(index, weight)

@@ -28,27 +28,15 @@ def read_file(filename: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 class Options(NamedTuple):
-    """How arrays are taken.
+    """How arrays are taken: see `Block.load_parameters`."""
 
-    Attributes
-    ----------
-    where : str
-        What messages call the file.
-    ctx : Context or list of Context or None
-        Where parameters that are not initialized get their values.
-    allow_missing, ignore_extra, cast_dtype : bool
-    dtype_source : str
-        See `Block.load_parameters`.
-    owned : bool
-        Whether nobody else has the arrays, as they were just read: parameters without values take them as they are.
-    """
-
-    where: str
-    ctx: Any
+    where: str  # what messages call the file
+    ctx: Any  # where parameters that are not initialized get their values
     allow_missing: bool
     ignore_extra: bool
     cast_dtype: bool
     dtype_source: str
+    # Whether nobody else has the arrays, as they were just read: parameters without values take them as they are.
     owned: bool = False
 
 
@@ -57,14 +45,7 @@ def filled(
 ) -> None:
     """Give parameters the arrays of their names: all of them, or none if something does not fit.
 
-    Parameters
-    ----------
-    parameters : mapping of str to Parameter
-        By their names in the file.
-    arrays : mapping of str to NDArray
-    options : Options
-    present : container of str
-        The names that do not count as missing.
+    Parameters are by their names in the file; names that are `present` do not count as missing.
     """
     where, ctx, allow_missing, ignore_extra, cast_dtype, dtype_source, owned = options
     missing = [] if allow_missing else [name for name in parameters if name not in present]

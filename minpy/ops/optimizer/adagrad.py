@@ -37,9 +37,9 @@ class _ByRows(Update):
     states=("history",),
     kind=_ByRows,
     arrays="""weight, grad : NDArray
-        Of equal shapes, with rows along the first axis.
-    history : NDArray
-        One number a row, of shape (rows, 1); changed in place.""",
+    Of equal shapes, with rows along the first axis.
+history : NDArray
+    One number a row, of shape (rows, 1); changed in place.""",
 )
 def group_adagrad_update(
     weight: np.ndarray,

@@ -83,15 +83,8 @@ def describe_update(
 ) -> None:
     """Give a definition the docstring `text`, with the sections on parameters, results and errors put in.
 
-    Parameters
-    ----------
-    definition : callable
-    text : str or None
-        A summary, then perhaps references and examples. None, as under ``python -OO``, leaves no docstring.
-    arrays : str
-        What is said of the inputs.
-    attributes : dict of str to str, optional
-        What is said of attributes, where it is not what is said of all, or of those that no other update has.
+    `text` is a summary, then perhaps references and examples; None, as under ``python -OO``, leaves no docstring.
+    `attributes` says of some what is not said of all, or of those that no other update has.
     """
     if text is None:
         return
@@ -139,23 +132,11 @@ def update(
     attributes: dict[str, str] | None = None,
     **options: Any,
 ) -> Callable[[Callable[..., Any]], Update]:
-    """Return a decorator that makes an update of a definition.
+    """Return a decorator that makes an update of a definition, with `options` that the class `kind` takes.
 
-    Parameters
-    ----------
-    name : str
-        The function's name if left out.
-    states : sequence of str
-        The inputs that it changes.
-    arrays : str
-        What the docstring says of the inputs, if not that they are of equal shapes, and which are changed.
-    kind : type
-    public : bool
-        Whether it is an operator of its own, with a whole docstring, or only what an optimizer calls.
-    attributes : dict of str to str
-        What the docstring says of attributes: see `describe_update`.
-    **options
-        What `Update` takes.
+    Its name is the function's if left out. It is an operator of its own, with a whole docstring, if it is public, else
+    only what an optimizer calls. `arrays` is what the docstring says of the inputs, if not that they are of equal
+    shapes, and which are changed; `attributes` what it says of attributes: see `describe_update`.
     """
 
     def decorate(definition: Callable[..., Any]) -> Update:

@@ -37,7 +37,6 @@ from minpy.ops.registry import OPERATORS, find_operator
 __all__ = ["Update", "arithmetic_dtype", "clipped", "numbers_for", "rescaled", "with_decay"]
 
 _BLOCK = 1 << 18  # elements; of smaller blocks the calls cost more than the caches save
-_FORMULA_BLOCK = 1 << 16  # where definitions are run, whose arrays in between are to stay in the caches, too
 _LARGE = 1 << 16  # elements; of fewer, NumPy's passes are not much slower than one loop
 _SINGLE, _DOUBLE = np.dtype("float32"), np.dtype("float64")
 
@@ -154,10 +153,13 @@ class Update(Operator):
         names = self.signature.inputs
         self.formula = definition
         if single is not None:
-            self.formula, step, work, numbers = single.formula, single.own_step, single.work, single.numbers
-        self.own_step = step
+            self.formula, step = single.formula, single.own_step
+            work, numbers = single.work, single.numbers
+        self.own_step: Callable[..., None] | None = step
         self.step = self._run_formula if step is None else step
-        self.work, self.numbers, self.low = work, tuple(numbers), low
+        self.work: int = work
+        self.numbers: tuple[str, ...] = tuple(numbers)
+        self.low = low
         self.has_master = single is not None
         master_place = names.index("weight32") if self.has_master else 0
         self.into_master = "weight32" in states
@@ -210,12 +212,7 @@ class Update(Operator):
             note_write(result)
         else:
             result = self.receiver(out, weight)
-        try:
-            self.apply(result, raws, {**self.defaults, **attributes})
-        except Exception as error:
-            raise in_place_of(self._explained(error, raws, attributes), error) from None
-        for index in self.changed:
-            note_write(raws[index])
+        self.run(result, raws, attributes)
         if out is not None:
             note_write(result)  # once more: others may have read the old values in between
             return out
@@ -374,14 +371,13 @@ class Update(Operator):
         if mixed:
             require_floats(self.__name__, raws[0], argument="weight")
             dtype, step, work = arithmetic_dtype(dtype), self._step_converted, work + len(arrays) + 1
-        length = _FORMULA_BLOCK if self.own_step is None else _BLOCK
-        if out.size > length and out.flags.c_contiguous and all(array.flags.c_contiguous for array in arrays):
+        if out.size > _BLOCK and out.flags.c_contiguous and all(array.flags.c_contiguous for array in arrays):
             out = out.reshape(-1)
             arrays = [array.reshape(-1) for array in arrays]
-            whole = np.empty((work, length), dtype)
-            for start in range(0, out.size, length):
-                block = slice(start, start + length)
-                own = [*whole[:, : min(length, out.size - start)]]
+            whole = np.empty((work, _BLOCK), dtype)
+            for start in range(0, out.size, _BLOCK):
+                block = slice(start, start + _BLOCK)
+                own = [*whole[:, : min(_BLOCK, out.size - start)]]
                 step(own, out[block], *[array[block] for array in arrays], **attributes)
         elif self.nothing is not None and not mixed and out.ndim:
             step(self.nothing, out, *arrays, **attributes)
