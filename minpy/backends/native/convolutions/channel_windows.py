@@ -6,9 +6,15 @@ the taps that find data.
 
 from __future__ import annotations
 
-from minpy.backends.native.convolutions.channels_last import each_run, operands_of, runs_of
+import itertools
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+
+from minpy.backends.native.convolutions.channels_last import operands_of
 from minpy.backends.native.convolutions.correlation import Code
-from minpy.backends.native.convolutions.emitter import Emitter
+from minpy.backends.native.convolutions.emitter import Emitter, Integer
 from minpy.backends.native.convolutions.problem import Axis, Problem, forward_axes
 from minpy.backends.native.convolutions.registers import Processor, VectorsOfBatch
 from minpy.backends.native.convolutions.taps import bounds
@@ -18,6 +24,66 @@ __all__ = ["channels_depthwise"]
 # Positions that are done together, and how many products a function may have.
 TOGETHER = 7
 WRITTEN = 200
+
+
+@dataclass(frozen=True)
+class Run:
+    """Blocks of neighbouring positions along a row that are written alike.
+
+    Attributes
+    ----------
+    first, step, count : int
+        Where the first block begins, how far apart they are, and how many there are.
+    taps : tuple of tuple of int
+        For each tap, the positions within a block for which it finds data.
+    """
+
+    first: int
+    step: int
+    count: int
+    taps: tuple[tuple[int, ...], ...]
+
+
+@lru_cache(maxsize=4096)
+def runs_of(axis: Axis, together: int) -> tuple[Run, ...]:
+    """Return the positions of an axis in blocks; the last may overlap the one before.
+
+    >>> axis = Axis(8, 0, 1, 1, 3, 1, -1, 8, 0, 1)
+    >>> for run in runs_of(axis, 3):
+    ...     print(run)
+    Run(first=0, step=0, count=1, taps=((1, 2), (0, 1, 2), (0, 1, 2)))
+    Run(first=3, step=0, count=1, taps=((0, 1, 2), (0, 1, 2), (0, 1, 2)))
+    Run(first=5, step=0, count=1, taps=((0, 1, 2), (0, 1, 2), (0, 1)))
+    """
+    starts = sorted({min(first, axis.count - together) for first in range(0, axis.count, together)})
+    begin, end = axis.inside
+    everywhere = (tuple(range(together)),) * axis.taps
+
+    def taps(start: int) -> tuple[tuple[int, ...], ...]:
+        if begin <= start and start + together <= end:
+            return everywhere
+        return tuple(
+            tuple(p for p in range(together) if axis.begins(start + p) <= j < axis.ends(start + p))
+            for j in range(axis.taps)
+        )
+
+    runs: list[Run] = []
+    first, step, count, written = starts[0], 0, 1, taps(starts[0])
+    for before, start in itertools.pairwise(starts):
+        found = taps(start)
+        if found == written and (count == 1 or start - before == step):
+            step, count = start - before, count + 1
+            continue
+        runs.append(Run(first, step, count, written))
+        first, step, count, written = start, 0, 1, found
+    return (*runs, Run(first, step, count, written))
+
+
+@contextmanager
+def each_run(code: Emitter, run: Run) -> Iterator[Integer]:
+    """Write a loop over the blocks of a run: gives where a block begins."""
+    with code.loop(0, run.count) as one:
+        yield code.add(code.multiply(one.index, run.step), run.first)
 
 
 def channels_depthwise(problem: Problem, processor: Processor) -> Code:
@@ -64,10 +130,10 @@ def channels_depthwise(problem: Problem, processor: Processor) -> Code:
                 place = code.add(code.multiply(place, channels), first)
                 for p, value in enumerate(i.values):
                     at_p = code.add(place, p * channels)
-                    value = code.add_product(bias, value, scale) if scale else value
-                    if problem.residual:
-                        value = code.arithmetic("fadd", value, code.load(pointer["residual"], at_p))
-                    code.store(code.relu(value) if problem.relu else value, pointer["result"], at_p)
+                    residual = code.at(pointer["residual"], at_p) if problem.residual else ""
+                    after = bias if scale else ""  # without a scale, sums begin with the bias
+                    value = code.fused(value, scale=scale, bias=after, residual=residual, relu=problem.relu)
+                    code.store(value, pointer["result"], at_p)
     return Code(code.body(len(pointer)), reads, ("result",), problem.batch * rows.count, 0)
 
 

@@ -329,6 +329,5 @@ class _Writer:
         plane = self.height * self.width * correlation.batch
         places = [f * plane + start for f in range(self.filters) for start in self.cut.starts]
         for value, distance in zip(sums, places, strict=True):
-            if residual:
-                value = code.arithmetic("fadd", value, code.load(residual, distance))
-            code.store(code.relu(value) if correlation.relu else value, target, distance)
+            added = code.at(residual, distance) if residual else ""
+            code.store(code.fused(value, residual=added, relu=correlation.relu), target, distance)

@@ -262,9 +262,15 @@ class Emitter(FunctionWriter):
         """Return the vector of conditions of a comparison, such as 'olt'."""
         return self.put(f"fcmp {order} {self.vector} {first}, {second}")
 
-    def conditions(self, operation: str, first: str, second: str) -> str:
-        """Return 'and', 'or' or 'xor' of two vectors of conditions."""
-        return self.put(f"{operation} <{self.lanes} x i1> {first}, {second}")
+    def fused(self, value: str, *, scale: str = "", bias: str = "", residual: str = "", relu: bool = False) -> str:
+        """Return what becomes of sums; the residual is a pointer, names that are empty leave something out."""
+        if scale:
+            value = self.add_product(bias or self.zero, value, scale)
+        elif bias:
+            value = self.arithmetic("fadd", value, bias)
+        if residual:
+            value = self.arithmetic("fadd", value, self.load(residual))
+        return self.relu(value) if relu else value
 
     def relu(self, value: str) -> str:
         """Return the larger of a vector and zero; NaN stays NaN, and a zero has no sign."""

@@ -463,13 +463,9 @@ class _Writer(ABC):
                         pointer = code.at(self.pointer[name], at)
                         return pointer if whole else code.either_pointer(exists, pointer, nowhere)
 
-                    if scale:
-                        value = code.add_product(bias or code.zero, value, scale)
-                    elif bias:
-                        value = code.arithmetic("fadd", value, bias)
-                    if correlation.residual:
-                        value = code.arithmetic("fadd", value, code.load(pointer_of("residual")))
-                    code.store(code.relu(value) if correlation.relu else value, pointer_of("result"))
+                    residual = pointer_of("residual") if correlation.residual else ""
+                    value = code.fused(value, scale=scale, bias=bias, residual=residual, relu=correlation.relu)
+                    code.store(value, pointer_of("result"))
             return []
 
         nowhere = code.at("%scratch", code.lanes)
