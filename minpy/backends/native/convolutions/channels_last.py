@@ -205,7 +205,7 @@ class _Writer:
         sources: dict[int, tuple[str, str]] = {}
         for p in self.loose:
             column = code.add(left, tap, p * axis.step)
-            exists = code.both(code.compare("sge", column, 0), code.compare("slt", column, axis.length))
+            exists = code.within(column, axis.length)
             pointer = code.either_pointer(exists, code.at(across, p * axis.step * element), "%scratch")
             sources[p] = pointer, code.put(f"select i1 {exists}, i64 1, i64 0")
 

@@ -161,6 +161,10 @@ class Emitter(FunctionWriter):
         """Return whether two conditions hold."""
         return self.put(f"and i1 {first}, {second}")
 
+    def within(self, index: Integer, length: int) -> str:
+        """Return whether there is such an element among so many."""
+        return self.both(self.compare("sge", index, 0), self.compare("slt", index, length))
+
     def choose(self, index: Integer, numbers: Sequence[int]) -> Integer:
         """Return one of several known numbers."""
         if isinstance(index, int):

@@ -215,8 +215,7 @@ class _Writer:
         if self.columns.is_whole:
             return here, distance
         place = code.add(column, tap * self.columns.reach)
-        exists = code.both(code.compare("sge", place, 0), code.compare("slt", place, width))
-        return code.put(f"select i1 {exists}, ptr {code.at(here, distance)}, ptr %scratch"), 0
+        return code.either_pointer(code.within(place, width), code.at(here, distance), "%scratch"), 0
 
     def write_results(self, sums: list[str], target: Integer) -> list[str]:
         code, problem = self.code, self.problem

@@ -370,7 +370,7 @@ class _Writer(ABC):
 
         def existing(first: Integer, length: int) -> list[str]:
             positions = [code.add(first, position) for position in range(count)]
-            return [code.both(code.compare("sge", p, 0), code.compare("slt", p, length)) for p in positions]
+            return [code.within(position, length) for position in positions]
 
         rows, columns = existing(row, lengths[0]), existing(column, lengths[1])
         whole = code.both(code.both(rows[0], rows[-1]), code.both(columns[0], columns[-1]))
