@@ -65,7 +65,7 @@ class _Writer:
                         self.lowered(pointers, code.add(code.multiply(tile.index, height), row)), height, begin, end
                     )
                 row += height * count
-        return code.body(len(matrices.pointers), alike=(2, 3) if matrices.added is not None else ())
+        return code.body(len(matrices.pointers), may_alias=(2, 3) if matrices.added is not None else ())
 
     def placed(self, index: Integer) -> _Pointers:
         """Return where the matrices of a product of the stack begin."""

@@ -175,8 +175,8 @@ class _Writer:
         code = self.code
         if not self.problem.bias or self.problem.scale:
             return [code.zero] * (self.some * self.together)
-        found = [code.load(self.pointer["bias"], one) for one in filters]
-        return [value for value in found for _ in range(self.together)]
+        biases = [code.load(self.pointer["bias"], first) for first in filters]
+        return [bias for bias in biases for _ in range(self.together)]
 
     def write_sums(self, row: Integer, t: Integer, data: str, weight: str, sums: list[str]) -> list[str]:
         code, axis = self.code, self.columns
@@ -232,9 +232,9 @@ class _Writer:
             for c in range(self.channels):
                 sums = step(sums, c)
             return sums
-        with code.loop(0, self.channels, sums) as one:
-            one.values = step(one.values, one.index)
-        return one.values
+        with code.loop(0, self.channels, sums) as channel:
+            channel.values = step(channel.values, channel.index)
+        return channel.values
 
     def finish(self, sums: list[str], place: Integer, filters: list[Integer]) -> None:
         code, problem, pointer = self.code, self.problem, self.pointer

@@ -180,8 +180,8 @@ class VectorsOfBatch:
         """Return which lanes of a vector no vector before it holds; None, if all vectors are whole."""
         if self.batch % self.width == 0:
             return None
-        known = self.count * self.width - self.batch
-        tail = ", ".join("i1 true" if lane >= known else "i1 false" for lane in range(self.width))
+        shared = self.count * self.width - self.batch
+        tail = ", ".join("i1 true" if lane >= shared else "i1 false" for lane in range(self.width))
         is_last = code.compare("eq", vector, self.count - 1)
         kind = f"<{self.width} x i1>"
         return code.put(f"select i1 {is_last}, {kind} <{tail}>, {kind} splat (i1 true)")
