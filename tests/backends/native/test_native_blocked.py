@@ -93,12 +93,12 @@ def tolerance(dtype: str, depth: int) -> float:
 
 
 PROCESSORS = [Processor(64, 32), Processor(32, 16), Processor(16, 16), Processor(16, 32)]
-# Limits so small that small matrices have several blocks, panels and packed rows.
+# Limits so small that small matrices have several panels.
 SMALL = [
     Limits(),
-    Limits(depth=5, panel=1, packed=4, far=1),
-    Limits(sums=6, wide=2, high=3, depth=8, panel=2, packed=8, far=64),
-    Limits(sums=4, wide=1, depth=7, panel=3, packed=16, far=1),
+    Limits(panel=1),
+    Limits(sums=6, wide=2, high=3, panel=2),
+    Limits(sums=4, wide=1, panel=3),
 ]
 MATRIX_ORDERS = [(0, 1, 2, 3), (0, 1, 3, 2), (2, 0, 1, 3), (0, 2, 1, 3), (1, 0, 3, 2)]
 
@@ -268,12 +268,11 @@ def test_a_blocking_covers_everything_once(
     found = blocking_of(one, processor, limits)
     total = [sum(size * count for size, count in parts) for parts in (found.rows, found.columns)]
     assert total == [rows, -(-columns // found.width)]
-    assert -(-depth // found.blocks) <= limits.depth
     assert found.width * itemsize <= processor.vector_bytes
     (tall, _), (wide, _) = found.rows[-1], found.columns[-1]
     assert tall * wide + wide + 1 <= processor.registers
     # Two vectors of one row overlap only in one tile, if sums are added to what is there.
-    if columns % found.width and columns > found.width and (adds or found.blocks > 1):
+    if columns % found.width and columns > found.width and adds:
         assert wide >= 2
 
 

@@ -55,6 +55,12 @@ class Matrices:
     is_transposed: bool = False
 
     @property
+    def pointers(self) -> tuple[str, ...]:
+        """What the pointers of a kernel are to."""
+        operands = ("second", "first") if self.is_transposed else ("first", "second")
+        return (*operands, "result") if self.added is None else (*operands, "added", "result")
+
+    @property
     def count(self) -> int:
         """How many products it is."""
         return math.prod(axis[0] for axis in self.stack)
@@ -94,9 +100,8 @@ def in_bands(matrices: Matrices) -> Matrices:
     if matrices.stack or bands == 1 or matrices.columns * matrices.itemsize > NARROW:
         return matrices
     rows = matrices.rows // bands
-    operands = (matrices.first[0], 0) if not matrices.is_transposed else (0, matrices.first[0])
-    strides = [*operands, *([] if matrices.added is None else [matrices.added]), matrices.result]
-    return replace(matrices, rows=rows, stack=((bands, *(rows * stride for stride in strides)),))
+    strides = {"first": matrices.first[0], "second": 0, "added": matrices.added or 0, "result": matrices.result}
+    return replace(matrices, rows=rows, stack=((bands, *(rows * strides[name] for name in matrices.pointers)),))
 
 
 @dataclass(frozen=True)
@@ -106,25 +111,16 @@ class Limits:
     Attributes
     ----------
     sums, wide, high : int
-        Vectors of sums in a tile, its vectors, and its rows, of which there are twice as many in a tile of one vector.
-        Larger tiles are no faster where all lies in the caches, and by a tenth slower where it does not.
-    depth, panel : int
-        Steps of the depth that are done for all tiles of a panel before the next, and vectors of a panel: with vectors
-        of 64 bytes, 128 KiB of the second matrix; four times as much where the first matrix is packed.
-    packed : int
-        Rows of the first matrix that are packed at once.
-    far : int
-        Bytes from which on rows of a matrix lie too far apart to be read there again and again: at multiples of a page,
-        few sets of a cache hold all of them. They are packed.
+        Vectors of sums in a tile, its vectors, and its rows, of which there are twice as many in narrow tiles. Larger
+        tiles are no faster where all lies in the caches, and by a tenth slower where it does not.
+    panel : int
+        Vectors of a panel.
     """
 
     sums: int = 16
     wide: int = 4
     high: int = 4
-    depth: int = 256
     panel: int = 8
-    packed: int = 128
-    far: int = 1024
 
 
 @dataclass(frozen=True)
@@ -137,32 +133,22 @@ class Blocking:
         Elements of a vector.
     rows, columns : tuple of (int, int)
         Rows and vectors of tiles, and how many such tiles there are. The very last vector may overlap the one before.
-    blocks : int
-        Of how many blocks the depth is made, all of about as many steps.
     together : int
         Tiles of a panel, next to one another: what threads share are panels.
-    packed : int
-        Rows of the first matrix that are copied to the scratch memory at once, about; 0, if it is read where it lies.
-    packs_second : bool
-        Whether blocks of the second matrix are copied to the scratch memory.
+    packs : bool
+        Whether panels of the second matrix, whose rows are not contiguous, are copied to the scratch memory.
     """
 
     width: int
     rows: tuple[Tiles, ...]
     columns: tuple[Tiles, ...]
-    blocks: int
     together: int
-    packed: int
-    packs_second: bool
+    packs: bool
 
     @property
     def panels(self) -> int:
         """How many panels there are."""
         return -(-sum(count for _, count in self.columns) // self.together)
-
-    def chunk(self, height: int, count: int) -> int:
-        """Return how many of some tiles, one below the other, read the same rows of a packed first matrix."""
-        return min(count, max(1, self.packed // height)) if self.packed else count
 
 
 @lru_cache(maxsize=4096)
@@ -171,28 +157,24 @@ def blocking_of(matrices: Matrices, processor: Processor, limits: Limits = Limit
 
     >>> attention = Matrices(4, 128, 128, 32, (32, 1), (1, 32), 128, stack=((64, 4096, 4096, 16384),))
     >>> blocking_of(attention, Processor(64, 32))
-    Blocking(width=16, rows=((4, 32),), columns=((4, 2),), blocks=1, together=2, packed=0, packs_second=True)
+    Blocking(width=16, rows=((4, 32),), columns=((4, 2),), together=2, packs=True)
     """
-    columns, itemsize = matrices.columns, matrices.itemsize
-    width = min(processor.lanes(itemsize), 1 << (columns.bit_length() - 1))
+    columns = matrices.columns
+    width = min(processor.lanes(matrices.itemsize), 1 << (columns.bit_length() - 1))
     vectors = -(-columns // width)
-    blocks = -(-matrices.depth // limits.depth)
     # Where sums are added to what is there, of vectors that overlap both are read before one is written: in one tile.
-    overlaps = columns % width > 0 and vectors > 1 and (matrices.added is not None or blocks > 1)
+    overlaps = columns % width > 0 and vectors > 1 and matrices.added is not None
     tiles = _evenly(vectors, max(limits.wide, 2 if overlaps else 1))
     wide = tiles[-1][0]
     # Beside the sums, registers hold the vectors that a step loads, and a number.
     registers = (processor.registers - 1 - wide) // wide
     high = limits.high * (2 if wide <= 2 else 1)
     rows = _evenly(matrices.rows, max(1, min(limits.sums // wide, registers, high)))
-    down, right = matrices.second
-    packs_second = columns > 1 and (right != 1 or (matrices.rows >= 64 and down * itemsize >= limits.far))
-    packs_first = matrices.first[0] == 1 and columns >= 64 and matrices.first[1] * itemsize >= limits.far
-    # A packed first matrix is packed for every panel: they are wider, but two threads find two panels.
+    # Two threads are to find two panels of a single product.
     count = sum(number for _, number in tiles)
     half = -(-count // 2) if matrices.count == 1 else count
-    together = max(1, min((4 if packs_first else 1) * limits.panel // wide, half))
-    return Blocking(width, rows, tiles, blocks, together, limits.packed if packs_first else 0, packs_second)
+    together = max(1, min(limits.panel // wide, half))
+    return Blocking(width, rows, tiles, together, columns > 1 and matrices.second[1] != 1)
 
 
 def _evenly(total: int, most: int) -> tuple[Tiles, ...]:

@@ -18,6 +18,9 @@ __all__ = ["BLOCKED", "blocked_kernel", "covers_blocked", "is_faster", "kernel_o
 # The name of the kernels, and about how many operations they do in a second.
 BLOCKED, SPEED = "blocked_product", 1e11
 
+# A depth from which OpenBLAS, which takes it in blocks, is as fast.
+DEEP = 2048
+
 # Rows, columns and depth at least; products of numbers up to which OpenBLAS packs nothing; from which a kernel is
 # faster where only the second matrix is transposed; from which it is in a stack larger than the second-level cache.
 LEAST_SIDE, UNPACKED, LEAST_TRANSPOSED, LEAST_STACKED = 16, 10**6, 1 << 16, 1 << 17
@@ -57,7 +60,7 @@ def is_faster(matrices: Matrices, processor: Processor) -> bool:
     if processor.vector_bytes < 64 or min(matrices.rows, matrices.columns, matrices.depth) < LEAST_SIDE:
         return False
     lanes = processor.lanes(matrices.itemsize)
-    if matrices.columns < FILLED * lanes * -(-matrices.columns // lanes):
+    if matrices.depth > DEEP or matrices.columns < FILLED * lanes * -(-matrices.columns // lanes):
         return False
     if matrices.size > UNPACKED:
         return True

@@ -273,7 +273,7 @@ class _Writer:
     def write_sums(self, row: Integer, t: Integer, axis: Axis, sums: list[str]) -> list[str]:
         """Write the sums of a block at one position, and return them. Along the row it is number `t` of its axis."""
         code, rows = self.code, self.correlation.rows
-        if axis.taps == 0 or not any(one.taps for one in rows):
+        if axis.taps == 0 or not any(row_axis.taps for row_axis in rows):
             return sums
         phase, row_t, top = source_row(code, rows, row)
         begin, end = bounds(code, rows, phase, row_t, top)
@@ -281,12 +281,12 @@ class _Writer:
         first, last = bounds(code, (axis,), 0, t, left)
         strides, (term, line, element) = self.weight_strides, self.strides
         # From one tap to the next: in the data, and in the weight.
-        down = code.multiply(code.choose(phase, [one.reach for one in rows]), line)
+        down = code.multiply(code.choose(phase, [row_axis.reach for row_axis in rows]), line)
         right = axis.reach * element
-        next_row = code.multiply(code.choose(phase, [one.tap_step for one in rows]), strides.row)
+        next_row = code.multiply(code.choose(phase, [row_axis.tap_step for row_axis in rows]), strides.row)
         next_column = axis.tap_step * strides.column
         data = code.at(self.data, code.multiply(code.subtract(top, self.low), line), code.multiply(left, element))
-        tap = code.choose(phase, [one.tap for one in rows])
+        tap = code.choose(phase, [row_axis.tap for row_axis in rows])
         weight = code.at(self.weight, code.multiply(tap, strides.row), axis.tap * strides.column)
         with code.loop(0, self.correlation.terms, sums) as c:
             channel = code.at(data, code.multiply(c.index, term))
@@ -329,6 +329,5 @@ class _Writer:
         plane = self.height * self.width * correlation.batch
         places = [f * plane + start for f in range(self.filters) for start in self.cut.starts]
         for value, distance in zip(sums, places, strict=True):
-            if residual:
-                value = code.arithmetic("fadd", value, code.load(residual, distance))
-            code.store(code.relu(value) if correlation.relu else value, target, distance)
+            added = code.at(residual, distance) if residual else ""
+            code.store(code.fused(value, residual=added, relu=correlation.relu), target, distance)

@@ -88,26 +88,26 @@ class Emitter(FunctionWriter):
         self.bytes = 8 if element == "double" else 4
         self.vector = f"<{lanes} x {element}>"
 
-    def body(self, pointers: int, alike: Collection[int] = ()) -> str:
+    def body(self, pointers: int, may_alias: Collection[int] = ()) -> str:
         """Return the parameters and the text of the function; some pointers may be to the same memory."""
-        given = "".join(f"ptr{'' if one in alike else ' noalias'} %p{one}, " for one in range(pointers))
+        parameters = "".join(f"ptr{'' if n in may_alias else ' noalias'} %p{n}, " for n in range(pointers))
         # Without the last attribute copies become calls of memcpy, of which nobody has given the address. With the one
         # before, loops stay as they are written: as quick, and compiled in half the time.
-        head = f'({given}ptr noalias %scratch, i64 %begin, i64 %end) nounwind optsize "no-builtins"'
+        head = f'({parameters}ptr noalias %scratch, i64 %begin, i64 %end) nounwind optsize "no-builtins"'
         return f"{head} {{\n{self.text()}\n  ret void\n}}"
 
     # -- integers ------------------------------------------------------------------------------------------------------
 
     def add(self, *terms: Integer) -> Integer:
         """Return the sum of integers, which may be negative."""
-        known = sum(term for term in terms if isinstance(term, int))
+        constant = sum(term for term in terms if isinstance(term, int))
         result: Integer | None = None
         for term in terms:
             if isinstance(term, str):
                 result = term if result is None else self.put(f"add nsw i64 {result}, {term}")
         if result is None:
-            return known
-        return self.put(f"add nsw i64 {result}, {known}") if known else result
+            return constant
+        return self.put(f"add nsw i64 {result}, {constant}") if constant else result
 
     def subtract(self, first: Integer, second: Integer) -> Integer:
         """Return a difference."""
@@ -147,9 +147,9 @@ class Emitter(FunctionWriter):
         """Return the larger of two integers."""
         return self._extreme(first, second, "sgt", max)
 
-    def _extreme(self, first: Integer, second: Integer, order: str, known: Callable[[int, int], int]) -> Integer:
+    def _extreme(self, first: Integer, second: Integer, order: str, of_constants: Callable[[int, int], int]) -> Integer:
         if isinstance(first, int) and isinstance(second, int):
-            return known(first, second)
+            return of_constants(first, second)
         condition = self.put(f"icmp {order} i64 {first}, {second}")
         return self.put(f"select i1 {condition}, i64 {first}, i64 {second}")
 
@@ -160,6 +160,10 @@ class Emitter(FunctionWriter):
     def both(self, first: str, second: str) -> str:
         """Return whether two conditions hold."""
         return self.put(f"and i1 {first}, {second}")
+
+    def within(self, index: Integer, length: int) -> str:
+        """Return whether there is such an element among so many."""
+        return self.both(self.compare("sge", index, 0), self.compare("slt", index, length))
 
     def choose(self, index: Integer, numbers: Sequence[int]) -> Integer:
         """Return one of several known numbers."""
@@ -262,9 +266,15 @@ class Emitter(FunctionWriter):
         """Return the vector of conditions of a comparison, such as 'olt'."""
         return self.put(f"fcmp {order} {self.vector} {first}, {second}")
 
-    def conditions(self, operation: str, first: str, second: str) -> str:
-        """Return 'and', 'or' or 'xor' of two vectors of conditions."""
-        return self.put(f"{operation} <{self.lanes} x i1> {first}, {second}")
+    def fused(self, value: str, *, scale: str = "", bias: str = "", residual: str = "", relu: bool = False) -> str:
+        """Return what becomes of sums; the residual is a pointer, names that are empty leave something out."""
+        if scale:
+            value = self.add_product(bias or self.zero, value, scale)
+        elif bias:
+            value = self.arithmetic("fadd", value, bias)
+        if residual:
+            value = self.arithmetic("fadd", value, self.load(residual))
+        return self.relu(value) if relu else value
 
     def relu(self, value: str) -> str:
         """Return the larger of a vector and zero; NaN stays NaN, and a zero has no sign."""
@@ -289,17 +299,17 @@ class Emitter(FunctionWriter):
 
         Pairs of lanes of two vectors become one vector, until a lane is a sum.
         """
-        found = list(values)
+        vectors = list(values)
         even = [2 * number for number in range(self.lanes)]
         odd = [2 * number + 1 for number in range(self.lanes)]
         for _ in range(self.lanes.bit_length() - 1):
-            if len(found) % 2:
-                found.append(self.zero)
-            found = [
-                self.arithmetic("fadd", self.shuffle(one, two, even), self.shuffle(one, two, odd))
-                for one, two in zip(found[::2], found[1::2], strict=True)
+            if len(vectors) % 2:
+                vectors.append(self.zero)
+            vectors = [
+                self.arithmetic("fadd", self.shuffle(*pair, even), self.shuffle(*pair, odd))
+                for pair in zip(vectors[::2], vectors[1::2], strict=True)
             ]
-        return found
+        return vectors
 
     # -- loops and branches --------------------------------------------------------------------------------------------
 
@@ -368,6 +378,6 @@ class Emitter(FunctionWriter):
             self.do(f"br label %{labels[2]}")
         self.begin(labels[2])
         return [
-            self.put(f"phi {self.vector} [ {one}, %{ends[0]} ], [ {other}, %{ends[1]} ]")
-            for one, other in zip(*results, strict=True)
+            self.put(f"phi {self.vector} [ {value}, %{ends[0]} ], [ {otherwise}, %{ends[1]} ]")
+            for value, otherwise in zip(*results, strict=True)
         ]

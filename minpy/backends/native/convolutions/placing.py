@@ -49,7 +49,7 @@ def generated(step: Step, rewriter: Rewriter) -> Array | None:
 def _is_inference(rewriter: Rewriter) -> bool:
     """Tell whether there are no gradients of convolutions."""
     functions = (step.function for step in rewriter.routine.steps if isinstance(step, Call))
-    return all(not isinstance(one, Convolving | Convolution) or one.what == "result" for one in functions)
+    return all(called.what == "result" for called in functions if isinstance(called, Convolving | Convolution))
 
 
 def _problem(function: Convolving, step: Call) -> Problem | None:

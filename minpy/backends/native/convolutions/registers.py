@@ -127,29 +127,14 @@ def _cycles(rows: int, columns: int) -> float:
 
 
 @lru_cache(maxsize=4096)
-def block_of(
-    rows: int, batch: int, lanes: int, processor: Processor, columns: tuple[int, ...] = (1, 2, 3, 4, 5, 6)
-) -> Block:
-    """Return the block of sums for which the model says the fewest cycles.
+def block_of(rows: int, batch: int, lanes: int, processor: Processor) -> Block:
+    """Return the block of sums for which the model says the fewest cycles: `rows` results read the same data.
 
-    Parameters
-    ----------
-    rows : int
-        Results that read the same data: the filters of a group.
-    batch : int
-        Elements along the vectors.
-    lanes : int
-    processor : Processor
-    columns : tuple of int
-        The numbers of vectors to choose from.
-
-    Examples
-    --------
     >>> block_of(64, 32, 16, Processor(64, 32))
     Block(rows=13, columns=2, cycles=1.05...)
     """
     best = None
-    for together in columns:
+    for together in range(1, 7):
         cut = batch_lanes(batch, lanes, together)
         count = len(cut.starts)
         # One register for each vector of data, and one for a number that meets them.
@@ -195,8 +180,8 @@ class VectorsOfBatch:
         """Return which lanes of a vector no vector before it holds; None, if all vectors are whole."""
         if self.batch % self.width == 0:
             return None
-        known = self.count * self.width - self.batch
-        tail = ", ".join("i1 true" if lane >= known else "i1 false" for lane in range(self.width))
+        shared = self.count * self.width - self.batch
+        tail = ", ".join("i1 true" if lane >= shared else "i1 false" for lane in range(self.width))
         is_last = code.compare("eq", vector, self.count - 1)
         kind = f"<{self.width} x i1>"
         return code.put(f"select i1 {is_last}, {kind} <{tail}>, {kind} splat (i1 true)")

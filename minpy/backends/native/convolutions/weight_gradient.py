@@ -193,14 +193,14 @@ class _Writer:
                 sources = [self.source(here, c, j, column) for c in range(self.together) for j in range(self.taps)]
                 with code.loop(*vectors, q.values) as vector:
                     start, lanes = self.lanes_of(vector.index)
-                    found = [self.masked(code.load(one, code.add(start, more)), lanes) for one, more in sources]
+                    data_vectors = [self.masked(code.load(at, code.add(start, more)), lanes) for at, more in sources]
                     distance = code.multiply(code.subtract(vector.index, vectors[0]), self.filters * self.width)
                     gradients = code.at(tile, distance)
                     new = []
                     for f in range(self.filters):
                         upstream = code.load(gradients, f * self.width)
-                        before = vector.values[f * len(found) : (f + 1) * len(found)]
-                        pairs = zip(before, found, strict=True)
+                        before = vector.values[f * len(sources) : (f + 1) * len(sources)]
+                        pairs = zip(before, data_vectors, strict=True)
                         new += [code.add_product(total, value, upstream) for total, value in pairs]
                     vector.values = new
                 q.values = vector.values
@@ -215,8 +215,7 @@ class _Writer:
         if self.columns.is_whole:
             return here, distance
         place = code.add(column, tap * self.columns.reach)
-        exists = code.both(code.compare("sge", place, 0), code.compare("slt", place, width))
-        return code.put(f"select i1 {exists}, ptr {code.at(here, distance)}, ptr %scratch"), 0
+        return code.either_pointer(code.within(place, width), code.at(here, distance), "%scratch"), 0
 
     def write_results(self, sums: list[str], target: Integer) -> list[str]:
         code, problem = self.code, self.problem

@@ -1,10 +1,8 @@
 """Convolutions by kernels of 3 x 3 in tiles of 4 x 4 results: 36 products in place of 144.
 
 A. Lavin and S. Gray, "Fast Algorithms for Convolutional Neural Networks" (2016), F(4x4, 3x3): a tile of results comes
-of a tile of 6 x 6 data d and a kernel g as A' [(G g G') * (B' d B)] A. Along an axis, data are coefficients of a
-polynomial that is multiplied at six points: zero, ±3/4, ±3/2 and infinity. Floats hold these factors exactly, so that
-errors are about twice those of the plain sum; ±1 and ±2 give errors five times as large. An infinity or NaN among the
-data reaches its whole tile, and so does the rounding of a number that is far larger than the others.
+of a tile of 6 x 6 data d and a kernel g as A' [(G g G') * (B' d B)] A; see `winograd_transforms`. An infinity or NaN
+among the data reaches its whole tile, and so does the rounding of a number that is far larger than the others.
 
 A first kernel transforms the weight, into 36 matrices of (blocks of filters, terms, filters of a block). A second one
 takes some tiles at a time: it transforms the data, multiplies 36 pairs of matrices with sums in registers, and
@@ -17,7 +15,6 @@ from __future__ import annotations
 
 import itertools
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -28,6 +25,16 @@ from minpy.backends.native.convolutions.correlation import Code, Correlation, co
 from minpy.backends.native.convolutions.emitter import PREFETCH, Emitter, Integer
 from minpy.backends.native.convolutions.problem import Problem
 from minpy.backends.native.convolutions.registers import Processor, VectorsOfBatch
+from minpy.backends.native.convolutions.winograd_transforms import (
+    KERNEL_MATRIX,
+    PRODUCTS,
+    RESULTS,
+    SIDE,
+    data_line,
+    kernel_line,
+    result_line,
+    transformed_square,
+)
 
 __all__ = [
     "covers_winograd",
@@ -38,15 +45,6 @@ __all__ = [
     "winograd_cycles",
     "winograd_weight",
 ]
-
-# Results along the side of a tile, data along it, and the products of a tile.
-RESULTS, SIDE = 4, 6
-PRODUCTS = SIDE * SIDE
-
-# The points ±p. Their polynomials: the product of x² - p² over all p, and the one without each of them.
-POINTS = (0.75, 1.5)
-ALL_POINTS = (POINTS[0] ** 2 * POINTS[1] ** 2, -(POINTS[0] ** 2) - POINTS[1] ** 2, 1.0)
-OTHER_POINT = {p: (-(q**2), 1.0) for p, q in (POINTS, POINTS[::-1])}
 
 # Channels and filters from which the fewer products pay for the transforms.
 CHANNELS = 16
@@ -79,75 +77,6 @@ def transformed_shape(problem: Problem, what: str, processor: Processor, channel
     correlation = correlation_of(problem, what)
     filters = _filters(correlation, processor, channels_last)
     return (PRODUCTS, filters.count, correlation.terms, filters.width)
-
-
-# -- transforms --------------------------------------------------------------------------------------------------------
-
-
-def _kernel_matrix() -> numpy.ndarray:
-    """Return G, of six rows and three columns: what becomes of a line of a kernel."""
-    rows = [[1 / ALL_POINTS[0], 0.0, 0.0]]
-    for p in POINTS:
-        constant, square = OTHER_POINT[p]
-        factor = 2 * p * p * (constant + square * p * p)
-        rows += [[1 / factor, sign * p / factor, p * p / factor] for sign in (1, -1)]
-    return numpy.array([*rows, [0.0, 0.0, 1.0]])
-
-
-KERNEL_MATRIX = _kernel_matrix()
-
-
-def _sum(code: Emitter, factors: Sequence[float], values: Sequence[str]) -> str:
-    """Write a sum of products with known factors, of which the last is 1."""
-    total = values[-1]
-    for factor, value in zip(reversed(factors[:-1]), reversed(values[:-1]), strict=True):
-        total = code.add_product(total, value, code.number(factor))
-    return total
-
-
-def _data_line(code: Emitter, values: Sequence[str]) -> list[str]:
-    """Write B' times a line of six data."""
-    line = [_sum(code, ALL_POINTS, values[0:-1:2])]
-    for p in POINTS:
-        even = _sum(code, OTHER_POINT[p], values[2::2])
-        odd = code.arithmetic("fmul", _sum(code, OTHER_POINT[p], values[1:-1:2]), code.number(p))
-        line += [code.arithmetic(operation, even, odd) for operation in ("fadd", "fsub")]
-    return [*line, _sum(code, ALL_POINTS, values[1::2])]
-
-
-def _result_line(code: Emitter, values: Sequence[str]) -> list[str]:
-    """Write A' times a line of six products."""
-    pairs = (values[1:3], values[3:5])
-    terms = [[code.arithmetic(operation, *pair) for pair in pairs] for operation in ("fadd", "fsub")]
-    line = [code.arithmetic("fadd", code.arithmetic("fadd", values[0], terms[0][0]), terms[0][1])]
-    for power in range(1, RESULTS):
-        first, second = terms[power % 2]
-        total = code.arithmetic("fmul", first, code.number(POINTS[0] ** power))
-        if power == RESULTS - 1:
-            total = code.arithmetic("fadd", total, values[-1])
-        line.append(code.add_product(total, second, code.number(POINTS[1] ** power)))
-    return line
-
-
-def _kernel_line(code: Emitter, values: Sequence[str]) -> list[str]:
-    """Write G times a line of a kernel; the factors are rounded as the numbers are."""
-    line = []
-    for row in KERNEL_MATRIX:
-        total = ""
-        for factor, value in zip(row, values, strict=True):
-            if factor:
-                number = code.number(float(factor))
-                total = code.add_product(total, value, number) if total else code.arithmetic("fmul", value, number)
-        line.append(total)
-    return line
-
-
-def _square(
-    code: Emitter, transform: Callable[[Emitter, Sequence[str]], list[str]], side: int, value: Callable[[int, int], str]
-) -> list[str]:
-    """Write a transform of a square of values, along its columns and then its rows; return all results, row by row."""
-    columns = [transform(code, [value(i, j) for i in range(side)]) for j in range(side)]
-    return [result for row in zip(*columns, strict=True) for result in transform(code, row)]
 
 
 # -- weights -----------------------------------------------------------------------------------------------------------
@@ -188,7 +117,7 @@ def winograd_weight(problem: Problem, what: str, processor: Processor, channels_
 
         place = code.add(code.multiply(block.index, correlation.terms), term.index)
         target = code.at("%p1", code.multiply(place, filters.width))
-        for product, value in enumerate(_square(code, _kernel_line, 3, tap)):
+        for product, value in enumerate(transformed_square(code, kernel_line, 3, tap)):
             code.store(value, target, product * matrix)
     return Code(code.body(2), ("weight",), ("packed",), filters.count, 0)
 
@@ -370,11 +299,11 @@ class _Writer(ABC):
 
         def existing(first: Integer, length: int) -> list[str]:
             positions = [code.add(first, position) for position in range(count)]
-            return [code.both(code.compare("sge", p, 0), code.compare("slt", p, length)) for p in positions]
+            return [code.within(position, length) for position in positions]
 
         rows, columns = existing(row, lengths[0]), existing(column, lengths[1])
         whole = code.both(code.both(rows[0], rows[-1]), code.both(columns[0], columns[-1]))
-        exists = [[code.both(one, other) for other in columns] for one in rows]
+        exists = [[code.both(in_rows, in_columns) for in_columns in columns] for in_rows in rows]
         line = code.add(code.multiply(code.add(code.multiply(image, lengths[0]), row), lengths[1]), column)
         start = self.lanes.start(code, vector) if self.vectors > 1 else 0
         return code.add(code.multiply(line, pixel), start), exists, whole
@@ -397,7 +326,7 @@ class _Writer(ABC):
                     pointer = code.at(source, i * line + j * self.data_pixel)
                     return code.load(pointer if inside else code.either_pointer(exists[i][j], pointer, "%scratch"))
 
-                for product, value in enumerate(_square(code, _data_line, SIDE, loaded)):
+                for product, value in enumerate(transformed_square(code, data_line, SIDE, loaded)):
                     code.store(value, room, code.add(target, product * self.data_product))
             return []
 
@@ -455,7 +384,7 @@ class _Writer(ABC):
                 scale, bias = (
                     self.of_filter(name, first) if getattr(correlation, name) else "" for name in ("scale", "bias")
                 )
-                for index, value in enumerate(_square(code, _result_line, SIDE, loaded)):
+                for index, value in enumerate(transformed_square(code, result_line, SIDE, loaded)):
                     i, j = divmod(index, RESULTS)
                     at = code.add(place, target, i * line + j * self.result_pixel)
 
@@ -463,13 +392,9 @@ class _Writer(ABC):
                         pointer = code.at(self.pointer[name], at)
                         return pointer if whole else code.either_pointer(exists, pointer, nowhere)
 
-                    if scale:
-                        value = code.add_product(bias or code.zero, value, scale)
-                    elif bias:
-                        value = code.arithmetic("fadd", value, bias)
-                    if correlation.residual:
-                        value = code.arithmetic("fadd", value, code.load(pointer_of("residual")))
-                    code.store(code.relu(value) if correlation.relu else value, pointer_of("result"))
+                    residual = pointer_of("residual") if correlation.residual else ""
+                    value = code.fused(value, scale=scale, bias=bias, residual=residual, relu=correlation.relu)
+                    code.store(value, pointer_of("result"))
             return []
 
         nowhere = code.at("%scratch", code.lanes)

@@ -21,9 +21,9 @@ def _kernel(writer: Writer, arrays: list[Array], name: str, *, splits: int, scra
     for array in arrays:
         assert array.is_contiguous, name
         pointers.append(Pointer(array.root, array.layout.offset, array is arrays[-1]))
-    given = "".join(f"ptr noalias %p{number}, " for number in range(len(arrays)))
+    parameters = "".join(f"ptr noalias %p{number}, " for number in range(len(arrays)))
     return Kernel(
-        writer.function(f"{given}ptr noalias %scratch, i64 %begin, i64 %end"),
+        writer.function(f"{parameters}ptr noalias %scratch, i64 %begin, i64 %end"),
         tuple(pointers),
         declares=frozenset(writer.declares),
         metadata=tuple(writer.metadata),
@@ -36,13 +36,7 @@ def _kernel(writer: Writer, arrays: list[Array], name: str, *, splits: int, scra
 
 
 def gather_kernel(data: Array, positions: Array, result: Array) -> Kernel:
-    """Return the kernel that takes slices of data (before, length, after) by positions (count,).
-
-    Parameters
-    ----------
-    data, positions, result : Array
-        Contiguous; positions are of int64, in range; `result` has the shape (before, count, after).
-    """
+    """Return the kernel that takes slices of data (before, length, after) by positions (count,) of int64, in range."""
     w = Writer()
     before, length, after = data.shape
     count = positions.size
@@ -79,15 +73,8 @@ def _move(w: Writer, source: str, target: str, kind: str) -> None:
 def scatter_kernel(data: Array, positions: Array, base: Array | None, result: Array, adds: bool) -> Kernel:
     """Return the kernel that adds up rows of data by positions, in their order, or puts them there.
 
-    Parameters
-    ----------
-    data, positions : Array
-        Of shapes (count, width) and (count,), contiguous; positions are of int64, in range.
-    base : Array or None
-        Of shape (length, width): where rows are placed; None: zeros.
-    result : Array
-        Of shape (length, width).
-    adds : bool
+    Data and positions have the shapes (count, width) and (count,), base and result (length, width): rows are placed in
+    a copy of the base, or among zeros. Positions are of int64, in range.
     """
     w = Writer()
     (count, width), length, dtype = data.shape, result.shape[0], result.dtype
@@ -150,8 +137,8 @@ def _begin(
 
 
 def _loaded(w: Writer, pointer: str, dtype: numpy.dtype, kept: numpy.dtype) -> str:
-    found = w.put(f"load {memory_type(dtype)}, ptr {pointer}{w.mark()}")
-    return found if dtype == kept else w.put(f"fpext float {found} to double")
+    value = w.put(f"load {memory_type(dtype)}, ptr {pointer}{w.mark()}")
+    return value if dtype == kept else w.put(f"fpext float {value} to double")
 
 
 def _added(w: Writer, first: str, second: str, dtype: numpy.dtype) -> str:

@@ -71,8 +71,8 @@ def _kernel(function: str, values: Array, result: Array) -> Kernel:
             with w.loop(0, after, hint=w.hint(parallel=True)) as number, w.independent():
                 value = w.load(w.offset(row, kind, number), result.dtype)
                 so_far = w.load(w.offset(last, kind, number), result.dtype)
-                found = w.put(f"{instruction} {kind} {so_far}, {value}")
-                w.store(found, w.offset(sums, kind, number), result.dtype)
+                total = w.put(f"{instruction} {kind} {so_far}, {value}")
+                w.store(total, w.offset(sums, kind, number), result.dtype)
     return Kernel(
         w.function("ptr noalias %p0, ptr noalias %p1, ptr noalias %scratch, i64 %begin, i64 %end"),
         (Pointer(values.root, values.layout.offset), Pointer(result.root, result.layout.offset, True)),
