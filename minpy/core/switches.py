@@ -262,40 +262,29 @@ def _used_in(name: str, decorated: Any, **values: bool) -> Any:
     raise ArgumentError(f"{name} decorates functions and classes; got {describe(decorated)}.")
 
 
-def use_np_shape(func: Decorated) -> Decorated:
-    """Make a function, or all that a class defines, run with NumPy's shapes: see `np_shape`.
+def _decorator(name: str, what: str, **values: bool) -> Callable[[Decorated], Decorated]:
+    """Return the decorator of a name, in whose functions some switches are set."""
+
+    def decorate(func: Decorated) -> Decorated:
+        decorated: Decorated = _used_in(name, func, **values)
+        return decorated
+
+    decorate.__name__ = decorate.__qualname__ = name
+    decorate.__doc__ = f"""Make a function, or all that a class defines, run with {what}.
 
     Raises
     ------
     ArgumentError
         If it is neither.
     """
-    found: Decorated = _used_in("use_np_shape", func, shape=True)
-    return found
+    return decorate
 
 
-def use_np_array(func: Decorated) -> Decorated:
-    """Make a function, or all that a class defines, run with NumPy's arrays: see `np_array`.
-
-    Raises
-    ------
-    ArgumentError
-        If it is neither.
-    """
-    found: Decorated = _used_in("use_np_array", func, array=True)
-    return found
-
-
-def use_np_default_dtype(func: Decorated) -> Decorated:
-    """Make a function, or all that a class defines, run with float64 as the default dtype: see `np_default_dtype`.
-
-    Raises
-    ------
-    ArgumentError
-        If it is neither.
-    """
-    found: Decorated = _used_in("use_np_default_dtype", func, dtype=True)
-    return found
+use_np_shape = _decorator("use_np_shape", "NumPy's shapes: see `np_shape`", shape=True)
+use_np_array = _decorator("use_np_array", "NumPy's arrays: see `np_array`", array=True)
+use_np_default_dtype = _decorator(
+    "use_np_default_dtype", "float64 as the default dtype: see `np_default_dtype`", dtype=True
+)
 
 
 def use_np(func: Decorated) -> Decorated:
@@ -318,5 +307,5 @@ def use_np(func: Decorated) -> Decorated:
     >>> inside(), is_np_array()
     ((True, True), False)
     """
-    found: Decorated = _used_in("use_np", func, array=True, shape=True)
-    return found
+    decorated: Decorated = _used_in("use_np", func, array=True, shape=True)
+    return decorated
