@@ -10,7 +10,7 @@ from typing import Any
 import numpy
 
 from minpy.core.array import Array, as_raw, now
-from minpy.core.buffers import is_sole_target, note_write
+from minpy.core.buffers import SOLE_LOCAL, SOLE_SLOT, note_write
 from minpy.core.errors import GradientError, NotRecordedError, describe
 from minpy.core.nodes import Leaf, Node
 from minpy.core.state import state
@@ -119,7 +119,12 @@ def _store(leaf: Leaf, found: dict[Any, Any], key: Any) -> None:
         note_write(target._data)
     elif gradient is target._data:  # computed there, as nobody else knows it
         return
-    elif is_sole_target(sys.getrefcount(gradient), gradient, target):
+    elif (
+        sys.getrefcount(gradient) == SOLE_LOCAL
+        and sys.getrefcount(target._data) == SOLE_SLOT
+        and gradient.base is None
+        and gradient.flags.carray
+    ):
         target._data = gradient
     else:
         numpy.copyto(target._data, gradient)

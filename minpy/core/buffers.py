@@ -29,7 +29,6 @@ __all__ = [
     "SOLE_SLOT",
     "Memory",
     "is_alone",
-    "is_sole_target",
     "is_unseen",
     "last_write",
     "loans",
@@ -243,17 +242,6 @@ def may_have_changed(data: Any, time: int) -> bool:
 
 
 # -- reference counts --------------------------------------------------------------------------------------------------
-
-
-def is_sole_target(gradient_count: int, gradient: numpy.ndarray, target: Array) -> bool:
-    """Tell whether a gradient, which only one local of the caller refers to, may become the buffer of `target`."""
-    return (
-        gradient_count == SOLE_LOCAL
-        and sys.getrefcount(target._data) == SOLE_SLOT
-        and gradient.base is None
-        and gradient.flags.c_contiguous
-        and gradient.flags.writeable
-    )
 
 
 def is_unseen(array: Array) -> bool:
