@@ -269,8 +269,8 @@ def through_boxes(function: Callable[..., Any], arguments: Sequence[Any], keywor
 
     def flat(*values: Any) -> tuple[Any, ...]:
         nonlocal structure
-        rest = iter(values)
-        positional, named = map_tree(lambda leaf, _: next(rest) if isbox(leaf) else leaf, given)
+        remaining = iter(values)
+        positional, named = map_tree(lambda leaf, _: next(remaining) if isbox(leaf) else leaf, given)
         structure = function(*positional, **named)
         return tuple(leaves_of(structure))
 
@@ -427,16 +427,16 @@ def _trace(
     starts = [inputs[position] for position in positions]
 
     def pull(gradient: Any) -> list[Any]:
-        found: dict[Any, Any] = {}
+        results: dict[Any, Any] = {}
         pending = {end_node: (gradient, False)}
         for node in toposort(end_node):
             upstream = pending.pop(node)
             if not node.parents:
-                found[node] = upstream[0]
+                results[node] = upstream[0]
             for parent, part in zip(node.parents, node.vjp(upstream[0]), strict=True):
                 pending[parent] = add_outgrads(pending.get(parent), part)
         return [
-            found[root] if root in found else vspace(start._value).zeros()
+            results[root] if root in results else vspace(start._value).zeros()
             for root, start in zip(roots, starts, strict=True)
         ]
 

@@ -21,9 +21,9 @@ __all__ = ["backward", "head_gradient", "require_recorded"]
 
 @lru_cache(None)
 def _one(dtype: numpy.dtype) -> numpy.ndarray:
-    one = numpy.ones(1, dtype)
-    one.setflags(write=False)
-    return one
+    ones = numpy.ones(1, dtype)
+    ones.setflags(write=False)
+    return ones
 
 
 def head_gradient(head: Array, given: Any) -> numpy.ndarray:
@@ -75,12 +75,12 @@ def backward(
     cotangents = [*map(head_gradient, heads, head_gradients)]
     training, state.training = state.training, train_mode
     try:
-        found = gradients(nodes, cotangents, retain_graph=retain_graph)
+        leaf_gradients = gradients(nodes, cotangents, retain_graph=retain_graph)
     finally:
         state.training = training
     del cotangents
-    for leaf in list(found):
-        _store(leaf, found, leaf)
+    for leaf in list(leaf_gradients):
+        _store(leaf, leaf_gradients, leaf)
 
 
 def _compute_in_leaves(head: Array, node: Node, head_gradients: Sequence[Any] | None) -> bool:

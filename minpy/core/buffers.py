@@ -90,9 +90,11 @@ class Memory:
         """Return the arrays that share the memory with `array`."""
         if not self._arrays:
             return []
-        found = [known() for known in list(self._arrays.values())]
+        arrays = [known() for known in list(self._arrays.values())]
         return [
-            other for other in found if other is not None and other is not array and _owner(other._data) is self.owner()
+            other
+            for other in arrays
+            if other is not None and other is not array and _owner(other._data) is self.owner()
         ]
 
 

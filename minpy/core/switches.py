@@ -226,7 +226,7 @@ def _member_inside(member: Any, **values: bool) -> Any:
         return type(member)(_inside(member.__func__, **values))
     if isinstance(member, property):
         accessors: list[Any] = [member.fget, member.fset, member.fdel]
-        inside = [None if one is None else _inside(one, **values) for one in accessors]
+        inside = [None if accessor is None else _inside(accessor, **values) for accessor in accessors]
         return property(inside[0], inside[1], inside[2], member.__doc__)
     return _inside(member, **values) if inspect.isfunction(member) else None
 
@@ -236,17 +236,17 @@ def _inherited(cls: type) -> dict[str, Any]:
 
     A class of minpy's says in `_entered_by_users` which of its methods are wrapped: those that make arrays.
     """
-    found: dict[str, Any] = {}
+    members: dict[str, Any] = {}
     for base in reversed(cls.__mro__[1:]):
         entries = getattr(base, "_entered_by_users", ())
         own = base.__module__.partition(".")[0] == "minpy"
         for key, member in vars(base).items():
             public = not key.startswith("_") or key in ("__init__", "__call__", "__getitem__", "__iter__")
             if key in entries if own else public:
-                found[key] = member
+                members[key] = member
             else:
-                found.pop(key, None)  # it hides that of a class further up
-    return found
+                members.pop(key, None)  # it hides that of a class further up
+    return members
 
 
 def _used_in(name: str, decorated: Any, **values: bool) -> Any:
