@@ -391,24 +391,7 @@ _level = _Level()
 def _trace(
     function: Callable[..., Any], values: Sequence[Any], positions: Sequence[int]
 ) -> tuple[Any, Callable[[Any], list[Any]] | None]:
-    """Run a function under autograd, and return (answer, pull).
-
-    Parameters
-    ----------
-    function : callable
-        Takes `values`.
-    values : sequence
-        Raw arrays, or boxes of an outer trace.
-    positions : sequence of int
-        The values to differentiate with respect to.
-
-    Returns
-    -------
-    answer
-        What the function returned; a tuple or list where that returned one.
-    pull : callable or None
-        From the answer's gradient to the list of the chosen values' gradients. None if the answer depends on none.
-    """
+    """Run a function under autograd; return (its answer, its vjp to the values at `positions`, or None without any)."""
     previous = _level.top
     _level.top = level = max(previous, trace_stack.top) + 1
     roots = [VJPNode.new_root() for _ in positions]

@@ -159,15 +159,7 @@ def _output_buffers(
     """Return where the gradients of a node's arguments may be computed; None if that is nowhere.
 
     These are buffers of leaves that nobody else knows, and each is the place of one gradient only. It is the last node
-    of a walk, after which nothing fails.
-
-    Parameters
-    ----------
-    node : Node
-    leaves : iterable of Leaf
-        All that the walk comes to.
-    pending : mapping
-        Gradients that others have computed, by their nodes.
+    of a walk to `leaves`, after which nothing fails; `pending` has the gradients that others have computed.
     """
     parents = node.parents or ()
     large = {
