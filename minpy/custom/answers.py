@@ -164,7 +164,7 @@ def _read(operator: Any, who: str, answer: Any, noun: str, read: Any, example: s
         got = f"{len(answer)} entries" if isinstance(answer, (tuple, list)) else describe(answer)
         raise ArgumentError(f"{who} returned {got}; expected {lists}{example}")
     states = answer[2] if len(answer) == 3 else [None] * len(operator.auxiliaries) if noun == "type" else ()
-    results = []
+    results: list[list[Any]] = []
     for values, names, kind in (
         (answer[0], operator.arguments, "input"),
         (answer[1], operator.outputs, "output"),
