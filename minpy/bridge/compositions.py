@@ -144,7 +144,7 @@ def _diagflat(v: Any, k: int = 0) -> Any:
 
 @_composes(numpy.dstack)
 def _dstack(tup: Any) -> Any:
-    return anp.concatenate([_atleast_3d(one) for one in tup], axis=2)
+    return anp.concatenate([_atleast_3d(array) for array in tup], axis=2)
 
 
 def _atleast_3d(array: Any) -> Any:
@@ -166,7 +166,7 @@ def _average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fal
     if anp.shape(weights) != anp.shape(a):
         if not isinstance(axis, int) or anp.ndim(weights) != 1:
             raise NotImplementedError("only weights of the array's shape, or a vector along one axis")
-        weights = anp.reshape(weights, [-1 if one == axis % anp.ndim(a) else 1 for one in range(anp.ndim(a))])
+        weights = anp.reshape(weights, [-1 if position == axis % anp.ndim(a) else 1 for position in range(anp.ndim(a))])
         weights = weights * numpy.ones(anp.shape(a), anp.result_type(weights))
     total = anp.sum(weights, axis=axis, keepdims=keepdims)
     if (value_of(total) == 0).any():
@@ -402,7 +402,9 @@ def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> 
         raise NotImplementedError(f"no matrix norm of order {ord!r}")
     if not keepdims:
         return value
-    return anp.reshape(value, [1 if one in (rows, columns) else length for one, length in enumerate(anp.shape(x))])
+    return anp.reshape(
+        value, [1 if position in (rows, columns) else length for position, length in enumerate(anp.shape(x))]
+    )
 
 
 def _norm_of_vectors(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:

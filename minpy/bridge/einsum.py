@@ -83,13 +83,13 @@ def _spelt_out(term: list[Any], count: int) -> list[Any]:
 
 
 def _at(term: list[Any], label: Any, key: Any) -> tuple[Any, ...]:
-    return tuple(key if one == label else slice(None) for one in term)
+    return tuple(key if axis_label == label else slice(None) for axis_label in term)
 
 
 def _diagonal_of(array: Any, term: list[Any], label: Any) -> tuple[Any, list[Any]]:
     """Return an array with the axes of one label drawn together into its first one."""
-    axes = [axis for axis, one in enumerate(term) if one == label]
-    others = [axis for axis, one in enumerate(term) if one != label]
-    array = anp.transpose(array, (*axes, *others))
+    axes = [axis for axis, axis_label in enumerate(term) if axis_label == label]
+    other_axes = [axis for axis, axis_label in enumerate(term) if axis_label != label]
+    array = anp.transpose(array, (*axes, *other_axes))
     numbers = [numpy.arange(anp.shape(array)[0])] * len(axes)
-    return array[tuple(numbers)], [label, *(term[axis] for axis in others)]
+    return array[tuple(numbers)], [label, *(term[axis] for axis in other_axes)]

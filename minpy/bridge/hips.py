@@ -269,8 +269,8 @@ def through_boxes(function: Callable[..., Any], arguments: Sequence[Any], keywor
 
     def flat(*values: Any) -> tuple[Any, ...]:
         nonlocal structure
-        rest = iter(values)
-        positional, named = map_tree(lambda leaf, _: next(rest) if isbox(leaf) else leaf, given)
+        remaining = iter(values)
+        positional, named = map_tree(lambda leaf, _: next(remaining) if isbox(leaf) else leaf, given)
         structure = function(*positional, **named)
         return tuple(leaves_of(structure))
 
@@ -391,24 +391,7 @@ _level = _Level()
 def _trace(
     function: Callable[..., Any], values: Sequence[Any], positions: Sequence[int]
 ) -> tuple[Any, Callable[[Any], list[Any]] | None]:
-    """Run a function under autograd, and return (answer, pull).
-
-    Parameters
-    ----------
-    function : callable
-        Takes `values`.
-    values : sequence
-        Raw arrays, or boxes of an outer trace.
-    positions : sequence of int
-        The values to differentiate with respect to.
-
-    Returns
-    -------
-    answer
-        What the function returned; a tuple or list where that returned one.
-    pull : callable or None
-        From the answer's gradient to the list of the chosen values' gradients. None if the answer depends on none.
-    """
+    """Run a function under autograd; return (its answer, its vjp to the values at `positions`, or None without any)."""
     previous = _level.top
     _level.top = level = max(previous, trace_stack.top) + 1
     roots = [VJPNode.new_root() for _ in positions]
@@ -427,16 +410,16 @@ def _trace(
     starts = [inputs[position] for position in positions]
 
     def pull(gradient: Any) -> list[Any]:
-        found: dict[Any, Any] = {}
+        results: dict[Any, Any] = {}
         pending = {end_node: (gradient, False)}
         for node in toposort(end_node):
             upstream = pending.pop(node)
             if not node.parents:
-                found[node] = upstream[0]
+                results[node] = upstream[0]
             for parent, part in zip(node.parents, node.vjp(upstream[0]), strict=True):
                 pending[parent] = add_outgrads(pending.get(parent), part)
         return [
-            found[root] if root in found else vspace(start._value).zeros()
+            results[root] if root in results else vspace(start._value).zeros()
             for root, start in zip(roots, starts, strict=True)
         ]
 

@@ -59,7 +59,7 @@ def with_arrays(
         if not _is_nest(value):
             return value
         if nests == "several":
-            return type(value)([as_array(f"np.{name}", one) if _is_nest(one) else one for one in value])
+            return type(value)([as_array(f"np.{name}", item) if _is_nest(item) else item for item in value])
         return as_array(f"np.{name}", value)
 
     return [*map(converted, arguments)], {

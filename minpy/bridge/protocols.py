@@ -309,9 +309,9 @@ def call_function(function: Any, arguments: Any, keywords: dict[str, Any], name:
             return target(*_unwrapped(tuple(arguments)), **_unwrapped(keywords))
 
     def flat(*values: Any) -> Any:
-        rest = iter(values)
-        positional = _replaced(tuple(arguments), rest)
-        return target(*positional, **_replaced(keywords, rest))
+        remaining = iter(values)
+        positional = _replaced(tuple(arguments), remaining)
+        return target(*positional, **_replaced(keywords, remaining))
 
     return call_through_autograd(name, flat, arrays)
 

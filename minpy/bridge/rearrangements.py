@@ -136,8 +136,8 @@ def _pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> 
     numbers = anp.size(array) + numpy.arange(anp.size(values)).reshape(anp.shape(values))
     where = numpy.pad(positions(array), pad_width, mode="constant", constant_values=numbers)
     kind = anp.result_type(array)
-    given = anp.ravel(values).astype(kind) if isbox(values) else numpy.ravel(numpy.asarray(values, kind))
-    return anp.concatenate([anp.ravel(array), given])[where]
+    fill_values = anp.ravel(values).astype(kind) if isbox(values) else numpy.ravel(numpy.asarray(values, kind))
+    return anp.concatenate([anp.ravel(array), fill_values])[where]
 
 
 # -- choosing ----------------------------------------------------------------------------------------------------------
@@ -145,10 +145,10 @@ def _pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> 
 
 @_composes("trim_zeros")
 def _trim_zeros(filt: Any, trim: Any = "fb") -> Any:
-    found = numpy.trim_zeros(value_of(filt), trim)
+    trimmed = numpy.trim_zeros(value_of(filt), trim)
     places = numpy.argwhere(value_of(filt))
     starts = places.min(axis=0) if len(places) and "f" in trim.lower() else numpy.zeros(anp.ndim(filt), int)
-    return filt[tuple(slice(start, start + length) for start, length in zip(starts, found.shape, strict=True))]
+    return filt[tuple(slice(start, start + length) for start, length in zip(starts, trimmed.shape, strict=True))]
 
 
 @_composes("choose")
@@ -192,11 +192,13 @@ def _quantile(
         weight = q * (anp.shape(rows)[-1] - 1) - low
     else:
         weight = numpy.asarray(weight, anp.result_type(a))
-    found = ordered[..., low] * (1 - weight) + ordered[..., high] * weight
-    found = anp.transpose(found, (*range(len(left), anp.ndim(found)), *range(len(left))))  # q's axes stand first
+    quantiles = ordered[..., low] * (1 - weight) + ordered[..., high] * weight
+    quantiles = anp.transpose(
+        quantiles, (*range(len(left), anp.ndim(quantiles)), *range(len(left)))
+    )  # q's axes stand first
     if not keepdims:
-        return found
-    return anp.reshape(found, (*shares.shape, *(1 if one in axes else n for one, n in enumerate(anp.shape(a)))))
+        return quantiles
+    return anp.reshape(quantiles, (*shares.shape, *(1 if one in axes else n for one, n in enumerate(anp.shape(a)))))
 
 
 @_composes("percentile")
@@ -218,9 +220,9 @@ def _nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, n
     if raw.dtype.kind == "c":
         raise NotImplementedError("not of complex numbers")
     limits = numpy.finfo(raw.dtype)
-    found = anp.where(numpy.isnan(raw), nan + numpy.zeros(raw.shape, raw.dtype), x)
-    found = anp.where(numpy.isposinf(raw), limits.max if posinf is None else posinf, found)
-    return anp.where(numpy.isneginf(raw), limits.min if neginf is None else neginf, found).astype(raw.dtype)
+    numbers = anp.where(numpy.isnan(raw), nan + numpy.zeros(raw.shape, raw.dtype), x)
+    numbers = anp.where(numpy.isposinf(raw), limits.max if posinf is None else posinf, numbers)
+    return anp.where(numpy.isneginf(raw), limits.min if neginf is None else neginf, numbers).astype(raw.dtype)
 
 
 # -- under the names of the array API ----------------------------------------------------------------------------------
@@ -321,11 +323,11 @@ def _accumulated(function: Any, first: float, x: Any, axis: Any, dtype: Any, inc
     if axis is None and anp.ndim(x) > 1:
         raise ValueError("For arrays which have more than one dimension ``axis`` argument is required.")
     axis = 0 if axis is None else axis
-    found = function(x if dtype is None else x.astype(dtype), axis=axis)
+    accumulated = function(x if dtype is None else x.astype(dtype), axis=axis)
     if not include_initial:
-        return found
-    shape = [1 if one == axis % anp.ndim(x) else length for one, length in enumerate(anp.shape(x))]
-    return anp.concatenate([numpy.full(shape, first, anp.result_type(found)), found], axis)
+        return accumulated
+    shape = [1 if position == axis % anp.ndim(x) else length for position, length in enumerate(anp.shape(x))]
+    return anp.concatenate([numpy.full(shape, first, anp.result_type(accumulated)), accumulated], axis)
 
 
 @_composes("cumsum")
@@ -401,7 +403,7 @@ def _gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> A
     if len(varargs) not in (0, 1, len(axes)):
         raise TypeError(f"np.gradient: got {len(varargs)} steps; expected one, or one for each of {len(axes)} axes.")
     steps = varargs * len(axes) if len(varargs) == 1 else varargs or (1.0,) * len(axes)
-    slopes = tuple(_slope(f, one, step) for one, step in zip(axes, steps, strict=True))
+    slopes = tuple(_slope(f, axis_of_slope, step) for axis_of_slope, step in zip(axes, steps, strict=True))
     return slopes[0] if len(slopes) == 1 else slopes
 
 

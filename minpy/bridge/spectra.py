@@ -55,10 +55,10 @@ def _axes(a: Any, s: Any, axes: Any) -> tuple[Sequence[Any], Sequence[int]]:
 
 def _rfftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> Any:
     lengths, axes = _axes(a, s, axes)
-    found = _rfft(a, lengths[-1], axes[-1], norm)
+    spectrum = _rfft(a, lengths[-1], axes[-1], norm)
     for length, axis in zip(lengths[:-1], axes[:-1], strict=True):
-        found = anp.fft.fft(found, length, axis, norm)
-    return found
+        spectrum = anp.fft.fft(spectrum, length, axis, norm)
+    return spectrum
 
 
 def _irfftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> Any:

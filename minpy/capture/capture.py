@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from minpy.capture.facts import ARRAY_KINDS, Fact
+from minpy.capture.facts import Fact
 from minpy.capture.forwards import facts_of
 from minpy.capture.nd_proxy import NDArrayProxy, wrapped
 from minpy.capture.places import CaptureRefused
@@ -37,6 +37,7 @@ from minpy.capture.running import run_captured
 from minpy.capture.shadow import ShadowFunctions
 from minpy.capture.values import ARGUMENT, Storage
 from minpy.core.array import FRONT_ENDS, Array, raw_of
+from minpy.core.dtypes import ARRAY_KINDS
 from minpy.differentiation.trees import leaves_of
 from minpy.graph.builder import GraphBuilder
 from minpy.graph.ir import Node, Value, variable

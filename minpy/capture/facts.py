@@ -8,10 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy
 
-__all__ = ["ARRAY_KINDS", "VALUE_BASED", "Fact", "fact_of", "invertible", "large", "reduced", "shrunken", "tiny"]
+__all__ = ["VALUE_BASED", "Fact", "fact_of", "invertible", "large", "reduced", "shrunken", "tiny"]
 
-# Of dtypes: arrays of others are not captured.
-ARRAY_KINDS = "biufc"
 # Before NumPy 2, what a 0-d operand does to the dtype of an answer depends on its value.
 VALUE_BASED = int(numpy.__version__.split(".")[0]) < 2
 

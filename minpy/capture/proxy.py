@@ -14,7 +14,7 @@ from typing import Any
 import numpy
 
 from minpy.capture import library, steps
-from minpy.capture.facts import ARRAY_KINDS, Fact
+from minpy.capture.facts import Fact
 from minpy.capture.fronts import fronted
 from minpy.capture.noting import call_function, elementwise, require_order, steps_of
 from minpy.capture.scalars import ScalarProxy, met, pinned
@@ -24,6 +24,7 @@ from minpy.capture.values import BaseArrayProxy, ViewStep, latched
 from minpy.capture.view_or_copy import called_on
 from minpy.capture.watching import WATCHED, note_own, watch
 from minpy.core.array import FRONT_ENDS
+from minpy.core.dtypes import ARRAY_KINDS
 from minpy.ops.registry import OPERATORS
 
 __all__ = ["ArrayProxy"]

@@ -18,7 +18,6 @@ import numpy
 
 from minpy.capture import containers
 from minpy.capture.allowed import LIBRARIES, MODULES, known_module
-from minpy.capture.facts import ARRAY_KINDS
 from minpy.capture.foreign import BuiltinProxy, DictProxy, ForeignProxy, FunctionProxy, ListProxy
 from minpy.capture.objects import ObjectReads
 from minpy.capture.places import CaptureRefused, SourceLocation
@@ -31,6 +30,7 @@ from minpy.capture.shadow_values import proxy_of
 from minpy.capture.sources import ABSENT, contents, is_constant, module_member
 from minpy.capture.values import BaseArrayProxy
 from minpy.core.array import FRONT_ENDS, Array, raw_of
+from minpy.core.dtypes import ARRAY_KINDS
 from minpy.core.switches import SwitchScope
 
 __all__ = ["ShadowFunctions"]

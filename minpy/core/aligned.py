@@ -68,8 +68,8 @@ class _Handler(ctypes.Structure):
 
 
 def _function(address: int, *types: Any) -> Callable[..., Any]:
-    found: Callable[..., Any] = ctypes.PYFUNCTYPE(*types)(address)
-    return found
+    function: Callable[..., Any] = ctypes.PYFUNCTYPE(*types)(address)
+    return function
 
 
 def _api(capsule_pointer: Callable[..., Any]) -> Any:
@@ -132,11 +132,13 @@ def _allocation() -> _Allocation | None:
     if usual.name != b"default_allocator" or usual.version != 1:
         return None  # somebody else's, who wants to see what is allocated
     allocate = ctypes.cast(ctypes.CDLL(None).aligned_alloc, ctypes.c_void_p).value
-    given = usual.allocator
+    allocator = usual.allocator
     # `malloc(ctx, size)` is `aligned_alloc(alignment, size)`.
-    ours = _Handler(b"minpy_aligned", 1, _Allocator(_ALIGNMENT, allocate, given.calloc, given.realloc, given.free))
-    for one in (ours, _NAME):  # for ever: at the end of the process arrays may be freed after this module
-        ctypes.pythonapi.Py_IncRef(object_(one))
+    ours = _Handler(
+        b"minpy_aligned", 1, _Allocator(_ALIGNMENT, allocate, allocator.calloc, allocator.realloc, allocator.free)
+    )
+    for kept_alive in (ours, _NAME):  # for ever: at the end of the process arrays may be freed after this module
+        ctypes.pythonapi.Py_IncRef(object_(kept_alive))
     _let_memory_stay()
     return _Allocation(set_handler, capsule_of(ctypes.addressof(ours), _NAME, None), own, _adviser())
 

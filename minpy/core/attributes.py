@@ -238,9 +238,9 @@ def _read_code(function: types.FunctionType) -> Signature:
     inputs = code.co_varnames[:count]
     values = function.__defaults__ or ()
     defaults = dict(zip(inputs[count - len(values) :], values, strict=True))
-    annotations, given, scope = function.__annotations__, function.__kwdefaults__ or {}, function.__globals__
+    annotations, keyword_defaults, scope = function.__annotations__, function.__kwdefaults__ or {}, function.__globals__
     attributes = {
-        name: Attribute(name, annotations.get(name), given.get(name, REQUIRED), scope)
+        name: Attribute(name, annotations.get(name), keyword_defaults.get(name, REQUIRED), scope)
         for name in code.co_varnames[count:end]
     }
     variadic = code.co_varnames[end] if code.co_flags & inspect.CO_VARARGS else None

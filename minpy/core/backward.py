@@ -10,7 +10,7 @@ from typing import Any
 import numpy
 
 from minpy.core.array import Array, as_raw, now
-from minpy.core.buffers import is_sole_target, note_write
+from minpy.core.buffers import SOLE_LOCAL, SOLE_SLOT, note_write
 from minpy.core.errors import GradientError, NotRecordedError, describe
 from minpy.core.nodes import Leaf, Node
 from minpy.core.state import state
@@ -21,9 +21,9 @@ __all__ = ["backward", "head_gradient", "require_recorded"]
 
 @lru_cache(None)
 def _one(dtype: numpy.dtype) -> numpy.ndarray:
-    one = numpy.ones(1, dtype)
-    one.setflags(write=False)
-    return one
+    ones = numpy.ones(1, dtype)
+    ones.setflags(write=False)
+    return ones
 
 
 def head_gradient(head: Array, given: Any) -> numpy.ndarray:
@@ -75,12 +75,12 @@ def backward(
     cotangents = [*map(head_gradient, heads, head_gradients)]
     training, state.training = state.training, train_mode
     try:
-        found = gradients(nodes, cotangents, retain_graph=retain_graph)
+        leaf_gradients = gradients(nodes, cotangents, retain_graph=retain_graph)
     finally:
         state.training = training
     del cotangents
-    for leaf in list(found):
-        _store(leaf, found, leaf)
+    for leaf in list(leaf_gradients):
+        _store(leaf, leaf_gradients, leaf)
 
 
 def _compute_in_leaves(head: Array, node: Node, head_gradients: Sequence[Any] | None) -> bool:
@@ -119,7 +119,12 @@ def _store(leaf: Leaf, found: dict[Any, Any], key: Any) -> None:
         note_write(target._data)
     elif gradient is target._data:  # computed there, as nobody else knows it
         return
-    elif is_sole_target(sys.getrefcount(gradient), gradient, target):
+    elif (
+        sys.getrefcount(gradient) == SOLE_LOCAL
+        and sys.getrefcount(target._data) == SOLE_SLOT
+        and gradient.base is None
+        and gradient.flags.carray
+    ):
         target._data = gradient
     else:
         numpy.copyto(target._data, gradient)

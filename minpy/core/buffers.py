@@ -29,7 +29,6 @@ __all__ = [
     "SOLE_SLOT",
     "Memory",
     "is_alone",
-    "is_sole_target",
     "is_unseen",
     "last_write",
     "loans",
@@ -91,9 +90,11 @@ class Memory:
         """Return the arrays that share the memory with `array`."""
         if not self._arrays:
             return []
-        found = [known() for known in list(self._arrays.values())]
+        arrays = [known() for known in list(self._arrays.values())]
         return [
-            other for other in found if other is not None and other is not array and _owner(other._data) is self.owner()
+            other
+            for other in arrays
+            if other is not None and other is not array and _owner(other._data) is self.owner()
         ]
 
 
@@ -243,17 +244,6 @@ def may_have_changed(data: Any, time: int) -> bool:
 
 
 # -- reference counts --------------------------------------------------------------------------------------------------
-
-
-def is_sole_target(gradient_count: int, gradient: numpy.ndarray, target: Array) -> bool:
-    """Tell whether a gradient, which only one local of the caller refers to, may become the buffer of `target`."""
-    return (
-        gradient_count == SOLE_LOCAL
-        and sys.getrefcount(target._data) == SOLE_SLOT
-        and gradient.base is None
-        and gradient.flags.c_contiguous
-        and gradient.flags.writeable
-    )
 
 
 def is_unseen(array: Array) -> bool:

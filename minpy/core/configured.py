@@ -244,13 +244,13 @@ def find_family(name: str) -> OperatorFamily:
     ArgumentError
         If there is none.
     """
-    found = FAMILIES.get(name)
-    if found is None:
+    family = FAMILIES.get(name)
+    if family is None:
         raise ArgumentError(
             f"there is no operator {name!r} of a native library or a partitioner. Load the library that has it, with "
             "mx.library.load(path), or register the partitioner first."
         )
-    return found
+    return family
 
 
 def find_configured(

@@ -335,7 +335,7 @@ class Defining(BaseOperator):
 
         See `filling.adapted`.
         """
-        found: Callable[..., Any] = adapted(function, self.signature, what, len(before) + len(self.signature.inputs))
+        complete: Callable[..., Any] = adapted(function, self.signature, what, len(before) + len(self.signature.inputs))
         if not self.builtin:
             require_parameters(function, self.signature, what, before)
-        return found
+        return complete

@@ -138,7 +138,9 @@ def call(operator: Any, /, *arguments: Any, **attributes: Any) -> Any:
     elif kind == RAW:
         result = visible(operator, run(operator, inputs, attributes), attributes)
     else:
-        _, handler, described = next(one for one in _tracers if any(isinstance(value, one[0]) for value in inputs))
+        _, handler, described = next(
+            tracer for tracer in _tracers if any(isinstance(value, tracer[0]) for value in inputs)
+        )
         if out is not None:
             raise ArgumentError(f"{operator.__name__}: out= cannot be used with {described}; use what it returns.")
         return handler(operator, list(inputs), attributes, name)
@@ -170,19 +172,19 @@ def taken(operator: Any, index: int, value: Any) -> Any:
     elif kind != FOREIGN:
         return value
     try:
-        found = numpy.array(value)
+        array = numpy.array(value)
     except Exception as error:
         ragged = " It is ragged: make all rows equally long (pad them)." if kind == NESTED else ""
         raise ArgumentError(
             f"{operator.__name__}: {operator.argument_name(index)} is {describe(value)}, of which NumPy makes no "
             f"array.{ragged} ({error})"
         ) from None
-    if found.dtype.kind not in "biufcV":
+    if array.dtype.kind not in "biufcV":
         raise ArgumentError(
             f"{operator.__name__}: {operator.argument_name(index)} is {describe(value)}, of which NumPy makes an array "
-            f"of dtype {found.dtype}; expected numbers. Convert it first, column by column, or with astype('float32')."
+            f"of dtype {array.dtype}; expected numbers. Convert it first, column by column, or with astype('float32')."
         )
-    return found
+    return array
 
 
 def leaves_in(value: Any) -> Iterator[Any]:
@@ -299,9 +301,9 @@ def run(operator: Any, inputs: Sequence[Any], attributes: dict[str, Any]) -> Any
         raise named(error, operator.__name__) from error.__cause__
     except Exception as error:
         if isinstance(error, ValueError):
-            found = broadcast_error(operator.__name__, operator.argument_names(len(inputs)), inputs, error)
-            if found is not error:
-                raise found from None
+            better_error = broadcast_error(operator.__name__, operator.argument_names(len(inputs)), inputs, error)
+            if better_error is not error:
+                raise better_error from None
         line = call_line(operator, "forward", inputs, "NumPy arrays")
         given_by_name = "".join(f", {key}={value!r}" for key, value in attributes.items() if key != "training")
         raise in_place_of(operator_error(error, line + given_by_name), error) from None
@@ -481,7 +483,7 @@ def _unaliased(answer: numpy.ndarray, raws: Sequence[Any]) -> numpy.ndarray:
 def meet(operator: Any, first: Any, second: Any) -> Any:
     """Return the array whose class and context the result of an operation on both gets."""
     if first.context != second.context:
-        pinned = [one.context.device_type in ("cpu_pinned", "cpu_shared") for one in (first, second)]
+        pinned = [array.context.device_type in ("cpu_pinned", "cpu_shared") for array in (first, second)]
         if any(pinned) and first.context.device_id == second.context.device_id:  # it is the same memory
             if pinned[0]:
                 first = first.as_in_context(second.context)
@@ -527,7 +529,7 @@ def target_of(operator: Any, out: Any) -> numpy.ndarray:
     """Return the buffer of an array that is given as `out`."""
     target = raw_of(out)
     if not isinstance(target, numpy_array):
-        what = next((one[2] for one in _tracers if isinstance(out, one[0])), describe(out))
+        what = next((tracer[2] for tracer in _tracers if isinstance(out, tracer[0])), describe(out))
         raise ArgumentError(f"{operator.__name__}: out= is {what}; give an array, or use what the call returns.")
     return target
 

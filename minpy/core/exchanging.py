@@ -24,11 +24,11 @@ class _Place:
         self.layers: list[tuple[Exchange, Callable[[Any], Any]]] = []
 
     def rebuild(self) -> None:
-        found = self.before
+        function = self.before
         for _, make in self.layers:
-            found = make(found)
+            function = make(function)
         if self.layers or not self.inherited:
-            setattr(self.holder, self.name, found)
+            setattr(self.holder, self.name, function)
         elif self.name in vars(self.holder):
             delattr(self.holder, self.name)
 

@@ -108,21 +108,34 @@ def require_parameters(
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):  # a built-in function, which says what it lacks when it is called
         return
-    given = [*before, *signature.inputs]
-    own = [one for one in parameters if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
-    lacks = len(own) < len(given) and not any(one.kind is one.VAR_POSITIONAL for one in parameters)
-    surplus = [one for one in own[len(given) :] if one.default is REQUIRED and one.name not in signature.attributes]
+    arguments = [*before, *signature.inputs]
+    own = [
+        parameter
+        for parameter in parameters
+        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+    ]
+    lacks = len(own) < len(arguments) and not any(
+        parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters
+    )
+    surplus = [
+        parameter
+        for parameter in own[len(arguments) :]
+        if parameter.default is REQUIRED and parameter.name not in signature.attributes
+    ]
     if not lacks and (not surplus or signature.variadic is not None):
         return
     if signature.variadic is not None:
-        given.append(f"*{signature.variadic}")
+        arguments.append(f"*{signature.variadic}")
     is_rule = "ans" in before
     first = (
-        " What the operator returned, ans, comes first." if is_rule and "ans" not in [one.name for one in own] else ""
+        " What the operator returned, ans, comes first."
+        if is_rule and "ans" not in [parameter.name for parameter in own]
+        else ""
     )
-    written = [*given, *(["*", *signature.attributes] if signature.attributes else [])]
+    written = [*arguments, *(["*", *signature.attributes] if signature.attributes else [])]
     raise ArgumentError(
-        f"{what} takes ({', '.join(one.name for one in own)}), and is called with ({', '.join(given)}).{first} Write "
+        f"{what} takes ({', '.join(parameter.name for parameter in own)}), and is called with "
+        f"({', '.join(arguments)}).{first} Write "
         f"def rule({', '.join(written)}){': return lambda g: ...' if is_rule else ''}"
         + (", with those of the attributes that it reads." if signature.attributes else "" if is_rule else ".")
     )
@@ -241,7 +254,9 @@ def _input_defaults(function: types.FunctionType, signature: Signature) -> tuple
 
 def default_attributes(signature: Signature) -> dict[str, Any]:
     """Return the attributes that have defaults, and these."""
-    return {name: one.default for name, one in signature.attributes.items() if one.default is not REQUIRED}
+    return {
+        name: attribute.default for name, attribute in signature.attributes.items() if attribute.default is not REQUIRED
+    }
 
 
 def _narrowed(whole: Callable[..., Any], names: frozenset[str], function: Callable[..., Any]) -> Any:

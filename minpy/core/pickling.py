@@ -19,12 +19,12 @@ def reference(operator: Any) -> str:
         If it is not found there: it was made in a function, by a lambda, or has another name now.
     """
     name: str = operator.__qualname__
-    found: Any = sys.modules.get(operator.__module__)
+    holder: Any = sys.modules.get(operator.__module__)
     for part in name.split("."):
-        found = getattr(found, part, None)
-    if found is operator:
+        holder = getattr(holder, part, None)
+    if holder is operator:
         return name
-    there = "nothing" if found is None else "something else"
+    there = "nothing" if holder is None else "something else"
     raise PicklingError(
         f"the operator {operator.__name__!r} cannot be pickled: operators pickle by reference, as functions do, and "
         f"under {operator.__module__}.{name} there is {there}. Define it with @customop above a def at the top of a "

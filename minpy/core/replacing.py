@@ -82,7 +82,7 @@ def place_of(function: Any) -> str:
 
 def is_run_again(first: Any, second: Any) -> bool:
     """Tell whether a definition is that of an earlier one run again: the same one, or an edited cell of a notebook."""
-    codes: list[Any] = [getattr(one, "__code__", None) for one in (first, second)]
+    codes: list[Any] = [getattr(function, "__code__", None) for function in (first, second)]
     if None in codes:
         return first is second
     if codes[0] == codes[1] and _refers_to(first) == _refers_to(second):

@@ -113,38 +113,38 @@ def sum_to(data: Any, shape: tuple[int, ...]) -> Any:
 def _blocked(data: numpy.ndarray, axis: Any, keepdims: bool, dtype: Any) -> Any:
     shape, strides = data.shape, data.strides
     ndim = len(shape)
-    given = range(ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-    reduced = {one % ndim if -ndim <= one < ndim else ndim for one in given}
-    if ndim in reduced or len(reduced) < len(given) or 0 in shape:
+    summed_axes = range(ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    reduced = {position % ndim if -ndim <= position < ndim else ndim for position in summed_axes}
+    if ndim in reduced or len(reduced) < len(summed_axes) or 0 in shape:
         return _add(data, axis=axis, dtype=dtype, keepdims=keepdims)
     if min(strides) < 0:  # backwards: the sum is the same
-        back = {one for one in reduced if strides[one] < 0}
-        data = data[tuple(slice(None, None, -1 if one in back else 1) for one in range(ndim))]
+        back = {position for position in reduced if strides[position] < 0}
+        data = data[tuple(slice(None, None, -1 if position in back else 1) for position in range(ndim))]
         strides = data.strides
     order: Sequence[int] = range(ndim)
     if not data.flags.c_contiguous:
-        order = sorted(order, key=lambda one: abs(strides[one]), reverse=True)
+        order = sorted(order, key=lambda position: abs(strides[position]), reverse=True)
     lengths: list[int] = []  # in the order of memory, with axes that lie one in the other as one
     is_reduced: list[bool] = []
     step = 0
-    for one in order:
-        if shape[one] == 1:
+    for position in order:
+        if shape[position] == 1:
             continue
-        if lengths and is_reduced[-1] == (one in reduced) and step == strides[one] * shape[one]:
-            lengths[-1] *= shape[one]
+        if lengths and is_reduced[-1] == (position in reduced) and step == strides[position] * shape[position]:
+            lengths[-1] *= shape[position]
         else:
-            lengths.append(shape[one])
-            is_reduced.append(one in reduced)
-        step = strides[one]
+            lengths.append(shape[position])
+            is_reduced.append(position in reduced)
+        step = strides[position]
     total = _sum(data.transpose(order).reshape(lengths), is_reduced, dtype)
     if keepdims:
-        kept_shape = [1 if one in reduced else length for one, length in enumerate(shape)]
+        kept_shape = [1 if position in reduced else length for position, length in enumerate(shape)]
     else:
-        kept_shape = [length for one, length in enumerate(shape) if one not in reduced]
+        kept_shape = [length for position, length in enumerate(shape) if position not in reduced]
     if type(order) is range:
         return total.reshape(kept_shape)
-    kept = [one for one in order if one not in reduced]
-    return total.reshape([shape[one] for one in kept]).transpose(numpy.argsort(kept)).reshape(kept_shape)
+    kept = [position for position in order if position not in reduced]
+    return total.reshape([shape[position] for position in kept]).transpose(numpy.argsort(kept)).reshape(kept_shape)
 
 
 def _sum(data: numpy.ndarray, is_reduced: Sequence[bool], dtype: Any) -> Any:

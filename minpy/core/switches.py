@@ -226,7 +226,7 @@ def _member_inside(member: Any, **values: bool) -> Any:
         return type(member)(_inside(member.__func__, **values))
     if isinstance(member, property):
         accessors: list[Any] = [member.fget, member.fset, member.fdel]
-        inside = [None if one is None else _inside(one, **values) for one in accessors]
+        inside = [None if accessor is None else _inside(accessor, **values) for accessor in accessors]
         return property(inside[0], inside[1], inside[2], member.__doc__)
     return _inside(member, **values) if inspect.isfunction(member) else None
 
@@ -236,17 +236,17 @@ def _inherited(cls: type) -> dict[str, Any]:
 
     A class of minpy's says in `_entered_by_users` which of its methods are wrapped: those that make arrays.
     """
-    found: dict[str, Any] = {}
+    members: dict[str, Any] = {}
     for base in reversed(cls.__mro__[1:]):
         entries = getattr(base, "_entered_by_users", ())
         own = base.__module__.partition(".")[0] == "minpy"
         for key, member in vars(base).items():
             public = not key.startswith("_") or key in ("__init__", "__call__", "__getitem__", "__iter__")
             if key in entries if own else public:
-                found[key] = member
+                members[key] = member
             else:
-                found.pop(key, None)  # it hides that of a class further up
-    return found
+                members.pop(key, None)  # it hides that of a class further up
+    return members
 
 
 def _used_in(name: str, decorated: Any, **values: bool) -> Any:
@@ -262,40 +262,29 @@ def _used_in(name: str, decorated: Any, **values: bool) -> Any:
     raise ArgumentError(f"{name} decorates functions and classes; got {describe(decorated)}.")
 
 
-def use_np_shape(func: Decorated) -> Decorated:
-    """Make a function, or all that a class defines, run with NumPy's shapes: see `np_shape`.
+def _decorator(name: str, what: str, **values: bool) -> Callable[[Decorated], Decorated]:
+    """Return the decorator of a name, in whose functions some switches are set."""
+
+    def decorate(func: Decorated) -> Decorated:
+        decorated: Decorated = _used_in(name, func, **values)
+        return decorated
+
+    decorate.__name__ = decorate.__qualname__ = name
+    decorate.__doc__ = f"""Make a function, or all that a class defines, run with {what}.
 
     Raises
     ------
     ArgumentError
         If it is neither.
     """
-    found: Decorated = _used_in("use_np_shape", func, shape=True)
-    return found
+    return decorate
 
 
-def use_np_array(func: Decorated) -> Decorated:
-    """Make a function, or all that a class defines, run with NumPy's arrays: see `np_array`.
-
-    Raises
-    ------
-    ArgumentError
-        If it is neither.
-    """
-    found: Decorated = _used_in("use_np_array", func, array=True)
-    return found
-
-
-def use_np_default_dtype(func: Decorated) -> Decorated:
-    """Make a function, or all that a class defines, run with float64 as the default dtype: see `np_default_dtype`.
-
-    Raises
-    ------
-    ArgumentError
-        If it is neither.
-    """
-    found: Decorated = _used_in("use_np_default_dtype", func, dtype=True)
-    return found
+use_np_shape = _decorator("use_np_shape", "NumPy's shapes: see `np_shape`", shape=True)
+use_np_array = _decorator("use_np_array", "NumPy's arrays: see `np_array`", array=True)
+use_np_default_dtype = _decorator(
+    "use_np_default_dtype", "float64 as the default dtype: see `np_default_dtype`", dtype=True
+)
 
 
 def use_np(func: Decorated) -> Decorated:
@@ -318,5 +307,5 @@ def use_np(func: Decorated) -> Decorated:
     >>> inside(), is_np_array()
     ((True, True), False)
     """
-    found: Decorated = _used_in("use_np", func, array=True, shape=True)
-    return found
+    decorated: Decorated = _used_in("use_np", func, array=True, shape=True)
+    return decorated

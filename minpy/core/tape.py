@@ -69,9 +69,9 @@ def gradients(
         gradient. The graph is then kept, and no array has been written.
     """
     if targets is None and not create_graph and len(heads) == 1 and not since:
-        found = _walk_alone(heads[0], head_gradients[0], retain_graph)
-        if found is not None:
-            return found
+        results = _walk_alone(heads[0], head_gradients[0], retain_graph)
+        if results is not None:
+            return results
     order = reachable(heads, since)
     wanted: set[Any] | None = None
     if targets is not None:
@@ -96,9 +96,9 @@ def gradients(
     recording, state.recording = state.recording, create_graph
     try:
         if wanted is None and not create_graph:
-            found = _walk(order, pending)
+            results = _walk(order, pending)
         else:
-            found = _walk_to(wanted, order, pending, create_graph)
+            results = _walk_to(wanted, order, pending, create_graph)
     finally:
         state.recording = recording
     if not retain_graph:
@@ -107,7 +107,7 @@ def gradients(
             if node.parents:
                 node.parents = node.arguments = node.answer = None
                 node.freed = time
-    return found
+    return results
 
 
 def _walk_alone(node: Any, gradient: Any, retain_graph: bool) -> dict[Any, Any] | None:
@@ -159,15 +159,7 @@ def _output_buffers(
     """Return where the gradients of a node's arguments may be computed; None if that is nowhere.
 
     These are buffers of leaves that nobody else knows, and each is the place of one gradient only. It is the last node
-    of a walk, after which nothing fails.
-
-    Parameters
-    ----------
-    node : Node
-    leaves : iterable of Leaf
-        All that the walk comes to.
-    pending : mapping
-        Gradients that others have computed, by their nodes.
+    of a walk to `leaves`, after which nothing fails; `pending` has the gradients that others have computed.
     """
     parents = node.parents or ()
     large = {
@@ -181,8 +173,8 @@ def _output_buffers(
     if not large:
         return None
     once, often = set[int](), set[int]()
-    for one in (*[id(leaf.gradient) for leaf in leaves], *map(id, parents)):
-        (often if one in once else once).add(one)
+    for identity in (*[id(leaf.gradient) for leaf in leaves], *map(id, parents)):
+        (often if identity in once else once).add(identity)
     buffers: dict[int, numpy.ndarray] = {}
     for position, (leaf, target) in large.items():
         if leaf in pending or id(target) in often or id(leaf) in often or not is_unseen(target):
@@ -200,7 +192,7 @@ def _output_buffers(
 
 def _walk(order: Sequence[Any], pending: dict[Any, Any]) -> dict[Any, Any]:
     """Take raw gradients back to every leaf."""
-    found: dict[Any, Any] = {}
+    leaf_gradients: dict[Any, Any] = {}
     zeros: set[Any] = set()  # reached, but only by gradients that are zero
     last = _last_taking_buffers(order)
     for node in order:
@@ -209,21 +201,21 @@ def _walk(order: Sequence[Any], pending: dict[Any, Any]) -> dict[Any, Any]:
         if gradient is None:
             if node in zeros:
                 if type(node) is Leaf:
-                    found[node] = numpy.zeros(node.shape, node.dtype)
+                    leaf_gradients[node] = numpy.zeros(node.shape, node.dtype)
                 elif operator is not None and operator.starts_gradients and _has_rules(node):
                     _walk_general(node, _zeros(node), pending, zeros)
                     continue
                 zeros.update(node.parents)
         elif operator is None:
             if type(node) is Leaf:
-                found[node] = gradient
+                leaf_gradients[node] = gradient
             else:
                 _add_output(pending, node, gradient)
         elif node is last:
             leaves = [leaf for leaf in order if type(leaf) is Leaf]
             if _may_compute_in_leaves(node, leaves, pending) and operator.compute_in_leaves(node, gradient):
                 computed = [leaf for leaf in node.parents if leaf is not None]
-                found.update((leaf, leaf.gradient._data) for leaf in computed)
+                leaf_gradients.update((leaf, leaf.gradient._data) for leaf in computed)
                 zeros.difference_update(computed)
                 continue
             _walk_general(node, gradient, pending, zeros, _output_buffers(node, leaves, pending))
@@ -231,7 +223,7 @@ def _walk(order: Sequence[Any], pending: dict[Any, Any]) -> dict[Any, Any]:
             _walk_direct(node, operator, gradient, pending, zeros)
         else:
             _walk_general(node, gradient, pending, zeros)
-    return found
+    return leaf_gradients
 
 
 def _may_compute_in_leaves(node: Node, leaves: Sequence[Leaf], pending: Mapping[Any, Any]) -> bool:
@@ -329,7 +321,7 @@ def _walk_to(
     wanted: set[Any] | None, order: Sequence[Any], pending: dict[Any, Any], create_graph: bool
 ) -> dict[Any, Any]:
     """Take gradients back to the nodes `wanted` (None: every leaf), recording the rules if asked to."""
-    found: dict[Any, Any] = {}
+    results: dict[Any, Any] = {}
     in_order = set(order)
     for node in order:
         gradient = pending.pop(node, None)
@@ -340,7 +332,7 @@ def _walk_to(
             if create_graph and type(gradient) is numpy_array:
                 gradient = connect(gradient, None)
         if type(node) is Leaf if wanted is None else node in wanted:
-            found[node] = gradient
+            results[node] = gradient
         operator = node.operator
         if operator is not None:
             requires_grad = [
@@ -355,7 +347,7 @@ def _walk_to(
                 _add(pending, parent, part)
         elif type(node) is Output and node.parents is not None and node.parents[0] in in_order:
             _add_output(pending, node, gradient)
-    return found
+    return results
 
 
 def _vjp(

@@ -128,6 +128,8 @@ def checked_shapes(operator: Any, shapes: list[tuple[int, ...]]) -> tuple[list[A
             and len(outputs) == len(operator.outputs)
             and [*map(tuple, inputs)] == shapes
         ):
+            if len(outputs) == 1 and asked and outputs[0] is inputs[0] is asked[0]:  # a list of lengths as it was given
+                return shapes[:1], []
             output_shapes = []
             for shape in map(tuple, outputs):
                 if not {*map(type, shape)} <= _INTEGERS or min(shape, default=0) < 0:
@@ -144,26 +146,7 @@ def _read_shapes(
 ) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
     """Go through an answer of `infer_shape` with all the words for what may be wrong with it."""
     who = f"{operator.prop_name}.infer_shape"
-    if not isinstance(answer, (tuple, list)) or len(answer) not in (2, 3):
-        got = f"{len(answer)} entries" if isinstance(answer, (tuple, list)) else describe(answer)
-        raise ArgumentError(
-            f"{who} returned {got}; expected 2 or 3 lists: input shapes, output shapes, and auxiliary shapes. "
-            f"{_example(operator)}"
-        )
-    shapes: list[list[tuple[int, ...]]] = []
-    for part, names, what in (
-        (answer[0], operator.arguments, "input"),
-        (answer[1], operator.outputs, "output"),
-        (answer[2] if len(answer) == 3 else (), operator.auxiliaries, "auxiliary"),
-    ):
-        if not part and not names:
-            shapes.append([])
-            continue
-        if not isinstance(part, (tuple, list)) or len(part) != len(names):
-            got = str(len(part)) if isinstance(part, (tuple, list)) else describe(part)
-            of = f", for {', '.join(map(repr, names))}" if names else ""
-            raise ArgumentError(f"{who} returned {got} {what} shapes; expected {len(names)}{of}. {_example(operator)}")
-        shapes.append([_shape(shape, who, what, name) for shape, name in zip(part, names, strict=True)])
+    shapes = _read(operator, who, answer, "shape", _shape, _example(operator))
     for name, shape, in_shape in zip(operator.arguments, shapes[0], in_shapes, strict=True):
         if shape != tuple(in_shape):
             raise ShapeError(
@@ -171,6 +154,31 @@ def _read_shapes(
                 "Pass an array of that shape, or correct infer_shape."
             )
     return shapes[1], shapes[2]
+
+
+def _read(operator: Any, who: str, answer: Any, noun: str, read: Any, example: str = "") -> list[list[Any]]:
+    """Return the three lists of shapes or types of an answer, each of which `read(value, who, kind, name)` reads."""
+    example = f" {example}" if example else ""
+    lists = f"2 or 3 lists: input {noun}s, output {noun}s, {'and auxiliary shapes.' if example else 'auxiliary types.'}"
+    if not isinstance(answer, (tuple, list)) or len(answer) not in (2, 3):
+        got = f"{len(answer)} entries" if isinstance(answer, (tuple, list)) else describe(answer)
+        raise ArgumentError(f"{who} returned {got}; expected {lists}{example}")
+    states = answer[2] if len(answer) == 3 else [None] * len(operator.auxiliaries) if noun == "type" else ()
+    results: list[list[Any]] = []
+    for values, names, kind in (
+        (answer[0], operator.arguments, "input"),
+        (answer[1], operator.outputs, "output"),
+        (states, operator.auxiliaries, "auxiliary"),
+    ):
+        if not isinstance(values, (tuple, list)) or len(values) != len(names):
+            if noun == "shape" and not values and not names:
+                results.append([])
+                continue
+            got = str(len(values)) if isinstance(values, (tuple, list)) else describe(values)
+            of = f", for {', '.join(map(repr, names))}" if names else ""
+            raise ArgumentError(f"{who} returned {got} {kind} {noun}s; expected {len(names)}{of}.{example}")
+        results.append([read(value, who, kind, name) for value, name in zip(values, names, strict=True)])
+    return results
 
 
 def infer_partly(operator: Any, inputs: Any, outputs: Any) -> tuple[Any, Any]:
@@ -240,23 +248,8 @@ def checked_types(operator: Any, in_types: list[Any]) -> list[Any]:
 
 def _read_types(operator: Any, answer: Any) -> tuple[list[Any], list[Any], list[Any]]:
     """Go through an answer of `infer_type`; return the types of inputs, outputs and auxiliary states."""
-    who = f"{operator.prop_name}.infer_type"
-    if not isinstance(answer, (tuple, list)) or len(answer) not in (2, 3):
-        got = f"{len(answer)} entries" if isinstance(answer, (tuple, list)) else describe(answer)
-        raise ArgumentError(f"{who} returned {got}; expected 2 or 3 lists: input types, output types, auxiliary types.")
-    read = []
-    states = answer[2] if len(answer) == 3 else [None] * len(operator.auxiliaries)
-    for part, names, what in (
-        (answer[0], operator.arguments, "input"),
-        (answer[1], operator.outputs, "output"),
-        (states, operator.auxiliaries, "auxiliary"),
-    ):
-        if not isinstance(part, (tuple, list)) or len(part) != len(names):
-            got = str(len(part)) if isinstance(part, (tuple, list)) else describe(part)
-            of = f", for {', '.join(map(repr, names))}" if names else ""
-            raise ArgumentError(f"{who} returned {got} {what} types; expected {len(names)}{of}.")
-        read.append([_type(value, who, what, name) for name, value in zip(names, part, strict=True)])
-    return read[0], read[1], read[2]
+    inputs, outputs, states = _read(operator, f"{operator.prop_name}.infer_type", answer, "type", _type)
+    return inputs, outputs, states
 
 
 def infer_types_partly(operator: Any, inputs: Any, outputs: Any) -> tuple[Any, Any]:

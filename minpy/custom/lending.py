@@ -37,18 +37,15 @@ class _Kind:
 
     Attributes
     ----------
-    facts : tuple
-        All that proxies tell of the arguments.
     captures : tuple of MethodCapture
         The latest first.
     misses : int
         How many calls none of them was good for.
     """
 
-    __slots__ = ("captures", "facts", "misses")
+    __slots__ = ("captures", "misses")
 
-    def __init__(self, facts: tuple[Any, ...]) -> None:
-        self.facts = facts
+    def __init__(self) -> None:
         self.captures: tuple[MethodCapture, ...] = ()
         self.misses = 0
 
@@ -61,30 +58,24 @@ class _Method:
     is_fit : bool
         Whether it takes its arguments by position, in MXNet's order, and no others by keyword.
     kinds : dict
-        The kinds of calls, by what is told of their arguments.
-    latest : _Kind
+        The kinds of calls, by what is told of their arguments: see `_facts`.
     misses : int
         How many calls no capture was good for.
     """
 
-    __slots__ = ("code", "is_fit", "kinds", "latest", "misses", "names")
+    __slots__ = ("code", "is_fit", "kinds", "misses", "names")
 
     def __init__(self, code: CodeType, names: tuple[str, ...]) -> None:
         self.code, self.names = code, names
         self.is_fit = code.co_varnames[1 : code.co_argcount] == names and not code.co_kwonlyargcount
         self.kinds: dict[Any, _Kind] = {}
-        self.latest = _Kind(())
         self.misses = 0
 
     def kind_of(self, facts: tuple[Any, ...]) -> _Kind:
         """Return what is known of calls with such arguments."""
-        kind = self.kinds.get(facts)
-        if kind is None:
-            if len(self.kinds) >= _KINDS:
-                self.kinds.clear()
-            kind = self.kinds[facts] = _Kind(facts)
-        self.latest = kind
-        return kind
+        if len(self.kinds) >= _KINDS and facts not in self.kinds:
+            self.kinds.clear()
+        return self.kinds.setdefault(facts, _Kind())
 
     def is_due(self, kind: _Kind) -> bool:
         """Tell whether a call that no capture is good for is to be captured: some at once, then ever more rarely."""
@@ -123,7 +114,9 @@ def method_of(
     code: CodeType = function.__code__
     analysed = _methods.get(id(code))
     if analysed is None or analysed.code is not code or analysed.names is not names:
-        analysed = _new_method(code, names)
+        if len(_methods) >= _METHODS:
+            _methods.clear()
+        analysed = _methods[id(code)] = _Method(code, names)
     if not analysed.is_fit:
         return _by_position(bound, names), None
     if not may_lend:
@@ -136,10 +129,7 @@ def method_of(
         members = parent.__dict__
         if members.get("assign", _ASSIGN) is not _ASSIGN or "__getattribute__" in members:
             return bound, None
-    kind = analysed.latest
-    facts = _facts(arguments)
-    if facts != kind.facts:
-        kind = analysed.kind_of(facts)
+    kind = analysed.kind_of(_facts(arguments))
     for capture in kind.captures:
         if capture.is_valid(function, op, own):
             return bound, capture
@@ -162,13 +152,6 @@ def _facts(arguments: Sequence[Any]) -> tuple[Any, ...]:
         else:
             facts.append(argument)
     return tuple(facts)
-
-
-def _new_method(code: CodeType, names: tuple[str, ...]) -> _Method:
-    if len(_methods) >= _METHODS:
-        _methods.clear()
-    method = _methods[id(code)] = _Method(code, names)
-    return method
 
 
 def _by_position(bound: Any, names: tuple[str, ...]) -> Callable[..., None]:

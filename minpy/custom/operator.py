@@ -198,7 +198,8 @@ class PropOperator(BaseOperator):
             types.append(array.dtype.type)
         count = len(self.arguments)
         out_shapes, aux_shapes = checked_shapes(self, shapes[:count])
-        self.is_large = max(map(math.prod, out_shapes)) >= LENT_SIZE
+        if out_shapes != shapes[:1]:
+            self.is_large = max(map(math.prod, out_shapes)) >= LENT_SIZE
         if getattr(self.prop.infer_type, "_is_default", False):
             out_types = [dtypes[0] if count else numpy.float32] * len(self.outputs)
         else:

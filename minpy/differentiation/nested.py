@@ -52,9 +52,9 @@ class Call:
     def flat(self, *values: Any) -> tuple[Any, ...]:
         """Call the function on a flat list of variables, and return a flat tuple of results."""
         inputs = list(self.arguments)
-        rest = iter(values)
+        remaining = iter(values)
         for argnum in self.argnums:
-            inputs[argnum] = map_tree(lambda leaf, _: leaf if leaf is None else next(rest), inputs[argnum])
+            inputs[argnum] = map_tree(lambda leaf, _: leaf if leaf is None else next(remaining), inputs[argnum])
         self.structure = self.function(*inputs, **self.keywords)
         outputs = leaves_of(self.structure)
         for output in outputs:
@@ -123,8 +123,8 @@ class Call:
 
     def like_result(self, values: Sequence[Any]) -> Any:
         """Return arrays in the structure of the function's result."""
-        rest = iter(values)
-        return map_tree(lambda leaf, _: self._result_leaf(leaf, next(rest)), self.structure)
+        remaining = iter(values)
+        return map_tree(lambda leaf, _: self._result_leaf(leaf, next(remaining)), self.structure)
 
     def _result_leaf(self, output: Any, value: Any) -> Any:
         if isinstance(output, Array) and value is not output:

@@ -178,19 +178,19 @@ class Blacklist(Rules):
 def _read(path: Path) -> dict[str, dict[str, list[dict[str, list[str]]]]]:
     text = path.read_text(encoding="utf-8")
     try:
-        found = json.loads(text)
+        content = json.loads(text)
     except ValueError:
         try:
             import yaml
         except ModuleNotFoundError as error:
             raise RuleError(f"{path} is written in YAML. Install what reads it: pip install pyyaml") from error
         try:
-            found = yaml.safe_load(text)
+            content = yaml.safe_load(text)
         except yaml.YAMLError as error:
             raise RuleError(f"{path} holds no rules: it is neither JSON nor YAML. Remove it, or give loc=.") from error
-    if not isinstance(found or {}, dict):
+    if not isinstance(content or {}, dict):
         raise RuleError(f"{path} holds no rules: expected a mapping of namespaces. Remove it, or give loc=.")
-    return found or {}
+    return content or {}
 
 
 def _entry(args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, list[str]]:

@@ -69,14 +69,7 @@ def make_entry(
 
 
 class _EntryWriter:
-    """Writes the lines of an entry, in the order of its methods: what costs least, and most often fails, comes first.
-
-    Attributes
-    ----------
-    names : Names
-        The constants that the lines refer to.
-    lines : list of str
-    """
+    """Writes the lines of an entry in the order of its methods: what costs least, and most often fails, comes first."""
 
     def __init__(self, specialization: Any) -> None:
         self._specialization = specialization

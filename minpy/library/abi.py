@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any, Final
 
-import numpy
+from minpy.core.dtypes import LIBRARY_DTYPES
 
 __all__ = [
     "CPU",
@@ -32,8 +32,7 @@ VERSIONS: Final = (7, 10, 11)
 # What `initialize` is told: MXNet 1.9.1.
 MXNET_VERSION: Final = 10901
 
-# By their numbers; what is not here makes a library throw an exception that ends the process.
-DTYPES: Final = tuple(map(numpy.dtype, ("float32", "float64", "float16", "uint8", "int32", "int8", "int64")))
+DTYPES: Final = LIBRARY_DTYPES
 DTYPE_NUMBERS: Final = {dtype: number for number, dtype in enumerate(DTYPES)}
 UNKNOWN_TYPE: Final = -1
 UNKNOWN_DIMENSION: Final = 0xFFFFFFFF  # -1 as the unsigned number that shape inference is given

@@ -26,13 +26,13 @@ from typing import Any, BinaryIO, NamedTuple, TypeVar
 import numpy
 
 from minpy.core.array import new_array
+from minpy.core.dtypes import DTYPES
 from minpy.core.errors import (
     FileFormatError,
 )
 from minpy.ndarray import filling
 from minpy.ndarray.ndarray import NDArray
 from minpy.ndarray.sparse_content import KINDS, SparseHead, SparseProblem, dense, read_sparse_head
-from minpy.ops.dtypes import DTYPES
 
 __all__ = [
     "DENSE",

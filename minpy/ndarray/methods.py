@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import MethodType
 from typing import Any
 
@@ -65,7 +65,7 @@ def install_arithmetic(cls: Any, operators: dict[str, Operator]) -> None:
         _set(cls, f"__i{name}__", _in_place(operator))
 
 
-def install_comparisons(cls: Any, operators: dict[str, tuple[Any, numpy.ufunc]]) -> None:
+def install_comparisons(cls: Any, operators: Mapping[str, tuple[Any, numpy.ufunc]]) -> None:
     """Give a class `x < y` and its kin: for each name the operator that answers, and the ufunc that compares."""
     for name, (operator, ufunc) in operators.items():
         _set(cls, f"__{name}__", comparison_method(cls, operator, ufunc, cls._general))

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy
 
+from minpy.core.dtypes import DTYPE_NUMBERS
 from minpy.core.errors import (
     ArgumentError,
     ArgumentValueError,
@@ -24,7 +25,6 @@ from minpy.core.switches import is_np_shape
 from minpy.files import access_error, checked_path, open_to_read, write_whole
 from minpy.ndarray.array_files import DENSE, FILE_MAGIC, VERSION_2, VERSION_3, Reader, read_array, read_arrays
 from minpy.ndarray.ndarray import NDArray
-from minpy.ops.dtypes import DTYPE_NUMBERS
 
 __all__ = ["array_content", "load", "load_frombuffer", "save"]
 

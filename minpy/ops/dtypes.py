@@ -1,9 +1,4 @@
-"""MXNet's numbers for dtypes, which its files hold; dtypes that attributes ask for, and that operators take.
-
-Eager calls take any dtype of numbers that NumPy has. What else knows dtypes by their names or kinds:
-`backends.native.functions` says what native code computes in, `capture.facts.ARRAY_KINDS` what is captured, and
-`library.abi` what native libraries take.
-"""
+"""Dtypes that attributes ask for, and that operators take. Which dtypes there are is said in `minpy.core.dtypes`."""
 
 from __future__ import annotations
 
@@ -13,14 +8,7 @@ import numpy
 
 from minpy.core.errors import DTypeError
 
-__all__ = ["DTYPES", "DTYPE_NUMBERS", "dtype_or", "require_floats"]
-
-# Little-endian, as in files.
-DTYPES = {
-    number: numpy.dtype(f"<{code}" if code[-1] != "1" else code)
-    for number, code in enumerate(("f4", "f8", "f2", "u1", "i4", "i1", "i8", "b1"))
-}
-DTYPE_NUMBERS = {dtype: number for number, dtype in DTYPES.items()}
+__all__ = ["dtype_or", "require_floats"]
 
 
 def dtype_or(dtype: Any, default: Any) -> numpy.dtype:

@@ -11,8 +11,8 @@ from typing import Any
 import numpy
 
 from minpy.core.attributes import Attribute, parse_attribute
+from minpy.core.dtypes import DTYPES
 from minpy.core.errors import MXNetError
-from minpy.ops.dtypes import DTYPES
 from minpy.ops.registry import OPERATORS
 
 __all__ = ["Unfit", "says_nothing", "value_of"]

@@ -13,6 +13,7 @@ from minpy.core import dispatch
 from minpy.core.array import Array
 from minpy.core.attributes import REQUIRED, by_own_names, parse_attribute, warn_ignored
 from minpy.core.configured import ConfiguredOperator, OperatorFamily, text_of
+from minpy.core.dtypes import DTYPE_NUMBERS
 from minpy.core.errors import (
     ArgumentError,
     ArgumentValueError,
@@ -28,7 +29,6 @@ from minpy.core.state import tracing
 from minpy.custom.calling import prop_operator
 from minpy.custom.operator import PropOperator
 from minpy.graph.ir import Node, Value, constant, variable
-from minpy.ops.dtypes import DTYPE_NUMBERS
 from minpy.symbol.modes import in_modes
 from minpy.symbol.naming import current_names, current_scope, hidden_key
 from minpy.symbol.symbol import Symbol

@@ -11,6 +11,7 @@ import numpy
 
 from minpy.context import Context, current_context, resolve_context
 from minpy.core.array import Array
+from minpy.core.dtypes import DTYPE_NUMBERS
 from minpy.core.errors import ArgumentError, describe, nearest
 from minpy.graph.ir import Value
 from minpy.graph.partitioning.cutting import apply_strategy
@@ -19,7 +20,6 @@ from minpy.graph.partitioning.registering import PythonPass
 from minpy.graph.partitioning.registry import PARTITIONERS, PASSES, Partitioner, Pass
 from minpy.ndarray.ndarray import NDArray
 from minpy.ndarray.placement import place
-from minpy.ops.dtypes import DTYPE_NUMBERS
 from minpy.symbol.editing import editable, output_name, relinked, symbol_of
 from minpy.symbol.hidden_outputs import hidden_outputs
 from minpy.symbol.symbol import Symbol, method

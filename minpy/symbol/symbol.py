@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy
 
+from minpy.core.dtypes import DTYPES
 from minpy.core.errors import ArgumentError, ArgumentValueError, NoValueError, ShapeError, describe, nearest
 from minpy.core.state import tracing
 from minpy.core.switches import is_np_shape
 from minpy.graph.inference import Inference, infer_dtypes, infer_shapes
 from minpy.graph.ir import Node, Value, topological, variables
 from minpy.graph.text import graph_text
-from minpy.ops.dtypes import DTYPES
 from minpy.ops.inference.partial_shapes import UNKNOWN, complete, show_shape
 from minpy.symbol.naming import hidden_key, shown
 

@@ -12,11 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy
 
+from minpy.core.dtypes import NATIVE_TYPES
 from minpy.ops.tensor.special import erf
 
-__all__ = ["ELEMENTWISE", "REDUCTIONS", "SUPPORTED_KINDS", "ElementwiseFunction", "Reduction", "is_supported"]
-
-SUPPORTED_KINDS = "biuf"
+__all__ = ["ELEMENTWISE", "REDUCTIONS", "ElementwiseFunction", "Reduction", "is_supported"]
 
 
 def is_supported(dtype: Any) -> bool:
@@ -25,10 +24,7 @@ def is_supported(dtype: Any) -> bool:
     >>> is_supported(numpy.dtype("float32")), is_supported(numpy.dtype("float16"))
     (True, False)
     """
-    dtype = numpy.dtype(dtype)
-    if not dtype.isnative:
-        return False
-    return dtype.kind in "biu" or (dtype.kind == "f" and dtype.itemsize in (4, 8))
+    return numpy.dtype(dtype) in NATIVE_TYPES
 
 
 class ElementwiseFunction(NamedTuple):

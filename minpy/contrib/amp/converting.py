@@ -10,12 +10,12 @@ import numpy
 from minpy import ndarray as nd
 from minpy.contrib.amp.policy import Policy, checked_target, chosen
 from minpy.contrib.amp.reducing import parameters_in_low, reduced
+from minpy.core.dtypes import DTYPE_NUMBERS
 from minpy.core.errors import ArgumentError, ArgumentValueError, MXNetError, describe, nearest
 from minpy.gluon import HybridBlock, SymbolBlock
 from minpy.graph.inference import infer_dtypes
 from minpy.graph.ir import Value
 from minpy.module import BucketingModule
-from minpy.ops.dtypes import DTYPE_NUMBERS
 from minpy.symbol import Symbol
 
 __all__ = ["convert_bucketing_module", "convert_hybrid_block", "convert_model", "convert_symbol"]

@@ -73,15 +73,7 @@ class _Dict(dict[Any, Any]):
 
 
 def _regroup(args: Sequence[Any], fmt: Any) -> tuple[Any, list[Any]]:
-    """Return values put together in the form that `_flatten` found, and those that are left over.
-
-    Parameters
-    ----------
-    args : sequence
-        Leaves.
-    fmt
-        The form.
-    """
+    """Return values put together in the form that `_flatten` found, and those that are left over."""
     args = list(args)
     if isinstance(fmt, int):
         if fmt == -1:

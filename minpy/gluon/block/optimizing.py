@@ -17,6 +17,7 @@ from minpy import ndarray as nd
 from minpy import numpy as np
 from minpy.autograd import mark_variables, pause
 from minpy.context import Context, current_context
+from minpy.core.dtypes import DTYPES
 from minpy.core.errors import ArgumentError, ContextError, DTypeError, MXNetError, ShapeError, describe
 from minpy.core.switches import is_np_array
 from minpy.gluon.block.argument_specs import Unhashable, flatten, unflatten
@@ -27,7 +28,6 @@ from minpy.gluon.parameter import DeferredInitializationError, Parameter
 from minpy.gluon.parameter.shapes import is_complete
 from minpy.graph.ir import Value
 from minpy.ndarray import NDArray
-from minpy.ops.dtypes import DTYPES
 from minpy.symbol import Symbol
 
 __all__ = ["Given", "MadeParameter", "Optimizations", "optimized"]

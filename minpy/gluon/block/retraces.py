@@ -133,7 +133,7 @@ def _difference(before: _Call, call: _Call, paths: Sequence[str], leaves: Sequen
 def _kind_difference(was: tuple[ArrayKind, Any] | None, leaf: Any) -> str | None:
     """Return in words how a leaf is another than it was."""
     if was is None or leaf is None:
-        texts = ["None" if one is None else "an array" for one in (was, leaf)]
+        texts = ["None" if leaf_or_none is None else "an array" for leaf_or_none in (was, leaf)]
         return None if was is leaf else f"was {texts[0]}, is {texts[1]}"
     kind, context = was
     difference = kind_difference(kind, leaf)

@@ -109,21 +109,7 @@ def export(block: Any, path: str | os.PathLike[str], epoch: int, remove_amp_cast
 
 
 def _described(block: Any, number: int = 0) -> tuple[dict[str, Any], int]:
-    """Return how a block is built: its name, its graph if it is hybridized, and the blocks inside.
-
-    Parameters
-    ----------
-    block : Block
-    number : int
-        Of the block: all of a model are counted from 0, each before those inside it.
-
-    Returns
-    -------
-    dict
-        The blocks inside go by their classes and numbers.
-    int
-        The number that is next.
-    """
+    """Return how a block is built, and the next number: all blocks of a model are counted from 0, outer ones first."""
     description: dict[str, Any] = {"orig_name": block.name}
     graph = getattr(block, "_cached_graph", ()) if getattr(block, "_active", False) else ()
     if graph:

@@ -50,17 +50,7 @@ class _BlockScope:
 
     @staticmethod
     def create(prefix: str | None, params: ParameterDict | None, hint: str) -> tuple[str, ParameterDict]:
-        """Return the prefix and the parameters of a block that is made here.
-
-        Parameters
-        ----------
-        prefix : str or None
-            As given by the user.
-        params : ParameterDict or None
-            Whose parameters it shares.
-        hint : str
-            What stands for the block in names: its class, in small letters.
-        """
+        """Return the prefix and the parameters of a block that is made here; `hint` stands for its class in names."""
         scope = _current.scope
         if scope is None:
             if prefix is None:

@@ -17,6 +17,7 @@ import numpy as np
 
 from minpy.core.base import Shapes
 from minpy.core.docstrings import documented
+from minpy.core.dtypes import DTYPES
 from minpy.core.errors import ArgumentError, DTypeError
 from minpy.core.operator import Operator
 from minpy.ops.inference.partial_shapes import UNKNOWN, PartialShape
@@ -56,9 +57,6 @@ _MADE = """
 
 # How many numbers of `arange` are written at once, if there are many.
 _WIDTH = 1024
-
-# How MXNet numbers dtypes.
-_NUMBERED = ("float32", "float64", "float16", "uint8", "int32", "int8", "int64", "bool")
 
 
 def _dtype(name: str, dtype: Any) -> np.dtype:
@@ -189,9 +187,9 @@ def _numbered(dtype: Any) -> np.dtype | None:
     """Return the dtype of MXNet's number or a name; None for -1."""
     if not isinstance(dtype, int):
         return _dtype("_zeros_without_dtype", dtype)
-    if not -1 <= dtype < len(_NUMBERED):
-        raise DTypeError(f"_zeros_without_dtype: unknown dtype {dtype}; MXNet's numbers are 0 to {len(_NUMBERED) - 1}.")
-    return np.dtype(_NUMBERED[dtype]) if dtype >= 0 else None
+    if not -1 <= dtype < len(DTYPES):
+        raise DTypeError(f"_zeros_without_dtype: unknown dtype {dtype}; MXNet's numbers are 0 to {len(DTYPES) - 1}.")
+    return DTYPES[dtype] if dtype >= 0 else None
 
 
 def evenly_spaced(start: float, stop: float, step: float, repeat: int, dtype: np.dtype) -> np.ndarray:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy
+
+from minpy.core.dtypes import NATIVE_TYPES
 from minpy.ops.kernels.columns import output_lengths
 
 __all__ = ["Axis", "Problem", "forward_axes", "gradient_axes"]
@@ -59,7 +62,7 @@ class Problem:
     @property
     def element(self) -> str:
         """What LLVM calls the dtype."""
-        return {"float32": "float", "float64": "double"}[self.dtype]
+        return NATIVE_TYPES[numpy.dtype(self.dtype)]
 
     @property
     def itemsize(self) -> int:

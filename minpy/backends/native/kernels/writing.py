@@ -10,10 +10,9 @@ import numpy
 
 from minpy.backends.native import llvm_ir
 from minpy.backends.native.llvm_ir import FunctionWriter
+from minpy.core.dtypes import NATIVE_TYPES
 
 __all__ = ["Writer", "literal", "memory_type", "value_type"]
-
-_FLOATS = {4: "float", 8: "double"}
 
 
 def value_type(dtype: numpy.dtype) -> str:
@@ -22,9 +21,7 @@ def value_type(dtype: numpy.dtype) -> str:
     >>> value_type(numpy.dtype("float32")), value_type(numpy.dtype("uint16")), value_type(numpy.dtype("bool"))
     ('float', 'i16', 'i1')
     """
-    if dtype.kind == "f":
-        return _FLOATS[dtype.itemsize]
-    return "i1" if dtype.kind == "b" else f"i{8 * dtype.itemsize}"
+    return NATIVE_TYPES.get(dtype) or f"i{8 * dtype.itemsize}"  # what is not computed in is copied as bits
 
 
 def memory_type(dtype: numpy.dtype) -> str:
