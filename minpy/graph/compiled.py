@@ -41,15 +41,10 @@ class Compiled:
     Executors, gradients of symbols, and graphs that are called as operators each have one. Programs that have not been
     used for long are forgotten; calls of them that are in flight keep them.
 
-    Parameters
-    ----------
-    keeps_states : bool
-        Whether operators whose calls have a state keep one over all calls, as in an executor.
-    compiles : bool
-        Whether its programs may become native code: see `minpy.backends`.
-    stores : mapping of int to Node, optional
-        By their positions, the outputs that callers put in the place of a variable's values. Native code without
-        gradients does it where it can: then the output is the array that was given.
+    `keeps_states`: whether operators whose calls have a state keep one over all calls, as in an executor. `compiles`:
+    whether its programs may become native code: see `minpy.backends`. `stores`: by their positions, the outputs that
+    callers put in the place of a variable's values. Native code without gradients does it where it can: then the output
+    is the array that was given.
 
     Attributes
     ----------
@@ -138,26 +133,14 @@ class Compiled:
     ) -> Program:
         """Return the program for arrays of these shapes and dtypes.
 
-        Parameters
-        ----------
-        arrays : sequence of numpy.ndarray
-            For every variable; only shapes and dtypes are looked at.
-        grad_req : mapping of Node to str, optional
-            Which gradients are wanted, 'write' or 'add'; without them the program has no backward part.
-        repeatable : bool
-            Whether a backward part may be added later: see `with_gradients`.
-        known : Known, optional
-            What has been inferred from these arrays, if it has been.
-        inline : bool
-            Whether users' operators become what they compute, where that can be told. A program whose functions refer
-            to something that has changed is made anew; after some of these, users' operators are only called.
+        `arrays`: for every variable; only shapes and dtypes are looked at. `grad_req`: which gradients are wanted,
+        'write' or 'add'; without them the program has no backward part. `repeatable`: whether a backward part may be
+        added later: see `with_gradients`. `known`: what has been inferred from these arrays, if it has been. `inline`:
+        whether users' operators become what they compute, where that can be told. A program whose functions refer to
+        something that has changed is made anew; after some of these, users' operators are only called.
 
-        Raises
-        ------
-        ShapeError, DTypeError
-            If the arrays do not fit the graph.
-        NoGradientError
-            If a gradient is asked for through an operator that has none.
+        Raises ShapeError or DTypeError if the arrays do not fit the graph. Raises NoGradientError if a gradient is
+        asked for through an operator that has none.
         """
         asked = tuple(grad_req.items()) if grad_req else ()
         key = (training, asked, repeatable, inline, tuple([(array.shape, array.dtype) for array in arrays]))
@@ -236,10 +219,7 @@ def infer_from_arrays(
 ) -> Known:
     """Return the shapes and dtypes of a graph's values, from arrays for its variables; dtypes may be known already.
 
-    Raises
-    ------
-    ShapeError, DTypeError
-        If they contradict each other.
+    Raises ShapeError or DTypeError if they contradict each other.
     """
     shapes = {Value(node): array.shape for node, array in zip(nodes, arrays, strict=True)}
     if known_dtypes is None:

@@ -51,10 +51,8 @@ class Inference:
     def tell(self, value: Value, fact: Any, origin: str, node: Node | None = None) -> bool:
         """Add a fact about a value; return whether it says anything new.
 
-        Raises
-        ------
-        ShapeError, DTypeError
-            If it contradicts what is known; with the node where it does, and where the known fact came from.
+        Raises ShapeError or DTypeError if it contradicts what is known; with the node where it does, and where the
+        known fact came from.
         """
         before = self.known.get(value)
         try:

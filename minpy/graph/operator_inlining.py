@@ -57,12 +57,8 @@ class Inliner:
     ) -> None:
         """Add the nodes that have come since: each after its inputs.
 
-        Parameters
-        ----------
-        nodes : sequence of Node
-            All of the graph, those that were there before first.
-        reads : Reads or None
-            Notes what operators refer to; None: each stays one call.
+        `nodes`: all of the graph, those that were there before first. `reads`: notes what operators refer to; None:
+        each stays one call.
         """
         for node in nodes[self._count :]:
             if reads is not None and _may_be_inlined(node) and self._capture(node, shapes, dtypes, reads):

@@ -157,15 +157,10 @@ class Program:
     def run(self, arrays: Sequence[numpy.ndarray], out: Sequence[numpy.ndarray | None] = ()) -> Sequence[Any]:
         """Return the outputs for arrays of all variables that are not captured; nothing is kept for a backward.
 
-        Parameters
-        ----------
-        out : sequence of numpy.ndarray or None
-            Where outputs may be computed, one or None for each: it is returned where that was done.
+        `out`: where outputs may be computed, one or None for each: it is returned where that was done.
 
-        Raises
-        ------
-        ArgumentMismatch
-            Before anything is done, if outputs are to take the places of variables (`stored`) and cannot.
+        Raises ArgumentMismatch before anything is done, if outputs are to take the places of variables (`stored`) and
+        cannot.
         """
         steps = self.steps
         if steps.refers:
@@ -198,10 +193,7 @@ class Program:
     def run_with_gradients(self, arrays: Sequence[numpy.ndarray]) -> tuple[Sequence[Any], list[numpy.ndarray]] | None:
         """Return the outputs, and the gradients of their sum that are requested, by one call there and back.
 
-        Parameters
-        ----------
-        arrays : sequence of numpy.ndarray
-            Of all variables that are not captured.
+        `arrays`: of all variables that are not captured.
 
         Returns
         -------

@@ -17,10 +17,7 @@ __all__ = ["StepFunctions"]
 class StepFunctions:
     """What runs each step of a program, for one call at a time.
 
-    Parameters
-    ----------
-    is_first : bool
-        Whether it may use the operators of the program itself; others make fresh ones.
+    `is_first`: whether it may use the operators of the program itself; others make fresh ones.
 
     Attributes
     ----------

@@ -56,20 +56,10 @@ def rounded(w: Writer, dtype: numpy.dtype, total: str, error: str) -> str:
 class Lanes:
     """Partial results of a reduction, `count` of them.
 
-    Parameters
-    ----------
-    count : int
-        How many lanes there are, whole vectors.
-    piece : int
-        How many are in one vector.
-    blocked : bool
-        Whether sums of blocks are summed up apart: `flush` ends a block.
-    index : str
-        The type of indices, of 'argmax' and 'argmin'.
-    ordered : bool
-        Whether each lane meets its elements in the order of their indices.
-    stride : int
-        How far the indices of the lanes' first elements are apart; lanes without any come last.
+    `count`: how many lanes there are, whole vectors. `piece`: how many are in one vector. `blocked`: whether sums of
+    blocks are summed up apart: `flush` ends a block. `index`: the type of indices, of 'argmax' and 'argmin'. `ordered`:
+    whether each lane meets its elements in the order of their indices. `stride`: how far the indices of the lanes'
+    first elements are apart; lanes without any come last.
     """
 
     def __init__(

@@ -27,14 +27,8 @@ __all__ = ["Body"]
 class Body:
     """Writes the phases of a nest.
 
-    Parameters
-    ----------
-    reserve : callable
-        (number of elements, dtype) -> pointer to scratch memory.
-    partials : Partials
-        Memory for what pieces leave.
-    is_cut : bool
-        Whether a loop of reductions is to be cut in pieces, if one can be and no other range can be shared.
+    `reserve`: (number of elements, dtype) -> pointer to scratch memory. `partials`: memory for what pieces leave.
+    `is_cut`: whether a loop of reductions is to be cut in pieces, if one can be and no other range can be shared.
 
     Attributes
     ----------

@@ -80,14 +80,8 @@ class _Column:
 class Columns:
     """All of a nest.
 
-    Parameters
-    ----------
-    reserve : callable
-        (number of elements, dtype) -> pointer to scratch memory.
-    tile : int
-        The largest length of tiles.
-    partials : Partials
-        Memory for what pieces leave.
+    `reserve`: (number of elements, dtype) -> pointer to scratch memory. `tile`: the largest length of tiles.
+    `partials`: memory for what pieces leave.
 
     Attributes
     ----------
@@ -135,10 +129,7 @@ class Columns:
     def lay_out(self, pieces: Pieces | None) -> None:
         """Give memory to what is summed up apart from results.
 
-        Parameters
-        ----------
-        pieces : Pieces or None
-            Those of the outermost loop of the scope, if it is cut.
+        `pieces`: those of the outermost loop of the scope, if it is cut.
         """
         self.pieces = pieces
         for column in self.columns.values():

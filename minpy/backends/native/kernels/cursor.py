@@ -25,10 +25,7 @@ class _Frame:
 class Cursor:
     """Follows the loops of a nest while they are written.
 
-    Parameters
-    ----------
-    reads : list of Access
-        What is read as soon as no further loop moves it.
+    `reads`: what is read as soon as no further loop moves it.
     """
 
     def __init__(self, writer: Writer, reads: Sequence[Access]) -> None:

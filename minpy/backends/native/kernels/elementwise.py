@@ -65,19 +65,9 @@ def write(
 ) -> str:
     """Write a function of values, and return the name of the result.
 
-    Parameters
-    ----------
-    dtype : numpy.dtype
-        Of the operands (of `where`: of the last two).
-    values : sequence of str
-        Names, or literals.
-    given : numpy.dtype or None
-        What a cast gives.
+    `dtype`: of the operands (of `where`: of the last two). `values`: names, or literals. `given`: what a cast gives.
 
-    Raises
-    ------
-    ValueError
-        If there is no such function of that dtype.
+    Raises ValueError if there is no such function of that dtype.
     """
     kind = value_type(dtype)
     if function == "copy":

@@ -31,15 +31,9 @@ def module_text(
 ) -> tuple[str, dict[Kernel, str]]:
     """Return a module with kernels, and the name of the function that each is.
 
-    Parameters
-    ----------
-    extra : str
-        What else the module has: functions that call the kernels, say. Its metadata must have names, not numbers.
-    linkage : str
-        LLVM's word for who calls the kernels: 'internal' for the module only, 'hidden' for modules that are linked
-        with it, too, '' for everybody.
-    first : int
-        The number of the first kernel's function, which its name ends with.
+    `extra`: what else the module has: functions that call the kernels, say. Its metadata must have names, not numbers.
+    `linkage`: LLVM's word for who calls the kernels: 'internal' for the module only, 'hidden' for modules that are
+    linked with it, too, '' for everybody. `first`: the number of the first kernel's function, which its name ends with.
 
     Returns
     -------

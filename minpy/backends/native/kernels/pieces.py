@@ -57,14 +57,8 @@ class Pieces:
 def cut(loop: Dim, length: int, unit: int, most: int = _MOST) -> Pieces | None:
     """Return the pieces of a loop, all of about the same length; None, if there would be only one.
 
-    Parameters
-    ----------
-    length : int
-        How much of it is cut, from 0 on.
-    unit : int
-        Where pieces may begin: at its multiples.
-    most : int
-        How many pieces are worth what they cost.
+    `length`: how much of it is cut, from 0 on. `unit`: where pieces may begin: at its multiples. `most`: how many
+    pieces are worth what they cost.
 
     Examples
     --------
@@ -78,10 +72,7 @@ def cut(loop: Dim, length: int, unit: int, most: int = _MOST) -> Pieces | None:
 class Partials:
     """Memory for what each piece leaves of reductions: all that of one of them is together, 64 bytes apart from others.
 
-    Parameters
-    ----------
-    pointer : str
-        Where it begins.
+    `pointer`: where it begins.
 
     Attributes
     ----------

@@ -38,16 +38,10 @@ def kernel_of(nest: Nest, places: Mapping[Array, Place] = MappingProxyType({})) 
 
     Nests that differ in nothing but their buffers have kernels with equal bodies.
 
-    Parameters
-    ----------
-    places : mapping of Array to Place
-        What of that which it reads lies in the memory of other arrays.
+    `places`: what of that which it reads lies in the memory of other arrays.
 
-    Raises
-    ------
-    ValueError
-        If a step has no native form (see `elementwise.covers`), or a view of an array that lies in another's memory
-        cannot be read there.
+    Raises ValueError if a step has no native form (see `elementwise.covers`), or a view of an array that lies in
+    another's memory cannot be read there.
 
     Examples
     --------

@@ -22,12 +22,7 @@ __all__ = ["RowPieces"]
 class RowPieces:
     """All of a nest, which has one phase and one outer point, or one tile of them.
 
-    Parameters
-    ----------
-    lanes : sequence of Lanes
-        The reductions.
-    tile : int
-        The length of the tile.
+    `lanes`: the reductions. `tile`: the length of the tile.
     """
 
     def __init__(

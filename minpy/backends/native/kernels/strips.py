@@ -24,10 +24,7 @@ class Lane(NamedTuple):
 class Strips:
     """Writes loops along lanes.
 
-    Parameters
-    ----------
-    steps : sequence of Elementwise or Reduce
-        What is computed in them.
+    `steps`: what is computed in them.
     """
 
     def __init__(self, writer: Writer, cursor: Cursor, steps: Sequence[Elementwise | Reduce]) -> None:
@@ -54,10 +51,8 @@ class Strips:
     def parts(self, rest: int, whole: bool) -> list[int]:
         """Return the lengths of the strips that do what remains of a lane: whole vectors first, then what is no vector.
 
-        Parameters
-        ----------
-        whole : bool
-            Whether all lanes of each must have elements: adding to memory only where they do would gather and scatter.
+        `whole`: whether all lanes of each must have elements: adding to memory only where they do would gather and
+        scatter.
         """
         few = rest % self.piece
         found = [rest - few] if rest > few else []

@@ -61,14 +61,8 @@ _BY_INTEGER = {format.integer: format for format in FORMATS.values()}
 class Writer(FunctionWriter):
     """The text of one function while it grows.
 
-    Parameters
-    ----------
-    name : str
-        Of the function, without `@`.
-    format : Format
-        Of its arguments and of its result.
-    arity : int
-        The number of arguments.
+    `name`: of the function, without `@`. `format`: of its arguments and of its result. `arity`: the number of
+    arguments.
 
     Attributes
     ----------

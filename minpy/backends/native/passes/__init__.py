@@ -132,14 +132,8 @@ PASSES: tuple[Pass, ...] = (
 def optimized(routine: Routine, fast_math: bool = False, notes: Notes | None = None) -> Routine:
     """Return a routine that computes the same with less work.
 
-    Parameters
-    ----------
-    routine : Routine
-        It stays as it is.
-    fast_math : bool
-        Whether to allow what is exact for real numbers only, such as products with reciprocals of constants.
-    notes : Notes, optional
-        Is told what was done.
+    `routine`: it stays as it is. `fast_math`: whether to allow what is exact for real numbers only, such as products
+    with reciprocals of constants. `notes`: is told what was done.
 
     Returns
     -------

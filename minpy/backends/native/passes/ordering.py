@@ -16,13 +16,9 @@ def reordered(
 ) -> Routine:
     """Return a routine with some arrays replaced, each step after those that it reads then.
 
-    Parameters
-    ----------
-    replacements : mapping of Array to Array
-        Of the same shapes and dtypes. Steps that are not of the routine may give them, which may read any of its
-        arrays; nothing may come to need itself.
-    made : sequence of sequence of Array, optional
-        What each part is to compute by its end, also if only later parts read it.
+    `replacements`: of the same shapes and dtypes. Steps that are not of the routine may give them, which may read any
+    of its arrays; nothing may come to need itself. `made`: what each part is to compute by its end, also if only later
+    parts read it.
 
     Returns
     -------

@@ -26,9 +26,7 @@ Operand = Any
 def require_supported(*dtypes: Any) -> None:
     """Refuse dtypes that are not computed with natively.
 
-    Raises
-    ------
-    NotLowered
+    Raises NotLowered.
     """
     for dtype in dtypes:
         if not is_supported(dtype):
@@ -40,10 +38,7 @@ def loop_of(
 ) -> tuple[tuple[numpy.dtype, ...], tuple[numpy.dtype, ...]]:
     """Return the dtypes that a ufunc takes and gives for operands, which are cast to them.
 
-    Raises
-    ------
-    NotLowered
-        If it takes no such operands, or if the dtypes depend on values that are not known.
+    Raises NotLowered if it takes no such operands, or if the dtypes depend on values that are not known.
 
     Examples
     --------
@@ -64,9 +59,7 @@ def loop_of(
 def common_dtype(*operands: Operand) -> numpy.dtype:
     """Return the dtype to which NumPy promotes operands, as in `numpy.where` and `numpy.concatenate`.
 
-    Raises
-    ------
-    NotLowered
+    Raises NotLowered.
     """
     try:
         if VALUE_BASED:
@@ -79,10 +72,7 @@ def common_dtype(*operands: Operand) -> numpy.dtype:
 def converted(number: Any, dtype: Any) -> Array:
     """Return a number of Python's as a constant of a dtype, as NumPy converts it.
 
-    Raises
-    ------
-    NotLowered
-        If the dtype cannot hold it: NumPy says so when the function runs.
+    Raises NotLowered if the dtype cannot hold it: NumPy says so when the function runs.
     """
     dtype = numpy.dtype(dtype)
     if dtype.kind in "iu" and isinstance(number, int):
@@ -125,9 +115,7 @@ def _loop_by_value(ufunc: Any, samples: Sequence[Any], dtype: Any) -> tuple[tupl
 def _decided(operands: Sequence[Operand], choose: Callable[..., Any]) -> Any:
     """Return what a choice by values comes to, if it is the same whatever the unknown values are.
 
-    Raises
-    ------
-    NotLowered
+    Raises NotLowered.
     """
     found = []
     for extreme in (False, True):

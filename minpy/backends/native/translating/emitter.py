@@ -148,10 +148,7 @@ class Emitter:
 
         Where what it gives is a copy, because elements have to move, they are moved first.
 
-        Raises
-        ------
-        NotLowered
-            If it gives no view of what is contiguous, either.
+        Raises NotLowered if it gives no view of what is contiguous, either.
         """
         if array.value is not None:
             found = function(array.value)
@@ -218,12 +215,8 @@ class Emitter:
     ) -> Array:
         """Return an array put together of operands of one dtype.
 
-        Parameters
-        ----------
-        places : sequence of callable
-            From an array of that shape to the view of it where each operand goes, which is broadcast to the view.
-        fill : number, optional
-            What is elsewhere.
+        `places`: from an array of that shape to the view of it where each operand goes, which is broadcast to the view.
+        `fill`: what is elsewhere.
         """
         shape, dtype = tuple(shape), operands[0].dtype
         require_supported(dtype)

@@ -53,15 +53,9 @@ class Operators:
     def lower(self, operator: Any, operands: Sequence[Any], attributes: dict[str, Any]) -> Answer:
         """Return what a call of an operator comes to.
 
-        Parameters
-        ----------
-        operands : sequence
-            Arrays; numbers of Python's, None and whatever else is constant; tuples of arrays for whole answers.
+        `operands`: arrays; numbers of Python's, None and whatever else is constant; tuples of arrays for whole answers.
 
-        Raises
-        ------
-        NotLowered
-            If it has to be called. Steps may have been made on the way, which are to be forgotten.
+        Raises NotLowered if it has to be called. Steps may have been made on the way, which are to be forgotten.
         """
         if isinstance(operator, VjpNode):
             return self._vjp(operator, operands)
@@ -123,10 +117,7 @@ class Operators:
     def defined(self, function: Any, *operands: Any, **attributes: Any) -> Any:
         """Return what a function of NumPy's computes: for lowerings that are best written as one.
 
-        Parameters
-        ----------
-        function : callable
-            It is run on proxies.
+        `function`: it is run on proxies.
         """
         operator = _operator_of(function)
         return self._by_trace(self._traces.definition(operator, operands, attributes, function), operands).value

@@ -52,10 +52,7 @@ class Traces:
     ) -> Trace:
         """Return what the definition of an operator computes, or a function that is one, too.
 
-        Raises
-        ------
-        NotLowered
-            If it cannot be captured.
+        Raises NotLowered if it cannot be captured.
         """
         return self._remembered(
             lambda: (operator, tuple(map(_key, operands)), frozen(attributes)),
@@ -65,10 +62,7 @@ class Traces:
     def rules(self, vjp_node: VjpNode, operands: Sequence[Any]) -> Trace:
         """Return what the gradient rules of an operator compute; `operands` are the inputs of the node.
 
-        Raises
-        ------
-        NotLowered
-            If one cannot be captured.
+        Raises NotLowered if one cannot be captured.
         """
         node = vjp_node.node
         constants = [value.node.attributes["value"] for value in node.inputs if value.node.operator is CONSTANT]

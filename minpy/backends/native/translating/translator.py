@@ -63,15 +63,9 @@ class Translation:
 def translate(steps: Steps, facts: Mapping[Node, ArrayFact]) -> Translation:
     """Translate a program.
 
-    Parameters
-    ----------
-    facts : mapping of Node
-        What running the program once has told about its steps: `Program.facts`.
+    `facts`: what running the program once has told about its steps: `Program.facts`.
 
-    Raises
-    ------
-    Untranslatable
-        If a step that is called changes a state which others read.
+    Raises Untranslatable if a step that is called changes a state which others read.
     """
     return _Translator(steps, facts).translation()
 
@@ -185,9 +179,7 @@ class _Translator:
     def _lowered(self, node: Node, operands: Sequence[Any]) -> Answer:
         """Return what a node comes to.
 
-        Raises
-        ------
-        NotLowered
+        Raises NotLowered.
         """
         try:
             found = self.operators.lower(node.operator, operands, node.attributes)

@@ -26,14 +26,8 @@ def contract(
 ) -> Array:
     """Return the sum of products of two arrays of one dtype, with the axes named.
 
-    Parameters
-    ----------
-    emitter : Emitter
-        What the steps are written with.
-    a, b : sequence
-        The names of their axes, each once in an array; a length of 1 broadcasts against another.
-    to : sequence
-        The names of the answer's axes; along all others is added up.
+    `emitter`: what the steps are written with. `a`, `b`: the names of their axes, each once in an array; a length of 1
+    broadcasts against another. `to`: the names of the answer's axes; along all others is added up.
     """
     lengths: dict[Any, int] = {}
     for array, names in ((first, a), (second, b)):

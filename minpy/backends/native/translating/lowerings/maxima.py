@@ -112,19 +112,11 @@ def _placed_among(
 ) -> Array:
     """Return the gradient of maxima of windows that overlap.
 
-    Parameters
-    ----------
-    compared : (Array, number)
-        What tells of a window which elements are its maxima, and what is there in the place of windows that are none.
-    lengths : tuple of int
-        Of the data, along the axes of windows.
-    window : tuple
-        (kernel, stride, padding, number of windows).
-    chosen : callable
-        `chosen(part, number, elements)` returns which elements are maxima of the windows of `part`, in each of which
-        they have a number; `elements` is their key.
-    zero : float or None
-        What sums begin with, which tells -0.0 from 0.0; None: with the first gradient.
+    `compared`: what tells of a window which elements are its maxima, and what is there in the place of windows that are
+    none. `lengths`: of the data, along the axes of windows. `window`: (kernel, stride, padding, number of windows).
+    `chosen`: `chosen(part, number, elements)` returns which elements are maxima of the windows of `part`, in each of
+    which they have a number; `elements` is their key. `zero`: what sums begin with, which tells -0.0 from 0.0; None:
+    with the first gradient.
     """
     kernel, stride, pad, _ = window
     marks, mark = compared

@@ -67,10 +67,7 @@ def _call(
 ) -> Call:
     """Return a call of the operator whose inputs are proxies.
 
-    Raises
-    ------
-    NotLowered
-        If its inputs differ in their dtypes, or there are no steps in time, or too many.
+    Raises NotLowered if its inputs differ in their dtypes, or there are no steps in time, or too many.
     """
     mode = attributes["mode"]
     if mode != "lstm" and sequence_length is None and attributes["use_sequence_length"]:

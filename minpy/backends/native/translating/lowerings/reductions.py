@@ -80,8 +80,6 @@ def _is_neutral(function: str, initial: Any) -> bool:
 
 
 def _accumulation(function: str, neutral: int) -> Callable[..., Array]:
-    """Return the lowering of a sum or a product."""
-
     def lower(
         emitter: Emitter,
         a: Array,
@@ -91,6 +89,7 @@ def _accumulation(function: str, neutral: int) -> Callable[..., Array]:
         initial: Any = None,
         where: Operand = None,
     ) -> Array:
+        """Return `numpy.sum`, or `numpy.prod`."""
         array = emitter.cast(a, accumulator(a, dtype))
         if array.dtype == bool and function == "sum":
             raise NotLowered("a sum of booleans as booleans is not compiled")

@@ -23,10 +23,7 @@ _COMPARISONS = {"greater", "greater_equal", "less", "less_equal", "equal", "not_
 def apply(emitter: Emitter, ufunc: numpy.ufunc, *operands: Operand, dtype: Any = None) -> Any:
     """Return what a ufunc gives for arrays and numbers of Python's: an array, or a tuple of them.
 
-    Raises
-    ------
-    NotLowered
-        If it is not among the functions of the step language, for these dtypes.
+    Raises NotLowered if it is not among the functions of the step language, for these dtypes.
     """
     operands = tuple(constant(one) if isinstance(one, (numpy.generic, numpy.ndarray)) else one for one in operands)
     name = _NAMES.get(ufunc.__name__, ufunc.__name__)
