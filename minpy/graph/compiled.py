@@ -48,22 +48,8 @@ class Compiled:
 
     Attributes
     ----------
-    fast_math : bool
-        Whether native code may contract products and sums.
-    facts : Known or None
-        The shapes and dtypes of all values, where they are known before: of the arrays of every call.
-    parameters : collection of Node
-        The variables whose arrays seldom change, and only where it is noted: native code keeps what is made of them.
-    order : list of Node
-        The nodes of the graph, each after its inputs.
     arguments, states : list of Node
         The variables, in the order in which arrays are given for them: arguments, then auxiliary states.
-    stored : dict of int to int
-        The positions of the outputs in `stores`, and of the variables.
-    allowance : Allowance
-        What its programs may cost.
-    state_pool : StatePool or None
-        The sets of states that calls take in turn, if `keep_states` was asked for, and there is an operator with one.
     """
 
     def __init__(
@@ -75,19 +61,23 @@ class Compiled:
     ) -> None:
         self.outputs = list(outputs)
         self.compiles = compiles
-        self.fast_math = False
+        self.fast_math = False  # whether native code may contract products and sums
+        # The shapes and dtypes of all values, where they are known before: of the arrays of every call.
         self.facts: Known | None = None
+        # The variables whose arrays seldom change, and only where it is noted: native code keeps what is made of them.
         self.parameters: Collection[Node] = ()
         self._stateful_operators: dict[Node, Any] | None = {} if keeps_states else None
+        # The sets of states that calls take in turn, if `keep_states` was asked for, and there is an operator with one.
         self.state_pool: StatePool | None = None
-        self.order = topological(self.outputs)
+        self.order = topological(self.outputs)  # the nodes of the graph, each after its inputs
         self.arguments, self.states = variables(self.order)
         stores = stores or {}
         self.arguments += [node for node in dict.fromkeys(stores.values()) if node not in self.arguments]
         self.variables = [*self.arguments, *self.states]
+        # The positions of the outputs in `stores`, and of the variables.
         self.stored = {output: self.variables.index(node) for output, node in stores.items()}
         self._programs: OrderedDict[Any, Program] = OrderedDict()
-        self.allowance = Allowance()
+        self.allowance = Allowance()  # what its programs may cost
         self._seen: OrderedDict[Any, int] = OrderedDict()
         self._remade = 0
 

@@ -28,15 +28,13 @@ class Inliner:
     ----------
     nodes : list of Node
         In an order in which they can be run.
-    notes : Notes
-        Where in users' code they come from, and why some are calls.
     """
 
     def __init__(self) -> None:
         self._builder = GraphBuilder()
         self._became: dict[Value, Value] = {}  # outputs of operators that were replaced
         self._nodes: dict[Node, Node] = {}  # all others
-        self.notes = Notes()
+        self.notes = Notes()  # where in users' code they come from, and why some are calls
         self._count = 0
 
     @property

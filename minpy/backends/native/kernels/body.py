@@ -29,13 +29,6 @@ class Body:
 
     `reserve`: (number of elements, dtype) -> pointer to scratch memory. `partials`: memory for what pieces leave.
     `is_cut`: whether a loop of reductions is to be cut in pieces, if one can be and no other range can be shared.
-
-    Attributes
-    ----------
-    tile : int
-        The length of the tile that is written, where the lane is an outer one; 0 where not.
-    pieces : Pieces or None
-        Of a loop that is cut: each is written by `write_piece`, and `finish` makes results of what they leave.
     """
 
     def __init__(
@@ -56,7 +49,7 @@ class Body:
         self.nest = nest
         self.geometry = geometry
         self.phases = phases
-        self.tile = 0
+        self.tile = 0  # the length of the tile that is written, where the lane is an outer one; 0 where not
         if geometry.across:
             assert geometry.lane is not None
             self.tile = strips.length(max(map(_weight, phases), default=1), geometry.lane.length)
@@ -71,6 +64,7 @@ class Body:
         self.bounds: dict[Dim, tuple[str, str]] = {}
         self.is_last: str | None = None
         self.leaves = False
+        # Of a loop that is cut: each is written by `write_piece`, and `finish` makes results of what they leave.
         self.pieces = self._pieces() if is_cut else None
         self.columns.lay_out(self.pieces if geometry.scope else None)
 

@@ -73,18 +73,13 @@ class Partials:
     """Memory for what each piece leaves of reductions: all that of one of them is together, 64 bytes apart from others.
 
     `pointer`: where it begins.
-
-    Attributes
-    ----------
-    nbytes : int
-        How much there is.
     """
 
     def __init__(self, writer: Writer, cursor: Cursor, pointer: str) -> None:
         self.writer = writer
         self.cursor = cursor
         self.pointer = pointer
-        self.nbytes = 0
+        self.nbytes = 0  # how much there is
 
     def place(
         self, pieces: Pieces, dtype: numpy.dtype, strides: Mapping[int, int], count: int, local: bool = False

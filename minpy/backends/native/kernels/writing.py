@@ -42,24 +42,14 @@ def literal(value: Any, dtype: numpy.dtype) -> str:
 
 
 class Writer(FunctionWriter):
-    """Writes a function of kernels, whose accesses may be marked as independent.
-
-    Attributes
-    ----------
-    declares : set of str
-        The declarations of intrinsics.
-    uses : set of (str, str)
-        Functions of mathematics, and their types.
-    metadata : list of str
-        Nodes; `!#0` is the first.
-    """
+    """Writes a function of kernels, whose accesses may be marked as independent."""
 
     def __init__(self) -> None:
         super().__init__()
         self.allocations: list[str] = []
-        self.declares: set[str] = set()
-        self.uses: set[tuple[str, str]] = set()
-        self.metadata: list[str] = []
+        self.declares: set[str] = set()  # the declarations of intrinsics
+        self.uses: set[tuple[str, str]] = set()  # functions of mathematics, and their types
+        self.metadata: list[str] = []  # Nodes; `!#0` is the first
         self._group: str | None = None
         self.marked = False
         # Whether loops stay loops, so that large nests do not become long code.

@@ -63,11 +63,6 @@ class Writer(FunctionWriter):
 
     `name`: of the function, without `@`. `format`: of its arguments and of its result. `arity`: the number of
     arguments.
-
-    Attributes
-    ----------
-    required : dict of str to str
-        What a module has to declare or define for the function, name to text: intrinsics, constant tables.
     """
 
     def __init__(self, name: str, format: Format, arity: int) -> None:
@@ -75,6 +70,7 @@ class Writer(FunctionWriter):
         self.name = name
         self.format = format
         self.arguments = tuple(Value(self, format.type, f"%x{index}") for index in range(arity))
+        # What a module has to declare or define for the function, name to text: intrinsics, constant tables.
         self.required: dict[str, str] = {}
         self._known: dict[str, Value] = {}
 

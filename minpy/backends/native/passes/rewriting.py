@@ -74,36 +74,24 @@ def readers(routine: Routine) -> dict[Array, list[Step | Part]]:
 
 
 class Rewriter:
-    """Rebuilds a routine by a rule.
-
-    Attributes
-    ----------
-    routine : Routine
-        As it was.
-    readers : dict of Array to list of Step or Part
-        Who reads each of its arrays.
-    number : int
-        Of the part that is rebuilt now.
-    is_made : bool
-        Whether the step that is offered now was made by a rule.
-    """
+    """Rebuilds a routine by a rule."""
 
     def __init__(self, routine: Routine, rule: Rule | None, notes: Notes) -> None:
-        self.routine = routine
+        self.routine = routine  # as it was
         self.rule = rule
         self.notes = notes
-        self.readers = readers(routine)
+        self.readers = readers(routine)  # who reads each of its arrays
         # Inputs that have other values later: nothing stands for them that could be read then.
         self._states = {target for part in routine.parts for target, _ in part.updates}
         self._gone: set[Array] = set()
-        self.is_made = False
+        self.is_made = False  # whether the step that is offered now was made by a rule
         self._replaced: dict[Array, Array] = {}
         self._former: dict[Array, Array] = {}
         self._there: dict[Step, int] = {}
         self._known: dict[Any, Step] = {}
         self._keys_of: dict[Array, list[Any]] = {}  # of what reads a state
         self._steps: list[Step] = []
-        self.number = 0
+        self.number = 0  # of the part that is rebuilt now
 
     def rebuilt(self) -> Routine:
         """Return the routine as it is when the rule was applied to all steps, without those that nobody reads."""

@@ -35,17 +35,11 @@ _FEW = 4096
 
 
 class Emitter:
-    """The steps so far.
-
-    Attributes
-    ----------
-    origin : Origin
-        What the next steps come from.
-    """
+    """The steps so far."""
 
     def __init__(self) -> None:
         self.steps: list[Step] = []
-        self.origin = Origin()
+        self.origin = Origin()  # what the next steps come from
         self._known: set[Step] = set()
         self._checks: dict[Any, Step] = {}
 

@@ -36,16 +36,11 @@ _DEEPEST = 12
 
 
 class Operators:
-    """Lowers calls of operators, into the steps of an emitter.
-
-    Attributes
-    ----------
-    forwards : dict of Array
-        By its first output, what an operator's gradient reads beside its outputs, where a lowering leaves more.
-    """
+    """Lowers calls of operators, into the steps of an emitter."""
 
     def __init__(self, emitter: Emitter) -> None:
         self.emitter = emitter
+        # By its first output, what an operator's gradient reads beside its outputs, where a lowering leaves more.
         self.forwards: dict[Array, Any] = {}
         self._traces = Traces()
         self._open: list[Any] = []
