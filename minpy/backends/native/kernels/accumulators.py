@@ -23,12 +23,12 @@ BLOCK = 16
 
 def add_exactly(w: Writer, kind: str, total: str, value: str) -> tuple[str, str]:
     """Write the sum of two values, and the error of that sum."""
-    found = w.put(f"fadd {kind} {total}, {value}")
-    part = w.put(f"fsub {kind} {found}, {total}")
-    rest = w.put(f"fsub {kind} {found}, {part}")
+    result = w.put(f"fadd {kind} {total}, {value}")
+    part = w.put(f"fsub {kind} {result}, {total}")
+    rest = w.put(f"fsub {kind} {result}, {part}")
     first = w.put(f"fsub {kind} {total}, {rest}")
     second = w.put(f"fsub {kind} {value}, {part}")
-    return found, w.put(f"fadd {kind} {first}, {second}")
+    return result, w.put(f"fadd {kind} {first}, {second}")
 
 
 def added(w: Writer, totals: Sequence[str], errors: Sequence[str]) -> tuple[str, str]:
@@ -109,8 +109,8 @@ class Lanes:
 
     @property
     def _identity(self) -> str:
-        found = identity(self.function, self.dtype)
-        return {"true": "1", "false": "0"}.get(found, found)
+        result = identity(self.function, self.dtype)
+        return {"true": "1", "false": "0"}.get(result, result)
 
     def begin(self) -> None:
         """Begin anew."""
@@ -158,7 +158,7 @@ class Lanes:
         w = self.writer
         same = w.put(f"{'fcmp oeq' if self.dtype.kind == 'f' else 'icmp eq'} {self.kind} {value}, {old}")
         if self.dtype.kind == "f":
-            both = [w.put(f"fcmp uno {self.kind} {one}, 0.0") for one in (value, old)]
+            both = [w.put(f"fcmp uno {self.kind} {item}, 0.0") for item in (value, old)]
             same = w.put(f"or i1 {same}, {w.put(f'and i1 {both[0]}, {both[1]}')}")
         return w.put(f"and i1 {same}, {w.put(f'icmp slt {self.index} {position}, {before}')}")
 
@@ -238,7 +238,9 @@ class Lanes:
         """Write what is known of all elements, from what is known of some, which come first, of others, and so on."""
         w = self.writer
         if self.blocked:
-            total, error = added(w, [one[0] for one in pieces], [one[1] for one in pieces] if self.errors else [])
+            total, error = added(
+                w, [piece[0] for piece in pieces], [piece[1] for piece in pieces] if self.errors else []
+            )
             return [total, error] if error else [total]
         best, *position = pieces[0]
         for value, *other in pieces[1:]:

@@ -271,10 +271,10 @@ class Columns:
         place = self.cursor.at(column.result)
         if column.totals is None:
             values = self._left(column.access, kind)
-            found = values[0]
+            result = values[0]
             for value in values[1:]:
-                found = combined(w, column.step.function, column.dtype, kind, found, value)
-            w.do(f"store {kind} {found}, ptr {place}{w.mark()}")
+                result = combined(w, column.step.function, column.dtype, kind, result, value)
+            w.do(f"store {kind} {result}, ptr {place}{w.mark()}")
             return
         totals = self._left(column.totals, "double")
         errors = [] if column.errors is None else self._left(column.errors, "double")

@@ -151,18 +151,18 @@ def _chosen_number(comparison: str) -> Write:
 
 def _sign(w: Writer, dtype: numpy.dtype, a: str) -> str:
     kind = value_type(dtype)
-    above, below, nan = (w.put(f"fcmp {one} {kind} {a}, 0.0") for one in ("ogt", "olt", "uno"))
+    above, below, nan = (w.put(f"fcmp {test} {kind} {a}, 0.0") for test in ("ogt", "olt", "uno"))
     lower = w.put(f"select i1 {below}, {kind} -1.0, {kind} 0.0")
-    found = w.put(f"select i1 {above}, {kind} 1.0, {kind} {lower}")
-    return w.put(f"select i1 {nan}, {kind} {a}, {kind} {found}")
+    result = w.put(f"select i1 {above}, {kind} 1.0, {kind} {lower}")
+    return w.put(f"select i1 {nan}, {kind} {a}, {kind} {result}")
 
 
 def _heaviside(w: Writer, dtype: numpy.dtype, a: str, b: str) -> str:
     kind = value_type(dtype)
-    below, zero, nan = (w.put(f"fcmp {one} {kind} {a}, 0.0") for one in ("olt", "oeq", "uno"))
-    found = w.put(f"select i1 {below}, {kind} 0.0, {kind} 1.0")
-    found = w.put(f"select i1 {zero}, {kind} {b}, {kind} {found}")
-    return w.put(f"select i1 {nan}, {kind} {a}, {kind} {found}")
+    below, zero, nan = (w.put(f"fcmp {test} {kind} {a}, 0.0") for test in ("olt", "oeq", "uno"))
+    result = w.put(f"select i1 {below}, {kind} 0.0, {kind} 1.0")
+    result = w.put(f"select i1 {zero}, {kind} {b}, {kind} {result}")
+    return w.put(f"select i1 {nan}, {kind} {a}, {kind} {result}")
 
 
 def _divided(w: Writer, dtype: numpy.dtype, a: str, b: str) -> tuple[str, str]:
@@ -266,12 +266,12 @@ def _logaddexp(power: str, one: float, scale: float | None) -> Write:
             added = w.put(f"fmul {kind} {added}, {literal(scale, dtype)}")
         first = w.put(f"fcmp ogt {kind} {difference}, 0.0")
         larger = w.put(f"select i1 {first}, {kind} {a}, {kind} {b}")
-        found = w.put(f"fadd {kind} {larger}, {added}")
+        result = w.put(f"fadd {kind} {larger}, {added}")
         nan = w.put(f"fcmp uno {kind} {difference}, 0.0")
-        found = w.put(f"select i1 {nan}, {kind} {difference}, {kind} {found}")
+        result = w.put(f"select i1 {nan}, {kind} {difference}, {kind} {result}")
         twice = w.put(f"fadd {kind} {a}, {literal(one, dtype)}")
         equal = w.put(f"fcmp oeq {kind} {a}, {b}")  # of infinities, too
-        return w.put(f"select i1 {equal}, {kind} {twice}, {kind} {found}")
+        return w.put(f"select i1 {equal}, {kind} {twice}, {kind} {result}")
 
     return written
 

@@ -56,8 +56,8 @@ def module_text(
     nodes: list[str] = []
 
     def declare(text: str) -> None:
-        for found in _MADE.finditer(text):
-            declarations.setdefault(found[1], found[0])
+        for result in _MADE.finditer(text):
+            declarations.setdefault(result[1], result[0])
 
     for kernel in kernels:
         key = kernel.body, kernel.metadata
@@ -66,7 +66,7 @@ def module_text(
             start = len(nodes)
 
             def numbered(text: str, start: int = start) -> str:
-                return _NODE.sub(lambda found: f"!{int(found[1]) + start}", text)
+                return _NODE.sub(lambda match: f"!{int(match[1]) + start}", text)
 
             nodes.extend(numbered(node) for node in kernel.metadata)
             lines.append(f"define {linkage} void @{name}{numbered(kernel.body)}")
@@ -74,7 +74,7 @@ def module_text(
             declare("\n".join(sorted(kernel.declares)))
         names[kernel] = functions[key]
     powers = [kind for function, kind in uses if kind.startswith("i")]
-    functions_text = mathematics.definitions(one for one in uses if not one[1].startswith("i"))
+    functions_text = mathematics.definitions(use for use in uses if not use[1].startswith("i"))
     declare(functions_text)
     functions_text = _MADE.sub("", functions_text)
     declare(extra)

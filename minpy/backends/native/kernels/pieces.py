@@ -93,8 +93,8 @@ class Partials:
 
     def read(self, pieces: Pieces, access: Access, kind: str) -> list[str]:
         """Write that of each piece is read from its place, and return it in order."""
-        found = []
+        result = []
         for number in range(pieces.count):
             with self.cursor.inside(pieces.dim, str(number), []):
-                found.append(self.writer.put(f"load {kind}, ptr {self.cursor.at(access)}{self.writer.mark()}"))
-        return found
+                result.append(self.writer.put(f"load {kind}, ptr {self.cursor.at(access)}{self.writer.mark()}"))
+        return result

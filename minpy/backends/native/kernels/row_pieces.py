@@ -46,18 +46,18 @@ class RowPieces:
         self.tile = tile
         strides, count = ({}, 1) if self.lane is None else ({self.lane.axis: 1}, tile)
         self._places = [
-            [partials.place(pieces, dtype, strides, count, self.lane is not None) for dtype in one.dtypes]
-            for one in lanes
+            [partials.place(pieces, dtype, strides, count, self.lane is not None) for dtype in lanes_of_step.dtypes]
+            for lanes_of_step in lanes
         ]
 
     def leave(self) -> None:
         """Write what a piece leaves."""
         if self.lane is None:
-            for one, places in zip(self.lanes, self._places, strict=True):
-                self._put(one.together(), places)
+            for lanes, places in zip(self.lanes, self._places, strict=True):
+                self._put(lanes.together(), places)
             return
         with self.strips.strip(self.lane, self.tile) as lane:
-            known = [one.alone(lane.number) for one in self.lanes]
+            known = [lanes_of_step.alone(lane.number) for lanes_of_step in self.lanes]
             with self.writer.when(lane.filled):
                 for values, places in zip(known, self._places, strict=True):
                     self._put(values, places)
@@ -69,6 +69,6 @@ class RowPieces:
 
     def results(self) -> Iterator[tuple[Array, str]]:
         """Write what all pieces give, of an outer lane in the loop over it: arrays, and their values."""
-        for one, places in zip(self.lanes, self._places, strict=True):
+        for lanes, places in zip(self.lanes, self._places, strict=True):
             columns = [self.partials.read(self.pieces, place, memory_type(place.dtype)) for place in places]
-            yield one.step.output, one.result(one.joined(list(zip(*columns, strict=True))))
+            yield lanes.step.output, lanes.result(lanes.joined(list(zip(*columns, strict=True))))

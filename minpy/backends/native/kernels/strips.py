@@ -55,9 +55,9 @@ class Strips:
         scatter.
         """
         few = rest % self.piece
-        found = [rest - few] if rest > few else []
+        result = [rest - few] if rest > few else []
         powers = [1 << bit for bit in reversed(range(few.bit_length())) if few >> bit & 1]
-        return found + (powers if whole or len(powers) <= 2 else [few])
+        return result + (powers if whole or len(powers) <= 2 else [few])
 
     def hint(self, length: int | None) -> str:
         """Return metadata for a loop whose iterations are independent, so many of them, if it is known.

@@ -89,8 +89,8 @@ class Writer(FunctionWriter):
 
     def load(self, pointer: str, dtype: numpy.dtype) -> str:
         """Return an element as a value."""
-        found = self.put(f"load {memory_type(dtype)}, ptr {pointer}{self.mark()}")
-        return self.put(f"icmp ne i8 {found}, 0") if dtype.kind == "b" else found
+        result = self.put(f"load {memory_type(dtype)}, ptr {pointer}{self.mark()}")
+        return self.put(f"icmp ne i8 {result}, 0") if dtype.kind == "b" else result
 
     def store(self, value: str, pointer: str, dtype: numpy.dtype) -> None:
         """Write a value to memory."""
@@ -158,12 +158,12 @@ class Writer(FunctionWriter):
         then, after = self.new_block(), self.new_block()
         self.do(f"br i1 {condition}, label %{then}, label %{after}")
         self.begin(then)
-        found = [self.load(pointer, dtype) for pointer, dtype in places]
+        result = [self.load(pointer, dtype) for pointer, dtype in places]
         self.do(f"br label %{after}")
         self.begin(after)
         return [
             self.put(f"phi {value_type(dtype)} [ {literal(0, dtype)}, %{before} ], [ {value}, %{then} ]")
-            for value, (_, dtype) in zip(found, places, strict=True)
+            for value, (_, dtype) in zip(result, places, strict=True)
         ]
 
     def function(self, parameters: str) -> str:

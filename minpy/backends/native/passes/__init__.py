@@ -60,10 +60,10 @@ def _transposed(routine: Routine, notes: Notes) -> Routine:
     for preference in moving.PREFERENCES:
         own = Notes()
         rule = _either(moving.transposed_later(preference), algebra.rewrite)
-        found = Rewriter(routine, rule, own).rebuilt()
-        left = moving.strided_bytes(found)
+        result = Rewriter(routine, rule, own).rebuilt()
+        left = moving.strided_bytes(result)
         if left < now:
-            now, best = left, (found, own)
+            now, best = left, (result, own)
     notes.counts.update(best[1].counts)
     # What is reduced now has its axes in another order, too: vectors take the shapes that fit there.
     return best[0] if best[0] is routine else moving.reshaped_later(best[0], notes)
@@ -163,11 +163,11 @@ def optimized(routine: Routine, fast_math: bool = False, notes: Notes | None = N
     rules: list[Pass] = []
     if checked:
         verify(routine)
-    for one in (*PASSES, None):
-        if one is not None and not one.concerns(routine):
+    for entry in (*PASSES, None):
+        if entry is not None and not entry.concerns(routine):
             continue
-        if one is not None and one.rule is not None:
-            rules.append(one)
+        if entry is not None and entry.rule is not None:
+            rules.append(entry)
             continue
         if rules:
             given = [two.rule for two in rules if two.rule is not None]
@@ -177,10 +177,10 @@ def optimized(routine: Routine, fast_math: bool = False, notes: Notes | None = N
             if checked:
                 verify(routine, ", ".join(two.name for two in rules))
             rules = []
-        if one is not None and one.run is not None:
-            routine = one.run(routine, notes)
+        if entry is not None and entry.run is not None:
+            routine = entry.run(routine, notes)
             if checked:
-                verify(routine, one.name)
+                verify(routine, entry.name)
     return routine
 
 
@@ -188,10 +188,10 @@ def _either(*rules: Rule) -> Rule:
     """Return a rule that is the first that matches."""
 
     def rule(step: Step, rewriter: Rewriter) -> Array | None:
-        for one in rules:
-            found = one(step, rewriter)
-            if found is not None and found is not step.outputs[0]:
-                return found
+        for choice in rules:
+            result = choice(step, rewriter)
+            if result is not None and result is not step.outputs[0]:
+                return result
         return None
 
     return rule
@@ -209,9 +209,9 @@ def describe() -> str:
     ...
     """
     lines = []
-    for one in PASSES:
-        lines.append(f"{one.name}: {one.matches}")
-        for row in one.rows:
+    for entry in PASSES:
+        lines.append(f"{entry.name}: {entry.matches}")
+        for row in entry.rows:
             because = f"  {row.because}" if row.because else ""
             lines.append(f"    {row}  ({row.kinds}){because}")
     return "\n".join(lines)

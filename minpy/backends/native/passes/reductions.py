@@ -54,18 +54,18 @@ def _of_broadcast(step: Reduce, rewriter: Rewriter) -> Array | None:
     if not same or not operand.is_view or step.function == "prod":
         return None
     index = tuple(slice(0, 1) if axis in same else slice(None) for axis in range(len(operand.shape)))
-    found = viewed(operand, lambda values: values[index], step.origin)
+    result = viewed(operand, lambda values: values[index], step.origin)
     rest = [axis for axis in step.axes if axis not in same]
     if rest:
-        found = Reduce.of(step.function, found, rest, origin=step.origin)
+        result = Reduce.of(step.function, result, rest, origin=step.origin)
     if step.function == "sum":
         times = math.prod(operand.shape[axis] for axis in same)
-        found = Elementwise.of("multiply", found, _wrapped(times, operand.dtype), origin=step.origin)
+        result = Elementwise.of("multiply", result, _wrapped(times, operand.dtype), origin=step.origin)
         if operand.dtype.kind == "f":
             # A sum begins with 0.0.
-            found = Elementwise.of("add", found, constant(0.0, operand.dtype), origin=step.origin)
+            result = Elementwise.of("add", result, constant(0.0, operand.dtype), origin=step.origin)
     rewriter.notes.add("reductions of what is broadcast are of what is there once")
-    return found
+    return result
 
 
 def _wrapped(number: int, dtype: numpy.dtype) -> Array:

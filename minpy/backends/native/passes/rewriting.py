@@ -63,14 +63,14 @@ Rule = Callable[[Step, "Rewriter"], "Array | None"]
 
 def readers(routine: Routine) -> dict[Array, list[Step | Part]]:
     """Return who reads each array: steps, and parts whose outputs and updates it is among, once for every time."""
-    found: dict[Array, list[Step | Part]] = {}
+    result: dict[Array, list[Step | Part]] = {}
     for part in routine.parts:
         for step in part.steps:
             for operand in step.operands:
-                found.setdefault(operand, []).append(step)
+                result.setdefault(operand, []).append(step)
         for array in (*part.outputs, *(source for _, source in part.updates)):
-            found.setdefault(array, []).append(part)
-    return found
+            result.setdefault(array, []).append(part)
+    return result
 
 
 class Rewriter:
@@ -205,11 +205,11 @@ class Rewriter:
 
     def _reviewed(self, view: View, root: Array, depth: int) -> Array:
         """Return what a view of what has become a view shows: of a copy, if need be."""
-        found = reviewed(view, root)
-        if found is None:
-            found = reviewed(view, self._add_plain(Elementwise.of("copy", root, origin=view.origin)))
-            assert found is not None
-        return self._add(found, depth)
+        result = reviewed(view, root)
+        if result is None:
+            result = reviewed(view, self._add_plain(Elementwise.of("copy", root, origin=view.origin)))
+            assert result is not None
+        return self._add(result, depth)
 
     def _add_plain(self, array: Array) -> Array:
         """Add a step without offering it to the rule."""
@@ -222,10 +222,10 @@ class Rewriter:
         """Add a step whose operands are there, or what the rule has in its place."""
         if self.rule is not None and depth < DEPTH and len(step.outputs) == 1:
             self.is_made = depth > 0
-            found = self.rule(step, self)
-            if found is not None and found is not step.outputs[0] and self._holds(found):
-                assert (found.shape, found.dtype) == (step.output.shape, step.output.dtype), step.label()
-                return (self._add(found, depth + 1),)
+            result = self.rule(step, self)
+            if result is not None and result is not step.outputs[0] and self._holds(result):
+                assert (result.shape, result.dtype) == (step.output.shape, step.output.dtype), step.label()
+                return (self._add(result, depth + 1),)
         return self._shared(step)
 
     def _holds(self, array: Array) -> bool:
@@ -314,7 +314,7 @@ def remade(step: Step, operands: Sequence[Array]) -> Step:
     if isinstance(new, Call):
         given = iter(operands)
         new.arguments = tuple(filled(argument, given) for argument in new.arguments)
-    new.outputs = tuple(Array(one.shape, one.dtype, new, one.index) for one in step.outputs)
+    new.outputs = tuple(Array(output.shape, output.dtype, new, output.index) for output in step.outputs)
     return new
 
 

@@ -64,7 +64,7 @@ def common_dtype(*operands: Operand) -> numpy.dtype:
     try:
         if VALUE_BASED:
             return _decided(operands, numpy.result_type)
-        return numpy.result_type(*(one.dtype if isinstance(one, Array) else one for one in operands))
+        return numpy.result_type(*(operand.dtype if isinstance(operand, Array) else operand for operand in operands))
     except TypeError as error:
         raise NotLowered(str(error)) from None
 
@@ -100,8 +100,8 @@ def _weak(operand: Operand) -> Any:
 @functools.lru_cache(4096)
 def _loop(ufunc: Any, known: tuple[Any, ...], dtype: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     wanted = {} if dtype is None else {"signature": (None,) * ufunc.nin + (numpy.dtype(dtype),) * ufunc.nout}
-    found = ufunc.resolve_dtypes(known + (None,) * ufunc.nout, **wanted)
-    return found[: ufunc.nin], found[ufunc.nin :]
+    result = ufunc.resolve_dtypes(known + (None,) * ufunc.nout, **wanted)
+    return result[: ufunc.nin], result[ufunc.nin :]
 
 
 def _loop_by_value(ufunc: Any, samples: Sequence[Any], dtype: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
@@ -117,14 +117,14 @@ def _decided(operands: Sequence[Operand], choose: Callable[..., Any]) -> Any:
 
     Raises NotLowered.
     """
-    found = []
+    result = []
     for extreme in (False, True):
         choice = choose(*(_sample(operand, extreme) for operand in operands))
-        if choice not in found:
-            found.append(choice)
-    if len(found) > 1:
+        if choice not in result:
+            result.append(choice)
+    if len(result) > 1:
         raise NotLowered("the dtype of the answer depends on a value: NumPy 2 looks at dtypes only")
-    return found[0]
+    return result[0]
 
 
 def _sample(operand: Operand, extreme: bool) -> Any:

@@ -81,9 +81,9 @@ class Operators:
         name = operator.__name__
         _require_not_called(operator)
         if name in OPERATORS and _is_ours(operator):
-            found = OPERATORS[name](self, *operands, **_filled(operator, attributes))
-            if found is not NotImplemented:
-                return found if isinstance(found, Answer) else Answer(found, LOWERED)
+            result = OPERATORS[name](self, *operands, **_filled(operator, attributes))
+            if result is not NotImplemented:
+                return result if isinstance(result, Answer) else Answer(result, LOWERED)
         if isinstance(operator, MultiUpdate):
             return update_several(self, operator, operands, attributes)
         if isinstance(operator, Step):
@@ -133,9 +133,9 @@ class Operators:
         _require_not_called(node.operator)
         own = GRADIENTS.get(node.operator.__name__)
         if own is not None and _is_ours(node.operator):
-            found = own(self, operator, *operands)
-            if found is not NotImplemented:
-                return Answer(found, LOWERED)
+            result = own(self, operator, *operands)
+            if result is not NotImplemented:
+                return Answer(result, LOWERED)
         with self._opened(operator):
             return self._by_trace(self._traces.rules(operator, operands), operands)
 
@@ -150,7 +150,7 @@ class Operators:
             if node in env or node.operator is None:
                 continue
             env[node] = self._step(trace, node, env)
-        answers = [_array(read(env, one)) if isinstance(one, Value) else constant(one) for one in trace.answers]
+        answers = [_array(read(env, item)) if isinstance(item, Value) else constant(item) for item in trace.answers]
         updates = [(position, _array(read(env, value))) for position, value in trace.updates]
         return Answer(answers[0] if trace.is_single else answers, TRACED, updates)
 
@@ -159,7 +159,7 @@ class Operators:
             return given(node.attributes["value"])
         operands = [read(env, value) for value in node.inputs]
         try:
-            found = self.lower(node.operator, operands, node.attributes).value
+            result = self.lower(node.operator, operands, node.attributes).value
         except NotLowered as refusal:
             within = _name_of(node.operator)
             reason = (
@@ -168,11 +168,11 @@ class Operators:
                 else (f"its definition takes {within}: {refusal.reason}")
             )
             raise NotLowered(reason, refusal.place) from None
-        for index, one in enumerate(found if isinstance(found, (list, tuple)) else [found]):
+        for index, item in enumerate(result if isinstance(result, (list, tuple)) else [result]):
             fact = trace.facts.get(Value(node, index))
-            if fact is not None and fact != (one.shape, one.dtype):
-                raise NotLowered(f"{_name_of(node.operator)} gave {one.dtype} {one.shape} in place of {fact}")
-        return found
+            if fact is not None and fact != (item.shape, item.dtype):
+                raise NotLowered(f"{_name_of(node.operator)} gave {item.dtype} {item.shape} in place of {fact}")
+        return result
 
     # -- integers ------------------------------------------------------------------------------------------------------
 
@@ -196,8 +196,10 @@ class Operators:
         self.emitter.forget(mark)
         wide: Any = dtype if dtype.itemsize >= 4 and dtype.kind != "b" else numpy.dtype("float32")
         if dtype.kind != "b":
-            operands = [one if isinstance(one, Array) or one is None else converted(one, dtype) for one in operands]
-        answer = compute([self.emitter.cast(one, wide) if isinstance(one, Array) else one for one in operands])
+            operands = [
+                item if isinstance(item, Array) or item is None else converted(item, dtype) for item in operands
+            ]
+        answer = compute([self.emitter.cast(item, wide) if isinstance(item, Array) else item for item in operands])
         to = numpy.dtype("float32") if dtype.kind == "b" else dtype
         return Answer(self.emitter.cast(answer.value, to), answer.how)
 
@@ -236,7 +238,7 @@ def _all_whole(operands: Sequence[Any]) -> bool:
 
 def _kind_of_plain(operator: Any, operands: Sequence[Any]) -> str:
     """Return the kind of the dtype that NumPy's answer has; '' if it refuses."""
-    samples = [numpy.ones((1,), one.dtype) if isinstance(one, Array) else one for one in operands]
+    samples = [numpy.ones((1,), operand.dtype) if isinstance(operand, Array) else operand for operand in operands]
     try:
         with numpy.errstate(all="ignore"):
             return str(numpy.asarray(operator.definition(*samples)).dtype.kind)
@@ -263,8 +265,8 @@ def read(env: dict[Node, Any], value: Value) -> Any:
 
 def _bind(env: dict[Node, Any], value: Any, operand: Any) -> None:
     if type(value) is tuple:
-        for one, part in zip(value, operand, strict=True):
-            _bind(env, one, part)
+        for item, part in zip(value, operand, strict=True):
+            _bind(env, item, part)
     elif value is not None:
         env[value.node] = operand
 
@@ -276,7 +278,7 @@ def _array(value: Any) -> Array:
 def _filled(operator: Any, attributes: dict[str, Any]) -> dict[str, Any]:
     """Return the attributes of a call with the defaults of those that are not given."""
     known = operator.signature.attributes.items()
-    return {**{name: one.default for name, one in known if one.default is not REQUIRED}, **attributes}
+    return {**{name: item.default for name, item in known if item.default is not REQUIRED}, **attributes}
 
 
 def _known(function: Any) -> Callable[..., Any] | None:

@@ -71,7 +71,7 @@ class Traces:
                 node.operator,
                 vjp_node.requires_grad,
                 vjp_node.upstream,
-                tuple((one.shape, one.dtype) for one in vjp_node.placeholders),
+                tuple((item.shape, item.dtype) for item in vjp_node.placeholders),
                 tuple(map(_key, operands)),
                 frozen(constants),
                 frozen(node.attributes),
@@ -90,10 +90,10 @@ class Traces:
                 self._made[key] = make()
             except NotLowered as refusal:
                 self._made[key] = refusal
-        found = self._made[key]
-        if isinstance(found, NotLowered):
-            raise NotLowered(found.reason, found.place)
-        return found
+        result = self._made[key]
+        if isinstance(result, NotLowered):
+            raise NotLowered(result.reason, result.place)
+        return result
 
 
 def _key(operand: Any) -> Any:
@@ -153,7 +153,7 @@ def _trace(
     recorder: Recorder, inputs: list[Any], answers: Sequence[Any], is_single: bool, updates: list[tuple[int, Value]]
 ) -> Trace:
     values = [answer.value if isinstance(answer, ArrayProxy) else numpy.asarray(answer) for answer in answers]
-    live = used([value for value in (*values, *(one for _, one in updates)) if isinstance(value, Value)])
+    live = used([value for value in (*values, *(item for _, item in updates)) if isinstance(value, Value)])
     nodes = [node for node in recorder.builder.created if node in live]
     return Trace(inputs, nodes, values, is_single, recorder.outputs, updates)
 
@@ -186,7 +186,7 @@ def _rules(vjp_node: VjpNode, operands: Sequence[Any]) -> Trace:
 
 def _stands_for(recorder: Recorder, operand: Any) -> Any:
     if isinstance(operand, tuple):
-        return tuple(_stands_for(recorder, one) for one in operand)
+        return tuple(_stands_for(recorder, item) for item in operand)
     return _proxy_of(recorder, operand) if isinstance(operand, Array) else operand
 
 
@@ -217,11 +217,11 @@ def _answer(recorder: Recorder, vjp_node: VjpNode, upstream: Sequence[Any], answ
             outputs[index] = proxy
     gradients = dict(zip(vjp_node.upstream, upstream, strict=True))
     gradient = []
-    for index, one in enumerate(outputs):
+    for index, output in enumerate(outputs):
         if index in gradients:
             gradient.append(gradients[index])
-        elif one is None:
+        elif output is None:
             raise NotLowered("the shape of an output is not known")
         else:
-            gradient.append(constant(recorder, numpy.zeros(one.shape, one.dtype)))
+            gradient.append(constant(recorder, numpy.zeros(output.shape, output.dtype)))
     return tuple(outputs), tuple(gradient)

@@ -62,8 +62,8 @@ _WHY = "convolutions have kernels of their own"
 
 def _called(operators: Any, function: Convolving, first: Array, second: Array, shape: Ints) -> Array:
     dtype = numpy.result_type(first.dtype, second.dtype)
-    (found,) = operators.emitter.call(function, (first, second), [(shape, dtype)], _WHY)
-    return found
+    (result,) = operators.emitter.call(function, (first, second), [(shape, dtype)], _WHY)
+    return result
 
 
 @lowers_operator("Convolution")

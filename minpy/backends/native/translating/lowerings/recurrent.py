@@ -135,9 +135,9 @@ def _rnn_gradient(operators: Any, vjp_node: Any, *operands: Any) -> Any:
     data, parameters, state, cell = pulled(call, forward, cotangents.get(0), cotangents.get(1), of_cell)
     # Without cells, lengths of sequences may stand in their place.
     gradients = {0: data, 1: parameters, 2: state, 3: cell}
-    found = [
+    result = [
         constant(numpy.zeros(like.shape, like.dtype)) if (gradient := gradients[index]) is None else gradient.array
         for index in vjp_node.requires_grad
         for like in [vjp_node.placeholders[index]]
     ]
-    return found[0] if len(found) == 1 else found
+    return result[0] if len(result) == 1 else result

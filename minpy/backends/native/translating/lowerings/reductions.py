@@ -28,10 +28,10 @@ def axes_of(array: Array, axis: Any) -> tuple[int, ...]:
     given = axis if isinstance(axis, (tuple, list)) else (axis,)
     if not ndim and axis in (0, -1):  # NumPy lets it pass
         return ()
-    found = sorted({int(one) % ndim if -ndim <= one < ndim else ndim for one in given})
-    if len(found) != len(given) or ndim in found:
+    result = sorted({int(item) % ndim if -ndim <= item < ndim else ndim for item in given})
+    if len(result) != len(given) or ndim in result:
         raise NotLowered(f"axis {axis} of an array of shape {array.shape}")
-    return tuple(found)
+    return tuple(result)
 
 
 def finished(emitter: Emitter, kept: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
@@ -62,15 +62,15 @@ def reduced(
         if neutral is None:
             raise NotLowered(f"{function} with where= is not compiled")
         array = where(emitter, where_, array, constant(neutral, array.dtype))
-    if initial is not None and any(array.shape[one] == 0 for one in axes):
-        shape = [1 if one in axes else length for one, length in enumerate(array.shape)]
-        found = emitter.broadcast(emitter.cast(initial, array.dtype), shape)
+    if initial is not None and any(array.shape[item] == 0 for item in axes):
+        shape = [1 if item in axes else length for item, length in enumerate(array.shape)]
+        result = emitter.broadcast(emitter.cast(initial, array.dtype), shape)
     else:
-        found = emitter.reduce(function, array, axes)
+        result = emitter.reduce(function, array, axes)
         if initial is not None and not _is_neutral(function, initial):
             name = {"sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum"}[function]
-            found = emitter.elementwise(name, emitter.cast(initial, array.dtype), found)
-    return finished(emitter, found, axes, bool(keepdims))
+            result = emitter.elementwise(name, emitter.cast(initial, array.dtype), result)
+    return finished(emitter, result, axes, bool(keepdims))
 
 
 def _is_neutral(function: str, initial: Any) -> bool:
@@ -194,7 +194,7 @@ def _count(emitter: Emitter, array: Array, axis: Any, mask: Operand) -> Array:
     """Return how many elements are added up, as an array of the same dtype."""
     axes = axes_of(array, axis)
     if mask is None:
-        return constant(math.prod(array.shape[one] for one in axes), array.dtype)
+        return constant(math.prod(array.shape[item] for item in axes), array.dtype)
     ones = where(emitter, mask, constant(1, array.dtype), constant(0, array.dtype))
     return emitter.reduce("sum", emitter.broadcast(ones, array.shape), axes)
 
@@ -217,14 +217,14 @@ def _var(
         raise NotLowered("a variance in whole numbers, or with where=, is not compiled")
     array = emitter.cast(a, wide)
     axes = axes_of(array, axis)
-    count = math.prod(array.shape[one] for one in axes)
+    count = math.prod(array.shape[item] for item in axes)
     if mean is None:
         mean = emitter.elementwise("divide", emitter.reduce("sum", array, axes), constant(count, wide))
     centred = emitter.elementwise("subtract", array, emitter.cast(mean, wide))
     kept = emitter.reduce("sum", emitter.elementwise("square", centred), axes)
     freedom = max(count - (ddof if correction is None else correction), 0)
-    found = emitter.elementwise("divide", kept, constant(freedom, wide))
-    return finished(emitter, found, axes, bool(keepdims))
+    result = emitter.elementwise("divide", kept, constant(freedom, wide))
+    return finished(emitter, result, axes, bool(keepdims))
 
 
 @lowers("std")
@@ -247,7 +247,7 @@ def _average(
         axes = axes_of(a, axis)
         if len(axes) != 1 or len(weights.shape) != 1:
             raise NotLowered("an average with weights of another shape is not compiled")
-        weights = emitter.reshape(weights, [-1 if one in axes else 1 for one in range(len(a.shape))])
+        weights = emitter.reshape(weights, [-1 if item in axes else 1 for item in range(len(a.shape))])
         weights = emitter.broadcast(weights, a.shape)
     scale = reduced(emitter, "sum", emitter.cast(weights, dtype), axis, keepdims)
     product = apply(emitter, numpy.multiply, emitter.cast(a, dtype), emitter.cast(weights, dtype))

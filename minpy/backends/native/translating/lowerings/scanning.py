@@ -29,8 +29,8 @@ def _scanning(function: str) -> Any:
         folded = (math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :]))
         values = emitter.reshape(array, folded)
         values = values if values.is_contiguous else emitter.copy(values)
-        (found,) = emitter.call(Scan(function), (values,), [(folded, array.dtype)], "a generated kernel")
-        return emitter.reshape(found, shape)
+        (result,) = emitter.call(Scan(function), (values,), [(folded, array.dtype)], "a generated kernel")
+        return emitter.reshape(result, shape)
 
     return lower
 

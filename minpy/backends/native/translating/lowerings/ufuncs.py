@@ -25,7 +25,7 @@ def apply(emitter: Emitter, ufunc: numpy.ufunc, *operands: Operand, dtype: Any =
 
     Raises NotLowered if it is not among the functions of the step language, for these dtypes.
     """
-    operands = tuple(constant(one) if isinstance(one, (numpy.generic, numpy.ndarray)) else one for one in operands)
+    operands = tuple(constant(item) if isinstance(item, (numpy.generic, numpy.ndarray)) else item for item in operands)
     name = _NAMES.get(ufunc.__name__, ufunc.__name__)
     own = UFUNCS.get(name)
     if own is None and name not in ELEMENTWISE:
@@ -38,18 +38,18 @@ def apply(emitter: Emitter, ufunc: numpy.ufunc, *operands: Operand, dtype: Any =
     require_supported(*takes, *gives)
     arrays = [emitter.cast(operand, known) for operand, known in zip(operands, takes, strict=True)]
     if own is not None:
-        found = own(emitter, *arrays)
-        if found is not NotImplemented:
-            return found
+        result = own(emitter, *arrays)
+        if result is not NotImplemented:
+            return result
     return emitter.cast(emitter.elementwise(name, *arrays), gives[0])
 
 
 def _compare_whole(emitter: Emitter, name: str, *operands: Operand) -> Array:
     """Compare int64 with uint64, of which neither holds the other's values: by sign first."""
-    signs = ["i" if not isinstance(one, Array) else one.dtype.kind for one in operands]
-    if sorted(signs) != ["i", "u"] or not all(isinstance(one, Array) for one in operands):
+    signs = ["i" if not isinstance(operand, Array) else operand.dtype.kind for operand in operands]
+    if sorted(signs) != ["i", "u"] or not all(isinstance(operand, Array) for operand in operands):
         raise NotLowered("it compares a number with integers that cannot be it")
-    first, second = (emitter.cast(one, "int64" if sign == "i" else "uint64") for one, sign in zip(operands, signs))  # noqa: B905
+    first, second = (emitter.cast(item, "int64" if sign == "i" else "uint64") for item, sign in zip(operands, signs))  # noqa: B905
     is_below = emitter.elementwise("less", first if signs[0] == "i" else second, constant(0, "int64"))
     plain = emitter.elementwise(name, emitter.cast(first, "uint64"), emitter.cast(second, "uint64"))
     # What is below 0 is less than all that is not.

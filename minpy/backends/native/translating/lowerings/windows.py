@@ -49,11 +49,11 @@ def _along(emitter: Emitter, function: str, data: Array, axis: int, kernel: int,
     if kernel > _LONG:
 
         def all_windows(values: numpy.ndarray) -> numpy.ndarray:
-            found = numpy.lib.stride_tricks.sliding_window_view(values, kernel, axis)
-            return found[(slice(None),) * axis + (slice(0, None, stride),)]
+            result = numpy.lib.stride_tricks.sliding_window_view(values, kernel, axis)
+            return result[(slice(None),) * axis + (slice(0, None, stride),)]
 
-        found = emitter.view(data, all_windows)
-        return emitter.reduce(function, found, (len(found.shape) - 1,), keepdims=False)
+        result = emitter.view(data, all_windows)
+        return emitter.reduce(function, result, (len(result.shape) - 1,), keepdims=False)
     total = None
     for offset in range(kernel):
         part = emitter.view(data, slice_along(axis, offset, offset + (count - 1) * stride + 1, stride))
