@@ -243,25 +243,25 @@ class Lanes:
             )
             return [total, error] if error else [total]
         best, *position = pieces[0]
-        for value, *other in pieces[1:]:
+        for value, *place in pieces[1:]:
             if not self.indexed:
                 best = combined(w, self.function, self.dtype, self.kind, best, value)
                 continue
             moves = is_better(w, self.function, self.dtype, self.kind, value, best)
             if not self.ordered:
-                moves = w.put(f"or i1 {moves}, {self._ties(value, best, other[0], position[0])}")
+                moves = w.put(f"or i1 {moves}, {self._ties(value, best, place[0], position[0])}")
             best = w.put(f"select i1 {moves}, {self.kind} {value}, {self.kind} {best}")
-            position = [w.put(f"select i1 {moves}, {self.index} {other[0]}, {self.index} {position[0]}")]
+            position = [w.put(f"select i1 {moves}, {self.index} {place[0]}, {self.index} {position[0]}")]
         return [best, *position]
 
-    def result(self, known: Sequence[str]) -> str:
+    def result(self, partials: Sequence[str]) -> str:
         """Write the result, from what is known of all elements, and return it as a value."""
         w = self.writer
         if self.indexed:
-            return w.put(f"sext {self.index} {known[1]} to i64") if self.index != "i64" else known[1]
+            return w.put(f"sext {self.index} {partials[1]} to i64") if self.index != "i64" else partials[1]
         if self.blocked:
-            return rounded(w, self.dtype, known[0], known[1] if self.errors else "")
-        return w.put(f"trunc i8 {known[0]} to i1") if self.dtype.kind == "b" else known[0]
+            return rounded(w, self.dtype, partials[0], partials[1] if self.errors else "")
+        return w.put(f"trunc i8 {partials[0]} to i1") if self.dtype.kind == "b" else partials[0]
 
     def _first(self) -> list[str]:
         """Write the best element of all lanes, and the smallest index of those as good."""

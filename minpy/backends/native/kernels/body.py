@@ -97,12 +97,12 @@ class Body:
         if len(self.phases) != 1 or geometry.columns or not geometry.rows:
             return None
         (phase,) = self.phases
-        others, length, full, _ = self._extent(phase)
-        lanes = self._lanes(phase, others, length, full)
-        blocks = self._blocks(others, max(full, 1)) if any(lanes_of_step.blocked for lanes_of_step in lanes) else None
-        if others:
-            unit = blocks[1] if blocks is not None and blocks[0] is others[0] else 1
-            pieces = cut(others[0], others[0].length, unit)
+        outer_dims, length, full, _ = self._extent(phase)
+        lanes = self._lanes(phase, outer_dims, length, full)
+        blocks = self._blocks(outer_dims, max(full, 1)) if any(partial.blocked for partial in lanes) else None
+        if outer_dims:
+            unit = blocks[1] if blocks is not None and blocks[0] is outer_dims[0] else 1
+            pieces = cut(outer_dims[0], outer_dims[0].length, unit)
         else:
             assert lane is not None
             pieces = cut(lane, full * length, (1 if blocks is None else BLOCK) * length)
@@ -184,14 +184,14 @@ class Body:
         """Write one run of the inner loops."""
         geometry = self.geometry
         lane = geometry.lane
-        others, length, full, rest = self._extent(phase)
+        outer_dims, length, full, rest = self._extent(phase)
         if self.row_pieces is not None:
             lanes = self.row_pieces.lanes
         else:
-            lanes = self._lanes(phase, others, length, full)
+            lanes = self._lanes(phase, outer_dims, length, full)
         for lanes_of_step in lanes:
             lanes_of_step.begin()
-        blocks = self._blocks(others, max(full, 1)) if any(lanes_of_step.blocked for lanes_of_step in lanes) else None
+        blocks = self._blocks(outer_dims, max(full, 1)) if any(partial.blocked for partial in lanes) else None
 
         def flush() -> None:
             for lanes_of_step in lanes:
@@ -224,7 +224,7 @@ class Body:
                         strip(count)
                     place += count
 
-        self._loops(others, whole, blocks, flush)
+        self._loops(outer_dims, whole, blocks, flush)
         if blocks is not None:
             flush()
         if self.row_pieces is not None:
@@ -244,8 +244,8 @@ class Body:
             return end
         return self.w.intrinsic("llvm.umin.i64", "i64", ("i64", end), ("i64", str(last)))
 
-    def _lanes(self, phase: Phase, others: Sequence[Dim], length: int, full: int) -> list[Lanes]:
-        additions = max(full, 1) * math.prod(dim.length for dim in others)
+    def _lanes(self, phase: Phase, outer_dims: Sequence[Dim], length: int, full: int) -> list[Lanes]:
+        additions = max(full, 1) * math.prod(dim.length for dim in outer_dims)
         index = "i32" if math.prod(self.nest.shape) < 2**31 else "i64"
         count = self.strips.whole(length)
         result = []

@@ -61,11 +61,11 @@ _COSTS = {"divide": 4, "sqrt": 4, "reciprocal": 4, "floor_divide": 20, "remainde
 
 
 def write(
-    writer: Writer, function: str, dtype: numpy.dtype, values: Sequence[str], given: numpy.dtype | None = None
+    writer: Writer, function: str, dtype: numpy.dtype, values: Sequence[str], target: numpy.dtype | None = None
 ) -> str:
     """Write a function of values, and return the name of the result.
 
-    `dtype`: of the operands (of `where`: of the last two). `values`: names, or literals. `given`: what a cast gives.
+    `dtype`: of the operands (of `where`: of the last two). `values`: names, or literals. `target`: what a cast gives.
 
     Raises ValueError if there is no such function of that dtype.
     """
@@ -73,8 +73,8 @@ def write(
     if function == "copy":
         return values[0]
     if function == "cast":
-        assert given is not None
-        return cast(writer, values[0], dtype, given)
+        assert target is not None
+        return cast(writer, values[0], dtype, target)
     if function == "where":
         return writer.put(f"select i1 {values[0]}, {kind} {values[1]}, {kind} {values[2]}")
     if dtype.kind != "f":
@@ -92,9 +92,9 @@ def write(
 def called(writer: Writer, function: str, kind: str, *values: str) -> str:
     """Write a call of a function of mathematics."""
     writer.uses.add((function, kind))
-    given = ", ".join(f"{kind} {value}" for value in values)
+    arguments = ", ".join(f"{kind} {value}" for value in values)
     # The tables that some of them read are accesses of the loop, too, once they are inlined.
-    return writer.put(f"call {kind} @{mathematics.symbol(function, kind)}({given}){writer.mark()}")
+    return writer.put(f"call {kind} @{mathematics.symbol(function, kind)}({arguments}){writer.mark()}")
 
 
 # -- floats ----------------------------------------------------------------------------------------------------------

@@ -244,7 +244,7 @@ def _inner(
     longer: Sequence[int],
 ) -> frozenset[int]:
     """Return the inner axes: those of the nest, or better ones, where nothing is read that a reduction gives."""
-    given = nest.inner & frozenset(longer)
+    own = nest.inner & frozenset(longer)
     arrays = set(sets)
     indexed = any(isinstance(array.step, Reduce) and array.step.function.startswith("arg") for array in arrays)
     inside = any(operand.root in arrays for step in nest.steps for operand in step.operands)
@@ -255,7 +255,7 @@ def _inner(
         or any(level is Level.ROW and a not in arrays for a, level in nest.levels.items())
         or any(isinstance(array.step, Reduce) and is_of_rows(nest, array.step) for array in arrays)
     ):
-        return given
+        return own
     groups: dict[tuple[bool, ...], list[int]] = {}
     for axis in longer:
         groups.setdefault(tuple(axis in axes for axes in sets.values()), []).append(axis)

@@ -57,9 +57,9 @@ class RowPieces:
                 self._put(lanes.together(), places)
             return
         with self.strips.strip(self.lane, self.tile) as lane:
-            known = [lanes_of_step.alone(lane.number) for lanes_of_step in self.lanes]
+            partials = [lanes.alone(lane.number) for lanes in self.lanes]
             with self.writer.when(lane.filled):
-                for values, places in zip(known, self._places, strict=True):
+                for values, places in zip(partials, self._places, strict=True):
                     self._put(values, places)
 
     def _put(self, values: Sequence[str], places: Sequence[Access]) -> None:

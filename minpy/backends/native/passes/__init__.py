@@ -170,12 +170,12 @@ def optimized(routine: Routine, fast_math: bool = False, notes: Notes | None = N
             rules.append(entry)
             continue
         if rules:
-            given = [two.rule for two in rules if two.rule is not None]
+            merged = [entry.rule for entry in rules if entry.rule is not None]
             if fast_math and rules[0].rule is constants.rewrite:
-                given.append(algebra.divided_fast)
-            routine = Rewriter(routine, _either(*given), notes).rebuilt()
+                merged.append(algebra.divided_fast)
+            routine = Rewriter(routine, _either(*merged), notes).rebuilt()
             if checked:
-                verify(routine, ", ".join(two.name for two in rules))
+                verify(routine, ", ".join(merged_pass.name for merged_pass in rules))
             rules = []
         if entry is not None and entry.run is not None:
             routine = entry.run(routine, notes)

@@ -220,9 +220,9 @@ class _Orienting:
         for _ in range(ROUNDS):
             is_better = False
             for move, numbers in zip(moves, touched, strict=True):
-                other = turned ^ move
-                if self._sum(numbers, other) < self._sum(numbers, turned) - 1:
-                    turned, is_better = other, True
+                changed = turned ^ move
+                if self._sum(numbers, changed) < self._sum(numbers, turned) - 1:
+                    turned, is_better = changed, True
             if not is_better:
                 break
         return turned
@@ -248,9 +248,9 @@ def _groups(routine: Routine, free: Collection[Array]) -> Mapping[Array, frozens
         if isinstance(step, Elementwise) and step.output in groups:
             for operand in step.operands:
                 if operand.root in groups and operand.shape == step.output.shape:
-                    one, other = groups[operand.root], groups[step.output]
-                    if one is not other:
-                        less, more = sorted((one, other), key=len)
+                    first, second = groups[operand.root], groups[step.output]
+                    if first is not second:
+                        less, more = sorted((first, second), key=len)
                         more.extend(less)
                         groups.update(dict.fromkeys(less, more))
     frozen: dict[int, frozenset[Array]] = {}

@@ -93,8 +93,7 @@ def _matches(pattern: Pattern, step: Elementwise) -> Iterator[dict[str, Array]]:
 
 def _fits(pattern: Pattern, array: Array, names: dict[str, Array]) -> bool:
     if isinstance(pattern, str):
-        known = names.setdefault(pattern, array)
-        return known is array
+        return names.setdefault(pattern, array) is array
     if isinstance(pattern, tuple):
         step = array.step
         if not isinstance(step, Elementwise) or step.function != pattern[0]:

@@ -191,9 +191,9 @@ class _Rebuilt:
         operands = tuple(map(self._current, step.operands))
         new = step if operands == step.operands and step in self.own else remade(step, operands)
         if isinstance(new, Elementwise):  # what the part has computed already is not computed again for it
-            known = self.known.setdefault(key_of(new), new)
-            if known is not new:
-                self.new[step.outputs[0]] = known.output
+            same = self.known.setdefault(key_of(new), new)
+            if same is not new:
+                self.new[step.outputs[0]] = same.output
                 return
         self.steps.append(new)
         self.new.update(zip(step.outputs, new.outputs, strict=True))

@@ -244,11 +244,11 @@ class Rewriter:
         if key is not None:
             if not _is_shared_by_parts(step):
                 key = (self.number, key)
-            known = self._known.get(key)
-            if known is not None and known is not step:
+            same = self._known.get(key)
+            if same is not None and same is not step:
                 if not isinstance(step, View):
                     self.notes.add("common subexpressions are computed once")
-                return known.outputs
+                return same.outputs
             self._known[key] = step
             for operand in step.operands:
                 if operand.root in self._states:
@@ -312,8 +312,8 @@ def remade(step: Step, operands: Sequence[Array]) -> Step:
         setattr(new, name, getattr(step, name))
     new.operands = tuple(operands)
     if isinstance(new, Call):
-        given = iter(operands)
-        new.arguments = tuple(filled(argument, given) for argument in new.arguments)
+        remaining = iter(operands)
+        new.arguments = tuple(filled(argument, remaining) for argument in new.arguments)
     new.outputs = tuple(Array(output.shape, output.dtype, new, output.index) for output in step.outputs)
     return new
 

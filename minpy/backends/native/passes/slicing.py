@@ -46,8 +46,8 @@ def copies_computed(step: Step, rewriter: Rewriter) -> Array | None:
     operands = [_slice(operand, view, root) for operand in before.operands]
     if any(operand is None for operand in operands):
         return None
-    given = [operand for operand in operands if operand is not None]
-    result = Elementwise.of(before.function, *given, dtype=before.dtype, origin=before.origin + step.origin)
+    slices = [operand for operand in operands if operand is not None]
+    result = Elementwise.of(before.function, *slices, dtype=before.dtype, origin=before.origin + step.origin)
     if result.shape != step.output.shape:
         return None
     rewriter.notes.add("what is copied in another order is computed in it")

@@ -14,7 +14,7 @@ import numpy
 
 from minpy.backends.native.functions import is_supported
 from minpy.backends.native.language import Array, constant
-from minpy.backends.native.translating.refusals import NotLowered
+from minpy.backends.native.translating.results import NotLowered
 from minpy.capture.facts import VALUE_BASED
 
 __all__ = ["Operand", "common_dtype", "converted", "loop_of", "require_supported"]
@@ -98,9 +98,9 @@ def _weak(operand: Operand) -> Any:
 
 
 @functools.lru_cache(4096)
-def _loop(ufunc: Any, known: tuple[Any, ...], dtype: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+def _loop(ufunc: Any, inputs: tuple[Any, ...], dtype: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     wanted = {} if dtype is None else {"signature": (None,) * ufunc.nin + (numpy.dtype(dtype),) * ufunc.nout}
-    result = ufunc.resolve_dtypes(known + (None,) * ufunc.nout, **wanted)
+    result = ufunc.resolve_dtypes(inputs + (None,) * ufunc.nout, **wanted)
     return result[: ufunc.nin], result[ufunc.nin :]
 
 

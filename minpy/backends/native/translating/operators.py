@@ -11,7 +11,6 @@ import numpy
 
 from minpy.backends.native.functions import is_supported
 from minpy.backends.native.language import Array, constant
-from minpy.backends.native.translating.answers import LOWERED, TRACED, Answer
 from minpy.backends.native.translating.dtypes import converted
 from minpy.backends.native.translating.emitter import Emitter
 from minpy.backends.native.translating.lowerings import filling
@@ -19,7 +18,7 @@ from minpy.backends.native.translating.lowerings.called import CALLED
 from minpy.backends.native.translating.lowerings.tables import DEFINITIONS, FUNCTIONS, GRADIENTS, OPERATORS
 from minpy.backends.native.translating.lowerings.ufuncs import apply
 from minpy.backends.native.translating.lowerings.updates import update_several
-from minpy.backends.native.translating.refusals import NotLowered
+from minpy.backends.native.translating.results import LOWERED, TRACED, NotLowered, Result
 from minpy.backends.native.translating.traces import Trace, Traces
 from minpy.capture.steps import Step, fill
 from minpy.core.attributes import REQUIRED
@@ -29,7 +28,7 @@ from minpy.graph.ir import ANSWER, CONSTANT, Node, Value
 from minpy.ops import registry
 from minpy.ops.optimizer.multi_updates import MultiUpdate
 
-__all__ = ["Operators", "given"]
+__all__ = ["Operators", "constant_operand"]
 
 FILLED = filling.FILES  # imported for what they enter into the tables
 _DEEPEST = 12
@@ -45,7 +44,7 @@ class Operators:
         self._traces = Traces()
         self._open: list[Any] = []
 
-    def lower(self, operator: Any, operands: Sequence[Any], attributes: dict[str, Any]) -> Answer:
+    def lower(self, operator: Any, operands: Sequence[Any], attributes: dict[str, Any]) -> Result:
         """Return what a call of an operator comes to.
 
         `operands`: arrays; numbers of Python's, None and whatever else is constant; tuples of arrays for whole answers.
@@ -76,38 +75,38 @@ class Operators:
         finally:
             self._open.pop()
 
-    def _lowered(self, operator: Any, operands: Sequence[Any], attributes: dict[str, Any]) -> Answer:
+    def _lowered(self, operator: Any, operands: Sequence[Any], attributes: dict[str, Any]) -> Result:
         emitter = self.emitter
         name = operator.__name__
         _require_not_called(operator)
         if name in OPERATORS and _is_ours(operator):
             result = OPERATORS[name](self, *operands, **_filled(operator, attributes))
             if result is not NotImplemented:
-                return result if isinstance(result, Answer) else Answer(result, LOWERED)
+                return result if isinstance(result, Result) else Result(result, LOWERED)
         if isinstance(operator, MultiUpdate):
             return update_several(self, operator, operands, attributes)
         if isinstance(operator, Step):
             lowering = _known(operator.function)
             if lowering is not None:
                 arguments, keywords = fill(operator.arguments, operands), fill(operator.keywords, operands)
-                return Answer(lowering(emitter, *arguments, **keywords), LOWERED)
+                return Result(lowering(emitter, *arguments, **keywords), LOWERED)
             if isinstance(operator.function, numpy.ufunc) and operator.function.signature is None:
                 arguments, keywords = fill(operator.arguments, operands), fill(operator.keywords, operands)
-                return Answer(apply(emitter, operator.function, *arguments, **keywords), LOWERED)
+                return Result(apply(emitter, operator.function, *arguments, **keywords), LOWERED)
             raise NotLowered(f"{_name(operator.function)} is not compiled")
         definition = operator.definition
         lowering = _known(definition)
         if lowering is None and isinstance(definition, numpy.ufunc) and definition.signature is None:
-            return Answer(apply(emitter, definition, *operands), LOWERED)
+            return Result(apply(emitter, definition, *operands), LOWERED)
         if lowering is None:
             lowering = next(filter(None, map(_known, operator.numpy_functions)), None)
         if lowering is not None:
-            return Answer(lowering(emitter, *operands, **attributes), LOWERED)
+            return Result(lowering(emitter, *operands, **attributes), LOWERED)
         if operator.random:
             raise NotLowered("it draws random numbers")
         own = DEFINITIONS.get(name) if _is_ours(operator) else None
-        given = attributes if own is None else _filled(operator, attributes)
-        return self._by_trace(self._traces.definition(operator, operands, given, own), operands)
+        all_attributes = attributes if own is None else _filled(operator, attributes)
+        return self._by_trace(self._traces.definition(operator, operands, all_attributes, own), operands)
 
     def defined(self, function: Any, *operands: Any, **attributes: Any) -> Any:
         """Return what a function of NumPy's computes: for lowerings that are best written as one.
@@ -122,7 +121,7 @@ class Operators:
         """Return the definition of a built-in operator."""
         return registry.OPERATORS[name].definition
 
-    def _vjp(self, operator: VjpNode, operands: Sequence[Any]) -> Answer:
+    def _vjp(self, operator: VjpNode, operands: Sequence[Any]) -> Result:
         """Lower a gradient: by a lowering of its own, or by the definition of the rule."""
         node = operator.node
         if not node.operator.builtin:
@@ -135,28 +134,28 @@ class Operators:
         if own is not None and _is_ours(node.operator):
             result = own(self, operator, *operands)
             if result is not NotImplemented:
-                return Answer(result, LOWERED)
+                return Result(result, LOWERED)
         with self._opened(operator):
             return self._by_trace(self._traces.rules(operator, operands), operands)
 
     # -- traces --------------------------------------------------------------------------------------------------------
 
-    def _by_trace(self, trace: Trace, operands: Sequence[Any]) -> Answer:
+    def _by_trace(self, trace: Trace, operands: Sequence[Any]) -> Result:
         """Lower what a definition computes."""
         env: dict[Node, Any] = {}
-        for value, operand in zip(trace.given, operands, strict=True):
+        for value, operand in zip(trace.inputs, operands, strict=True):
             _bind(env, value, operand)
         for node in trace.nodes:
             if node in env or node.operator is None:
                 continue
             env[node] = self._step(trace, node, env)
-        answers = [_array(read(env, item)) if isinstance(item, Value) else constant(item) for item in trace.answers]
+        answers = [_array(read(env, item)) if isinstance(item, Value) else constant(item) for item in trace.outputs]
         updates = [(position, _array(read(env, value))) for position, value in trace.updates]
-        return Answer(answers[0] if trace.is_single else answers, TRACED, updates)
+        return Result(answers[0] if trace.is_single else answers, TRACED, updates)
 
     def _step(self, trace: Trace, node: Node, env: dict[Node, Any]) -> Any:
         if node.operator is CONSTANT:
-            return given(node.attributes["value"])
+            return constant_operand(node.attributes["value"])
         operands = [read(env, value) for value in node.inputs]
         try:
             result = self.lower(node.operator, operands, node.attributes).value
@@ -176,17 +175,17 @@ class Operators:
 
     # -- integers ------------------------------------------------------------------------------------------------------
 
-    def _keeping_dtype(self, operator: Any, operands: Sequence[Any], attributes: dict[str, Any]) -> Answer:
+    def _keeping_dtype(self, operator: Any, operands: Sequence[Any], attributes: dict[str, Any]) -> Result:
         """Lower a call of arrays of integers or booleans, whose answer has their dtype: see `minpy.core.integers`."""
 
-        def compute(given: Sequence[Any]) -> Answer:
+        def compute(inputs: Sequence[Any]) -> Result:
             with self._opened(operator):
-                return self._lowered(operator, given, attributes)
+                return self._lowered(operator, inputs, attributes)
 
         dtype = numpy.result_type(*(operand.dtype for operand in operands if isinstance(operand, Array)))
         mark = self.emitter.mark()
         try:
-            plain: Answer | None = compute(operands)
+            plain: Result | None = compute(operands)
         except NotLowered:
             if operator.elementwise and dtype.kind != "b" and _kind_of_plain(operator, operands) != "f":
                 raise
@@ -201,7 +200,7 @@ class Operators:
             ]
         answer = compute([self.emitter.cast(item, wide) if isinstance(item, Array) else item for item in operands])
         to = numpy.dtype("float32") if dtype.kind == "b" else dtype
-        return Answer(self.emitter.cast(answer.value, to), answer.how)
+        return Result(self.emitter.cast(answer.value, to), answer.how)
 
 
 @functools.lru_cache(None)
@@ -246,7 +245,7 @@ def _kind_of_plain(operator: Any, operands: Sequence[Any]) -> str:
         return ""
 
 
-def given(value: Any) -> Any:
+def constant_operand(value: Any) -> Any:
     """Return a constant of a graph as an operand: arrays and NumPy's scalars become constants."""
     if isinstance(value, (numpy.ndarray, numpy.generic)):
         return constant(value) if value.dtype.kind in "biufc" else value
@@ -277,8 +276,8 @@ def _array(value: Any) -> Array:
 
 def _filled(operator: Any, attributes: dict[str, Any]) -> dict[str, Any]:
     """Return the attributes of a call with the defaults of those that are not given."""
-    known = operator.signature.attributes.items()
-    return {**{name: item.default for name, item in known if item.default is not REQUIRED}, **attributes}
+    defaults = operator.signature.attributes.items()
+    return {**{name: item.default for name, item in defaults if item.default is not REQUIRED}, **attributes}
 
 
 def _known(function: Any) -> Callable[..., Any] | None:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy
 
 from minpy.backends.native.language import Array
-from minpy.backends.native.translating.refusals import NotLowered
+from minpy.backends.native.translating.results import NotLowered
 from minpy.capture.facts import VALUE_BASED, Fact
 from minpy.capture.forwards import definition_of
 from minpy.capture.noting import constant
@@ -33,9 +33,9 @@ _LIMIT = 400
 class Trace(NamedTuple):
     """What a function computes of its arguments."""
 
-    given: list[Any]  # for each argument the value that stands for it; None where it is no array
+    inputs: list[Any]  # for each argument the value that stands for it; None where it is no array
     nodes: list[Node]  # in an order in which they can be run
-    answers: list[Any]  # Values, or arrays and numbers that depend on no argument
+    outputs: list[Any]  # Values, or arrays and numbers that depend on no argument
     is_single: bool  # whether the answer is one array, and no tuple
     facts: Mapping[Value, tuple[tuple[int, ...], Any]]  # shape and dtype of what nodes give
     updates: list[tuple[int, Value]]  # the arguments that the function has changed, and what they are then
@@ -114,7 +114,7 @@ def _proxy_of(recorder: Recorder, operand: Any, is_state: bool = False) -> Any:
     """Return what stands for an operand; a state may be changed."""
     if isinstance(operand, Array) and _decides(operand):
         return constant(recorder, operand.value)
-    value = variable("given")
+    value = variable("input")
     if is_state:
         return ArrayProxy(recorder, value, Fact(operand.shape, operand.dtype, False))
     return ArrayProxy.from_outside(recorder, value, operand.shape, operand.dtype)
@@ -165,9 +165,9 @@ def _rules(vjp_node: VjpNode, operands: Sequence[Any]) -> Trace:
     node = vjp_node.node
     arguments: list[Any] = []
     for value, like in zip(node.inputs, vjp_node.placeholders, strict=True):
-        known = value.node.attributes["value"] if value.node.operator is CONSTANT else None
-        is_array = value.node.operator is not CONSTANT or isinstance(known, numpy.ndarray)
-        arguments.append(_proxy_of(recorder, _with_dtype(like)) if is_array else known)
+        constant_value = value.node.attributes["value"] if value.node.operator is CONSTANT else None
+        is_array = value.node.operator is not CONSTANT or isinstance(constant_value, numpy.ndarray)
+        arguments.append(_proxy_of(recorder, _with_dtype(like)) if is_array else constant_value)
     for index, proxy in zip(vjp_node.reads, proxies[second:], strict=True):
         arguments[index] = proxy
     answer, gradient = _answer(recorder, vjp_node, proxies[:first], proxies[first:second])

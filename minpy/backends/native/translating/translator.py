@@ -9,11 +9,10 @@ from typing import Any, NamedTuple
 import numpy
 
 from minpy.backends.native.language import Array, Call, Origin, Part, Routine, Step
-from minpy.backends.native.translating.answers import CALLED, Answer
 from minpy.backends.native.translating.dtypes import converted
 from minpy.backends.native.translating.emitter import Emitter
-from minpy.backends.native.translating.operators import Operators, given
-from minpy.backends.native.translating.refusals import NotLowered, Untranslatable
+from minpy.backends.native.translating.operators import Operators, constant_operand
+from minpy.backends.native.translating.results import CALLED, NotLowered, Result, Untranslatable
 from minpy.backends.protocol import ArrayFact
 from minpy.capture.places import SourceLocation
 from minpy.graph.gradient import VjpNode
@@ -159,7 +158,7 @@ class _Translator:
         if node.operator is None:
             return
         if node.operator is CONSTANT:
-            self.env[node] = given(node.attributes["value"])
+            self.env[node] = constant_operand(node.attributes["value"])
             return
         emitter, notes = self.emitter, self.steps.notes
         named = node.operator.node if isinstance(node.operator, VjpNode) else node
@@ -171,8 +170,8 @@ class _Translator:
             result = self._lowered(node, operands)
         except NotLowered as refusal:
             emitter.forget(mark)
-            known = None if named.operator.builtin else notes.refusals.get(node)
-            reason, where = (refusal.reason, refusal.place) if known is None else (known.reason, known.place)
+            refused = None if named.operator.builtin else notes.refusals.get(node)
+            reason, where = (refusal.reason, refusal.place) if refused is None else (refused.reason, refused.place)
             self.report.append(Translated(node, CALLED, reason, where or place))
             self._call(node, operands, reason)
             return
@@ -181,7 +180,7 @@ class _Translator:
         for position, array in result.updates:
             self._update(node.inputs[position], array)
 
-    def _lowered(self, node: Node, operands: Sequence[Any]) -> Answer:
+    def _lowered(self, node: Node, operands: Sequence[Any]) -> Result:
         """Return what a node comes to.
 
         Raises NotLowered.
@@ -241,10 +240,10 @@ class _Translator:
                 )
             if value.node in self.states:
                 raise Untranslatable(f"{value.node.described()} is a state of several operators, one of them called.")
-            for other in self.steps.forward:
-                if other is not node and any(item.node is value.node for item in other.inputs):
+            for reader in self.steps.forward:
+                if reader is not node and any(read.node is value.node for read in reader.inputs):
                     raise Untranslatable(
-                        f"{value.node.described()} is read by {other.described()}, too, and changed in place by "
+                        f"{value.node.described()} is read by {reader.described()}, too, and changed in place by "
                         f"{node.described()}, which is called."
                     )
             if any(head.node is value.node for head in self.steps.outputs):

@@ -14,7 +14,7 @@ from minpy.backends.native.translating.lowerings.elementwise import where
 from minpy.backends.native.translating.lowerings.keys import has_arrays, placed_by_arrays
 from minpy.backends.native.translating.lowerings.tables import lowers
 from minpy.backends.native.translating.lowerings.ufuncs import apply
-from minpy.backends.native.translating.refusals import NotLowered
+from minpy.backends.native.translating.results import NotLowered
 from minpy.capture.functions import changed, filled
 from minpy.capture.storage import with_item
 
@@ -38,8 +38,8 @@ def _arrays(emitter: Emitter, values: Any, dtype: Any = None) -> list[Array]:
     if not isinstance(values, (list, tuple)):
         raise NotLowered("it joins the rows of one array")
     arrays = [value if isinstance(value, Array) else constant(numpy.asarray(value)) for value in values]
-    known = common_dtype(*arrays) if dtype is None else numpy.dtype(dtype)
-    return [emitter.cast(array, known) for array in arrays]
+    dtype = common_dtype(*arrays) if dtype is None else numpy.dtype(dtype)
+    return [emitter.cast(array, dtype) for array in arrays]
 
 
 @lowers("concatenate")
@@ -294,10 +294,10 @@ def _filled(emitter: Emitter, value: Operand, shape: Sequence[int], dtype: Any) 
 
 @lowers(changed)
 def _changed(emitter: Emitter, function: Any, target: Array, arguments: Any, keywords: dict[str, Any]) -> Array:
-    given = dict(zip(("src", "casting", "where"), arguments, strict=False)) | keywords
+    options = dict(zip(("src", "casting", "where"), arguments, strict=False)) | keywords
     if function is numpy.copyto:
-        mask = given.get("where", True)
-        source = emitter.broadcast(emitter.cast(given["src"], target.dtype), target.shape)
+        mask = options.get("where", True)
+        source = emitter.broadcast(emitter.cast(options["src"], target.dtype), target.shape)
         return source if mask is True else emitter.elementwise("where", emitter.cast(mask, bool), source, target)
     if function is numpy.fill_diagonal and len(target.shape) == 2 and len(arguments) == 1 and not keywords:
         (value,) = arguments

@@ -13,7 +13,7 @@ from minpy.backends.native.translating.dtypes import common_dtype
 from minpy.backends.native.translating.emitter import Emitter
 from minpy.backends.native.translating.lowerings.tables import lowers
 from minpy.backends.native.translating.lowerings.ufuncs import apply
-from minpy.backends.native.translating.refusals import NotLowered
+from minpy.backends.native.translating.results import NotLowered
 
 __all__ = ["contract", "matmul"]
 
@@ -230,13 +230,13 @@ def _einsum(emitter: Emitter, subscripts: str, *operands: Array, dtype: Any = No
     if options.keys() - {"optimize", "casting"}:
         raise NotLowered(f"einsum with {', '.join(options)}= is not compiled")
     wide = common_dtype(*operands) if dtype is None else numpy.dtype(dtype)
-    given, to = _subscripts(subscripts, [len(operand.shape) for operand in operands])
+    input_names, to = _subscripts(subscripts, [len(operand.shape) for operand in operands])
     arrays: list[tuple[Array, list[Any]]] = []
-    for array, names in zip(operands, given, strict=True):
+    for array, names in zip(operands, input_names, strict=True):
         arrays.append(_diagonals(emitter, emitter.cast(array, wide), names))
     result, names = arrays[0]
     for position, (other, theirs) in enumerate(arrays[1:], 1):
-        later = {name for _, known in arrays[position + 1 :] for name in known} | set(to)
+        later = {name for _, names_of in arrays[position + 1 :] for name in names_of} | set(to)
         needed = [name for name in dict.fromkeys([*names, *theirs]) if name in later]
         if position == len(arrays) - 1:
             needed = list(to)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from minpy.backends.native.translating.lowerings.tables import defines
-from minpy.backends.native.translating.refusals import NotLowered
+from minpy.backends.native.translating.results import NotLowered
 from minpy.ops.tensor.tiling import margins_of
 
 __all__ = ["LONG_ROW", "defined_pick", "one_of_each_row"]

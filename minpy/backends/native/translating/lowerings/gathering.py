@@ -18,7 +18,7 @@ from minpy.backends.native.translating.dtypes import require_supported
 from minpy.backends.native.translating.emitter import Emitter
 from minpy.backends.native.translating.lowerings.definitions import LONG_ROW, defined_pick
 from minpy.backends.native.translating.lowerings.tables import gradient_of, lowers, lowers_operator
-from minpy.backends.native.translating.refusals import NotLowered
+from minpy.backends.native.translating.results import NotLowered
 from minpy.core.array import Shaped
 from minpy.ops.nn.sequence import checked_lengths
 from minpy.ops.tensor.indexing import checked_positions, coordinates, in_range
@@ -79,8 +79,8 @@ def within(emitter: Emitter, indices: Array, length: int, mode: str, name: str =
     if not length and indices.size:
         raise NotLowered("there is nothing to take")
     if mode == "raise":
-        given = indices.root if indices.is_contiguous and indices.size == indices.root.size else indices
-        (result,) = emitter.check(_Refusing(name, length), (given,), [(given.shape, _INTP)], _CHECKED)
+        whole = indices.root if indices.is_contiguous and indices.size == indices.root.size else indices
+        (result,) = emitter.check(_Refusing(name, length), (whole,), [(whole.shape, _INTP)], _CHECKED)
         return emitter.reshape(result, indices.shape)
     whole = emitter.cast(indices, _INTP)
     if mode == "wrap":

@@ -12,7 +12,7 @@ from minpy.backends.native.translating.dtypes import Operand
 from minpy.backends.native.translating.emitter import Emitter, uniform_value
 from minpy.backends.native.translating.lowerings.gathering import gathered, looked_at, scattered
 from minpy.backends.native.translating.lowerings.tables import lowers, lowers_operator
-from minpy.backends.native.translating.refusals import NotLowered
+from minpy.backends.native.translating.results import NotLowered
 from minpy.capture.ufuncs import computed_at
 
 __all__ = ["has_arrays", "item_by_arrays", "placed_by_arrays"]
@@ -50,9 +50,12 @@ def _key(array: Array, index: Any) -> _Key:
     parts: list[Any] = []
     for part in index if isinstance(index, tuple) else (index,):
         if isinstance(part, int | numpy.integer | list | numpy.ndarray):
-            known = numpy.asarray(part if not isinstance(part, list) or part else numpy.empty(0, int))
-            positions = known.nonzero() if known.dtype == bool and known.ndim else (known,)
-            if known.dtype == bool and known.shape != array.shape[_axes(parts) : _axes(parts) + known.ndim]:
+            array_part = numpy.asarray(part if not isinstance(part, list) or part else numpy.empty(0, int))
+            positions = array_part.nonzero() if array_part.dtype == bool and array_part.ndim else (array_part,)
+            if (
+                array_part.dtype == bool
+                and array_part.shape != array.shape[_axes(parts) : _axes(parts) + array_part.ndim]
+            ):
                 raise NotLowered("its mask has another shape")
             parts += [constant(item) for item in positions]
         elif isinstance(part, Array) and part.is_constant and part.dtype == bool:

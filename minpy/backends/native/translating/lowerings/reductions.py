@@ -14,7 +14,7 @@ from minpy.backends.native.translating.emitter import Emitter
 from minpy.backends.native.translating.lowerings.elementwise import where
 from minpy.backends.native.translating.lowerings.tables import lowers
 from minpy.backends.native.translating.lowerings.ufuncs import apply
-from minpy.backends.native.translating.refusals import NotLowered
+from minpy.backends.native.translating.results import NotLowered
 from minpy.core.sums import mean_over, sum_over, sum_to
 
 __all__ = ["accumulator", "axes_of", "finished", "mean", "reduced", "total"]
@@ -25,11 +25,11 @@ def axes_of(array: Array, axis: Any) -> tuple[int, ...]:
     ndim = len(array.shape)
     if axis is None:
         return tuple(range(ndim))
-    given = axis if isinstance(axis, (tuple, list)) else (axis,)
+    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
     if not ndim and axis in (0, -1):  # NumPy lets it pass
         return ()
-    result = sorted({int(item) % ndim if -ndim <= item < ndim else ndim for item in given})
-    if len(result) != len(given) or ndim in result:
+    result = sorted({int(item) % ndim if -ndim <= item < ndim else ndim for item in axes})
+    if len(result) != len(axes) or ndim in result:
         raise NotLowered(f"axis {axis} of an array of shape {array.shape}")
     return tuple(result)
 
@@ -318,7 +318,7 @@ def _nanmean(emitter: Emitter, a: Array, axis: Any = None, dtype: Any = None, ke
     if a.dtype.kind != "f":
         return mean(emitter, a, axis, dtype, keepdims)
     array = emitter.cast(a, a.dtype if dtype is None else dtype)
-    known = emitter.elementwise("logical_not", emitter.elementwise("isnan", array))
+    is_number = emitter.elementwise("logical_not", emitter.elementwise("isnan", array))
     added = reduced(emitter, "sum", _without_nans(emitter, array, 0), axis, keepdims)
-    count = reduced(emitter, "sum", emitter.cast(known, array.dtype), axis, keepdims)
+    count = reduced(emitter, "sum", emitter.cast(is_number, array.dtype), axis, keepdims)
     return emitter.elementwise("divide", added, count)

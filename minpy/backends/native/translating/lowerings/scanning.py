@@ -10,7 +10,7 @@ from minpy.backends.native.scanning.calls import Scan
 from minpy.backends.native.translating.emitter import Emitter
 from minpy.backends.native.translating.lowerings.reductions import accumulator, axes_of
 from minpy.backends.native.translating.lowerings.tables import lowers
-from minpy.backends.native.translating.refusals import NotLowered
+from minpy.backends.native.translating.results import NotLowered
 
 __all__: list[str] = []
 

@@ -11,7 +11,7 @@ from minpy.backends.native.language import Array, constant
 from minpy.backends.native.translating.dtypes import Operand, loop_of, require_supported
 from minpy.backends.native.translating.emitter import Emitter
 from minpy.backends.native.translating.lowerings.tables import UFUNCS, lowers_ufunc
-from minpy.backends.native.translating.refusals import NotLowered
+from minpy.backends.native.translating.results import NotLowered
 
 __all__ = ["apply"]
 
@@ -36,7 +36,7 @@ def apply(emitter: Emitter, ufunc: numpy.ufunc, *operands: Operand, dtype: Any =
     if name in _COMPARISONS and takes[0] != takes[1]:
         return _compare_whole(emitter, name, *operands)
     require_supported(*takes, *gives)
-    arrays = [emitter.cast(operand, known) for operand, known in zip(operands, takes, strict=True)]
+    arrays = [emitter.cast(operand, taken) for operand, taken in zip(operands, takes, strict=True)]
     if own is not None:
         result = own(emitter, *arrays)
         if result is not NotImplemented:
