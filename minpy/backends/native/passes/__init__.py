@@ -21,7 +21,6 @@ from minpy.backends.native.passes import (
     orienting,
     products,
     recomputing,
-    reductions,
     slicing,
 )
 from minpy.backends.native.passes.patterns import Row
@@ -72,7 +71,6 @@ def _transposed(routine: Routine, notes: Notes) -> Routine:
 PASSES: tuple[Pass, ...] = (
     Pass("constants", "steps of constants; constants of one value, which are numbers", constants.rewrite),
     Pass("algebra", "functions of elements that are the same", algebra.rewrite, rows=algebra.ROWS),
-    Pass("reductions", "along axes of length 1, of what is broadcast, of reductions", reductions.rewrite),
     Pass(
         "convolutions",
         "convolutions: by generated kernels, in their layouts",

@@ -13,7 +13,7 @@ from minpy.backends.native.functions import is_supported
 from minpy.backends.native.language import Array, constant
 from minpy.backends.native.translating.dtypes import converted
 from minpy.backends.native.translating.emitter import Emitter
-from minpy.backends.native.translating.lowerings import filling
+from minpy.backends.native.translating.lowerings import filling  # noqa: F401 - it fills the tables
 from minpy.backends.native.translating.lowerings.called import CALLED
 from minpy.backends.native.translating.lowerings.tables import DEFINITIONS, FUNCTIONS, GRADIENTS, OPERATORS
 from minpy.backends.native.translating.lowerings.ufuncs import apply
@@ -30,7 +30,6 @@ from minpy.ops.optimizer.multi_updates import MultiUpdate
 
 __all__ = ["Operators", "constant_operand"]
 
-FILLED = filling.FILES  # imported for what they enter into the tables
 _DEEPEST = 12
 
 
