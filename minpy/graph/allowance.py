@@ -13,8 +13,6 @@ class Allowance:
 
     Attributes
     ----------
-    count : int
-        How many were made.
     spent, eager_seconds : float
         Seconds that they took, beyond the free ones; and that calls took which went on without.
 
@@ -31,7 +29,7 @@ class Allowance:
     """
 
     def __init__(self) -> None:
-        self.count = 0
+        self.count = 0  # how many were made
         self.spent = self.eager_seconds = 0.0
         self._total = 0.0
 

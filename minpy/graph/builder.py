@@ -14,15 +14,10 @@ __all__ = ["GraphBuilder"]
 
 
 class GraphBuilder:
-    """Makes nodes, and gives the node made before where one would compute the same.
-
-    Attributes
-    ----------
-    created : list of Node
-        In the order in which they were made, which is an order in which they can be run.
-    """
+    """Makes nodes, and gives the node made before where one would compute the same."""
 
     def __init__(self) -> None:
+        # In the order in which they were made, which is an order in which they can be run.
         self.created: list[Node] = []
         self._known: dict[Any, Node] = {}
 

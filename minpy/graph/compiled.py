@@ -41,35 +41,15 @@ class Compiled:
     Executors, gradients of symbols, and graphs that are called as operators each have one. Programs that have not been
     used for long are forgotten; calls of them that are in flight keep them.
 
-    Parameters
-    ----------
-    outputs : Sequence[Value]
-    keeps_states : bool
-        Whether operators whose calls have a state keep one over all calls, as in an executor.
-    compiles : bool
-        Whether its programs may become native code: see `minpy.backends`.
-    stores : mapping of int to Node, optional
-        By their positions, the outputs that callers put in the place of a variable's values. Native code without
-        gradients does it where it can: then the output is the array that was given.
+    `keeps_states`: whether operators whose calls have a state keep one over all calls, as in an executor. `compiles`:
+    whether its programs may become native code: see `minpy.backends`. `stores`: by their positions, the outputs that
+    callers put in the place of a variable's values. Native code without gradients does it where it can: then the output
+    is the array that was given.
 
     Attributes
     ----------
-    fast_math : bool
-        Whether native code may contract products and sums.
-    facts : Known or None
-        The shapes and dtypes of all values, where they are known before: of the arrays of every call.
-    parameters : collection of Node
-        The variables whose arrays seldom change, and only where it is noted: native code keeps what is made of them.
-    order : list of Node
-        The nodes of the graph, each after its inputs.
     arguments, states : list of Node
         The variables, in the order in which arrays are given for them: arguments, then auxiliary states.
-    stored : dict of int to int
-        The positions of the outputs in `stores`, and of the variables.
-    allowance : Allowance
-        What its programs may cost.
-    state_pool : StatePool or None
-        The sets of states that calls take in turn, if `keep_states` was asked for, and there is an operator with one.
     """
 
     def __init__(
@@ -81,19 +61,23 @@ class Compiled:
     ) -> None:
         self.outputs = list(outputs)
         self.compiles = compiles
-        self.fast_math = False
+        self.fast_math = False  # whether native code may contract products and sums
+        # The shapes and dtypes of all values, where they are known before: of the arrays of every call.
         self.facts: Known | None = None
+        # The variables whose arrays seldom change, and only where it is noted: native code keeps what is made of them.
         self.parameters: Collection[Node] = ()
         self._stateful_operators: dict[Node, Any] | None = {} if keeps_states else None
+        # The sets of states that calls take in turn, if `keep_states` was asked for, and there is an operator with one.
         self.state_pool: StatePool | None = None
-        self.order = topological(self.outputs)
+        self.order = topological(self.outputs)  # the nodes of the graph, each after its inputs
         self.arguments, self.states = variables(self.order)
         stores = stores or {}
         self.arguments += [node for node in dict.fromkeys(stores.values()) if node not in self.arguments]
         self.variables = [*self.arguments, *self.states]
+        # The positions of the outputs in `stores`, and of the variables.
         self.stored = {output: self.variables.index(node) for output, node in stores.items()}
         self._programs: OrderedDict[Any, Program] = OrderedDict()
-        self.allowance = Allowance()
+        self.allowance = Allowance()  # what its programs may cost
         self._seen: OrderedDict[Any, int] = OrderedDict()
         self._remade = 0
 
@@ -139,27 +123,14 @@ class Compiled:
     ) -> Program:
         """Return the program for arrays of these shapes and dtypes.
 
-        Parameters
-        ----------
-        arrays : sequence of numpy.ndarray
-            For every variable; only shapes and dtypes are looked at.
-        training : bool
-        grad_req : mapping of Node to str, optional
-            Which gradients are wanted, 'write' or 'add'; without them the program has no backward part.
-        repeatable : bool
-            Whether a backward part may be added later: see `with_gradients`.
-        known : Known, optional
-            What has been inferred from these arrays, if it has been.
-        inline : bool
-            Whether users' operators become what they compute, where that can be told. A program whose functions refer
-            to something that has changed is made anew; after some of these, users' operators are only called.
+        `arrays`: for every variable; only shapes and dtypes are looked at. `grad_req`: which gradients are wanted,
+        'write' or 'add'; without them the program has no backward part. `repeatable`: whether a backward part may be
+        added later: see `with_gradients`. `known`: what has been inferred from these arrays, if it has been. `inline`:
+        whether users' operators become what they compute, where that can be told. A program whose functions refer to
+        something that has changed is made anew; after some of these, users' operators are only called.
 
-        Raises
-        ------
-        ShapeError, DTypeError
-            If the arrays do not fit the graph.
-        NoGradientError
-            If a gradient is asked for through an operator that has none.
+        Raises ShapeError or DTypeError if the arrays do not fit the graph. Raises NoGradientError if a gradient is
+        asked for through an operator that has none.
         """
         asked = tuple(grad_req.items()) if grad_req else ()
         key = (training, asked, repeatable, inline, tuple([(array.shape, array.dtype) for array in arrays]))
@@ -238,10 +209,7 @@ def infer_from_arrays(
 ) -> Known:
     """Return the shapes and dtypes of a graph's values, from arrays for its variables; dtypes may be known already.
 
-    Raises
-    ------
-    ShapeError, DTypeError
-        If they contradict each other.
+    Raises ShapeError or DTypeError if they contradict each other.
     """
     shapes = {Value(node): array.shape for node, array in zip(nodes, arrays, strict=True)}
     if known_dtypes is None:

@@ -163,10 +163,7 @@ class Frame:
         It may be called again: then the forward part is computed once more, with the same random numbers, without
         moving states, and without calling users' operators. The cotangents and buffers must not share memory.
 
-        Raises
-        ------
-        MutationError
-            If an array that is needed has been changed since the forward part ran.
+        Raises MutationError if an array that is needed has been changed since the forward part ran.
         """
         program, context = self._program, self._context
         steps = program.steps
@@ -204,12 +201,7 @@ class Frame:
     def compute_in_leaves(self, leaves: Sequence[Any], cotangent: numpy.ndarray | None) -> bool:
         """Compute the gradients in those of leaves, by code that goes through; False, before anything, if not so.
 
-        Parameters
-        ----------
-        leaves : sequence of Leaf or other nodes
-            For all variables in their order.
-        cotangent : numpy.ndarray or None
-            Of the only output; None stands for ones.
+        `leaves`: for all variables in their order. `cotangent`: of the only output; None stands for ones.
         """
         program, context, residuals = self._program, self._context, self._residuals
         if residuals is None or context.selection is None or last_write() > self._time:
@@ -269,10 +261,7 @@ class Frame:
     def answers(self) -> dict[Node, Any]:
         """Return the answers of all steps of the forward part, by node: computed again, with the same random numbers.
 
-        Raises
-        ------
-        MutationError
-            If an array that they depend on has been changed since.
+        Raises MutationError if an array that they depend on has been changed since.
         """
         if last_write() > self._time:
             self._require_unchanged()

@@ -189,10 +189,7 @@ def differentiate(
     Shapes and dtypes of new values are added to `shapes` and `dtypes`. Rules of users' operators are captured if there
     are `reads`, which note what they refer to. Where steps come from is added to `notes`.
 
-    Raises
-    ------
-    NoGradientError
-        If a gradient is asked for through an operator that has none.
+    Raises NoGradientError if a gradient is asked for through an operator that has none.
     """
     order = topological(outputs)
     leading: set[Node] = set(variables)
@@ -236,9 +233,7 @@ def _is_known(operator: Any, index: int) -> bool:
 def _step_gradients(recorder: Recorder, call: RuleCall, requires_grad: Sequence[int]) -> dict[int, ArrayProxy]:
     """Return the gradients of a step that is no operator, by the positions of its inputs.
 
-    Raises
-    ------
-    CaptureRefused
+    Raises CaptureRefused.
     """
     parts = run_captured(recorder, step_gradients, call.operator, call.answer, call.arguments, call.gradient)
     if parts is None:

@@ -21,15 +21,7 @@ __all__ = ["Inference", "infer_dtypes", "infer_shapes", "shapes_returned"]
 
 
 class Inference:
-    """What is known about the values of a graph: shapes, or dtypes.
-
-    Attributes
-    ----------
-    known : dict
-        Value to shape or dtype.
-    origin : dict
-        Value to where its knowledge came from, in words.
-    """
+    """What is known about the values of a graph: shapes, or dtypes."""
 
     def __init__(
         self,
@@ -40,8 +32,8 @@ class Inference:
         what: str,
     ) -> None:
         self.order = order
-        self.known: dict[Value, Any] = {}
-        self.origin: dict[Value, str] = {}
+        self.known: dict[Value, Any] = {}  # value to shape or dtype
+        self.origin: dict[Value, str] = {}  # value to where its knowledge came from, in words
         self._rule_of = rule_of
         self._merge = merge
         self._show = show
@@ -51,10 +43,8 @@ class Inference:
     def tell(self, value: Value, fact: Any, origin: str, node: Node | None = None) -> bool:
         """Add a fact about a value; return whether it says anything new.
 
-        Raises
-        ------
-        ShapeError, DTypeError
-            If it contradicts what is known; with the node where it does, and where the known fact came from.
+        Raises ShapeError or DTypeError if it contradicts what is known; with the node where it does, and where the
+        known fact came from.
         """
         before = self.known.get(value)
         try:

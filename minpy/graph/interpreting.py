@@ -44,16 +44,8 @@ def interpret(
 ) -> None:
     """Run steps, and put their answers into `env`; those that are there already are not computed.
 
-    Parameters
-    ----------
-    part : Sequence[Node]
-    env : dict
-        Answers by node.
-    call_of : callable
-        Gives the function of a step.
-    observers : Sequence[Observer]
-    release : callable, optional
-        `release(number, node)` is called after each step.
+    `env`: answers by node. `call_of`: gives the function of a step. `release`: `release(number, node)` is called after
+    each step.
     """
     for number, node in enumerate(part):
         if node in env:

@@ -22,18 +22,8 @@ ANSWER = -1
 class Node:
     """A call of an operator, or a variable.
 
-    Parameters
-    ----------
-    operator : Operator or None
-        None: a variable.
-    inputs : Sequence[Value]
-    attributes : mapping
-        The operator's attributes, as Python values.
-    name : str
-    kind : str, optional
-        The name under which the operator was called; by default its own.
-    annotations : mapping of str to str, optional
-        What users note at a node, such as `__lr_mult__`.
+    `operator`: None: a variable. `attributes`: the operator's attributes, as Python values. `kind`: the name under
+    which the operator was called; by default its own. `annotations`: what users note at a node, such as `__lr_mult__`.
     """
 
     __slots__ = ("__weakref__", "annotations", "attributes", "inputs", "kind", "name", "operator", "outputs_expected")

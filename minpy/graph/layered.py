@@ -32,12 +32,8 @@ class Layout(NamedTuple):
 def laid_out(sizes: Sequence[tuple[float, float]], edges: Sequence[tuple[int, int]]) -> Layout:
     """Return where boxes and lines go.
 
-    Parameters
-    ----------
-    sizes : sequence of (float, float)
-        Width and height of each box, in an order in which each box is after those that it reads.
-    edges : sequence of (int, int)
-        (what is read, what reads it).
+    `sizes`: width and height of each box, in an order in which each box is after those that it reads. `edges`: (what is
+    read, what reads it).
 
     Examples
     --------

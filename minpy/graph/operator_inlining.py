@@ -28,15 +28,13 @@ class Inliner:
     ----------
     nodes : list of Node
         In an order in which they can be run.
-    notes : Notes
-        Where in users' code they come from, and why some are calls.
     """
 
     def __init__(self) -> None:
         self._builder = GraphBuilder()
         self._became: dict[Value, Value] = {}  # outputs of operators that were replaced
         self._nodes: dict[Node, Node] = {}  # all others
-        self.notes = Notes()
+        self.notes = Notes()  # where in users' code they come from, and why some are calls
         self._count = 0
 
     @property
@@ -57,14 +55,8 @@ class Inliner:
     ) -> None:
         """Add the nodes that have come since: each after its inputs.
 
-        Parameters
-        ----------
-        nodes : sequence of Node
-            All of the graph, those that were there before first.
-        shapes : Mapping[Value, object]
-        dtypes : Mapping[Value, object]
-        reads : Reads or None
-            Notes what operators refer to; None: each stays one call.
+        `nodes`: all of the graph, those that were there before first. `reads`: notes what operators refer to; None:
+        each stays one call.
         """
         for node in nodes[self._count :]:
             if reads is not None and _may_be_inlined(node) and self._capture(node, shapes, dtypes, reads):

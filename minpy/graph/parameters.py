@@ -20,10 +20,7 @@ _NAMES = frozenset(
 def layer_parameters(order: Iterable[Node]) -> set[Node]:
     """Return the variables that are read as parameters of layers, and as nothing else.
 
-    Parameters
-    ----------
-    order : iterable of Node
-        All nodes of a graph.
+    `order`: all nodes of a graph.
 
     Examples
     --------

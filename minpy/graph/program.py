@@ -45,33 +45,19 @@ _ONLY_FALLBACK = (FALLBACK,)
 
 
 class ExecutionContext:
-    """What one call of a program uses: the functions of steps, and what an executable computes in.
-
-    Attributes
-    ----------
-    executable : Executable or None
-        What runs; None: the interpreter.
-    bound : Context or None
-        The executable's own context.
-    forward : callable or None
-        Its forward part.
-    selection : tuple of str or None
-        The backends for which this holds; None while a better one may take over.
-    began : float
-        When the part began that runs without the best one.
-    gradient_places : tuple of int or None
-        The positions of the variables whose gradients may be computed in arrays of leaves; None: nobody has asked.
-    """
+    """What one call of a program uses: the functions of steps, and what an executable computes in."""
 
     __slots__ = ("_contexts", "began", "bound", "executable", "forward", "functions", "gradient_places", "selection")
 
     def __init__(self, is_first: bool) -> None:
         self.functions = StepFunctions(is_first)
-        self.executable: Executable | None = None
-        self.bound: Context | None = None
-        self.forward: Callable[..., Any] | None = None
+        self.executable: Executable | None = None  # what runs; None: the interpreter
+        self.bound: Context | None = None  # the executable's own context
+        self.forward: Callable[..., Any] | None = None  # its forward part
+        # The backends for which this holds; None while a better one may take over.
         self.selection: tuple[str, ...] | None = None
-        self.began = 0.0
+        self.began = 0.0  # when the part began that runs without the best one
+        # The positions of the variables whose gradients may be computed in arrays of leaves; None: nobody has asked.
         self.gradient_places: tuple[int, ...] | None = None
         self._contexts: dict[Executable, Context] = {}
 
@@ -105,27 +91,7 @@ class Interpreted:
 
 
 class Program:
-    """A lowered graph that can be run.
-
-    Attributes
-    ----------
-    compiles : bool
-        Whether other backends than the fallback may run it.
-    fast_math : bool
-        Whether compiled code may contract a product and the sum that it goes into.
-    parameters : collection of int
-        Positions of variables that are parameters: compiled inference keeps what is made of them.
-    allowance : Allowance
-        What programs may cost, shared by those of a graph: without it backends but the fallback compile none.
-    is_free : bool
-        Whether it is one of the first programs of the graph, which cost nothing.
-    facts : Facts or None
-        What the first runs have told.
-    rounds : int
-        How often it has run, forward and, if it has a backward part, backward.
-    idle : list of ExecutionContext
-        Those that no call uses: the latest is taken, and given back, as long as these are not `MOST_IDLE`.
-    """
+    """A lowered graph that can be run."""
 
     def __init__(
         self,
@@ -137,16 +103,19 @@ class Program:
         is_free: bool = True,
     ) -> None:
         self.steps = steps
-        self.compiles = compiles
-        self.fast_math = fast_math
+        self.compiles = compiles  # whether other backends than the fallback may run it
+        self.fast_math = fast_math  # whether compiled code may contract a product and the sum that it goes into
+        # Positions of variables that are parameters: compiled inference keeps what is made of them.
         self.parameters = parameters
-        self.facts: Facts | None = None
+        self.facts: Facts | None = None  # what the first runs have told
+        # What programs may cost, shared by those of a graph: without it backends but the fallback compile none.
         self.allowance = Allowance() if allowance is None else allowance
-        self.is_free = is_free
-        self.rounds = 0
+        self.is_free = is_free  # whether it is one of the first programs of the graph, which cost nothing
+        self.rounds = 0  # how often it has run, forward and, if it has a backward part, backward
         # What backends have answered, by name.
         self._answers: dict[str, Executable | Declined] = {}
         self._compiling: int | None = None  # the process in which a thread waits for a backend
+        # Those that no call uses: the latest is taken, and given back, as long as these are not `MOST_IDLE`.
         self.idle: list[ExecutionContext] = []
         self._kinds: list[tuple[tuple[int, ...], Any, bool, bool, bool]] = []
         self._ones: list[numpy.ndarray] = []
@@ -157,16 +126,10 @@ class Program:
     def run(self, arrays: Sequence[numpy.ndarray], out: Sequence[numpy.ndarray | None] = ()) -> Sequence[Any]:
         """Return the outputs for arrays of all variables that are not captured; nothing is kept for a backward.
 
-        Parameters
-        ----------
-        arrays : Sequence[numpy.ndarray]
-        out : sequence of numpy.ndarray or None
-            Where outputs may be computed, one or None for each: it is returned where that was done.
+        `out`: where outputs may be computed, one or None for each: it is returned where that was done.
 
-        Raises
-        ------
-        ArgumentMismatch
-            Before anything is done, if outputs are to take the places of variables (`stored`) and cannot.
+        Raises ArgumentMismatch before anything is done, if outputs are to take the places of variables (`stored`) and
+        cannot.
         """
         steps = self.steps
         if steps.refers:
@@ -199,10 +162,7 @@ class Program:
     def run_with_gradients(self, arrays: Sequence[numpy.ndarray]) -> tuple[Sequence[Any], list[numpy.ndarray]] | None:
         """Return the outputs, and the gradients of their sum that are requested, by one call there and back.
 
-        Parameters
-        ----------
-        arrays : sequence of numpy.ndarray
-            Of all variables that are not captured.
+        `arrays`: of all variables that are not captured.
 
         Returns
         -------

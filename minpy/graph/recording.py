@@ -38,13 +38,8 @@ class GraphOperator(BaseOperator):
     Several calls may be in flight at once: what a call keeps for its backward is its frame, the last of the node's
     arguments.
 
-    Parameters
-    ----------
-    compiled : Compiled
-    name : str
-        What messages call it.
-    always_plans : bool
-        Whether programs are made for arrays of ever new shapes, whatever they cost.
+    `name`: what messages call it. `always_plans`: whether programs are made for arrays of ever new shapes, whatever
+    they cost.
     """
 
     builtin = True
@@ -122,12 +117,8 @@ class GraphOperator(BaseOperator):
     ) -> Program:
         """Return the program for arrays of these kinds, and the gradients that will be asked for, if it is not known.
 
-        Parameters
-        ----------
-        key : object
-            By what it is found again.
-        program : Program or None
-            The one that was found, if what users' functions refer to may have changed since.
+        `key`: by what it is found again. `program`: the one that was found, if what users' functions refer to may have
+        changed since.
         """
         if program is not None and program.steps.is_valid():
             return program
@@ -152,17 +143,10 @@ class GraphOperator(BaseOperator):
     def call(self, inputs: Sequence[Array], like: Array) -> list[Any]:
         """Return the outputs for arrays; the call is recorded, if an argument needs a gradient.
 
-        Parameters
-        ----------
-        inputs : sequence of Array
-            For its arguments and states, in the order of `compiled.variables`.
-        like : Array
-            Whose class and context the outputs get.
+        `inputs`: for its arguments and states, in the order of `compiled.variables`. `like`: whose class and context
+        the outputs get.
 
-        Raises
-        ------
-        ShapeError, DTypeError
-            If the inputs do not fit the graph.
+        Raises ShapeError or DTypeError if the inputs do not fit the graph.
         """
         buffers = [*map(_data, inputs)]
         requires_grad: tuple[bool, ...] | None = None
@@ -223,16 +207,8 @@ class GraphOperator(BaseOperator):
     def record(self, program: Program, buffers: list[numpy.ndarray], parents: list[Any], like: Array) -> Any:
         """Return the only output, of floating-point numbers, of a graph without states; the call is recorded.
 
-        Parameters
-        ----------
-        program : Program
-            For arrays of these kinds, with a backward part.
-        buffers : list of numpy.ndarray
-            For its arguments.
-        parents : list of Node or None
-            Where they stand on the tape.
-        like : Array
-            Whose class and context the output gets.
+        `program`: for arrays of these kinds, with a backward part. `buffers`: for its arguments. `parents`: where they
+        stand on the tape. `like`: whose class and context the output gets.
         """
         frame = Frame(program, buffers)
         answer = frame.forward()[0]
@@ -274,25 +250,15 @@ class GraphOperator(BaseOperator):
 def call_graph(compiled: Compiled, inputs: Sequence[Array], name: str = "graph") -> list[Any]:
     """Call a compiled graph on arrays once; see `GraphOperator`.
 
-    Parameters
-    ----------
-    compiled : Compiled
-    inputs : sequence of Array
-        For its arguments and states, in the order of `compiled.variables`.
-    name : str
-        What messages call it.
+    `inputs`: for its arguments and states, in the order of `compiled.variables`. `name`: what messages call it.
 
     Returns
     -------
     list of Array
         The outputs.
 
-    Raises
-    ------
-    ArgumentError
-        For another number of inputs.
-    ShapeError, DTypeError
-        If the inputs do not fit the graph.
+    Raises ArgumentError for another number of inputs. Raises ShapeError or DTypeError if the inputs do not fit the
+    graph.
     """
     if len(inputs) != len(compiled.variables):
         raise ArgumentError(

@@ -32,23 +32,11 @@ def replayed_gradients(
 ) -> list[Any]:
     """Return the gradients of a call of a graph, recorded.
 
-    Parameters
-    ----------
-    frame : Frame
-        Of the call.
-    variables : sequence of Node
-        Those of the graph.
-    arguments : sequence
-        What stands for each: an Array, if it was recorded.
-    upstream : sequence
-        The gradient of each output.
-    requires_grad : sequence of int
-        The positions of the variables whose gradients are wanted.
+    `frame`: of the call. `variables`: those of the graph. `arguments`: what stands for each: an Array, if it was
+    recorded. `upstream`: the gradient of each output. `requires_grad`: the positions of the variables whose gradients
+    are wanted.
 
-    Raises
-    ------
-    NoGradientError, GradientError
-        If an operator of the graph has no gradient that can be recorded.
+    Raises NoGradientError or GradientError if an operator of the graph has no gradient that can be recorded.
     """
     steps = frame.program.steps
     answers = frame.answers()

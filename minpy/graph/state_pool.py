@@ -14,23 +14,15 @@ __all__ = ["StatePool", "StateSet"]
 
 
 class StateSet:
-    """A set of states, for one call at a time.
-
-    Attributes
-    ----------
-    mode : object
-        Of the latest call.
-    states : dict
-        By what operators know their place in the graph as.
-    """
+    """A set of states, for one call at a time."""
 
     __slots__ = ("_home", "mode", "number", "states")
 
     def __init__(self, number: int = 0) -> None:
         self._home: StatePool | None = None  # only while it is in use, so that nothing refers to itself
         self.number = number
-        self.mode: Any = None
-        self.states: dict[Any, Any] = {}
+        self.mode: Any = None  # of the latest call
+        self.states: dict[Any, Any] = {}  # by what operators know their place in the graph as
 
     def release(self) -> None:
         """Let it serve further calls."""

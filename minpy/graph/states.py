@@ -17,17 +17,7 @@ __all__ = ["StepFunctions"]
 class StepFunctions:
     """What runs each step of a program, for one call at a time.
 
-    Parameters
-    ----------
-    is_first : bool
-        Whether it may use the operators of the program itself; others make fresh ones.
-
-    Attributes
-    ----------
-    state_set : StateSet or None
-        The set of states that belongs to the call.
-    releasing : list
-        The operators that hold something from forward to backward.
+    `is_first`: whether it may use the operators of the program itself; others make fresh ones.
     """
 
     __slots__ = ("_calls", "_is_first", "_nodes", "_stateful", "releasing", "state_set")
@@ -37,8 +27,8 @@ class StepFunctions:
         self._calls: dict[Node, Callable[..., Any]] = {}
         self._nodes: dict[Node, Node] = {}
         self._stateful: list[Any] = []  # the operators that have states, which are kept for further calls
-        self.releasing: list[Any] = []
-        self.state_set: StateSet | None = None
+        self.releasing: list[Any] = []  # the operators that hold something from forward to backward
+        self.state_set: StateSet | None = None  # the set of states that belongs to the call
 
     def call_of(self, node: Node) -> Callable[..., Any]:
         """Return the function of a step."""

@@ -34,15 +34,7 @@ def has_step_rule(operator: Any) -> bool:
 def step_gradients(operator: Step, answer: Any, arrays: Sequence[Any], gradient: Any) -> list[Any] | None:
     """Return the gradients of a step in its arrays, in their order; None, if that is not known.
 
-    Parameters
-    ----------
-    operator : Step
-        One that `has_step_rule`.
-    answer : object
-    arrays : sequence of array
-        What the step's slots stand for.
-    gradient : array
-        Of the answer.
+    `operator`: one that `has_step_rule`. `arrays`: what the step's slots stand for. `gradient`: of the answer.
     """
     row = row_of(operator.function)
     if row is not None and row.gradient == "zero":

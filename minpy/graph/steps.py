@@ -86,10 +86,7 @@ class Steps:
     def differentiated(self, grad_req: Mapping[Node, str]) -> Steps:
         """Return the same forward part with a backward part that computes these gradients.
 
-        Raises
-        ------
-        NoGradientError
-            If a gradient is asked for through an operator that has none.
+        Raises NoGradientError if a gradient is asked for through an operator that has none.
         """
         shapes, dtypes, builder = dict(self._shapes), dict(self._dtypes), self._builder
         reads, inliner = self.reads.copy(), self._inliner
@@ -186,18 +183,9 @@ def lowered(
 ) -> Steps:
     """Lower a graph: the steps of its forward part.
 
-    Parameters
-    ----------
-    outputs : sequence of Value
-        What it computes.
-    variables : sequence of Node
-        In the order in which their arrays will be given.
-    shapes, dtypes : mapping of Value
-        Of every value of the graph.
-    training, repeatable, inline : bool
-        As in `Steps`.
-    stateful_operators : dict, optional
-        The operators, by node, whose states live over all calls.
+    `outputs`: what it computes. `variables`: in the order in which their arrays will be given. `shapes`, `dtypes`: of
+    every value of the graph. `training`, `repeatable`, `inline`: as in `Steps`. `stateful_operators`: the operators, by
+    node, whose states live over all calls.
     """
     if inline:
         outputs, shapes, dtypes = inlined(outputs, shapes, dtypes)

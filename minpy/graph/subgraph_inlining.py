@@ -19,11 +19,7 @@ def inlined(
 ) -> tuple[Sequence[Value], Mapping[Value, Any], Mapping[Value, Any]]:
     """Return a graph without nodes that only stand for a graph, and what is known of its values.
 
-    Parameters
-    ----------
-    outputs : Sequence[Value]
-    shapes, dtypes : mapping of Value
-        Of every value of the graph.
+    `shapes`, `dtypes`: of every value of the graph.
     """
     order = topological(outputs)
     if not any(_inside(node) is not None for node in order):

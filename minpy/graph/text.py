@@ -51,13 +51,7 @@ def drawing(
     as in a skip connection. `○` is a variable, `●` a call, `◉` an output of the graph; a line is read at `├`, `┼` and
     `┤`, for the last time at `╯` and `┴`, and not at all at `─│─`.
 
-    Parameters
-    ----------
-    outputs : Sequence[Value]
-    shapes : mapping, optional
-        The shapes of values, as far as they are known.
-    hidden : collection of Node, optional
-        Variables to leave out, such as weights.
+    `shapes`: the shapes of values, as far as they are known. `hidden`: variables to leave out, such as weights.
 
     Examples
     --------

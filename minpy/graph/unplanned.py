@@ -39,12 +39,7 @@ class _Join(BaseOperator):
     So backward of one output writes zeros for variables that only others depend on, and reaches layers that carry a
     loss.
 
-    Parameters
-    ----------
-    name : str
-        What messages call the graph.
-    count : int
-        How many of the arguments are outputs.
+    `name`: what messages call the graph. `count`: how many of the arguments are outputs.
     """
 
     builtin = True
@@ -74,13 +69,7 @@ class _Join(BaseOperator):
 class Unplanned:
     """A graph as a list of calls.
 
-    Parameters
-    ----------
-    compiled : Compiled
-    training : bool
-        Whether operators behave as in training.
-    name : str
-        What messages call the graph.
+    `training`: whether operators behave as in training. `name`: what messages call the graph.
     """
 
     def __init__(self, compiled: Compiled, training: bool, name: str) -> None:
@@ -115,19 +104,10 @@ class Unplanned:
     ) -> tuple[list[numpy.ndarray], list[Any]]:
         """Return the outputs, and where they stand on the tape: None for those that do not.
 
-        Parameters
-        ----------
-        buffers : sequence of numpy.ndarray
-            For all variables.
-        parents : sequence or None
-            Where these stand on the tape; None: nothing is recorded.
-        kinds : hashable
-            What the arrays are.
+        `buffers`: for all variables. `parents`: where these stand on the tape; None: nothing is recorded. `kinds`: what
+        the arrays are.
 
-        Raises
-        ------
-        Exception
-            What the operators raise for arrays that do not fit.
+        Raises Exception what the operators raise for arrays that do not fit.
         """
         closed = self._followed(buffers, kinds) if self._is_open or self._moves_states else None
         variables = self._compiled.variables

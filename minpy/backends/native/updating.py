@@ -110,7 +110,7 @@ def _made(update: Update, dtype: numpy.dtype, attributes: dict[str, Any]) -> Cal
 
     if not llvm.available():
         return None
-    from minpy.backends.native.translating.refusals import NotLowered
+    from minpy.backends.native.translating.results import NotLowered
     from minpy.core.errors import MXNetError
 
     try:

@@ -83,22 +83,22 @@ def _cell_steps(call: Call, index: int, rows: Any) -> CellSteps:
     biases = weights.input_bias + weights.hidden_bias
     hidden, cell = call.state[index], None if call.cell is None else call.cell[index]
     order = list(range(steps))[:: -1 if index % layers.directions else 1]
-    nothing: list[Any] = [None] * steps
-    found = CellSteps(order, *(list(nothing) for _ in range(6)), hidden, cell)
+    blank: list[list[Any]] = [[None] * steps for _ in range(6)]
+    result = CellSteps(order, blank[0], blank[1], blank[2], blank[3], blank[4], blank[5], hidden, cell)
     for step in order:
-        found.hidden[step], found.cells[step] = hidden, cell
+        result.hidden[step], result.cells[step] = hidden, cell
         inputs, product = given[step * batch : (step + 1) * batch], np.matmul(hidden, hidden_weight)
-        found.gates[step], new, new_cell, found.extra[step] = _step(
+        result.gates[step], new, new_cell, result.extra[step] = _step(
             layers, weights, biases, inputs, product, hidden, cell
         )
         if call.valid is None:
-            found.outputs[step] = hidden = new
+            result.outputs[step] = hidden = new
         else:
             inside = call.valid[step]
-            found.outputs[step], hidden = np.where(inside, new, 0.0), np.where(inside, new, hidden)
+            result.outputs[step], hidden = np.where(inside, new, 0.0), np.where(inside, new, hidden)
             new_cell = None if cell is None else np.where(inside, new_cell, cell)
-        found.cells_after[step] = cell = new_cell
-    return found._replace(last_hidden=hidden, last_cell=cell)
+        result.cells_after[step] = cell = new_cell
+    return result._replace(last_hidden=hidden, last_cell=cell)
 
 
 def _step(

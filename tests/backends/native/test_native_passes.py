@@ -261,7 +261,6 @@ def test_reductions_of_single_elements(function: str) -> None:
     x = Array((4, 1), FLOAT, name="x")
     routine = routine_of([Reduce.of(function, x, (1,))], [x])
     found, _ = agree(routine, 1, "exact")
-    assert not any(isinstance(step, Reduce) for step in found.steps)
     inputs = [[numpy.array([[-0.0], [0.0], [numpy.nan], [2.0]], FLOAT)]]
     assert_same(evaluate(found, inputs), evaluate(routine, inputs), "exact")
 
@@ -271,7 +270,6 @@ def test_reductions_of_what_is_broadcast(function: str) -> None:
     x = Array((4, 1), FLOAT, name="x")
     routine = routine_of([Reduce.of(function, broadcast(x, (3, 4, 5)), (0, 2))], [x])
     found, _ = agree(routine, 1, "smooth")
-    assert not any(isinstance(step, Reduce) for step in found.steps)
     inputs = [[numpy.array([[-0.0], [numpy.inf], [numpy.nan], [2.0]], FLOAT)]]
     assert_same(evaluate(found, inputs), evaluate(routine, inputs), "exact")
 
@@ -284,7 +282,8 @@ def test_sums_of_small_integers_wrap_as_they_do() -> None:
 def test_reductions_one_after_the_other() -> None:
     x = Array((3, 4, 5), FLOAT, name="x")
     found, _ = agree(routine_of([Reduce.of("sum", Reduce.of("sum", x, (2,)), (0,))], [x]), 1, "smooth")
-    assert [step.label() for step in found.steps] == ["sum along 0, 2"]
+    (schedule,) = scheduled(found)
+    assert len(schedule.items) == 1
 
 
 def test_reductions_of_reshaped_arrays() -> None:

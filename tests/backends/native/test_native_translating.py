@@ -16,7 +16,7 @@ import minpy as mx
 from minpy import customop, sym
 from minpy.backends.native.language import Array, Assembly, Call, Elementwise, Product, Reduce, View
 from minpy.backends.native.translating import Translation, Untranslatable
-from minpy.backends.native.translating.answers import CALLED
+from minpy.backends.native.translating.results import CALLED
 from minpy.backends.native.translating.translator import FAILED
 from minpy.graph.compiled import Compiled
 from minpy.ops.registry import OPERATORS

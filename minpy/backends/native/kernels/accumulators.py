@@ -23,12 +23,12 @@ BLOCK = 16
 
 def add_exactly(w: Writer, kind: str, total: str, value: str) -> tuple[str, str]:
     """Write the sum of two values, and the error of that sum."""
-    found = w.put(f"fadd {kind} {total}, {value}")
-    part = w.put(f"fsub {kind} {found}, {total}")
-    rest = w.put(f"fsub {kind} {found}, {part}")
+    result = w.put(f"fadd {kind} {total}, {value}")
+    part = w.put(f"fsub {kind} {result}, {total}")
+    rest = w.put(f"fsub {kind} {result}, {part}")
     first = w.put(f"fsub {kind} {total}, {rest}")
     second = w.put(f"fsub {kind} {value}, {part}")
-    return found, w.put(f"fadd {kind} {first}, {second}")
+    return result, w.put(f"fadd {kind} {first}, {second}")
 
 
 def added(w: Writer, totals: Sequence[str], errors: Sequence[str]) -> tuple[str, str]:
@@ -56,22 +56,10 @@ def rounded(w: Writer, dtype: numpy.dtype, total: str, error: str) -> str:
 class Lanes:
     """Partial results of a reduction, `count` of them.
 
-    Parameters
-    ----------
-    writer : Writer
-    step : Reduce
-    count : int
-        How many lanes there are, whole vectors.
-    piece : int
-        How many are in one vector.
-    blocked : bool
-        Whether sums of blocks are summed up apart: `flush` ends a block.
-    index : str
-        The type of indices, of 'argmax' and 'argmin'.
-    ordered : bool
-        Whether each lane meets its elements in the order of their indices.
-    stride : int
-        How far the indices of the lanes' first elements are apart; lanes without any come last.
+    `count`: how many lanes there are, whole vectors. `piece`: how many are in one vector. `blocked`: whether sums of
+    blocks are summed up apart: `flush` ends a block. `index`: the type of indices, of 'argmax' and 'argmin'. `ordered`:
+    whether each lane meets its elements in the order of their indices. `stride`: how far the indices of the lanes'
+    first elements are apart; lanes without any come last.
     """
 
     def __init__(
@@ -121,8 +109,8 @@ class Lanes:
 
     @property
     def _identity(self) -> str:
-        found = identity(self.function, self.dtype)
-        return {"true": "1", "false": "0"}.get(found, found)
+        result = identity(self.function, self.dtype)
+        return {"true": "1", "false": "0"}.get(result, result)
 
     def begin(self) -> None:
         """Begin anew."""
@@ -170,7 +158,7 @@ class Lanes:
         w = self.writer
         same = w.put(f"{'fcmp oeq' if self.dtype.kind == 'f' else 'icmp eq'} {self.kind} {value}, {old}")
         if self.dtype.kind == "f":
-            both = [w.put(f"fcmp uno {self.kind} {one}, 0.0") for one in (value, old)]
+            both = [w.put(f"fcmp uno {self.kind} {item}, 0.0") for item in (value, old)]
             same = w.put(f"or i1 {same}, {w.put(f'and i1 {both[0]}, {both[1]}')}")
         return w.put(f"and i1 {same}, {w.put(f'icmp slt {self.index} {position}, {before}')}")
 
@@ -250,28 +238,30 @@ class Lanes:
         """Write what is known of all elements, from what is known of some, which come first, of others, and so on."""
         w = self.writer
         if self.blocked:
-            total, error = added(w, [one[0] for one in pieces], [one[1] for one in pieces] if self.errors else [])
+            total, error = added(
+                w, [piece[0] for piece in pieces], [piece[1] for piece in pieces] if self.errors else []
+            )
             return [total, error] if error else [total]
         best, *position = pieces[0]
-        for value, *other in pieces[1:]:
+        for value, *place in pieces[1:]:
             if not self.indexed:
                 best = combined(w, self.function, self.dtype, self.kind, best, value)
                 continue
             moves = is_better(w, self.function, self.dtype, self.kind, value, best)
             if not self.ordered:
-                moves = w.put(f"or i1 {moves}, {self._ties(value, best, other[0], position[0])}")
+                moves = w.put(f"or i1 {moves}, {self._ties(value, best, place[0], position[0])}")
             best = w.put(f"select i1 {moves}, {self.kind} {value}, {self.kind} {best}")
-            position = [w.put(f"select i1 {moves}, {self.index} {other[0]}, {self.index} {position[0]}")]
+            position = [w.put(f"select i1 {moves}, {self.index} {place[0]}, {self.index} {position[0]}")]
         return [best, *position]
 
-    def result(self, known: Sequence[str]) -> str:
+    def result(self, partials: Sequence[str]) -> str:
         """Write the result, from what is known of all elements, and return it as a value."""
         w = self.writer
         if self.indexed:
-            return w.put(f"sext {self.index} {known[1]} to i64") if self.index != "i64" else known[1]
+            return w.put(f"sext {self.index} {partials[1]} to i64") if self.index != "i64" else partials[1]
         if self.blocked:
-            return rounded(w, self.dtype, known[0], known[1] if self.errors else "")
-        return w.put(f"trunc i8 {known[0]} to i1") if self.dtype.kind == "b" else known[0]
+            return rounded(w, self.dtype, partials[0], partials[1] if self.errors else "")
+        return w.put(f"trunc i8 {partials[0]} to i1") if self.dtype.kind == "b" else partials[0]
 
     def _first(self) -> list[str]:
         """Write the best element of all lanes, and the smallest index of those as good."""

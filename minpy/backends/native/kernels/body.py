@@ -27,27 +27,8 @@ __all__ = ["Body"]
 class Body:
     """Writes the phases of a nest.
 
-    Parameters
-    ----------
-    writer : Writer
-    cursor : Cursor
-    strips : Strips
-    nest : Nest
-    geometry : Geometry
-    phases : list[Phase]
-    reserve : callable
-        (number of elements, dtype) -> pointer to scratch memory.
-    partials : Partials
-        Memory for what pieces leave.
-    is_cut : bool
-        Whether a loop of reductions is to be cut in pieces, if one can be and no other range can be shared.
-
-    Attributes
-    ----------
-    tile : int
-        The length of the tile that is written, where the lane is an outer one; 0 where not.
-    pieces : Pieces or None
-        Of a loop that is cut: each is written by `write_piece`, and `finish` makes results of what they leave.
+    `reserve`: (number of elements, dtype) -> pointer to scratch memory. `partials`: memory for what pieces leave.
+    `is_cut`: whether a loop of reductions is to be cut in pieces, if one can be and no other range can be shared.
     """
 
     def __init__(
@@ -68,7 +49,7 @@ class Body:
         self.nest = nest
         self.geometry = geometry
         self.phases = phases
-        self.tile = 0
+        self.tile = 0  # the length of the tile that is written, where the lane is an outer one; 0 where not
         if geometry.across:
             assert geometry.lane is not None
             self.tile = strips.length(max(map(_weight, phases), default=1), geometry.lane.length)
@@ -83,6 +64,7 @@ class Body:
         self.bounds: dict[Dim, tuple[str, str]] = {}
         self.is_last: str | None = None
         self.leaves = False
+        # Of a loop that is cut: each is written by `write_piece`, and `finish` makes results of what they leave.
         self.pieces = self._pieces() if is_cut else None
         self.columns.lay_out(self.pieces if geometry.scope else None)
 
@@ -90,7 +72,7 @@ class Body:
         """Lay out the rows of scratch memory for values that later phases read."""
         geometry = self.geometry
         dims = [*geometry.inner, geometry.lane] if geometry.across else geometry.inner
-        found = {}
+        result = {}
         for phase in self.phases:
             for array in phase.keeps:
                 strides, step = {}, 1
@@ -98,11 +80,11 @@ class Body:
                     assert dim is not None
                     strides[dim.axis] = step
                     step *= self.strips.whole(self.tile) if dim is geometry.lane and geometry.across else dim.length
-                found[array] = Access(array.dtype, strides)
+                result[array] = Access(array.dtype, strides)
                 # There is room for the lanes of the last vectors that have no elements.
                 start = reserve(step + self.strips.piece * 4, array.dtype)
-                self.cursor.start(found[array], start, local=geometry.across)
-        return found
+                self.cursor.start(result[array], start, local=geometry.across)
+        return result
 
     # -- pieces ------------------------------------------------------------------------------------------------------
 
@@ -115,12 +97,12 @@ class Body:
         if len(self.phases) != 1 or geometry.columns or not geometry.rows:
             return None
         (phase,) = self.phases
-        others, length, full, _ = self._extent(phase)
-        lanes = self._lanes(phase, others, length, full)
-        blocks = self._blocks(others, max(full, 1)) if any(one.blocked for one in lanes) else None
-        if others:
-            unit = blocks[1] if blocks is not None and blocks[0] is others[0] else 1
-            pieces = cut(others[0], others[0].length, unit)
+        outer_dims, length, full, _ = self._extent(phase)
+        lanes = self._lanes(phase, outer_dims, length, full)
+        blocks = self._blocks(outer_dims, max(full, 1)) if any(partial.blocked for partial in lanes) else None
+        if outer_dims:
+            unit = blocks[1] if blocks is not None and blocks[0] is outer_dims[0] else 1
+            pieces = cut(outer_dims[0], outer_dims[0].length, unit)
         else:
             assert lane is not None
             pieces = cut(lane, full * length, (1 if blocks is None else BLOCK) * length)
@@ -202,18 +184,18 @@ class Body:
         """Write one run of the inner loops."""
         geometry = self.geometry
         lane = geometry.lane
-        others, length, full, rest = self._extent(phase)
+        outer_dims, length, full, rest = self._extent(phase)
         if self.row_pieces is not None:
             lanes = self.row_pieces.lanes
         else:
-            lanes = self._lanes(phase, others, length, full)
-        for one in lanes:
-            one.begin()
-        blocks = self._blocks(others, max(full, 1)) if any(one.blocked for one in lanes) else None
+            lanes = self._lanes(phase, outer_dims, length, full)
+        for lanes_of_step in lanes:
+            lanes_of_step.begin()
+        blocks = self._blocks(outer_dims, max(full, 1)) if any(partial.blocked for partial in lanes) else None
 
         def flush() -> None:
-            for one in lanes:
-                one.flush()
+            for lanes_of_step in lanes:
+                lanes_of_step.flush()
 
         def strip(count: int) -> None:
             with self.strips.strip(lane, count) as place:
@@ -242,18 +224,18 @@ class Body:
                         strip(count)
                     place += count
 
-        self._loops(others, whole, blocks, flush)
+        self._loops(outer_dims, whole, blocks, flush)
         if blocks is not None:
             flush()
         if self.row_pieces is not None:
             self.row_pieces.leave()
         elif not geometry.across:
-            for one in lanes:
-                self.rows[one.step.output] = one.one()
+            for lanes_of_step in lanes:
+                self.rows[lanes_of_step.step.output] = lanes_of_step.one()
         elif lanes:
             with self.strips.strip(lane, self.tile) as place:
-                for one in lanes:
-                    self._set_row(one.step.output, one.each(place.number), place)
+                for lanes_of_step in lanes:
+                    self._set_row(lanes_of_step.step.output, lanes_of_step.each(place.number), place)
 
     def _end(self, start: str, step: int, last: int | str, length: int) -> str:
         """Write where a part of a loop, or of a piece of it, ends; pieces begin at multiples of `step`."""
@@ -262,11 +244,11 @@ class Body:
             return end
         return self.w.intrinsic("llvm.umin.i64", "i64", ("i64", end), ("i64", str(last)))
 
-    def _lanes(self, phase: Phase, others: Sequence[Dim], length: int, full: int) -> list[Lanes]:
-        additions = max(full, 1) * math.prod(dim.length for dim in others)
+    def _lanes(self, phase: Phase, outer_dims: Sequence[Dim], length: int, full: int) -> list[Lanes]:
+        additions = max(full, 1) * math.prod(dim.length for dim in outer_dims)
         index = "i32" if math.prod(self.nest.shape) < 2**31 else "i64"
         count = self.strips.whole(length)
-        found = []
+        result = []
         for step in phase.rows:
             blocked = is_summed(step.function, step.operands[0].dtype) and additions > BLOCK
             ordered, stride = True, 0
@@ -275,8 +257,8 @@ class Body:
                 visited = [strides[dim.axis] for dim in self.geometry.inner]
                 ordered = visited == sorted(visited, reverse=True)
                 stride = strides[self.geometry.lane.axis] if self.geometry.lane is not None else 0
-            found.append(Lanes(self.w, step, count, self.strips.piece, blocked, index, ordered, stride))
-        return found
+            result.append(Lanes(self.w, step, count, self.strips.piece, blocked, index, ordered, stride))
+        return result
 
     def _blocks(self, dims: Sequence[Dim], additions: int) -> tuple[Dim | None, int]:
         """Return after which loop's iterations blocks of sums end, and how many; None: within the lane."""
@@ -335,13 +317,15 @@ class Body:
         values = {array: cursor.read(access) for array, access in there.items()}
         for step in phase.steps:
             values[step.output] = self._computed(step, values, lane)
-        for one in lanes:
+        for lanes_of_step in lanes:
             position = None
-            if one.indexed:
-                position = cursor.at(geometry.indices[one.step.output])
-                if one.index != "i64":
-                    position = self.w.put(f"trunc i64 {position} to {one.index}")
-            one.take(lane.number, self._operand(one.step.operands[0], values, lane), position, lane.filled)
+            if lanes_of_step.indexed:
+                position = cursor.at(geometry.indices[lanes_of_step.step.output])
+                if lanes_of_step.index != "i64":
+                    position = self.w.put(f"trunc i64 {position} to {lanes_of_step.index}")
+            lanes_of_step.take(
+                lane.number, self._operand(lanes_of_step.step.operands[0], values, lane), position, lane.filled
+            )
         taken = {step: self._operand(step.operands[0], values, lane) for step in phase.columns}
         for array in phase.keeps:
             self.w.store(values[array], cursor.at(self.kept[array]), array.dtype)
@@ -354,7 +338,7 @@ class Body:
                 self.w.store(values[array], cursor.at(access), array.dtype)
 
     def _computed(self, step: Elementwise | Reduce, values: dict[Array, str], lane: Lane) -> str:
-        operands = [self._operand(one, values, lane) for one in step.operands]
+        operands = [self._operand(operand, values, lane) for operand in step.operands]
         if isinstance(step, Reduce):
             return self._alone(step, operands[0])
         return elementwise.write(self.w, step.function, step.operands[-1].dtype, operands, step.output.dtype)
@@ -413,7 +397,9 @@ class Body:
                 of_rows = self.nest.levels[array] is Level.ROW
                 if isinstance(step, Reduce):
                     of_rows = is_of_rows(self.nest, step)
-                ready = of_rows and all(one.root in known for one in step.operands if one.root in self.nest.levels)
+                ready = of_rows and all(
+                    operand.root in known for operand in step.operands if operand.root in self.nest.levels
+                )
             if ready:
                 self.finished.add(array)
                 known.add(array)
@@ -427,7 +413,7 @@ class Body:
     def _row_batch(self, batch: Sequence[Elementwise | Reduce], lane: Lane) -> None:
         geometry = self.geometry
         reads = [operand for step in batch if step.output not in geometry.rows for operand in step.operands]
-        self.cursor.read_if(lane.filled, [geometry.reads[one] for one in reads if one in geometry.reads])
+        self.cursor.read_if(lane.filled, [geometry.reads[access] for access in reads if access in geometry.reads])
         taken: dict[Reduce, str] = {}
         stored: dict[Array, str] = {}
         for step in batch:

@@ -42,12 +42,12 @@ def _to_integer(w: Writer, value: str, source: numpy.dtype, target: numpy.dtype)
         above = w.put(f"fcmp oge {kind} {value}, {half}")
         rest = w.put(f"fsub {kind} {value}, {half}")
         lower = w.put(f"select i1 {above}, {kind} {rest}, {kind} {value}")
-        found = _to_signed(w, lower, source, 64)
-        upper = w.put(f"xor i64 {found}, {-(2**63)}")
-        return w.put(f"select i1 {above}, i64 {upper}, i64 {found}")
+        result = _to_signed(w, lower, source, 64)
+        upper = w.put(f"xor i64 {result}, {-(2**63)}")
+        return w.put(f"select i1 {above}, i64 {upper}, i64 {result}")
     bits = 64 if target.itemsize == 8 or target == numpy.dtype("uint32") else 32
-    found = _to_signed(w, value, source, bits)
-    return w.put(f"trunc i{bits} {found} to {value_type(target)}") if bits > 8 * target.itemsize else found
+    result = _to_signed(w, value, source, bits)
+    return w.put(f"trunc i{bits} {result} to {value_type(target)}") if bits > 8 * target.itemsize else result
 
 
 def _to_signed(w: Writer, value: str, source: numpy.dtype, bits: int) -> str:
@@ -56,5 +56,5 @@ def _to_signed(w: Writer, value: str, source: numpy.dtype, bits: int) -> str:
     below = w.put(f"fcmp olt {kind} {value}, {literal(limit, source)}")
     above = w.put(f"fcmp oge {kind} {value}, {literal(-limit, source)}")
     inside = w.put(f"and i1 {below}, {above}")
-    found = w.put(f"fptosi {kind} {value} to i{bits}")
-    return w.put(f"select i1 {inside}, i{bits} {found}, i{bits} {-(2 ** (bits - 1))}")
+    result = w.put(f"fptosi {kind} {value} to i{bits}")
+    return w.put(f"select i1 {inside}, i{bits} {result}, i{bits} {-(2 ** (bits - 1))}")

@@ -35,26 +35,20 @@ class _Column:
 
     Attributes
     ----------
-    axes : frozenset of int
-        The outer axes along which it runs.
     result, access : Access
         Its result, and where it is summed up: there, if no piece has a place of its own.
-    inside : list of Dim
-        The inner loops along which there is an element each.
     totals, errors : Access or None
         Sums of the blocks, and their errors.
     level, every : int
         A block ends in the loop of the scope of that number, after so many iterations.
-    is_cut : bool
-        Whether the loop that is cut in pieces is one that it runs along.
     """
 
     def __init__(self, step: Reduce, axes: frozenset[int], access: Access, inside: list[Dim], scope: list[Dim]) -> None:
         self.step = step
-        self.axes = axes
+        self.axes = axes  # the outer axes along which it runs
         self.result = self.access = access
-        self.inside = inside
-        self.is_cut = False
+        self.inside = inside  # the inner loops along which there is an element each
+        self.is_cut = False  # whether the loop that is cut in pieces is one that it runs along
         self.dtype = step.operands[0].dtype
         self.totals: Access | None = None
         self.errors: Access | None = None
@@ -80,24 +74,8 @@ class _Column:
 class Columns:
     """All of a nest.
 
-    Parameters
-    ----------
-    writer : Writer
-    cursor : Cursor
-    nest : Nest
-    geometry : Geometry
-    reserve : callable
-        (number of elements, dtype) -> pointer to scratch memory.
-    strips : Strips
-    tile : int
-        The largest length of tiles.
-    partials : Partials
-        Memory for what pieces leave.
-
-    Attributes
-    ----------
-    bounds : dict of Dim to (str, str)
-        Where a loop begins and ends that is cut in pieces: filled in by who writes it.
+    `reserve`: (number of elements, dtype) -> pointer to scratch memory. `tile`: the largest length of tiles.
+    `partials`: memory for what pieces leave.
     """
 
     def __init__(
@@ -119,6 +97,7 @@ class Columns:
         self.partials = partials
         self.tile = tile
         self.pieces: Pieces | None = None
+        # Where a loop begins and ends that is cut in pieces: filled in by who writes it.
         self.bounds: dict[Dim, tuple[str, str]] = {}
         self.columns: dict[Array, _Column] = {}
         for array, axes in geometry.columns.items():
@@ -140,10 +119,7 @@ class Columns:
     def lay_out(self, pieces: Pieces | None) -> None:
         """Give memory to what is summed up apart from results.
 
-        Parameters
-        ----------
-        pieces : Pieces or None
-            Those of the outermost loop of the scope, if it is cut.
+        `pieces`: those of the outermost loop of the scope, if it is cut.
         """
         self.pieces = pieces
         for column in self.columns.values():
@@ -295,10 +271,10 @@ class Columns:
         place = self.cursor.at(column.result)
         if column.totals is None:
             values = self._left(column.access, kind)
-            found = values[0]
+            result = values[0]
             for value in values[1:]:
-                found = combined(w, column.step.function, column.dtype, kind, found, value)
-            w.do(f"store {kind} {found}, ptr {place}{w.mark()}")
+                result = combined(w, column.step.function, column.dtype, kind, result, value)
+            w.do(f"store {kind} {result}, ptr {place}{w.mark()}")
             return
         totals = self._left(column.totals, "double")
         errors = [] if column.errors is None else self._left(column.errors, "double")

@@ -25,11 +25,7 @@ class _Frame:
 class Cursor:
     """Follows the loops of a nest while they are written.
 
-    Parameters
-    ----------
-    writer : Writer
-    reads : list of Access
-        What is read as soon as no further loop moves it.
+    `reads`: what is read as soon as no further loop moves it.
     """
 
     def __init__(self, writer: Writer, reads: Sequence[Access]) -> None:
@@ -69,7 +65,7 @@ class Cursor:
         pending: list[_Frame] = []
         for frame in reversed(self._frames):
             if access in frame.pointers:
-                found = frame.pointers[access]
+                result = frame.pointers[access]
                 break
             pending.append(frame)
         else:
@@ -77,9 +73,9 @@ class Cursor:
         for frame in reversed(pending):
             stride = access.strides.get(frame.dim.axis, 0) if frame.dim is not None else 0
             if stride and not (frame.tile and access in self._local):
-                found = self._moved(access, found, frame.variable, stride)
-        self._frames[-1].pointers[access] = found
-        return found
+                result = self._moved(access, result, frame.variable, stride)
+        self._frames[-1].pointers[access] = result
+        return result
 
     def _moved(self, access: Access, base: str, variable: str, stride: int) -> str:
         w = self.writer
@@ -97,8 +93,8 @@ class Cursor:
 
     def read_if(self, condition: str | None, accesses: Iterable[Access]) -> None:
         """Read elements that are not known yet, all at once; under a condition, if there is one."""
-        todo = [one for one in dict.fromkeys(accesses) if not any(one in frame.values for frame in self._frames)]
-        places = [(self.at(one), one.dtype) for one in todo]
+        todo = [item for item in dict.fromkeys(accesses) if not any(item in frame.values for frame in self._frames)]
+        places = [(self.at(item), item.dtype) for item in todo]
         for access, value in zip(todo, self.writer.load_if(condition, places), strict=True):
             self.remember(access, value)
 

@@ -61,32 +61,20 @@ _COSTS = {"divide": 4, "sqrt": 4, "reciprocal": 4, "floor_divide": 20, "remainde
 
 
 def write(
-    writer: Writer, function: str, dtype: numpy.dtype, values: Sequence[str], given: numpy.dtype | None = None
+    writer: Writer, function: str, dtype: numpy.dtype, values: Sequence[str], target: numpy.dtype | None = None
 ) -> str:
     """Write a function of values, and return the name of the result.
 
-    Parameters
-    ----------
-    writer : Writer
-    function : str
-    dtype : numpy.dtype
-        Of the operands (of `where`: of the last two).
-    values : sequence of str
-        Names, or literals.
-    given : numpy.dtype or None
-        What a cast gives.
+    `dtype`: of the operands (of `where`: of the last two). `values`: names, or literals. `target`: what a cast gives.
 
-    Raises
-    ------
-    ValueError
-        If there is no such function of that dtype.
+    Raises ValueError if there is no such function of that dtype.
     """
     kind = value_type(dtype)
     if function == "copy":
         return values[0]
     if function == "cast":
-        assert given is not None
-        return cast(writer, values[0], dtype, given)
+        assert target is not None
+        return cast(writer, values[0], dtype, target)
     if function == "where":
         return writer.put(f"select i1 {values[0]}, {kind} {values[1]}, {kind} {values[2]}")
     if dtype.kind != "f":
@@ -104,9 +92,9 @@ def write(
 def called(writer: Writer, function: str, kind: str, *values: str) -> str:
     """Write a call of a function of mathematics."""
     writer.uses.add((function, kind))
-    given = ", ".join(f"{kind} {value}" for value in values)
+    arguments = ", ".join(f"{kind} {value}" for value in values)
     # The tables that some of them read are accesses of the loop, too, once they are inlined.
-    return writer.put(f"call {kind} @{mathematics.symbol(function, kind)}({given}){writer.mark()}")
+    return writer.put(f"call {kind} @{mathematics.symbol(function, kind)}({arguments}){writer.mark()}")
 
 
 # -- floats ----------------------------------------------------------------------------------------------------------
@@ -163,18 +151,18 @@ def _chosen_number(comparison: str) -> Write:
 
 def _sign(w: Writer, dtype: numpy.dtype, a: str) -> str:
     kind = value_type(dtype)
-    above, below, nan = (w.put(f"fcmp {one} {kind} {a}, 0.0") for one in ("ogt", "olt", "uno"))
+    above, below, nan = (w.put(f"fcmp {test} {kind} {a}, 0.0") for test in ("ogt", "olt", "uno"))
     lower = w.put(f"select i1 {below}, {kind} -1.0, {kind} 0.0")
-    found = w.put(f"select i1 {above}, {kind} 1.0, {kind} {lower}")
-    return w.put(f"select i1 {nan}, {kind} {a}, {kind} {found}")
+    result = w.put(f"select i1 {above}, {kind} 1.0, {kind} {lower}")
+    return w.put(f"select i1 {nan}, {kind} {a}, {kind} {result}")
 
 
 def _heaviside(w: Writer, dtype: numpy.dtype, a: str, b: str) -> str:
     kind = value_type(dtype)
-    below, zero, nan = (w.put(f"fcmp {one} {kind} {a}, 0.0") for one in ("olt", "oeq", "uno"))
-    found = w.put(f"select i1 {below}, {kind} 0.0, {kind} 1.0")
-    found = w.put(f"select i1 {zero}, {kind} {b}, {kind} {found}")
-    return w.put(f"select i1 {nan}, {kind} {a}, {kind} {found}")
+    below, zero, nan = (w.put(f"fcmp {test} {kind} {a}, 0.0") for test in ("olt", "oeq", "uno"))
+    result = w.put(f"select i1 {below}, {kind} 0.0, {kind} 1.0")
+    result = w.put(f"select i1 {zero}, {kind} {b}, {kind} {result}")
+    return w.put(f"select i1 {nan}, {kind} {a}, {kind} {result}")
 
 
 def _divided(w: Writer, dtype: numpy.dtype, a: str, b: str) -> tuple[str, str]:
@@ -278,12 +266,12 @@ def _logaddexp(power: str, one: float, scale: float | None) -> Write:
             added = w.put(f"fmul {kind} {added}, {literal(scale, dtype)}")
         first = w.put(f"fcmp ogt {kind} {difference}, 0.0")
         larger = w.put(f"select i1 {first}, {kind} {a}, {kind} {b}")
-        found = w.put(f"fadd {kind} {larger}, {added}")
+        result = w.put(f"fadd {kind} {larger}, {added}")
         nan = w.put(f"fcmp uno {kind} {difference}, 0.0")
-        found = w.put(f"select i1 {nan}, {kind} {difference}, {kind} {found}")
+        result = w.put(f"select i1 {nan}, {kind} {difference}, {kind} {result}")
         twice = w.put(f"fadd {kind} {a}, {literal(one, dtype)}")
         equal = w.put(f"fcmp oeq {kind} {a}, {b}")  # of infinities, too
-        return w.put(f"select i1 {equal}, {kind} {twice}, {kind} {found}")
+        return w.put(f"select i1 {equal}, {kind} {twice}, {kind} {result}")
 
     return written
 

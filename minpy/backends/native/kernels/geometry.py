@@ -119,7 +119,7 @@ def geometry_of(nest: Nest, places: Mapping[Array, Place]) -> Geometry:
             if (
                 dims
                 and pattern(dims[-1].axis) == pattern(axis)
-                and all(one.strides[dims[-1].axis] == one.strides[axis] * length for one in every)
+                and all(access.strides[dims[-1].axis] == access.strides[axis] * length for access in every)
             ):
                 dims[-1].length *= length
                 dims[-1].axis = axis
@@ -181,11 +181,11 @@ def _accesses(
             (operand,) = step.operands
             lead = len(space) - len(operand.shape)
             kept = [length if axis in step.axes else 1 for axis, length in enumerate(operand.shape)]
-            found = dict.fromkeys(range(len(space)), 0)
+            result = dict.fromkeys(range(len(space)), 0)
             for axis, stride in enumerate(contiguous(kept)):
                 if kept[axis] != 1:
-                    found[axis + lead] = stride
-            indices[array] = Access(numpy.dtype("int64"), found, is_index=True)
+                    result[axis + lead] = stride
+            indices[array] = Access(numpy.dtype("int64"), result, is_index=True)
     return reads, stores, indices
 
 
@@ -198,28 +198,28 @@ def _layout_in(array: Array, place: Layout) -> Layout:
     steps = contiguous(root.shape)
     start = [offset // step % length if length else 0 for step, length in zip(steps, root.shape, strict=True)]
     moved = place.offset + sum(index * stride for index, stride in zip(start, place.strides, strict=True))
-    found = []
+    result = []
     for length, stride in zip(array.shape, strides, strict=True):
         if length == 1 or not stride:
-            found.append(0)
+            result.append(0)
             continue
         for axis, step in enumerate(steps):
             count = stride // step if stride % step == 0 else 0
             reach = start[axis] + count * (length - 1)
             if count and root.shape[axis] > 1 and 0 <= reach < root.shape[axis]:
-                found.append(count * place.strides[axis])
+                result.append(count * place.strides[axis])
                 break
         else:
             raise ValueError(
                 f"a view {array.shape} at {tuple(array.layout)} of {root.shape} cannot be read where that lies, at "
                 f"{tuple(place)} of another array."
             )
-    return Layout(moved, tuple(found))
+    return Layout(moved, tuple(result))
 
 
 def _lane(axes: Sequence[int], every: Sequence[Access], space: Sequence[int]) -> int | None:
     """Return the axis along which most bytes are contiguous, the last of equals."""
-    best, found = -1.0, None
+    best, result = -1.0, None
     for axis in axes:
         score = 0.0
         for access in every:
@@ -232,8 +232,8 @@ def _lane(axes: Sequence[int], every: Sequence[Access], space: Sequence[int]) ->
         if space[axis] < 4:  # too few for a vector
             score *= space[axis] / 16
         if score >= best:
-            best, found = score, axis
-    return found
+            best, result = score, axis
+    return result
 
 
 def _inner(
@@ -244,7 +244,7 @@ def _inner(
     longer: Sequence[int],
 ) -> frozenset[int]:
     """Return the inner axes: those of the nest, or better ones, where nothing is read that a reduction gives."""
-    given = nest.inner & frozenset(longer)
+    own = nest.inner & frozenset(longer)
     arrays = set(sets)
     indexed = any(isinstance(array.step, Reduce) and array.step.function.startswith("arg") for array in arrays)
     inside = any(operand.root in arrays for step in nest.steps for operand in step.operands)
@@ -255,7 +255,7 @@ def _inner(
         or any(level is Level.ROW and a not in arrays for a, level in nest.levels.items())
         or any(isinstance(array.step, Reduce) and is_of_rows(nest, array.step) for array in arrays)
     ):
-        return given
+        return own
     groups: dict[tuple[bool, ...], list[int]] = {}
     for axis in longer:
         groups.setdefault(tuple(axis in axes for axes in sets.values()), []).append(axis)

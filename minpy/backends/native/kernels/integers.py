@@ -62,26 +62,26 @@ def _absolute(w: Writer, dtype: numpy.dtype, a: str) -> str:
 def _sign(w: Writer, dtype: numpy.dtype, a: str) -> str:
     kind = value_type(dtype)
     some = w.put(f"icmp ne {kind} {a}, 0")
-    found = w.put(f"zext i1 {some} to {kind}")
+    result = w.put(f"zext i1 {some} to {kind}")
     if not _is_signed(dtype):
-        return found
+        return result
     below = w.put(f"icmp slt {kind} {a}, 0")
-    return w.put(f"select i1 {below}, {kind} -1, {kind} {found}")
+    return w.put(f"select i1 {below}, {kind} -1, {kind} {result}")
 
 
 def _reciprocal(w: Writer, dtype: numpy.dtype, a: str) -> str:
     """NumPy casts 1.0 / a: of zero that gives what an infinity gives."""
     kind = value_type(dtype)
     one = w.put(f"icmp eq {kind} {a}, 1")
-    found = w.put(f"zext i1 {one} to {kind}")
+    result = w.put(f"zext i1 {one} to {kind}")
     if not _is_signed(dtype):
-        return found
+        return result
     minus = w.put(f"icmp eq {kind} {a}, -1")
-    found = w.put(f"select i1 {minus}, {kind} -1, {kind} {found}")
+    result = w.put(f"select i1 {minus}, {kind} -1, {kind} {result}")
     if dtype.itemsize < 4:
-        return found
+        return result
     zero = w.put(f"icmp eq {kind} {a}, 0")
-    return w.put(f"select i1 {zero}, {kind} {_lowest(dtype)}, {kind} {found}")
+    return w.put(f"select i1 {zero}, {kind} {_lowest(dtype)}, {kind} {result}")
 
 
 def _divisor(w: Writer, dtype: numpy.dtype, a: str, b: str) -> tuple[str, str, str]:
@@ -101,13 +101,13 @@ def _floor_divide(w: Writer, dtype: numpy.dtype, a: str, b: str) -> str:
     kind = value_type(dtype)
     zero, _, divisor = _divisor(w, dtype, a, b)
     if not _is_signed(dtype):
-        found = w.put(f"udiv {kind} {a}, {divisor}")
+        result = w.put(f"udiv {kind} {a}, {divisor}")
     else:
         # The lowest number by -1 is divided by 1: it wraps to itself.
-        found = w.put(f"sdiv {kind} {a}, {divisor}")
+        result = w.put(f"sdiv {kind} {a}, {divisor}")
         down = _rounds_down(w, kind, w.put(f"srem {kind} {a}, {divisor}"), divisor)
-        found = w.put(f"sub {kind} {found}, {w.put(f'zext i1 {down} to {kind}')}")
-    return w.put(f"select i1 {zero}, {kind} 0, {kind} {found}")
+        result = w.put(f"sub {kind} {result}, {w.put(f'zext i1 {down} to {kind}')}")
+    return w.put(f"select i1 {zero}, {kind} 0, {kind} {result}")
 
 
 def _rounds_down(w: Writer, kind: str, rest: str, divisor: str) -> str:
@@ -120,19 +120,19 @@ def _remainder(w: Writer, dtype: numpy.dtype, a: str, b: str) -> str:
     kind = value_type(dtype)
     zero, _, divisor = _divisor(w, dtype, a, b)
     if not _is_signed(dtype):
-        found = w.put(f"urem {kind} {a}, {divisor}")
+        result = w.put(f"urem {kind} {a}, {divisor}")
     else:
         rest = w.put(f"srem {kind} {a}, {divisor}")
         down = _rounds_down(w, kind, rest, divisor)
-        found = w.put(f"select i1 {down}, {kind} {w.put(f'add {kind} {rest}, {divisor}')}, {kind} {rest}")
-    return w.put(f"select i1 {zero}, {kind} 0, {kind} {found}")
+        result = w.put(f"select i1 {down}, {kind} {w.put(f'add {kind} {rest}, {divisor}')}, {kind} {rest}")
+    return w.put(f"select i1 {zero}, {kind} 0, {kind} {result}")
 
 
 def _fmod(w: Writer, dtype: numpy.dtype, a: str, b: str) -> str:
     kind = value_type(dtype)
     zero, _, divisor = _divisor(w, dtype, a, b)
-    found = w.put(f"{'srem' if _is_signed(dtype) else 'urem'} {kind} {a}, {divisor}")
-    return w.put(f"select i1 {zero}, {kind} 0, {kind} {found}")
+    result = w.put(f"{'srem' if _is_signed(dtype) else 'urem'} {kind} {a}, {divisor}")
+    return w.put(f"select i1 {zero}, {kind} 0, {kind} {result}")
 
 
 def _left_shift(w: Writer, dtype: numpy.dtype, a: str, b: str) -> str:
@@ -160,14 +160,14 @@ def _power(w: Writer, dtype: numpy.dtype, a: str, b: str) -> str:
     if b.startswith("%") or int(b) < 0:
         w.uses.add(("power", kind))
         return w.put(f"call {kind} @{power_symbol(kind)}({kind} {a}, {kind} {b})")
-    found, square, exponent = "1", a, int(b)
+    result, square, exponent = "1", a, int(b)
     while exponent:
         if exponent & 1:
-            found = square if found == "1" else w.put(f"mul {kind} {found}, {square}")
+            result = square if result == "1" else w.put(f"mul {kind} {result}, {square}")
         exponent >>= 1
         if exponent:
             square = w.put(f"mul {kind} {square}, {square}")
-    return found
+    return result
 
 
 def power_symbol(kind: str) -> str:

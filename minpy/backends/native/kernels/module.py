@@ -31,16 +31,9 @@ def module_text(
 ) -> tuple[str, dict[Kernel, str]]:
     """Return a module with kernels, and the name of the function that each is.
 
-    Parameters
-    ----------
-    kernels : Iterable[Kernel]
-    extra : str
-        What else the module has: functions that call the kernels, say. Its metadata must have names, not numbers.
-    linkage : str
-        LLVM's word for who calls the kernels: 'internal' for the module only, 'hidden' for modules that are linked
-        with it, too, '' for everybody.
-    first : int
-        The number of the first kernel's function, which its name ends with.
+    `extra`: what else the module has: functions that call the kernels, say. Its metadata must have names, not numbers.
+    `linkage`: LLVM's word for who calls the kernels: 'internal' for the module only, 'hidden' for modules that are
+    linked with it, too, '' for everybody. `first`: the number of the first kernel's function, which its name ends with.
 
     Returns
     -------
@@ -63,8 +56,8 @@ def module_text(
     nodes: list[str] = []
 
     def declare(text: str) -> None:
-        for found in _MADE.finditer(text):
-            declarations.setdefault(found[1], found[0])
+        for result in _MADE.finditer(text):
+            declarations.setdefault(result[1], result[0])
 
     for kernel in kernels:
         key = kernel.body, kernel.metadata
@@ -73,7 +66,7 @@ def module_text(
             start = len(nodes)
 
             def numbered(text: str, start: int = start) -> str:
-                return _NODE.sub(lambda found: f"!{int(found[1]) + start}", text)
+                return _NODE.sub(lambda match: f"!{int(match[1]) + start}", text)
 
             nodes.extend(numbered(node) for node in kernel.metadata)
             lines.append(f"define {linkage} void @{name}{numbered(kernel.body)}")
@@ -81,7 +74,7 @@ def module_text(
             declare("\n".join(sorted(kernel.declares)))
         names[kernel] = functions[key]
     powers = [kind for function, kind in uses if kind.startswith("i")]
-    functions_text = mathematics.definitions(one for one in uses if not one[1].startswith("i"))
+    functions_text = mathematics.definitions(use for use in uses if not use[1].startswith("i"))
     declare(functions_text)
     functions_text = _MADE.sub("", functions_text)
     declare(extra)

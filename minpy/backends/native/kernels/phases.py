@@ -57,19 +57,19 @@ def phases_of(nest: Nest, geometry: Geometry) -> list[Phase]:
             phase(number).stores.append(array)
 
     long = math.prod(dim.length for dim in geometry.inner) >= _LONG
-    found = [phases[number] for number in sorted(phases)]
+    result = [phases[number] for number in sorted(phases)]
     first: dict[Array, Phase] = {}
     kept: dict[Array, None] = {}
-    for current in found:
+    for current in result:
         needed = dict.fromkeys(current.stores)
         for reduction in (*current.rows, *current.columns):
             needed[reduction.operands[0]] = None
-        needed = {one.root if one.root in levels else one: None for one in needed}
+        needed = {array.root if array.root in levels else array: None for array in needed}
         for step in reversed(nest.steps):
             array = step.output
             if array not in needed or levels[array] is not Level.FULL:
                 continue
-            written = {one for one in geometry.stores if long and nest.phases[one] < current.number}
+            written = {stored for stored in geometry.stores if long and nest.phases[stored] < current.number}
             limit = _CHEAP_BESIDE_LOAD if array in written else _CHEAP_FLOPS
             if array in first and not _is_cheap(nest, array, written | kept.keys(), limit):
                 if array not in written and array not in kept:
@@ -81,8 +81,8 @@ def phases_of(nest: Nest, geometry: Geometry) -> list[Phase]:
             current.steps.insert(0, step)
             for operand in step.operands:
                 needed[operand.root if operand.root in levels else operand] = None
-        current.reads = {one: None for one in needed if one in geometry.reads}
-    return found
+        current.reads = {array: None for array in needed if array in geometry.reads}
+    return result
 
 
 def weight(step: Step) -> int:

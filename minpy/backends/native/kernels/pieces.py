@@ -57,15 +57,8 @@ class Pieces:
 def cut(loop: Dim, length: int, unit: int, most: int = _MOST) -> Pieces | None:
     """Return the pieces of a loop, all of about the same length; None, if there would be only one.
 
-    Parameters
-    ----------
-    loop : Dim
-    length : int
-        How much of it is cut, from 0 on.
-    unit : int
-        Where pieces may begin: at its multiples.
-    most : int
-        How many pieces are worth what they cost.
+    `length`: how much of it is cut, from 0 on. `unit`: where pieces may begin: at its multiples. `most`: how many
+    pieces are worth what they cost.
 
     Examples
     --------
@@ -79,24 +72,14 @@ def cut(loop: Dim, length: int, unit: int, most: int = _MOST) -> Pieces | None:
 class Partials:
     """Memory for what each piece leaves of reductions: all that of one of them is together, 64 bytes apart from others.
 
-    Parameters
-    ----------
-    writer : Writer
-    cursor : Cursor
-    pointer : str
-        Where it begins.
-
-    Attributes
-    ----------
-    nbytes : int
-        How much there is.
+    `pointer`: where it begins.
     """
 
     def __init__(self, writer: Writer, cursor: Cursor, pointer: str) -> None:
         self.writer = writer
         self.cursor = cursor
         self.pointer = pointer
-        self.nbytes = 0
+        self.nbytes = 0  # how much there is
 
     def place(
         self, pieces: Pieces, dtype: numpy.dtype, strides: Mapping[int, int], count: int, local: bool = False
@@ -110,8 +93,8 @@ class Partials:
 
     def read(self, pieces: Pieces, access: Access, kind: str) -> list[str]:
         """Write that of each piece is read from its place, and return it in order."""
-        found = []
+        result = []
         for number in range(pieces.count):
             with self.cursor.inside(pieces.dim, str(number), []):
-                found.append(self.writer.put(f"load {kind}, ptr {self.cursor.at(access)}{self.writer.mark()}"))
-        return found
+                result.append(self.writer.put(f"load {kind}, ptr {self.cursor.at(access)}{self.writer.mark()}"))
+        return result

@@ -38,17 +38,10 @@ def kernel_of(nest: Nest, places: Mapping[Array, Place] = MappingProxyType({})) 
 
     Nests that differ in nothing but their buffers have kernels with equal bodies.
 
-    Parameters
-    ----------
-    nest : Nest
-    places : mapping of Array to Place
-        What of that which it reads lies in the memory of other arrays.
+    `places`: what of that which it reads lies in the memory of other arrays.
 
-    Raises
-    ------
-    ValueError
-        If a step has no native form (see `elementwise.covers`), or a view of an array that lies in another's memory
-        cannot be read there.
+    Raises ValueError if a step has no native form (see `elementwise.covers`), or a view of an array that lies in
+    another's memory cannot be read there.
 
     Examples
     --------
@@ -135,16 +128,16 @@ class _Printer:
 
     def _last_reads(self) -> dict[Array, tuple[int, object]]:
         """Return the roots that are read in one way only, from their beginning: when last, and how."""
-        found: dict[Array, tuple[int, object]] = {}
+        result: dict[Array, tuple[int, object]] = {}
         refused: set[Array] = set()
         for array, access in self.geometry.reads.items():
             root = access.root
             assert root is not None
-            phase = max((one.number for one in self.phases if array in one.reads), default=0)
-            if access.offset or root.is_constant or (root in found and found[root][1] != access.strides):
+            phase = max((phase.number for phase in self.phases if array in phase.reads), default=0)
+            if access.offset or root.is_constant or (root in result and result[root][1] != access.strides):
                 refused.add(root)
-            found[root] = (max(phase, found.get(root, (0, None))[0]), access.strides)
-        return {root: how for root, how in found.items() if root not in refused}
+            result[root] = (max(phase, result.get(root, (0, None))[0]), access.strides)
+        return {root: how for root, how in result.items() if root not in refused}
 
     def _is_alone(self, number: int) -> bool:
         """Tell whether nothing else is read or written where a pointer is to."""
@@ -165,7 +158,7 @@ class _Printer:
         inner = math.prod(dim.length for dim in self.geometry.inner) if self.geometry.rows else 1
         flops = 0
         for phase in self.phases:
-            flops += points * sum(_flops(one) for one in phase.steps)
+            flops += points * sum(_flops(step) for step in phase.steps)
             flops += points * (len(phase.rows) + len(phase.columns))
         for step in self.nest.steps:
             if self.nest.levels[step.output] is Level.ROW and isinstance(step, Elementwise):

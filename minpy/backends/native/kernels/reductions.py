@@ -39,9 +39,9 @@ def is_better(writer: Writer, function: str, dtype: numpy.dtype, kind: str, valu
     if dtype.kind != "f":
         return writer.put(f"icmp {'s' if dtype.kind == 'i' else 'u'}{more} {kind} {value}, {best}")
     # Larger, or one of them NaN; which must not be the old one.
-    found = writer.put(f"fcmp u{more} {kind} {value}, {best}")
+    result = writer.put(f"fcmp u{more} {kind} {value}, {best}")
     number = writer.put(f"fcmp ord {kind} {best}, {best}")
-    return writer.put(f"and {_bits(kind)} {found}, {number}")
+    return writer.put(f"and {_bits(kind)} {result}, {number}")
 
 
 def _bits(kind: str) -> str:

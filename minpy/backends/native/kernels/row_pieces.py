@@ -22,18 +22,7 @@ __all__ = ["RowPieces"]
 class RowPieces:
     """All of a nest, which has one phase and one outer point, or one tile of them.
 
-    Parameters
-    ----------
-    writer : Writer
-    cursor : Cursor
-    strips : Strips
-    geometry : Geometry
-    partials : Partials
-    pieces : Pieces
-    lanes : sequence of Lanes
-        The reductions.
-    tile : int
-        The length of the tile.
+    `lanes`: the reductions. `tile`: the length of the tile.
     """
 
     def __init__(
@@ -57,20 +46,20 @@ class RowPieces:
         self.tile = tile
         strides, count = ({}, 1) if self.lane is None else ({self.lane.axis: 1}, tile)
         self._places = [
-            [partials.place(pieces, dtype, strides, count, self.lane is not None) for dtype in one.dtypes]
-            for one in lanes
+            [partials.place(pieces, dtype, strides, count, self.lane is not None) for dtype in lanes_of_step.dtypes]
+            for lanes_of_step in lanes
         ]
 
     def leave(self) -> None:
         """Write what a piece leaves."""
         if self.lane is None:
-            for one, places in zip(self.lanes, self._places, strict=True):
-                self._put(one.together(), places)
+            for lanes, places in zip(self.lanes, self._places, strict=True):
+                self._put(lanes.together(), places)
             return
         with self.strips.strip(self.lane, self.tile) as lane:
-            known = [one.alone(lane.number) for one in self.lanes]
+            partials = [lanes.alone(lane.number) for lanes in self.lanes]
             with self.writer.when(lane.filled):
-                for values, places in zip(known, self._places, strict=True):
+                for values, places in zip(partials, self._places, strict=True):
                     self._put(values, places)
 
     def _put(self, values: Sequence[str], places: Sequence[Access]) -> None:
@@ -80,6 +69,6 @@ class RowPieces:
 
     def results(self) -> Iterator[tuple[Array, str]]:
         """Write what all pieces give, of an outer lane in the loop over it: arrays, and their values."""
-        for one, places in zip(self.lanes, self._places, strict=True):
+        for lanes, places in zip(self.lanes, self._places, strict=True):
             columns = [self.partials.read(self.pieces, place, memory_type(place.dtype)) for place in places]
-            yield one.step.output, one.result(one.joined(list(zip(*columns, strict=True))))
+            yield lanes.step.output, lanes.result(lanes.joined(list(zip(*columns, strict=True))))

@@ -24,12 +24,7 @@ class Lane(NamedTuple):
 class Strips:
     """Writes loops along lanes.
 
-    Parameters
-    ----------
-    writer : Writer
-    cursor : Cursor
-    steps : sequence of Elementwise or Reduce
-        What is computed in them.
+    `steps`: what is computed in them.
     """
 
     def __init__(self, writer: Writer, cursor: Cursor, steps: Sequence[Elementwise | Reduce]) -> None:
@@ -56,16 +51,13 @@ class Strips:
     def parts(self, rest: int, whole: bool) -> list[int]:
         """Return the lengths of the strips that do what remains of a lane: whole vectors first, then what is no vector.
 
-        Parameters
-        ----------
-        rest : int
-        whole : bool
-            Whether all lanes of each must have elements: adding to memory only where they do would gather and scatter.
+        `whole`: whether all lanes of each must have elements: adding to memory only where they do would gather and
+        scatter.
         """
         few = rest % self.piece
-        found = [rest - few] if rest > few else []
+        result = [rest - few] if rest > few else []
         powers = [1 << bit for bit in reversed(range(few.bit_length())) if few >> bit & 1]
-        return found + (powers if whole or len(powers) <= 2 else [few])
+        return result + (powers if whole or len(powers) <= 2 else [few])
 
     def hint(self, length: int | None) -> str:
         """Return metadata for a loop whose iterations are independent, so many of them, if it is known.

@@ -39,24 +39,14 @@ def literal(value: Any, dtype: numpy.dtype) -> str:
 
 
 class Writer(FunctionWriter):
-    """Writes a function of kernels, whose accesses may be marked as independent.
-
-    Attributes
-    ----------
-    declares : set of str
-        The declarations of intrinsics.
-    uses : set of (str, str)
-        Functions of mathematics, and their types.
-    metadata : list of str
-        Nodes; `!#0` is the first.
-    """
+    """Writes a function of kernels, whose accesses may be marked as independent."""
 
     def __init__(self) -> None:
         super().__init__()
         self.allocations: list[str] = []
-        self.declares: set[str] = set()
-        self.uses: set[tuple[str, str]] = set()
-        self.metadata: list[str] = []
+        self.declares: set[str] = set()  # the declarations of intrinsics
+        self.uses: set[tuple[str, str]] = set()  # functions of mathematics, and their types
+        self.metadata: list[str] = []  # Nodes; `!#0` is the first
         self._group: str | None = None
         self.marked = False
         # Whether loops stay loops, so that large nests do not become long code.
@@ -96,8 +86,8 @@ class Writer(FunctionWriter):
 
     def load(self, pointer: str, dtype: numpy.dtype) -> str:
         """Return an element as a value."""
-        found = self.put(f"load {memory_type(dtype)}, ptr {pointer}{self.mark()}")
-        return self.put(f"icmp ne i8 {found}, 0") if dtype.kind == "b" else found
+        result = self.put(f"load {memory_type(dtype)}, ptr {pointer}{self.mark()}")
+        return self.put(f"icmp ne i8 {result}, 0") if dtype.kind == "b" else result
 
     def store(self, value: str, pointer: str, dtype: numpy.dtype) -> None:
         """Write a value to memory."""
@@ -165,12 +155,12 @@ class Writer(FunctionWriter):
         then, after = self.new_block(), self.new_block()
         self.do(f"br i1 {condition}, label %{then}, label %{after}")
         self.begin(then)
-        found = [self.load(pointer, dtype) for pointer, dtype in places]
+        result = [self.load(pointer, dtype) for pointer, dtype in places]
         self.do(f"br label %{after}")
         self.begin(after)
         return [
             self.put(f"phi {value_type(dtype)} [ {literal(0, dtype)}, %{before} ], [ {value}, %{then} ]")
-            for value, (_, dtype) in zip(found, places, strict=True)
+            for value, (_, dtype) in zip(result, places, strict=True)
         ]
 
     def function(self, parameters: str) -> str:

@@ -65,12 +65,7 @@ FUNCTIONS = {
 def covers(name: str, dtype: str) -> bool:
     """Return whether there is IR of a function; where there is none, the operator stays a call.
 
-    Parameters
-    ----------
-    name : str
-        As NumPy calls the function; `erf` and `erfc`.
-    dtype : str
-        LLVM's name of a type: `float` or `double`.
+    `name`: as NumPy calls the function; `erf` and `erfc`. `dtype`: LLVM's name of a type: `float` or `double`.
 
     Examples
     --------
@@ -85,10 +80,7 @@ def accuracy(name: str, dtype: str) -> float:
 
     0.5 is the nearest number. tools/measure_mathematics.py measures it, for float over all arguments.
 
-    Raises
-    ------
-    KeyMissingError
-        If the function is not covered.
+    Raises KeyMissingError if the function is not covered.
 
     Examples
     --------
@@ -119,20 +111,14 @@ def symbol(name: str, dtype: str) -> str:
 def source(name: str, dtype: str) -> str:
     """Return the IR of a function.
 
-    Parameters
-    ----------
-    name, dtype : str
-        As of `covers`.
+    `name`, `dtype`: as of `covers`.
 
     Returns
     -------
     str
         One `define internal`, that is always inlined. What `requires` names has to be in the module, too.
 
-    Raises
-    ------
-    KeyMissingError
-        If the function is not covered.
+    Raises KeyMissingError if the function is not covered.
 
     Examples
     --------
@@ -145,10 +131,7 @@ def source(name: str, dtype: str) -> str:
 def requires(name: str, dtype: str) -> frozenset[str]:
     """Return the names of what a module must declare or define for a function: intrinsics, and tables of constants.
 
-    Raises
-    ------
-    KeyMissingError
-        If the function is not covered.
+    Raises KeyMissingError if the function is not covered.
 
     Examples
     --------
@@ -161,15 +144,9 @@ def requires(name: str, dtype: str) -> frozenset[str]:
 def definitions(functions: Iterable[tuple[str, str]]) -> str:
     """Return the IR of several functions with all that they require, each once: a module, or the start of one.
 
-    Parameters
-    ----------
-    functions : iterable of (str, str)
-        Names and dtypes.
+    `functions`: names and dtypes.
 
-    Raises
-    ------
-    KeyMissingError
-        If one is not covered.
+    Raises KeyMissingError if one is not covered.
 
     Examples
     --------

@@ -61,19 +61,8 @@ _BY_INTEGER = {format.integer: format for format in FORMATS.values()}
 class Writer(FunctionWriter):
     """The text of one function while it grows.
 
-    Parameters
-    ----------
-    name : str
-        Of the function, without `@`.
-    format : Format
-        Of its arguments and of its result.
-    arity : int
-        The number of arguments.
-
-    Attributes
-    ----------
-    required : dict of str to str
-        What a module has to declare or define for the function, name to text: intrinsics, constant tables.
+    `name`: of the function, without `@`. `format`: of its arguments and of its result. `arity`: the number of
+    arguments.
     """
 
     def __init__(self, name: str, format: Format, arity: int) -> None:
@@ -81,6 +70,7 @@ class Writer(FunctionWriter):
         self.name = name
         self.format = format
         self.arguments = tuple(Value(self, format.type, f"%x{index}") for index in range(arity))
+        # What a module has to declare or define for the function, name to text: intrinsics, constant tables.
         self.required: dict[str, str] = {}
         self._known: dict[str, Value] = {}
 

@@ -21,7 +21,6 @@ from minpy.backends.native.passes import (
     orienting,
     products,
     recomputing,
-    reductions,
     slicing,
 )
 from minpy.backends.native.passes.patterns import Row
@@ -60,10 +59,10 @@ def _transposed(routine: Routine, notes: Notes) -> Routine:
     for preference in moving.PREFERENCES:
         own = Notes()
         rule = _either(moving.transposed_later(preference), algebra.rewrite)
-        found = Rewriter(routine, rule, own).rebuilt()
-        left = moving.strided_bytes(found)
+        result = Rewriter(routine, rule, own).rebuilt()
+        left = moving.strided_bytes(result)
         if left < now:
-            now, best = left, (found, own)
+            now, best = left, (result, own)
     notes.counts.update(best[1].counts)
     # What is reduced now has its axes in another order, too: vectors take the shapes that fit there.
     return best[0] if best[0] is routine else moving.reshaped_later(best[0], notes)
@@ -72,7 +71,6 @@ def _transposed(routine: Routine, notes: Notes) -> Routine:
 PASSES: tuple[Pass, ...] = (
     Pass("constants", "steps of constants; constants of one value, which are numbers", constants.rewrite),
     Pass("algebra", "functions of elements that are the same", algebra.rewrite, rows=algebra.ROWS),
-    Pass("reductions", "along axes of length 1, of what is broadcast, of reductions", reductions.rewrite),
     Pass(
         "convolutions",
         "convolutions: by generated kernels, in their layouts",
@@ -126,14 +124,8 @@ PASSES: tuple[Pass, ...] = (
 def optimized(routine: Routine, fast_math: bool = False, notes: Notes | None = None) -> Routine:
     """Return a routine that computes the same with less work.
 
-    Parameters
-    ----------
-    routine : Routine
-        It stays as it is.
-    fast_math : bool
-        Whether to allow what is exact for real numbers only, such as products with reciprocals of constants.
-    notes : Notes, optional
-        Is told what was done.
+    `routine`: it stays as it is. `fast_math`: whether to allow what is exact for real numbers only, such as products
+    with reciprocals of constants. `notes`: is told what was done.
 
     Returns
     -------
@@ -163,24 +155,24 @@ def optimized(routine: Routine, fast_math: bool = False, notes: Notes | None = N
     rules: list[Pass] = []
     if checked:
         verify(routine)
-    for one in (*PASSES, None):
-        if one is not None and not one.concerns(routine):
+    for entry in (*PASSES, None):
+        if entry is not None and not entry.concerns(routine):
             continue
-        if one is not None and one.rule is not None:
-            rules.append(one)
+        if entry is not None and entry.rule is not None:
+            rules.append(entry)
             continue
         if rules:
-            given = [two.rule for two in rules if two.rule is not None]
+            merged = [entry.rule for entry in rules if entry.rule is not None]
             if fast_math and rules[0].rule is constants.rewrite:
-                given.append(algebra.divided_fast)
-            routine = Rewriter(routine, _either(*given), notes).rebuilt()
+                merged.append(algebra.divided_fast)
+            routine = Rewriter(routine, _either(*merged), notes).rebuilt()
             if checked:
-                verify(routine, ", ".join(two.name for two in rules))
+                verify(routine, ", ".join(merged_pass.name for merged_pass in rules))
             rules = []
-        if one is not None and one.run is not None:
-            routine = one.run(routine, notes)
+        if entry is not None and entry.run is not None:
+            routine = entry.run(routine, notes)
             if checked:
-                verify(routine, one.name)
+                verify(routine, entry.name)
     return routine
 
 
@@ -188,10 +180,10 @@ def _either(*rules: Rule) -> Rule:
     """Return a rule that is the first that matches."""
 
     def rule(step: Step, rewriter: Rewriter) -> Array | None:
-        for one in rules:
-            found = one(step, rewriter)
-            if found is not None and found is not step.outputs[0]:
-                return found
+        for choice in rules:
+            result = choice(step, rewriter)
+            if result is not None and result is not step.outputs[0]:
+                return result
         return None
 
     return rule
@@ -209,9 +201,9 @@ def describe() -> str:
     ...
     """
     lines = []
-    for one in PASSES:
-        lines.append(f"{one.name}: {one.matches}")
-        for row in one.rows:
+    for entry in PASSES:
+        lines.append(f"{entry.name}: {entry.matches}")
+        for row in entry.rows:
             because = f"  {row.because}" if row.because else ""
             lines.append(f"    {row}  ({row.kinds}){because}")
     return "\n".join(lines)

@@ -97,10 +97,10 @@ def rewrite(step: Step, rewriter: Rewriter) -> Array | None:
     if not isinstance(step, Elementwise):
         return None
     for row in _BY_FUNCTION.get(step.function, ()):
-        found = applied(row, step)
-        if found is not None:
+        result = applied(row, step)
+        if result is not None:
             rewriter.notes.add(str(row))
-            return found
+            return result
     if step.function == "cast":
         return _cast(step, rewriter)
     if step.function == "copy":
@@ -162,8 +162,8 @@ def _divided(step: Elementwise, rewriter: Rewriter) -> Array | None:
     if not numpy.isfinite(reciprocal) or reciprocal == 0:
         return None
     rewriter.notes.add("x / 2**n -> x * 2**-n")
-    found = Elementwise.of("multiply", operand, constant(reciprocal), origin=step.origin)
-    return found if found.shape == step.output.shape else broadcast(found, step.output.shape)
+    result = Elementwise.of("multiply", operand, constant(reciprocal), origin=step.origin)
+    return result if result.shape == step.output.shape else broadcast(result, step.output.shape)
 
 
 def divided_fast(step: Step, rewriter: Rewriter) -> Array | None:
@@ -178,5 +178,5 @@ def divided_fast(step: Step, rewriter: Rewriter) -> Array | None:
     if not numpy.isfinite(reciprocal) or abs(reciprocal) < numpy.finfo(step.output.dtype).tiny:
         return None
     rewriter.notes.add("x / c -> x * (1 / c), for fast mathematics")
-    found = Elementwise.of("multiply", step.operands[0], constant(reciprocal), origin=step.origin)
-    return found if found.shape == step.output.shape else broadcast(found, step.output.shape)
+    result = Elementwise.of("multiply", step.operands[0], constant(reciprocal), origin=step.origin)
+    return result if result.shape == step.output.shape else broadcast(result, step.output.shape)

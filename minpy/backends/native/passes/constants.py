@@ -31,8 +31,8 @@ def _folded(step: Elementwise | Reduce, rewriter: Rewriter) -> Array | None:
         if step.function == "copy":
             return None
         rewriter.notes.add("constants are computed")
-        found = constant(step.evaluate(*(numpy.asarray(value) for value in values))[0], step.output.dtype)
-        return found if found.shape == step.output.shape else broadcast(found, step.output.shape)
+        outcome = constant(step.evaluate(*(numpy.asarray(value) for value in values))[0], step.output.dtype)
+        return outcome if outcome.shape == step.output.shape else broadcast(outcome, step.output.shape)
     if max(step.output.size, *(operand.size for operand in step.operands)) > LARGEST:
         return None
     rewriter.notes.add("constants are computed")
@@ -59,5 +59,5 @@ def _with_numbers(step: Elementwise, rewriter: Rewriter) -> Array | None:
     if not changed:
         return None
     rewriter.notes.add("constants of one value are numbers")
-    found = Elementwise.of(step.function, *operands, dtype=step.dtype, origin=step.origin)
-    return found if found.shape == step.output.shape else broadcast(found, step.output.shape)
+    result = Elementwise.of(step.function, *operands, dtype=step.dtype, origin=step.origin)
+    return result if result.shape == step.output.shape else broadcast(result, step.output.shape)

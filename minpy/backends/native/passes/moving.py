@@ -45,7 +45,7 @@ def broadcast_later(step: Step, rewriter: Rewriter) -> Array | None:
         return None
     shape = step.output.shape
     strides = [expanded(operand, shape) for operand in step.operands]
-    same = [axis for axis, length in enumerate(shape) if length > 1 and not any(one[axis] for one in strides)]
+    same = [axis for axis, length in enumerate(shape) if length > 1 and not any(stride[axis] for stride in strides)]
     if not same:
         return None
     operands = [_without(operand, shape, same) for operand in step.operands]
@@ -96,7 +96,7 @@ def _transposed(step: Step, rewriter: Rewriter, preference: Preference) -> Array
             votes[order] += operand.dtype.itemsize
     if not votes:
         return None
-    order = max(votes, key=lambda one: preference(votes[one], one == natural))
+    order = max(votes, key=lambda item: preference(votes[item], item == natural))
     if order == natural:
         return None
     rewriter.notes.add("transposes are moved behind elementwise functions")
@@ -106,9 +106,9 @@ def _transposed(step: Step, rewriter: Rewriter, preference: Preference) -> Array
 def computed_in_order(step: Elementwise, order: Sequence[int]) -> Array:
     """Return what an elementwise step gives, computed with its axes in another order, and seen in its own."""
     shape = step.output.shape
-    operands = [permuted(one, shape, order, step.origin) if one.shape else one for one in step.operands]
-    found = Elementwise.of(step.function, *operands, dtype=step.dtype, origin=step.origin)
-    return restored(found, shape, order)
+    operands = [permuted(operand, shape, order, step.origin) if operand.shape else operand for operand in step.operands]
+    result = Elementwise.of(step.function, *operands, dtype=step.dtype, origin=step.origin)
+    return restored(result, shape, order)
 
 
 def _assembled_as_it_lies(step: Assembly, rewriter: Rewriter) -> Array | None:
@@ -180,22 +180,22 @@ def reshaped_later(routine: Routine, notes: Notes) -> Routine:
 def _finest(routine: Routine) -> dict[Array, tuple[int, ...]]:
     """Return the shapes in which elementwise steps are best computed: those of most axes around them."""
     by = readers(routine)
-    found: dict[Array, tuple[int, ...]] = {}
+    result: dict[Array, tuple[int, ...]] = {}
     for part in routine.parts:
         steps = [step for step in part.steps if _is_loop(step) and step.output.size > 1]
         own = {step.output for step in steps}
-        found.update((step.output, step.output.shape) for step in steps)
+        result.update((step.output, step.output.shape) for step in steps)
         links: list[tuple[Array, Array | tuple[int, ...]]] = [
-            (one, step.output) for step in steps for one in _sources(step, own)
+            (item, step.output) for step in steps for item in _sources(step, own)
         ]
         links += [(step.output, seen) for step in steps for seen in _shapes_wanted(step.output, by)]
         for _ in range(ROUNDS):
             changed = False
-            for one, other in (*links, *reversed(links)):
-                changed |= _agree(found, one, other) | _agree(found, other, one)
+            for link, other in (*links, *reversed(links)):
+                changed |= _agree(result, link, other) | _agree(result, other, link)
             if not changed:
                 break
-    return found
+    return result
 
 
 # Rounds in which shapes go from step to step, forth and back.
@@ -219,16 +219,18 @@ def _sources(step: Step, own: Collection[Array]) -> list[Array]:
         return []
     shape = step.output.shape
     roots = [
-        one.root for one in step.operands if one.shape == shape and one.is_contiguous and one.size == one.root.size
+        operand.root
+        for operand in step.operands
+        if operand.shape == shape and operand.is_contiguous and operand.size == operand.root.size
     ]
     return [root for root in roots if root in own]
 
 
 def _shapes_wanted(array: Array, by: Mapping[Array, list[Step | Part]]) -> list[tuple[int, ...]]:
     """Return the shapes in which loops read an array."""
-    views = [one.output for one in by.get(array, ()) if isinstance(one, View)]
-    whole = [one for one in views if one.size == array.size and one.is_contiguous]
-    return [one.shape for one in whole if any(map(_is_loop, by.get(one, ())))]
+    views = [item.output for item in by.get(array, ()) if isinstance(item, View)]
+    whole = [view for view in views if view.size == array.size and view.is_contiguous]
+    return [item.shape for item in whole if any(map(_is_loop, by.get(item, ())))]
 
 
 def _is_loop_reshaped(array: Array) -> bool:
@@ -250,20 +252,20 @@ def _computed_in_shape(step: Elementwise, target: tuple[int, ...], rewriter: Rew
             operands.append(_reshaped(operand, shape, target))
         except ValueError:
             return None
-    found = Elementwise.of(step.function, *operands, dtype=step.dtype, origin=step.origin)
-    if found.shape != target:
+    result = Elementwise.of(step.function, *operands, dtype=step.dtype, origin=step.origin)
+    if result.shape != target:
         return None
     rewriter.notes.add("reshapes are moved behind elementwise functions")
-    return viewed(found, lambda values: values.reshape(shape), step.origin)
+    return viewed(result, lambda values: values.reshape(shape), step.origin)
 
 
 def _reshaped(operand: Array, shape: tuple[int, ...], target: tuple[int, ...]) -> Array:
     """Return an operand for a step in another shape. Axes along which it is broadcast have length 1."""
     if not operand.shape:
         return operand
-    found = viewed(broadcast(operand, shape), lambda values: values.reshape(target))
-    same = [axis for axis, stride in enumerate(expanded(found, target)) if stride == 0]
-    return _without(found, target, same)
+    result = viewed(broadcast(operand, shape), lambda values: values.reshape(target))
+    same = [axis for axis, stride in enumerate(expanded(result, target)) if stride == 0]
+    return _without(result, target, same)
 
 
 def _stripped(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -284,8 +286,8 @@ def _reduced_in_shape(step: Reduce, rewriter: Rewriter) -> Array | None:
     if axes is None or (step.function.startswith("arg") and len(axes) not in (1, len(root.shape))):
         return None
     rewriter.notes.add("reshapes are moved behind reductions")
-    found = Reduce.of(step.function, root, axes, origin=step.origin)
-    return viewed(found, lambda values: values.reshape(step.output.shape), step.origin)
+    result = Reduce.of(step.function, root, axes, origin=step.origin)
+    return viewed(result, lambda values: values.reshape(step.output.shape), step.origin)
 
 
 def _axes_in(shape: Sequence[int], seen: Sequence[int], axes: Sequence[int]) -> list[int] | None:
@@ -296,7 +298,7 @@ def _axes_in(shape: Sequence[int], seen: Sequence[int], axes: Sequence[int]) -> 
     """
     ours = [(length, axis) for axis, length in enumerate(shape) if length != 1]
     theirs = [(length, axis) for axis, length in enumerate(seen) if length != 1]
-    found: list[int] = []
+    result: list[int] = []
     while ours:
         group, others = [ours.pop(0)], [theirs.pop(0)]
         size, other_size = group[0][0], others[0][0]
@@ -311,8 +313,8 @@ def _axes_in(shape: Sequence[int], seen: Sequence[int], axes: Sequence[int]) -> 
         if len(reduced) != 1:
             return None
         if reduced == {True}:
-            found.extend(axis for _, axis in group)
-    return found
+            result.extend(axis for _, axis in group)
+    return result
 
 
 def strided_bytes(routine: Routine) -> int:

@@ -16,14 +16,9 @@ def reordered(
 ) -> Routine:
     """Return a routine with some arrays replaced, each step after those that it reads then.
 
-    Parameters
-    ----------
-    routine : Routine
-    replacements : mapping of Array to Array
-        Of the same shapes and dtypes. Steps that are not of the routine may give them, which may read any of its
-        arrays; nothing may come to need itself.
-    made : sequence of sequence of Array, optional
-        What each part is to compute by its end, also if only later parts read it.
+    `replacements`: of the same shapes and dtypes. Steps that are not of the routine may give them, which may read any
+    of its arrays; nothing may come to need itself. `made`: what each part is to compute by its end, also if only later
+    parts read it.
 
     Returns
     -------
@@ -88,22 +83,22 @@ class _Order:
             needed = [self.chosen(operand).step for operand in reversed(step.operands)]
             if step in self.before:
                 needed.append(self.before[step])
-            stack.extend((one, False) for one in needed if one is not None and one not in self.done)
+            stack.extend((item, False) for item in needed if item is not None and item not in self.done)
 
     def _add(self, step: Step) -> None:
         operands = tuple(map(self.final, step.operands))
         if isinstance(step, View) and operands[0].is_view:
-            found = reviewed(step, operands[0])
-            if found is None:
+            result = reviewed(step, operands[0])
+            if result is None:
                 copy = Elementwise.of("copy", operands[0], origin=step.origin)
                 assert copy.step is not None
                 self.steps.append(copy.step)
-                found = reviewed(step, copy)
-                assert found is not None
-            if found.step is not None and found.step not in self.done:
-                self.steps.append(found.step)
-                self.done[found.step] = found.step.outputs
-            self.done[step] = (found,)
+                result = reviewed(step, copy)
+                assert result is not None
+            if result.step is not None and result.step not in self.done:
+                self.steps.append(result.step)
+                self.done[result.step] = result.step.outputs
+            self.done[step] = (result,)
             return
         new = step if operands == step.operands else remade(step, operands)
         self.steps.append(new)

@@ -63,10 +63,10 @@ def oriented(routine: Routine, notes: Notes) -> Routine:
             return None
         if isinstance(step, Elementwise):
             return computed_in_order(step, _TURNED)
-        first, second, *added = (viewed(one, lambda values: values.T, step.origin) for one in step.operands)
-        found = Product.of(second, first, *added, origin=step.origin)
+        first, second, *added = (viewed(operand, lambda values: values.T, step.origin) for operand in step.operands)
+        result = Product.of(second, first, *added, origin=step.origin)
         rewriter.notes.add("products are computed transposed")
-        return restored(found, step.outputs[0].shape, _TURNED)
+        return restored(result, step.outputs[0].shape, _TURNED)
 
     return Rewriter(routine, rule, notes).rebuilt()
 
@@ -124,9 +124,9 @@ class _Orienting:
                 self._add([array.root], _copied(array.root))
         best: set[Array] = set()
         for start in (frozenset(), everything):
-            found = self._descended(set(start), moves)
-            if self.total(found) < self.total(best):
-                best = found
+            result = self._descended(set(start), moves)
+            if self.total(result) < self.total(best):
+                best = result
         return best if self.total(best) < self.total(set()) - LEAST_SAVED else set()
 
     # What steps cost --------------------------------------------------------------------------------------------------
@@ -135,7 +135,7 @@ class _Orienting:
         free = tuple(dict.fromkeys(array for array in arrays if array in self.free))
         if free:
             costs = tuple(map(cost, _subsets(free)))
-            if any(one != costs[0] for one in costs):
+            if any(cost_of_set != costs[0] for cost_of_set in costs):
                 for array in free:
                     self.tables_of.setdefault(array, []).append(len(self.tables))
                 self.tables.append(_Table(free, costs))
@@ -151,10 +151,10 @@ class _Orienting:
         """Add what a step costs."""
         if isinstance(step, View):
             return
-        if not any(array in self.free for array in (*(one.root for one in step.operands), *step.outputs)):
+        if not any(array in self.free for array in (*(operand.root for operand in step.operands), *step.outputs)):
             return
         if isinstance(step, Product):
-            self._add([*(one.root for one in step.operands), step.output], self._product(step))
+            self._add([*(operand.root for operand in step.operands), step.output], self._product(step))
         elif isinstance(step, Elementwise):
             for operand in step.operands:
                 if operand.size * 2 > step.output.size:
@@ -173,23 +173,23 @@ class _Orienting:
         is_dear = not is_small(step) and min(rows, columns) > 1
 
         def cost(turned: Collection[Array]) -> float:
-            found = 0.0
+            result = 0.0
             across = []
-            for one in (first, second):
-                matrix = one.now(turned)
+            for seen in (first, second):
+                matrix = seen.now(turned)
                 if matrix is None or not multiplied_as_it_lies(matrix):
-                    found += COPIED * one.usual.size
+                    result += COPIED * seen.usual.size
                     matrix = None
                 across.append(matrix is not None and matrix.layout.strides[-1] != 1)
-            for one in added:
-                matrix = one.now(turned)
+            for seen in added:
+                matrix = seen.now(turned)
                 is_alike = matrix is not None and matrix.is_contiguous != (output in turned)
-                found += IMPOSSIBLE * (not is_alike and (one.root in turned or output in turned))
+                result += IMPOSSIBLE * (not is_alike and (seen.root in turned or output in turned))
             if not is_dear:
-                return found
+                return result
             if output in turned:
-                return found + count * packed(columns, depth, rows, not across[1], not across[0])
-            return found + count * packed(rows, depth, columns, *across)
+                return result + count * packed(columns, depth, rows, not across[1], not across[0])
+            return result + count * packed(rows, depth, columns, *across)
 
         return cost
 
@@ -203,16 +203,16 @@ class _Orienting:
 
     def _moves(self, products: Sequence[Product], groups: Mapping[Array, frozenset[Array]]) -> list[frozenset[Array]]:
         """Return the sets of arrays that are turned together: groups, pairs of them, and arrays of products alone."""
-        found: dict[frozenset[Array], None] = {}
+        result: dict[frozenset[Array], None] = {}
         pairs: dict[frozenset[Array], None] = {}
         for step in products:
             around = [array.root for array in (step.output, *step.operands) if array.root in self.free]
             near = list(dict.fromkeys(groups[array] for array in around))
-            found.update((group, None) for group in near)
-            found.update((frozenset([array]), None) for array in around)
+            result.update((group, None) for group in near)
+            result.update((frozenset([array]), None) for array in around)
             if sum(map(len, near)) <= MOST_IN_PAIRS:
-                pairs.update((one | other, None) for one, other in combinations(near, 2))
-        return [*found, *pairs]
+                pairs.update((item | other, None) for item, other in combinations(near, 2))
+        return [*result, *pairs]
 
     def _descended(self, turned: set[Array], moves: Sequence[frozenset[Array]]) -> set[Array]:
         """Return what is turned when no move makes it better any more."""
@@ -220,9 +220,9 @@ class _Orienting:
         for _ in range(ROUNDS):
             is_better = False
             for move, numbers in zip(moves, touched, strict=True):
-                other = turned ^ move
-                if self._sum(numbers, other) < self._sum(numbers, turned) - 1:
-                    turned, is_better = other, True
+                changed = turned ^ move
+                if self._sum(numbers, changed) < self._sum(numbers, turned) - 1:
+                    turned, is_better = changed, True
             if not is_better:
                 break
         return turned
@@ -248,9 +248,9 @@ def _groups(routine: Routine, free: Collection[Array]) -> Mapping[Array, frozens
         if isinstance(step, Elementwise) and step.output in groups:
             for operand in step.operands:
                 if operand.root in groups and operand.shape == step.output.shape:
-                    one, other = groups[operand.root], groups[step.output]
-                    if one is not other:
-                        less, more = sorted((one, other), key=len)
+                    first, second = groups[operand.root], groups[step.output]
+                    if first is not second:
+                        less, more = sorted((first, second), key=len)
                         more.extend(less)
                         groups.update(dict.fromkeys(less, more))
     frozen: dict[int, frozenset[Array]] = {}
@@ -326,4 +326,4 @@ def _can_be_turned(step: Step) -> bool:
     if step.function == "copy" and order_of(step.operands[0], shape) == _TURNED:
         return False  # it was copied to lie by rows
     # An axis along which nothing is read anew would have length 1.
-    return all(any(expanded(one, shape)[axis] for one in step.operands) for axis in range(2))
+    return all(any(expanded(operand, shape)[axis] for operand in step.operands) for axis in range(2))

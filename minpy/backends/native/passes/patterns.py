@@ -74,10 +74,10 @@ def applied(row: Row, step: Step) -> Array | None:
     if step.operands[-1].dtype.kind not in row.kinds:
         return None
     for names in _matches(row.found, step):
-        found = _built(row.better, names, step)
-        if found.shape == step.output.shape:
-            return found
-        return broadcast(found, step.output.shape)
+        result = _built(row.better, names, step)
+        if result.shape == step.output.shape:
+            return result
+        return broadcast(result, step.output.shape)
     return None
 
 
@@ -87,20 +87,19 @@ def _matches(pattern: Pattern, step: Elementwise) -> Iterator[dict[str, Array]]:
         orders.append((pattern[2], pattern[1]))
     for order in orders:
         names: dict[str, Array] = {}
-        if all(_fits(one, operand, names) for one, operand in zip(order, step.operands, strict=True)):
+        if all(_fits(item, operand, names) for item, operand in zip(order, step.operands, strict=True)):
             yield names
 
 
 def _fits(pattern: Pattern, array: Array, names: dict[str, Array]) -> bool:
     if isinstance(pattern, str):
-        known = names.setdefault(pattern, array)
-        return known is array
+        return names.setdefault(pattern, array) is array
     if isinstance(pattern, tuple):
         step = array.step
         if not isinstance(step, Elementwise) or step.function != pattern[0]:
             return False
         for more in _matches(pattern, step):
-            if all(names.get(name, one) is one for name, one in more.items()):
+            if all(names.get(name, item) is item for name, item in more.items()):
                 names.update(more)
                 return True
         return False
@@ -112,7 +111,7 @@ def _built(pattern: Pattern, names: dict[str, Array], step: Elementwise) -> Arra
     if isinstance(pattern, str):
         return names[pattern]
     if isinstance(pattern, tuple):
-        operands = [_built(one, names, step) for one in pattern[1:]]
+        operands = [_built(item, names, step) for item in pattern[1:]]
         assert len(operands) == ELEMENTWISE[pattern[0]].arity
         return Elementwise.of(pattern[0], *operands, origin=step.origin)
     return constant(pattern, step.operands[-1].dtype)

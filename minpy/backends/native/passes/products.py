@@ -26,7 +26,7 @@ def accumulated(step: Step, rewriter: Rewriter) -> Array | None:
             continue
         if not (product.shape == added.shape == step.output.shape) or product is added:
             continue
-        if not all(rewriter.is_of_this_part(one.root) and rewriter.is_read_once(one) for one in (product, added)):
+        if not all(rewriter.is_of_this_part(array.root) and rewriter.is_read_once(array) for array in (product, added)):
             continue
         rewriter.notes.add("acc + a @ b is one product")
         return Product.of(*before.operands, added, origin=before.origin + step.origin)

@@ -70,7 +70,7 @@ class _Recomputing:
         there = self._there_anyway()
         returned = {array.root for array in self.routine.parts[0].outputs}
         dropped: set[Array] = set()
-        found: dict[Array, frozenset[Array]] = {}
+        result: dict[Array, frozenset[Array]] = {}
         for array in candidates:
             self.steps.clear()
             kept = self.read - dropped - {array}
@@ -85,10 +85,10 @@ class _Recomputing:
             if is_better:
                 dropped.add(array)
                 between = {step.outputs[0] for step in steps}
-                met = frozenset(one for one in leaves | between if one.size >= LEAST_KEPT)
-                found.update(dict.fromkeys(between - found.keys(), frozenset()))
-                found[array] = met
-        return found
+                met = frozenset(item for item in leaves | between if item.size >= LEAST_KEPT)
+                result.update(dict.fromkeys(between - result.keys(), frozenset()))
+                result[array] = met
+        return result
 
     def _there_anyway(self) -> set[Array]:
         """Return what is in memory after the first part even if no other part asks for it."""
@@ -102,8 +102,8 @@ class _Recomputing:
         """Return the steps that compute an array, and what they read; None, if they are dear, or too many."""
         if array in self.steps:
             return self.steps[array]
-        self.steps[array] = found = self._found(array, self.read - {array} if kept is None else kept)
-        return found
+        self.steps[array] = result = self._found(array, self.read - {array} if kept is None else kept)
+        return result
 
     def _found(self, array: Array, kept: set[Array]) -> tuple[frozenset[Step], frozenset[Array]] | None:
         step = array.step
@@ -164,9 +164,9 @@ class _Rebuilt:
                 if read.isdisjoint(step.outputs) and (last := self._waits_for(step, number, loops)) is not None:
                     waiting.append((last, step))
                     continue
-                for last, one in waiting:
+                for last, late in waiting:
                     if last < number:
-                        self._redo(one)
+                        self._redo(late)
                 waiting = [row for row in waiting if row[0] > number]
             self._redo(step)
         for _, step in waiting:
@@ -184,16 +184,16 @@ class _Rebuilt:
         again = [root for root in roots if self.again.get(root)]
         if not again or sum(root.nbytes for root in roots) > 2 * sum(root.nbytes for root in again):
             return None
-        found = [one for root in again for met in self.again[root] for one in loops.get(met, ()) if one > number]
-        return min(found, default=None)
+        result = [item for root in again for met in self.again[root] for item in loops.get(met, ()) if item > number]
+        return min(result, default=None)
 
     def _redo(self, step: Step) -> None:
         operands = tuple(map(self._current, step.operands))
         new = step if operands == step.operands and step in self.own else remade(step, operands)
         if isinstance(new, Elementwise):  # what the part has computed already is not computed again for it
-            known = self.known.setdefault(key_of(new), new)
-            if known is not new:
-                self.new[step.outputs[0]] = known.output
+            same = self.known.setdefault(key_of(new), new)
+            if same is not new:
+                self.new[step.outputs[0]] = same.output
                 return
         self.steps.append(new)
         self.new.update(zip(step.outputs, new.outputs, strict=True))
@@ -205,13 +205,13 @@ class _Rebuilt:
             root = self._current(array.root)
             if root is array.root and array.step not in self.own:
                 return array
-            found = array
+            result = array
             if root is not array.root:
-                found = View.of(root, array.shape, array.step.layout, origin=array.step.origin)
-            if found.step is not None and found is not root:
-                self.steps.append(found.step)
-            self.new[array] = found
-            return found
+                result = View.of(root, array.shape, array.step.layout, origin=array.step.origin)
+            if result.step is not None and result is not root:
+                self.steps.append(result.step)
+            self.new[array] = result
+            return result
         if array in self.again:
             assert array.step is not None
             self._redo(array.step)

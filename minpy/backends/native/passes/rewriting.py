@@ -63,47 +63,35 @@ Rule = Callable[[Step, "Rewriter"], "Array | None"]
 
 def readers(routine: Routine) -> dict[Array, list[Step | Part]]:
     """Return who reads each array: steps, and parts whose outputs and updates it is among, once for every time."""
-    found: dict[Array, list[Step | Part]] = {}
+    result: dict[Array, list[Step | Part]] = {}
     for part in routine.parts:
         for step in part.steps:
             for operand in step.operands:
-                found.setdefault(operand, []).append(step)
+                result.setdefault(operand, []).append(step)
         for array in (*part.outputs, *(source for _, source in part.updates)):
-            found.setdefault(array, []).append(part)
-    return found
+            result.setdefault(array, []).append(part)
+    return result
 
 
 class Rewriter:
-    """Rebuilds a routine by a rule.
-
-    Attributes
-    ----------
-    routine : Routine
-        As it was.
-    readers : dict of Array to list of Step or Part
-        Who reads each of its arrays.
-    number : int
-        Of the part that is rebuilt now.
-    is_made : bool
-        Whether the step that is offered now was made by a rule.
-    """
+    """Rebuilds a routine by a rule."""
 
     def __init__(self, routine: Routine, rule: Rule | None, notes: Notes) -> None:
-        self.routine = routine
+        self.routine = routine  # as it was
         self.rule = rule
         self.notes = notes
-        self.readers = readers(routine)
+        self.readers = readers(routine)  # who reads each of its arrays
         # Inputs that have other values later: nothing stands for them that could be read then.
         self._states = {target for part in routine.parts for target, _ in part.updates}
         self._gone: set[Array] = set()
-        self.is_made = False
+        self.is_made = False  # whether the step that is offered now was made by a rule
         self._replaced: dict[Array, Array] = {}
         self._former: dict[Array, Array] = {}
         self._there: dict[Step, int] = {}
         self._known: dict[Any, Step] = {}
         self._keys_of: dict[Array, list[Any]] = {}  # of what reads a state
         self._steps: list[Step] = []
-        self.number = 0
+        self.number = 0  # of the part that is rebuilt now
 
     def rebuilt(self) -> Routine:
         """Return the routine as it is when the rule was applied to all steps, without those that nobody reads."""
@@ -217,11 +205,11 @@ class Rewriter:
 
     def _reviewed(self, view: View, root: Array, depth: int) -> Array:
         """Return what a view of what has become a view shows: of a copy, if need be."""
-        found = reviewed(view, root)
-        if found is None:
-            found = reviewed(view, self._add_plain(Elementwise.of("copy", root, origin=view.origin)))
-            assert found is not None
-        return self._add(found, depth)
+        result = reviewed(view, root)
+        if result is None:
+            result = reviewed(view, self._add_plain(Elementwise.of("copy", root, origin=view.origin)))
+            assert result is not None
+        return self._add(result, depth)
 
     def _add_plain(self, array: Array) -> Array:
         """Add a step without offering it to the rule."""
@@ -234,10 +222,10 @@ class Rewriter:
         """Add a step whose operands are there, or what the rule has in its place."""
         if self.rule is not None and depth < DEPTH and len(step.outputs) == 1:
             self.is_made = depth > 0
-            found = self.rule(step, self)
-            if found is not None and found is not step.outputs[0] and self._holds(found):
-                assert (found.shape, found.dtype) == (step.output.shape, step.output.dtype), step.label()
-                return (self._add(found, depth + 1),)
+            result = self.rule(step, self)
+            if result is not None and result is not step.outputs[0] and self._holds(result):
+                assert (result.shape, result.dtype) == (step.output.shape, step.output.dtype), step.label()
+                return (self._add(result, depth + 1),)
         return self._shared(step)
 
     def _holds(self, array: Array) -> bool:
@@ -256,11 +244,11 @@ class Rewriter:
         if key is not None:
             if not _is_shared_by_parts(step):
                 key = (self.number, key)
-            known = self._known.get(key)
-            if known is not None and known is not step:
+            same = self._known.get(key)
+            if same is not None and same is not step:
                 if not isinstance(step, View):
                     self.notes.add("common subexpressions are computed once")
-                return known.outputs
+                return same.outputs
             self._known[key] = step
             for operand in step.operands:
                 if operand.root in self._states:
@@ -324,9 +312,9 @@ def remade(step: Step, operands: Sequence[Array]) -> Step:
         setattr(new, name, getattr(step, name))
     new.operands = tuple(operands)
     if isinstance(new, Call):
-        given = iter(operands)
-        new.arguments = tuple(filled(argument, given) for argument in new.arguments)
-    new.outputs = tuple(Array(one.shape, one.dtype, new, one.index) for one in step.outputs)
+        remaining = iter(operands)
+        new.arguments = tuple(filled(argument, remaining) for argument in new.arguments)
+    new.outputs = tuple(Array(output.shape, output.dtype, new, output.index) for output in step.outputs)
     return new
 
 

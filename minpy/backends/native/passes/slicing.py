@@ -38,17 +38,20 @@ def copies_computed(step: Step, rewriter: Rewriter) -> Array | None:
         return None
     if not rewriter.is_read_once(root) or not rewriter.is_read_once(view.output):
         return None
-    if any(isinstance(one.root.step, Elementwise) and rewriter.is_of_this_part(one.root) for one in before.operands):
+    if any(
+        isinstance(operand.root.step, Elementwise) and rewriter.is_of_this_part(operand.root)
+        for operand in before.operands
+    ):
         return None
     operands = [_slice(operand, view, root) for operand in before.operands]
     if any(operand is None for operand in operands):
         return None
-    given = [operand for operand in operands if operand is not None]
-    found = Elementwise.of(before.function, *given, dtype=before.dtype, origin=before.origin + step.origin)
-    if found.shape != step.output.shape:
+    slices = [operand for operand in operands if operand is not None]
+    result = Elementwise.of(before.function, *slices, dtype=before.dtype, origin=before.origin + step.origin)
+    if result.shape != step.output.shape:
         return None
     rewriter.notes.add("what is copied in another order is computed in it")
-    return found
+    return result
 
 
 def _slice(operand: Array, view: View, root: Array) -> Array | None:
@@ -70,12 +73,12 @@ def assembled_once(step: Step, rewriter: Rewriter) -> Array | None:
     first, second = (operand.step for operand in step.operands)
     if not isinstance(first, Assembly) or not isinstance(second, Assembly) or first.shape != second.shape:
         return None
-    if not all(_is_padded(one) and rewriter.is_read_once(one.output) for one in (first, second)):
+    if not all(_is_padded(assembly) and rewriter.is_read_once(assembly.output) for assembly in (first, second)):
         return None
     taken = numpy.zeros(math.prod(first.shape), numpy.bool_)
-    for one in (first, second):
+    for assembly in (first, second):
         own = numpy.zeros_like(taken)
-        for operand, piece in zip(one.operands, one.pieces, strict=True):
+        for operand, piece in zip(assembly.operands, assembly.pieces, strict=True):
             target = own[piece.layout.offset :]
             numpy.lib.stride_tricks.as_strided(target, operand.shape, piece.layout.strides)[...] = True
         if (taken & own).any():

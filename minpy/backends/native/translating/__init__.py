@@ -4,7 +4,7 @@
 NumPy's functions, or by running its definition on proxies (`traces`); what has no form in the language is called.
 """
 
-from minpy.backends.native.translating.refusals import Untranslatable
+from minpy.backends.native.translating.results import Untranslatable
 from minpy.backends.native.translating.translator import Translated, Translation, translate
 
 __all__ = ["Translated", "Translation", "Untranslatable", "translate"]

@@ -14,7 +14,7 @@ import numpy
 
 from minpy.backends.native.functions import is_supported
 from minpy.backends.native.language import Array, constant
-from minpy.backends.native.translating.refusals import NotLowered
+from minpy.backends.native.translating.results import NotLowered
 from minpy.capture.facts import VALUE_BASED
 
 __all__ = ["Operand", "common_dtype", "converted", "loop_of", "require_supported"]
@@ -26,9 +26,7 @@ Operand = Any
 def require_supported(*dtypes: Any) -> None:
     """Refuse dtypes that are not computed with natively.
 
-    Raises
-    ------
-    NotLowered
+    Raises NotLowered.
     """
     for dtype in dtypes:
         if not is_supported(dtype):
@@ -40,10 +38,7 @@ def loop_of(
 ) -> tuple[tuple[numpy.dtype, ...], tuple[numpy.dtype, ...]]:
     """Return the dtypes that a ufunc takes and gives for operands, which are cast to them.
 
-    Raises
-    ------
-    NotLowered
-        If it takes no such operands, or if the dtypes depend on values that are not known.
+    Raises NotLowered if it takes no such operands, or if the dtypes depend on values that are not known.
 
     Examples
     --------
@@ -64,14 +59,12 @@ def loop_of(
 def common_dtype(*operands: Operand) -> numpy.dtype:
     """Return the dtype to which NumPy promotes operands, as in `numpy.where` and `numpy.concatenate`.
 
-    Raises
-    ------
-    NotLowered
+    Raises NotLowered.
     """
     try:
         if VALUE_BASED:
             return _decided(operands, numpy.result_type)
-        return numpy.result_type(*(one.dtype if isinstance(one, Array) else one for one in operands))
+        return numpy.result_type(*(operand.dtype if isinstance(operand, Array) else operand for operand in operands))
     except TypeError as error:
         raise NotLowered(str(error)) from None
 
@@ -79,10 +72,7 @@ def common_dtype(*operands: Operand) -> numpy.dtype:
 def converted(number: Any, dtype: Any) -> Array:
     """Return a number of Python's as a constant of a dtype, as NumPy converts it.
 
-    Raises
-    ------
-    NotLowered
-        If the dtype cannot hold it: NumPy says so when the function runs.
+    Raises NotLowered if the dtype cannot hold it: NumPy says so when the function runs.
     """
     dtype = numpy.dtype(dtype)
     if dtype.kind in "iu" and isinstance(number, int):
@@ -108,10 +98,10 @@ def _weak(operand: Operand) -> Any:
 
 
 @functools.lru_cache(4096)
-def _loop(ufunc: Any, known: tuple[Any, ...], dtype: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+def _loop(ufunc: Any, inputs: tuple[Any, ...], dtype: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     wanted = {} if dtype is None else {"signature": (None,) * ufunc.nin + (numpy.dtype(dtype),) * ufunc.nout}
-    found = ufunc.resolve_dtypes(known + (None,) * ufunc.nout, **wanted)
-    return found[: ufunc.nin], found[ufunc.nin :]
+    result = ufunc.resolve_dtypes(inputs + (None,) * ufunc.nout, **wanted)
+    return result[: ufunc.nin], result[ufunc.nin :]
 
 
 def _loop_by_value(ufunc: Any, samples: Sequence[Any], dtype: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
@@ -125,18 +115,16 @@ def _loop_by_value(ufunc: Any, samples: Sequence[Any], dtype: Any) -> tuple[tupl
 def _decided(operands: Sequence[Operand], choose: Callable[..., Any]) -> Any:
     """Return what a choice by values comes to, if it is the same whatever the unknown values are.
 
-    Raises
-    ------
-    NotLowered
+    Raises NotLowered.
     """
-    found = []
+    result = []
     for extreme in (False, True):
         choice = choose(*(_sample(operand, extreme) for operand in operands))
-        if choice not in found:
-            found.append(choice)
-    if len(found) > 1:
+        if choice not in result:
+            result.append(choice)
+    if len(result) > 1:
         raise NotLowered("the dtype of the answer depends on a value: NumPy 2 looks at dtypes only")
-    return found[0]
+    return result[0]
 
 
 def _sample(operand: Operand, extreme: bool) -> Any:

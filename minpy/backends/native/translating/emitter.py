@@ -25,7 +25,8 @@ from minpy.backends.native.language import (
     contiguous,
 )
 from minpy.backends.native.translating.dtypes import Operand, converted, require_supported
-from minpy.backends.native.translating.refusals import NotLowered
+from minpy.backends.native.translating.forms import form_of
+from minpy.backends.native.translating.results import NotLowered
 
 __all__ = ["Emitter", "uniform_value"]
 
@@ -34,17 +35,11 @@ _FEW = 4096
 
 
 class Emitter:
-    """The steps so far.
-
-    Attributes
-    ----------
-    origin : Origin
-        What the next steps come from.
-    """
+    """The steps so far."""
 
     def __init__(self) -> None:
         self.steps: list[Step] = []
-        self.origin = Origin()
+        self.origin = Origin()  # what the next steps come from
         self._known: set[Step] = set()
         self._checks: dict[Any, Step] = {}
 
@@ -90,14 +85,14 @@ class Emitter:
 
         Numbers become part of the code.
         """
-        found = list(operands)
+        result = list(operands)
         for position, operand in enumerate(operands):
             if operand.is_constant and operand.shape:
-                others = [one.shape for index, one in enumerate(found) if index != position]
+                others = [item.shape for index, item in enumerate(result) if index != position]
                 value = uniform_value(operand) if numpy.broadcast_shapes(*others) == shape else None
                 if value is not None:
-                    found[position] = constant(value)
-        return found
+                    result[position] = constant(value)
+        return result
 
     def cast(self, operand: Operand, dtype: Any) -> Array:
         """Return an operand, or a number of Python's, in a dtype."""
@@ -128,17 +123,17 @@ class Emitter:
         if any(array.shape[axis] == 0 for axis in axes) or 0 in step.output.shape:
             if row.identity is None and 0 not in step.output.shape:
                 raise NotLowered(f"the {function} of nothing")
-            found = constant(numpy.full(step.output.shape, row.identity or 0, step.output.dtype))
+            result = constant(numpy.full(step.output.shape, row.identity or 0, step.output.dtype))
         elif array.is_constant:
-            found = constant(step.evaluate(array.value)[0])  # type: ignore[arg-type]
+            result = constant(step.evaluate(array.value)[0])  # type: ignore[arg-type]
         elif not function.startswith("arg") and all(array.shape[axis] == 1 for axis in axes):
             begins_with_zero = function == "sum" and array.dtype.kind == "f" and axes
-            found = self.elementwise("add", array, constant(0.0, array.dtype)) if begins_with_zero else array
+            result = self.elementwise("add", array, constant(0.0, array.dtype)) if begins_with_zero else array
         else:
-            found = self._noted(step.output)
+            result = self._noted(step.output)
         if keepdims or not axes:
-            return found
-        return self.reshape(found, [length for axis, length in enumerate(array.shape) if axis not in axes])
+            return result
+        return self.reshape(result, [length for axis, length in enumerate(array.shape) if axis not in axes])
 
     # -- views -------------------------------------------------------------------------------------------------------
 
@@ -147,42 +142,39 @@ class Emitter:
 
         Where what it gives is a copy, because elements have to move, they are moved first.
 
-        Raises
-        ------
-        NotLowered
-            If it gives no view of what is contiguous, either.
+        Raises NotLowered if it gives no view of what is contiguous, either.
         """
         if array.value is not None:
-            found = function(array.value)
-            parts = found if isinstance(found, (list, tuple)) else [found]
+            result = function(array.value)
+            parts = result if isinstance(result, (list, tuple)) else [result]
             if all(part.size <= max(_FEW, array.size) for part in parts):
                 views = [constant(part) for part in parts]
-                return type(found)(views) if parts is found else views[0]
-        found = self._views(array, function)
-        if found is None and array.is_view:
-            found = self._views(self.copy(array), function)
-        if found is None:
+                return type(result)(views) if parts is result else views[0]
+        result = self._views(array, function)
+        if result is None and array.is_view:
+            result = self._views(self.copy(array), function)
+        if result is None:
             raise NotLowered(f"{getattr(function, '__name__', 'the function')} moves elements in a way of its own")
-        return found
+        return result
 
     def _views(self, array: Array, function: Callable[[numpy.ndarray], Any]) -> Any:
         """Return the views that a function gives; None if it gives copies."""
         root, layout = array.root, array.layout
         # Memory of the root that takes no pages: only addresses are looked at.
         memory = numpy.empty(max(root.size, 1), numpy.int8)
-        found = function(numpy.ndarray(array.shape, numpy.int8, memory, layout.offset, layout.strides))
-        if isinstance(found, numpy.generic):  # of an array without axes
+        result = function(numpy.ndarray(array.shape, numpy.int8, memory, layout.offset, layout.strides))
+        if isinstance(result, numpy.generic):  # of an array without axes
             return self.reshape(array, ())
-        parts = found if isinstance(found, (list, tuple)) else [found]
+        parts = result if isinstance(result, (list, tuple)) else [result]
         if not all(not part.size or numpy.may_share_memory(part, memory) for part in parts):
             return None
         views = [self._view(root, part, memory) for part in parts]
-        return type(found)(views) if parts is found else views[0]
+        return type(result)(views) if parts is result else views[0]
 
     def view(self, array: Array, function: Callable[[numpy.ndarray], Any]) -> Array:
         """Return the only view that a function gives: see `views`."""
-        found: Array = self.views(array, function)
-        return found
+        result: Array = self.views(array, function)
+        return result
 
     def _view(self, root: Array, part: numpy.ndarray, memory: numpy.ndarray) -> Array:
         if not part.size:
@@ -217,14 +209,8 @@ class Emitter:
     ) -> Array:
         """Return an array put together of operands of one dtype.
 
-        Parameters
-        ----------
-        operands : Sequence[Array]
-        shape : Sequence[int]
-        places : sequence of callable
-            From an array of that shape to the view of it where each operand goes, which is broadcast to the view.
-        fill : number, optional
-            What is elsewhere.
+        `places`: from an array of that shape to the view of it where each operand goes, which is broadcast to the view.
+        `fill`: what is elsewhere.
         """
         shape, dtype = tuple(shape), operands[0].dtype
         require_supported(dtype)

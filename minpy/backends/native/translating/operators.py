@@ -11,15 +11,14 @@ import numpy
 
 from minpy.backends.native.functions import is_supported
 from minpy.backends.native.language import Array, constant
-from minpy.backends.native.translating.answers import LOWERED, TRACED, Answer
 from minpy.backends.native.translating.dtypes import converted
 from minpy.backends.native.translating.emitter import Emitter
-from minpy.backends.native.translating.lowerings import filling
+from minpy.backends.native.translating.lowerings import filling  # noqa: F401 - it fills the tables
 from minpy.backends.native.translating.lowerings.called import CALLED
 from minpy.backends.native.translating.lowerings.tables import DEFINITIONS, FUNCTIONS, GRADIENTS, OPERATORS
 from minpy.backends.native.translating.lowerings.ufuncs import apply
 from minpy.backends.native.translating.lowerings.updates import update_several
-from minpy.backends.native.translating.refusals import NotLowered
+from minpy.backends.native.translating.results import LOWERED, TRACED, NotLowered, Result
 from minpy.backends.native.translating.traces import Trace, Traces
 from minpy.capture.steps import Step, fill
 from minpy.core.attributes import REQUIRED
@@ -29,41 +28,27 @@ from minpy.graph.ir import ANSWER, CONSTANT, Node, Value
 from minpy.ops import registry
 from minpy.ops.optimizer.multi_updates import MultiUpdate
 
-__all__ = ["Operators", "given"]
+__all__ = ["Operators", "constant_operand"]
 
-FILLED = filling.FILES  # imported for what they enter into the tables
 _DEEPEST = 12
 
 
 class Operators:
-    """Lowers calls of operators, into the steps of an emitter.
-
-    Attributes
-    ----------
-    forwards : dict of Array
-        By its first output, what an operator's gradient reads beside its outputs, where a lowering leaves more.
-    """
+    """Lowers calls of operators, into the steps of an emitter."""
 
     def __init__(self, emitter: Emitter) -> None:
         self.emitter = emitter
+        # By its first output, what an operator's gradient reads beside its outputs, where a lowering leaves more.
         self.forwards: dict[Array, Any] = {}
         self._traces = Traces()
         self._open: list[Any] = []
 
-    def lower(self, operator: Any, operands: Sequence[Any], attributes: dict[str, Any]) -> Answer:
+    def lower(self, operator: Any, operands: Sequence[Any], attributes: dict[str, Any]) -> Result:
         """Return what a call of an operator comes to.
 
-        Parameters
-        ----------
-        operator : object
-        operands : sequence
-            Arrays; numbers of Python's, None and whatever else is constant; tuples of arrays for whole answers.
-        attributes : dict[str, object]
+        `operands`: arrays; numbers of Python's, None and whatever else is constant; tuples of arrays for whole answers.
 
-        Raises
-        ------
-        NotLowered
-            If it has to be called. Steps may have been made on the way, which are to be forgotten.
+        Raises NotLowered if it has to be called. Steps may have been made on the way, which are to be forgotten.
         """
         if isinstance(operator, VjpNode):
             return self._vjp(operator, operands)
@@ -89,46 +74,43 @@ class Operators:
         finally:
             self._open.pop()
 
-    def _lowered(self, operator: Any, operands: Sequence[Any], attributes: dict[str, Any]) -> Answer:
+    def _lowered(self, operator: Any, operands: Sequence[Any], attributes: dict[str, Any]) -> Result:
         emitter = self.emitter
         name = operator.__name__
         _require_not_called(operator)
         if name in OPERATORS and _is_ours(operator):
-            found = OPERATORS[name](self, *operands, **_filled(operator, attributes))
-            if found is not NotImplemented:
-                return found if isinstance(found, Answer) else Answer(found, LOWERED)
+            result = OPERATORS[name](self, *operands, **_filled(operator, attributes))
+            if result is not NotImplemented:
+                return result if isinstance(result, Result) else Result(result, LOWERED)
         if isinstance(operator, MultiUpdate):
             return update_several(self, operator, operands, attributes)
         if isinstance(operator, Step):
             lowering = _known(operator.function)
             if lowering is not None:
                 arguments, keywords = fill(operator.arguments, operands), fill(operator.keywords, operands)
-                return Answer(lowering(emitter, *arguments, **keywords), LOWERED)
+                return Result(lowering(emitter, *arguments, **keywords), LOWERED)
             if isinstance(operator.function, numpy.ufunc) and operator.function.signature is None:
                 arguments, keywords = fill(operator.arguments, operands), fill(operator.keywords, operands)
-                return Answer(apply(emitter, operator.function, *arguments, **keywords), LOWERED)
+                return Result(apply(emitter, operator.function, *arguments, **keywords), LOWERED)
             raise NotLowered(f"{_name(operator.function)} is not compiled")
         definition = operator.definition
         lowering = _known(definition)
         if lowering is None and isinstance(definition, numpy.ufunc) and definition.signature is None:
-            return Answer(apply(emitter, definition, *operands), LOWERED)
+            return Result(apply(emitter, definition, *operands), LOWERED)
         if lowering is None:
             lowering = next(filter(None, map(_known, operator.numpy_functions)), None)
         if lowering is not None:
-            return Answer(lowering(emitter, *operands, **attributes), LOWERED)
+            return Result(lowering(emitter, *operands, **attributes), LOWERED)
         if operator.random:
             raise NotLowered("it draws random numbers")
         own = DEFINITIONS.get(name) if _is_ours(operator) else None
-        given = attributes if own is None else _filled(operator, attributes)
-        return self._by_trace(self._traces.definition(operator, operands, given, own), operands)
+        all_attributes = attributes if own is None else _filled(operator, attributes)
+        return self._by_trace(self._traces.definition(operator, operands, all_attributes, own), operands)
 
     def defined(self, function: Any, *operands: Any, **attributes: Any) -> Any:
         """Return what a function of NumPy's computes: for lowerings that are best written as one.
 
-        Parameters
-        ----------
-        function : callable
-            It is run on proxies.
+        `function`: it is run on proxies.
         """
         operator = _operator_of(function)
         return self._by_trace(self._traces.definition(operator, operands, attributes, function), operands).value
@@ -138,7 +120,7 @@ class Operators:
         """Return the definition of a built-in operator."""
         return registry.OPERATORS[name].definition
 
-    def _vjp(self, operator: VjpNode, operands: Sequence[Any]) -> Answer:
+    def _vjp(self, operator: VjpNode, operands: Sequence[Any]) -> Result:
         """Lower a gradient: by a lowering of its own, or by the definition of the rule."""
         node = operator.node
         if not node.operator.builtin:
@@ -149,33 +131,33 @@ class Operators:
         _require_not_called(node.operator)
         own = GRADIENTS.get(node.operator.__name__)
         if own is not None and _is_ours(node.operator):
-            found = own(self, operator, *operands)
-            if found is not NotImplemented:
-                return Answer(found, LOWERED)
+            result = own(self, operator, *operands)
+            if result is not NotImplemented:
+                return Result(result, LOWERED)
         with self._opened(operator):
             return self._by_trace(self._traces.rules(operator, operands), operands)
 
     # -- traces --------------------------------------------------------------------------------------------------------
 
-    def _by_trace(self, trace: Trace, operands: Sequence[Any]) -> Answer:
+    def _by_trace(self, trace: Trace, operands: Sequence[Any]) -> Result:
         """Lower what a definition computes."""
         env: dict[Node, Any] = {}
-        for value, operand in zip(trace.given, operands, strict=True):
+        for value, operand in zip(trace.inputs, operands, strict=True):
             _bind(env, value, operand)
         for node in trace.nodes:
             if node in env or node.operator is None:
                 continue
             env[node] = self._step(trace, node, env)
-        answers = [_array(read(env, one)) if isinstance(one, Value) else constant(one) for one in trace.answers]
+        answers = [_array(read(env, item)) if isinstance(item, Value) else constant(item) for item in trace.outputs]
         updates = [(position, _array(read(env, value))) for position, value in trace.updates]
-        return Answer(answers[0] if trace.is_single else answers, TRACED, updates)
+        return Result(answers[0] if trace.is_single else answers, TRACED, updates)
 
     def _step(self, trace: Trace, node: Node, env: dict[Node, Any]) -> Any:
         if node.operator is CONSTANT:
-            return given(node.attributes["value"])
+            return constant_operand(node.attributes["value"])
         operands = [read(env, value) for value in node.inputs]
         try:
-            found = self.lower(node.operator, operands, node.attributes).value
+            result = self.lower(node.operator, operands, node.attributes).value
         except NotLowered as refusal:
             within = _name_of(node.operator)
             reason = (
@@ -184,25 +166,25 @@ class Operators:
                 else (f"its definition takes {within}: {refusal.reason}")
             )
             raise NotLowered(reason, refusal.place) from None
-        for index, one in enumerate(found if isinstance(found, (list, tuple)) else [found]):
+        for index, item in enumerate(result if isinstance(result, (list, tuple)) else [result]):
             fact = trace.facts.get(Value(node, index))
-            if fact is not None and fact != (one.shape, one.dtype):
-                raise NotLowered(f"{_name_of(node.operator)} gave {one.dtype} {one.shape} in place of {fact}")
-        return found
+            if fact is not None and fact != (item.shape, item.dtype):
+                raise NotLowered(f"{_name_of(node.operator)} gave {item.dtype} {item.shape} in place of {fact}")
+        return result
 
     # -- integers ------------------------------------------------------------------------------------------------------
 
-    def _keeping_dtype(self, operator: Any, operands: Sequence[Any], attributes: dict[str, Any]) -> Answer:
+    def _keeping_dtype(self, operator: Any, operands: Sequence[Any], attributes: dict[str, Any]) -> Result:
         """Lower a call of arrays of integers or booleans, whose answer has their dtype: see `minpy.core.integers`."""
 
-        def compute(given: Sequence[Any]) -> Answer:
+        def compute(inputs: Sequence[Any]) -> Result:
             with self._opened(operator):
-                return self._lowered(operator, given, attributes)
+                return self._lowered(operator, inputs, attributes)
 
         dtype = numpy.result_type(*(operand.dtype for operand in operands if isinstance(operand, Array)))
         mark = self.emitter.mark()
         try:
-            plain: Answer | None = compute(operands)
+            plain: Result | None = compute(operands)
         except NotLowered:
             if operator.elementwise and dtype.kind != "b" and _kind_of_plain(operator, operands) != "f":
                 raise
@@ -212,10 +194,12 @@ class Operators:
         self.emitter.forget(mark)
         wide: Any = dtype if dtype.itemsize >= 4 and dtype.kind != "b" else numpy.dtype("float32")
         if dtype.kind != "b":
-            operands = [one if isinstance(one, Array) or one is None else converted(one, dtype) for one in operands]
-        answer = compute([self.emitter.cast(one, wide) if isinstance(one, Array) else one for one in operands])
+            operands = [
+                item if isinstance(item, Array) or item is None else converted(item, dtype) for item in operands
+            ]
+        answer = compute([self.emitter.cast(item, wide) if isinstance(item, Array) else item for item in operands])
         to = numpy.dtype("float32") if dtype.kind == "b" else dtype
-        return Answer(self.emitter.cast(answer.value, to), answer.how)
+        return Result(self.emitter.cast(answer.value, to), answer.how)
 
 
 @functools.lru_cache(None)
@@ -252,7 +236,7 @@ def _all_whole(operands: Sequence[Any]) -> bool:
 
 def _kind_of_plain(operator: Any, operands: Sequence[Any]) -> str:
     """Return the kind of the dtype that NumPy's answer has; '' if it refuses."""
-    samples = [numpy.ones((1,), one.dtype) if isinstance(one, Array) else one for one in operands]
+    samples = [numpy.ones((1,), operand.dtype) if isinstance(operand, Array) else operand for operand in operands]
     try:
         with numpy.errstate(all="ignore"):
             return str(numpy.asarray(operator.definition(*samples)).dtype.kind)
@@ -260,7 +244,7 @@ def _kind_of_plain(operator: Any, operands: Sequence[Any]) -> str:
         return ""
 
 
-def given(value: Any) -> Any:
+def constant_operand(value: Any) -> Any:
     """Return a constant of a graph as an operand: arrays and NumPy's scalars become constants."""
     if isinstance(value, (numpy.ndarray, numpy.generic)):
         return constant(value) if value.dtype.kind in "biufc" else value
@@ -279,8 +263,8 @@ def read(env: dict[Node, Any], value: Value) -> Any:
 
 def _bind(env: dict[Node, Any], value: Any, operand: Any) -> None:
     if type(value) is tuple:
-        for one, part in zip(value, operand, strict=True):
-            _bind(env, one, part)
+        for item, part in zip(value, operand, strict=True):
+            _bind(env, item, part)
     elif value is not None:
         env[value.node] = operand
 
@@ -291,8 +275,8 @@ def _array(value: Any) -> Array:
 
 def _filled(operator: Any, attributes: dict[str, Any]) -> dict[str, Any]:
     """Return the attributes of a call with the defaults of those that are not given."""
-    known = operator.signature.attributes.items()
-    return {**{name: one.default for name, one in known if one.default is not REQUIRED}, **attributes}
+    defaults = operator.signature.attributes.items()
+    return {**{name: item.default for name, item in defaults if item.default is not REQUIRED}, **attributes}
 
 
 def _known(function: Any) -> Callable[..., Any] | None:

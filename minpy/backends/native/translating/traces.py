@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy
 
 from minpy.backends.native.language import Array
-from minpy.backends.native.translating.refusals import NotLowered
+from minpy.backends.native.translating.results import NotLowered
 from minpy.capture.facts import VALUE_BASED, Fact
 from minpy.capture.forwards import definition_of
 from minpy.capture.noting import constant
@@ -33,9 +33,9 @@ _LIMIT = 400
 class Trace(NamedTuple):
     """What a function computes of its arguments."""
 
-    given: list[Any]  # for each argument the value that stands for it; None where it is no array
+    inputs: list[Any]  # for each argument the value that stands for it; None where it is no array
     nodes: list[Node]  # in an order in which they can be run
-    answers: list[Any]  # Values, or arrays and numbers that depend on no argument
+    outputs: list[Any]  # Values, or arrays and numbers that depend on no argument
     is_single: bool  # whether the answer is one array, and no tuple
     facts: Mapping[Value, tuple[tuple[int, ...], Any]]  # shape and dtype of what nodes give
     updates: list[tuple[int, Value]]  # the arguments that the function has changed, and what they are then
@@ -52,10 +52,7 @@ class Traces:
     ) -> Trace:
         """Return what the definition of an operator computes, or a function that is one, too.
 
-        Raises
-        ------
-        NotLowered
-            If it cannot be captured.
+        Raises NotLowered if it cannot be captured.
         """
         return self._remembered(
             lambda: (operator, tuple(map(_key, operands)), frozen(attributes)),
@@ -65,10 +62,7 @@ class Traces:
     def rules(self, vjp_node: VjpNode, operands: Sequence[Any]) -> Trace:
         """Return what the gradient rules of an operator compute; `operands` are the inputs of the node.
 
-        Raises
-        ------
-        NotLowered
-            If one cannot be captured.
+        Raises NotLowered if one cannot be captured.
         """
         node = vjp_node.node
         constants = [value.node.attributes["value"] for value in node.inputs if value.node.operator is CONSTANT]
@@ -77,7 +71,7 @@ class Traces:
                 node.operator,
                 vjp_node.requires_grad,
                 vjp_node.upstream,
-                tuple((one.shape, one.dtype) for one in vjp_node.placeholders),
+                tuple((item.shape, item.dtype) for item in vjp_node.placeholders),
                 tuple(map(_key, operands)),
                 frozen(constants),
                 frozen(node.attributes),
@@ -96,10 +90,10 @@ class Traces:
                 self._made[key] = make()
             except NotLowered as refusal:
                 self._made[key] = refusal
-        found = self._made[key]
-        if isinstance(found, NotLowered):
-            raise NotLowered(found.reason, found.place)
-        return found
+        result = self._made[key]
+        if isinstance(result, NotLowered):
+            raise NotLowered(result.reason, result.place)
+        return result
 
 
 def _key(operand: Any) -> Any:
@@ -120,7 +114,7 @@ def _proxy_of(recorder: Recorder, operand: Any, is_state: bool = False) -> Any:
     """Return what stands for an operand; a state may be changed."""
     if isinstance(operand, Array) and _decides(operand):
         return constant(recorder, operand.value)
-    value = variable("given")
+    value = variable("input")
     if is_state:
         return ArrayProxy(recorder, value, Fact(operand.shape, operand.dtype, False))
     return ArrayProxy.from_outside(recorder, value, operand.shape, operand.dtype)
@@ -159,7 +153,7 @@ def _trace(
     recorder: Recorder, inputs: list[Any], answers: Sequence[Any], is_single: bool, updates: list[tuple[int, Value]]
 ) -> Trace:
     values = [answer.value if isinstance(answer, ArrayProxy) else numpy.asarray(answer) for answer in answers]
-    live = used([value for value in (*values, *(one for _, one in updates)) if isinstance(value, Value)])
+    live = used([value for value in (*values, *(item for _, item in updates)) if isinstance(value, Value)])
     nodes = [node for node in recorder.builder.created if node in live]
     return Trace(inputs, nodes, values, is_single, recorder.outputs, updates)
 
@@ -171,9 +165,9 @@ def _rules(vjp_node: VjpNode, operands: Sequence[Any]) -> Trace:
     node = vjp_node.node
     arguments: list[Any] = []
     for value, like in zip(node.inputs, vjp_node.placeholders, strict=True):
-        known = value.node.attributes["value"] if value.node.operator is CONSTANT else None
-        is_array = value.node.operator is not CONSTANT or isinstance(known, numpy.ndarray)
-        arguments.append(_proxy_of(recorder, _with_dtype(like)) if is_array else known)
+        constant_value = value.node.attributes["value"] if value.node.operator is CONSTANT else None
+        is_array = value.node.operator is not CONSTANT or isinstance(constant_value, numpy.ndarray)
+        arguments.append(_proxy_of(recorder, _with_dtype(like)) if is_array else constant_value)
     for index, proxy in zip(vjp_node.reads, proxies[second:], strict=True):
         arguments[index] = proxy
     answer, gradient = _answer(recorder, vjp_node, proxies[:first], proxies[first:second])
@@ -192,7 +186,7 @@ def _rules(vjp_node: VjpNode, operands: Sequence[Any]) -> Trace:
 
 def _stands_for(recorder: Recorder, operand: Any) -> Any:
     if isinstance(operand, tuple):
-        return tuple(_stands_for(recorder, one) for one in operand)
+        return tuple(_stands_for(recorder, item) for item in operand)
     return _proxy_of(recorder, operand) if isinstance(operand, Array) else operand
 
 
@@ -223,11 +217,11 @@ def _answer(recorder: Recorder, vjp_node: VjpNode, upstream: Sequence[Any], answ
             outputs[index] = proxy
     gradients = dict(zip(vjp_node.upstream, upstream, strict=True))
     gradient = []
-    for index, one in enumerate(outputs):
+    for index, output in enumerate(outputs):
         if index in gradients:
             gradient.append(gradients[index])
-        elif one is None:
+        elif output is None:
             raise NotLowered("the shape of an output is not known")
         else:
-            gradient.append(constant(recorder, numpy.zeros(one.shape, one.dtype)))
+            gradient.append(constant(recorder, numpy.zeros(output.shape, output.dtype)))
     return tuple(outputs), tuple(gradient)

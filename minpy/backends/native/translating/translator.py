@@ -9,11 +9,10 @@ from typing import Any, NamedTuple
 import numpy
 
 from minpy.backends.native.language import Array, Call, Origin, Part, Routine, Step
-from minpy.backends.native.translating.answers import CALLED, Answer
 from minpy.backends.native.translating.dtypes import converted
 from minpy.backends.native.translating.emitter import Emitter
-from minpy.backends.native.translating.operators import Operators, given
-from minpy.backends.native.translating.refusals import NotLowered, Untranslatable
+from minpy.backends.native.translating.operators import Operators, constant_operand
+from minpy.backends.native.translating.results import CALLED, NotLowered, Result, Untranslatable
 from minpy.backends.protocol import ArrayFact
 from minpy.capture.places import SourceLocation
 from minpy.graph.gradient import VjpNode
@@ -63,17 +62,9 @@ class Translation:
 def translate(steps: Steps, facts: Mapping[Node, ArrayFact]) -> Translation:
     """Translate a program.
 
-    Parameters
-    ----------
-    steps : Steps
-    steps : Steps
-    facts : mapping of Node
-        What running the program once has told about its steps: `Program.facts`.
+    `facts`: what running the program once has told about its steps: `Program.facts`.
 
-    Raises
-    ------
-    Untranslatable
-        If a step that is called changes a state which others read.
+    Raises Untranslatable if a step that is called changes a state which others read.
     """
     return _Translator(steps, facts).translation()
 
@@ -112,7 +103,12 @@ class _Translator:
             given_gradients = [self._variable(value.node) for value in steps.cotangents]
             backward = self._part(steps.backward)
             parts.append(
-                Part("backward", given_gradients, backward, [self._array(one) for one in steps.gradients.values()])
+                Part(
+                    "backward",
+                    given_gradients,
+                    backward,
+                    [self._array(gradient) for gradient in steps.gradients.values()],
+                )
             )
         _drop_dead(parts)
         return Translation(Routine(parts), self._arrays(), saved_for_replay, self.report)
@@ -134,21 +130,21 @@ class _Translator:
         return len(answer) if isinstance(answer, (tuple, list)) else 0
 
     def _array(self, value: Value) -> Array:
-        found = self._read(value)
-        if isinstance(found, Array):
-            return found
-        if isinstance(found, (bool, int, float)):
-            return converted(found, numpy.asarray(found).dtype)
-        raise Untranslatable(f"{value.node.described()} gives a {type(found).__name__}, which is no array")
+        result = self._read(value)
+        if isinstance(result, Array):
+            return result
+        if isinstance(result, (bool, int, float)):
+            return converted(result, numpy.asarray(result).dtype)
+        raise Untranslatable(f"{value.node.described()} gives a {type(result).__name__}, which is no array")
 
     def _arrays(self) -> dict[Value, Array]:
-        found = {}
+        result = {}
         for node, answer in self.env.items():
             several = answer if isinstance(answer, (tuple, list)) else [answer]
-            for index, one in enumerate(several):
-                if isinstance(one, Array):
-                    found[Value(node, index)] = one
-        return found
+            for index, item in enumerate(several):
+                if isinstance(item, Array):
+                    result[Value(node, index)] = item
+        return result
 
     def _read(self, value: Value) -> Any:
         answer = self.env[value.node]
@@ -162,7 +158,7 @@ class _Translator:
         if node.operator is None:
             return
         if node.operator is CONSTANT:
-            self.env[node] = given(node.attributes["value"])
+            self.env[node] = constant_operand(node.attributes["value"])
             return
         emitter, notes = self.emitter, self.steps.notes
         named = node.operator.node if isinstance(node.operator, VjpNode) else node
@@ -171,34 +167,32 @@ class _Translator:
         operands = [self._read(value) for value in node.inputs]
         mark = emitter.mark()
         try:
-            found = self._lowered(node, operands)
+            result = self._lowered(node, operands)
         except NotLowered as refusal:
             emitter.forget(mark)
-            known = None if named.operator.builtin else notes.refusals.get(node)
-            reason, where = (refusal.reason, refusal.place) if known is None else (known.reason, known.place)
+            refused = None if named.operator.builtin else notes.refusals.get(node)
+            reason, where = (refusal.reason, refusal.place) if refused is None else (refused.reason, refused.place)
             self.report.append(Translated(node, CALLED, reason, where or place))
             self._call(node, operands, reason)
             return
-        self.env[node] = found.value
-        self.report.append(Translated(node, found.how, "", place))
-        for position, array in found.updates:
+        self.env[node] = result.value
+        self.report.append(Translated(node, result.how, "", place))
+        for position, array in result.updates:
             self._update(node.inputs[position], array)
 
-    def _lowered(self, node: Node, operands: Sequence[Any]) -> Answer:
+    def _lowered(self, node: Node, operands: Sequence[Any]) -> Result:
         """Return what a node comes to.
 
-        Raises
-        ------
-        NotLowered
+        Raises NotLowered.
         """
         try:
-            found = self.operators.lower(node.operator, operands, node.attributes)
+            result = self.operators.lower(node.operator, operands, node.attributes)
         except (NotLowered, Untranslatable):
             raise
         except Exception as error:  # it runs as it is, whatever the matter is
             raise NotLowered(f"{FAILED}: {type(error).__name__}: {error}") from error
-        self._require_facts(node, found.value)
-        return found
+        self._require_facts(node, result.value)
+        return result
 
     def _require_facts(self, node: Node, found: Any) -> None:
         """Refuse an answer that is not what running the step gave."""
@@ -207,7 +201,7 @@ class _Translator:
             return
         expected = [(fact.shape, fact.dtype)] if fact.shape is not None else list(fact.parts)
         several = isinstance(found, (tuple, list))
-        answers = [(one.shape, one.dtype) for one in (found if several else [found])]
+        answers = [(item.shape, item.dtype) for item in (found if several else [found])]
         if answers != expected or several != (fact.shape is None):
             raise NotLowered(f"it would give {answers}, and not {expected}")
 
@@ -246,10 +240,10 @@ class _Translator:
                 )
             if value.node in self.states:
                 raise Untranslatable(f"{value.node.described()} is a state of several operators, one of them called.")
-            for other in self.steps.forward:
-                if other is not node and any(one.node is value.node for one in other.inputs):
+            for reader in self.steps.forward:
+                if reader is not node and any(read.node is value.node for read in reader.inputs):
                     raise Untranslatable(
-                        f"{value.node.described()} is read by {other.described()}, too, and changed in place by "
+                        f"{value.node.described()} is read by {reader.described()}, too, and changed in place by "
                         f"{node.described()}, which is called."
                     )
             if any(head.node is value.node for head in self.steps.outputs):

@@ -14,7 +14,7 @@ from minpy.backends.native.translating.lowerings.elementwise import where
 from minpy.backends.native.translating.lowerings.keys import has_arrays, placed_by_arrays
 from minpy.backends.native.translating.lowerings.tables import lowers
 from minpy.backends.native.translating.lowerings.ufuncs import apply
-from minpy.backends.native.translating.refusals import NotLowered
+from minpy.backends.native.translating.results import NotLowered
 from minpy.capture.functions import changed, filled
 from minpy.capture.storage import with_item
 
@@ -38,8 +38,8 @@ def _arrays(emitter: Emitter, values: Any, dtype: Any = None) -> list[Array]:
     if not isinstance(values, (list, tuple)):
         raise NotLowered("it joins the rows of one array")
     arrays = [value if isinstance(value, Array) else constant(numpy.asarray(value)) for value in values]
-    known = common_dtype(*arrays) if dtype is None else numpy.dtype(dtype)
-    return [emitter.cast(array, known) for array in arrays]
+    dtype = common_dtype(*arrays) if dtype is None else numpy.dtype(dtype)
+    return [emitter.cast(array, dtype) for array in arrays]
 
 
 @lowers("concatenate")
@@ -62,13 +62,13 @@ def concatenate(emitter: Emitter, arrays: Any, axis: int | None = 0, dtype: Any 
     if fill is not None:  # what is the same everywhere is between the other pieces
         kept = [position for position, part in enumerate(parts) if not _is_all(part, fill)]
         if kept:
-            return emitter.assembly([parts[one] for one in kept], shape, [places[one] for one in kept], fill=fill)
+            return emitter.assembly([parts[item] for item in kept], shape, [places[item] for item in kept], fill=fill)
     return emitter.assembly(parts, shape, places)
 
 
 def _is_all(array: Array, value: Any) -> bool:
-    found = uniform_value(array)
-    return found is not None and found.tobytes() == value.tobytes()
+    result = uniform_value(array)
+    return result is not None and result.tobytes() == value.tobytes()
 
 
 @lowers("stack")
@@ -155,7 +155,7 @@ def _padded(emitter: Emitter, array: Array, axis: int, before: int, after: int, 
 
 @lowers("tile")
 def _tile(emitter: Emitter, A: Array, reps: Any) -> Array:
-    counts = [int(one) for one in (reps if isinstance(reps, (list, tuple, numpy.ndarray)) else (reps,))]
+    counts = [int(item) for item in (reps if isinstance(reps, (list, tuple, numpy.ndarray)) else (reps,))]
     ndim = max(len(counts), len(A.shape))
     counts = [1] * (ndim - len(counts)) + counts
     lengths = (1,) * (ndim - len(A.shape)) + A.shape
@@ -187,16 +187,16 @@ def _roll(emitter: Emitter, a: Array, shift: Any, axis: Any = None) -> Array:
         return emitter.reshape(_roll(emitter, emitter.reshape(a, (-1,)), shift, 0), a.shape)
     axes = axis if isinstance(axis, (tuple, list)) else (axis,)
     shifts = shift if isinstance(shift, (tuple, list)) else (shift,) * len(axes)
-    for one, by in zip(axes if len(axes) == len(shifts) else axes * len(shifts), shifts, strict=True):
-        one %= len(a.shape)
-        length = a.shape[one]
+    for item, by in zip(axes if len(axes) == len(shifts) else axes * len(shifts), shifts, strict=True):
+        item %= len(a.shape)
+        length = a.shape[item]
         cut = int(by) % length if length else 0
         if cut:
             parts = [
-                emitter.view(a, slice_along(one, length - cut, None)),
-                emitter.view(a, slice_along(one, 0, length - cut)),
+                emitter.view(a, slice_along(item, length - cut, None)),
+                emitter.view(a, slice_along(item, 0, length - cut)),
             ]
-            a = concatenate(emitter, parts, one)
+            a = concatenate(emitter, parts, item)
     return a
 
 
@@ -294,10 +294,10 @@ def _filled(emitter: Emitter, value: Operand, shape: Sequence[int], dtype: Any) 
 
 @lowers(changed)
 def _changed(emitter: Emitter, function: Any, target: Array, arguments: Any, keywords: dict[str, Any]) -> Array:
-    given = dict(zip(("src", "casting", "where"), arguments, strict=False)) | keywords
+    options = dict(zip(("src", "casting", "where"), arguments, strict=False)) | keywords
     if function is numpy.copyto:
-        mask = given.get("where", True)
-        source = emitter.broadcast(emitter.cast(given["src"], target.dtype), target.shape)
+        mask = options.get("where", True)
+        source = emitter.broadcast(emitter.cast(options["src"], target.dtype), target.shape)
         return source if mask is True else emitter.elementwise("where", emitter.cast(mask, bool), source, target)
     if function is numpy.fill_diagonal and len(target.shape) == 2 and len(arguments) == 1 and not keywords:
         (value,) = arguments

@@ -13,7 +13,7 @@ from minpy.backends.native.translating.dtypes import common_dtype
 from minpy.backends.native.translating.emitter import Emitter
 from minpy.backends.native.translating.lowerings.tables import lowers
 from minpy.backends.native.translating.lowerings.ufuncs import apply
-from minpy.backends.native.translating.refusals import NotLowered
+from minpy.backends.native.translating.results import NotLowered
 
 __all__ = ["contract", "matmul"]
 
@@ -26,16 +26,8 @@ def contract(
 ) -> Array:
     """Return the sum of products of two arrays of one dtype, with the axes named.
 
-    Parameters
-    ----------
-    emitter : Emitter
-        What the steps are written with.
-    first : Array
-    second : Array
-    a, b : sequence
-        The names of their axes, each once in an array; a length of 1 broadcasts against another.
-    to : sequence
-        The names of the answer's axes; along all others is added up.
+    `emitter`: what the steps are written with. `a`, `b`: the names of their axes, each once in an array; a length of 1
+    broadcasts against another. `to`: the names of the answer's axes; along all others is added up.
     """
     lengths: dict[Any, int] = {}
     for array, names in ((first, a), (second, b)):
@@ -59,12 +51,12 @@ def contract(
     right = _matrices(emitter, second, b, stacked, contracted, columns, lengths)
     stack = [lengths[name] for name in stacked]
     if 0 in (math.prod(lengths[name] for name in contracted), math.prod(lengths[name] for name in to)):
-        found = constant(numpy.zeros([lengths[name] for name in (*stacked, *rows, *columns)], first.dtype))
+        result = constant(numpy.zeros([lengths[name] for name in (*stacked, *rows, *columns)], first.dtype))
     else:
-        found = emitter.product(left, right)
-        found = emitter.reshape(found, [*stack, *(lengths[name] for name in (*rows, *columns))])
+        result = emitter.product(left, right)
+        result = emitter.reshape(result, [*stack, *(lengths[name] for name in (*rows, *columns))])
     names = [*stacked, *rows, *columns]
-    return emitter.transpose(found, [names.index(name) for name in to])
+    return emitter.transpose(result, [names.index(name) for name in to])
 
 
 def _added_up(
@@ -74,9 +66,9 @@ def _added_up(
     axes = tuple(axis for axis, name in enumerate(names) if name not in kept)
     if not axes:
         return array, list(names)
-    found = _sum(emitter, array, axes)
+    result = _sum(emitter, array, axes)
     shape = [length for axis, length in enumerate(array.shape) if axis not in axes]
-    return emitter.reshape(found, shape), [name for name in names if name in kept]
+    return emitter.reshape(result, shape), [name for name in names if name in kept]
 
 
 def _sum(emitter: Emitter, array: Array, axes: Sequence[int]) -> Array:
@@ -87,8 +79,8 @@ def _aligned(emitter: Emitter, array: Array, names: Sequence[Any], to: Sequence[
     """Return a view with the axes `to`, those that it does not have of length 1."""
     order = [names.index(name) for name in to if name in names]
     turned = emitter.transpose(array, order)
-    found = iter(turned.shape)
-    return emitter.reshape(turned, [next(found) if name in names else 1 for name in to])
+    result = iter(turned.shape)
+    return emitter.reshape(turned, [next(result) if name in names else 1 for name in to])
 
 
 def _multiplied(
@@ -125,7 +117,7 @@ def _matrices(
     turned = emitter.transpose(array, [names.index(name) for name in order])
     turned = emitter.broadcast(turned, [lengths[name] for name in order])
     shape = [lengths[name] for name in stacked]
-    return emitter.reshape(turned, [*shape, *(math.prod(lengths[one] for one in part) for part in (rows, columns))])
+    return emitter.reshape(turned, [*shape, *(math.prod(lengths[item] for item in part) for part in (rows, columns))])
 
 
 def _both(emitter: Emitter, first: Any, second: Any) -> tuple[Array, Array]:
@@ -159,20 +151,20 @@ def _vecdot(emitter: Emitter, x1: Array, x2: Array, axis: int = -1) -> Array:
     if axis != -1:
         raise NotLowered("products of vectors along another axis")
     count = max(len(first.shape), len(second.shape))
-    a, b = ([*range(count - len(one.shape), count - 1), "k"] for one in (first, second))
+    a, b = ([*range(count - len(item.shape), count - 1), "k"] for item in (first, second))
     return contract(emitter, first, second, a, b, range(count - 1))
 
 
 @lowers("matvec")
 def _matvec(emitter: Emitter, x1: Array, x2: Array) -> Array:
-    found = matmul(emitter, x1, emitter.reshape(x2, (*x2.shape, 1)))
-    return emitter.reshape(found, found.shape[:-1])
+    result = matmul(emitter, x1, emitter.reshape(x2, (*x2.shape, 1)))
+    return emitter.reshape(result, result.shape[:-1])
 
 
 @lowers("vecmat")
 def _vecmat(emitter: Emitter, x1: Array, x2: Array) -> Array:
-    found = matmul(emitter, emitter.reshape(x1, (*x1.shape[:-1], 1, x1.shape[-1])), x2)
-    return emitter.reshape(found, (*found.shape[:-2], found.shape[-1]))
+    result = matmul(emitter, emitter.reshape(x1, (*x1.shape[:-1], 1, x1.shape[-1])), x2)
+    return emitter.reshape(result, (*result.shape[:-2], result.shape[-1]))
 
 
 @lowers("dot")
@@ -204,9 +196,9 @@ def _tensordot(emitter: Emitter, a: Array, b: Array, axes: Any = 2) -> Array:
         ours: Any = range(len(first.shape) - axes, len(first.shape))
         theirs: Any = range(axes)
     else:
-        ours, theirs = ((one,) if isinstance(one, int) else tuple(one) for one in axes)
-    ours = [one % len(first.shape) for one in ours]
-    theirs = [one % len(second.shape) for one in theirs]
+        ours, theirs = ((item,) if isinstance(item, int) else tuple(item) for item in axes)
+    ours = [item % len(first.shape) for item in ours]
+    theirs = [item % len(second.shape) for item in theirs]
     left: list[Any] = [f"a{axis}" for axis in range(len(first.shape))]
     right: list[Any] = [f"b{axis}" for axis in range(len(second.shape))]
     for own, other in zip(ours, theirs, strict=True):
@@ -226,11 +218,11 @@ def _outer(emitter: Emitter, a: Array, b: Array) -> Array:
 @lowers("kron")
 def _kron(emitter: Emitter, a: Array, b: Array) -> Array:
     ndim = max(len(a.shape), len(b.shape))
-    ours, theirs = ((1,) * (ndim - len(one.shape)) + one.shape for one in (a, b))
+    ours, theirs = ((1,) * (ndim - len(item.shape)) + item.shape for item in (a, b))
     first = emitter.reshape(a, [part for length in ours for part in (length, 1)])
     second = emitter.reshape(b, [part for length in theirs for part in (1, length)])
     product = apply(emitter, numpy.multiply, first, second)
-    return emitter.reshape(product, [one * other for one, other in zip(ours, theirs, strict=True)])
+    return emitter.reshape(product, [item * other for item, other in zip(ours, theirs, strict=True)])
 
 
 @lowers("einsum")
@@ -238,20 +230,20 @@ def _einsum(emitter: Emitter, subscripts: str, *operands: Array, dtype: Any = No
     if options.keys() - {"optimize", "casting"}:
         raise NotLowered(f"einsum with {', '.join(options)}= is not compiled")
     wide = common_dtype(*operands) if dtype is None else numpy.dtype(dtype)
-    given, to = _subscripts(subscripts, [len(one.shape) for one in operands])
+    input_names, to = _subscripts(subscripts, [len(operand.shape) for operand in operands])
     arrays: list[tuple[Array, list[Any]]] = []
-    for array, names in zip(operands, given, strict=True):
+    for array, names in zip(operands, input_names, strict=True):
         arrays.append(_diagonals(emitter, emitter.cast(array, wide), names))
-    found, names = arrays[0]
+    result, names = arrays[0]
     for position, (other, theirs) in enumerate(arrays[1:], 1):
-        later = {name for _, known in arrays[position + 1 :] for name in known} | set(to)
+        later = {name for _, names_of in arrays[position + 1 :] for name in names_of} | set(to)
         needed = [name for name in dict.fromkeys([*names, *theirs]) if name in later]
         if position == len(arrays) - 1:
             needed = list(to)
-        found, names = contract(emitter, found, other, names, theirs, needed), needed
-    lengths = dict(zip(names, found.shape, strict=True))
-    found, names = _added_up(emitter, found, names, set(to), lengths)
-    return emitter.transpose(found, [names.index(name) for name in to])
+        result, names = contract(emitter, result, other, names, theirs, needed), needed
+    lengths = dict(zip(names, result.shape, strict=True))
+    result, names = _added_up(emitter, result, names, set(to), lengths)
+    return emitter.transpose(result, [names.index(name) for name in to])
 
 
 def _subscripts(text: str, ndims: Sequence[int]) -> tuple[list[list[Any]], list[Any]]:
@@ -268,17 +260,17 @@ def _subscripts(text: str, ndims: Sequence[int]) -> tuple[list[list[Any]], list[
     for part, ndim in zip(parts, ndims, strict=True):
         if "..." in part:
             hidden = max(hidden, ndim - len(part.replace("...", "")))
-    found = []
+    result = []
     for part, ndim in zip(parts, ndims, strict=True):
         before, dots, after = part.partition("...")
         middle = range(-(ndim - len(before) - len(after)), 0) if dots else ()
-        found.append([*before, *middle, *after])
+        result.append([*before, *middle, *after])
     if not arrow:
         letters = "".join(parts).replace(".", "")
         once = sorted(letter for letter in set(letters) if letters.count(letter) == 1)
-        return found, [*range(-hidden, 0), *once]
+        return result, [*range(-hidden, 0), *once]
     before, dots, after = output.partition("...")
-    return found, [*before, *(range(-hidden, 0) if dots else ()), *after]
+    return result, [*before, *(range(-hidden, 0) if dots else ()), *after]
 
 
 def _diagonals(emitter: Emitter, array: Array, names: Sequence[Any]) -> tuple[Array, list[Any]]:

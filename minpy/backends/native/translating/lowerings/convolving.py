@@ -62,24 +62,24 @@ _WHY = "convolutions have kernels of their own"
 
 def _called(operators: Any, function: Convolving, first: Array, second: Array, shape: Ints) -> Array:
     dtype = numpy.result_type(first.dtype, second.dtype)
-    (found,) = operators.emitter.call(function, (first, second), [(shape, dtype)], _WHY)
-    return found
+    (result,) = operators.emitter.call(function, (first, second), [(shape, dtype)], _WHY)
+    return result
 
 
 @lowers_operator("Convolution")
-def _convolution(operators: Any, data: Array, weight: Array, bias: Array | None = None, **given: Any) -> Array:
+def _convolution(operators: Any, data: Array, weight: Array, bias: Array | None = None, **attributes: Any) -> Array:
     like = Shaped(data.shape, data.dtype)
     names = ("kernel", "stride", "dilate", "pad", "num_group")
-    window = window_of("Convolution", like, *(given[name] for name in names))
-    kernel = per_axis("Convolution", "kernel", given["kernel"], like.ndim - 2, 1, 1)
+    window = window_of("Convolution", like, *(attributes[name] for name in names))
+    kernel = per_axis("Convolution", "kernel", attributes["kernel"], like.ndim - 2, 1, 1)
     result = _result(operators, data, weight, kernel, window)
     return result if bias is None else _with_bias(operators, result, bias)
 
 
 @lowers_operator("Deconvolution")
-def _deconvolution(operators: Any, data: Array, weight: Array, bias: Array | None = None, **given: Any) -> Array:
+def _deconvolution(operators: Any, data: Array, weight: Array, bias: Array | None = None, **attributes: Any) -> Array:
     names = ("kernel", "stride", "dilate", "pad", "adj", "target_shape", "num_group")
-    window = transposed_window(Shaped(data.shape, data.dtype), *(given[name] for name in names))
+    window = transposed_window(Shaped(data.shape, data.dtype), *(attributes[name] for name in names))
     result = _data(operators, data, weight, **window)
     return result if bias is None else _with_bias(operators, result, bias)
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from minpy.backends.native.translating.lowerings.tables import defines
-from minpy.backends.native.translating.refusals import NotLowered
+from minpy.backends.native.translating.results import NotLowered
 from minpy.ops.tensor.tiling import margins_of
 
 __all__ = ["LONG_ROW", "defined_pick", "one_of_each_row"]
@@ -21,7 +21,7 @@ def one_of_each_row(data: Any, positions: Any, axis: int) -> Any:
     length = data.shape[axis]
     if length > LONG_ROW:
         raise NotLowered("it takes few of many elements")
-    numbers = numpy.arange(length).reshape([-1 if one == axis else 1 for one in range(data.ndim)])
+    numbers = numpy.arange(length).reshape([-1 if item == axis else 1 for item in range(data.ndim)])
     zero = data.dtype.type(0)
     return numpy.sum(numpy.where(numbers == positions, data, zero), axis=axis, keepdims=True, dtype=data.dtype)
 
@@ -55,7 +55,7 @@ def _put_along(data: Any, indices: Any, *, axis: int, length: int) -> Any:
     axis %= data.ndim
     if data.shape[axis] != 1:
         raise NotLowered("it puts elements by an array of indices")
-    numbers = numpy.arange(length).reshape([-1 if one == axis else 1 for one in range(data.ndim)])
+    numbers = numpy.arange(length).reshape([-1 if item == axis else 1 for item in range(data.ndim)])
     return numpy.where(numbers == indices, data, data.dtype.type(0))
 
 

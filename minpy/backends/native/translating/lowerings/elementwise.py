@@ -13,7 +13,7 @@ from minpy.backends.native.translating.dtypes import Operand, common_dtype
 from minpy.backends.native.translating.emitter import Emitter
 from minpy.backends.native.translating.lowerings.tables import lowers
 from minpy.backends.native.translating.lowerings.ufuncs import apply
-from minpy.backends.native.translating.refusals import NotLowered
+from minpy.backends.native.translating.results import NotLowered
 from minpy.capture.steps import power, power_of_array
 from minpy.capture.storage import as_dtype
 from minpy.capture.ufuncs import computed_where
@@ -43,12 +43,12 @@ def _clip(
     low, high = (a_min if min is None else min), (a_max if max is None else max)
     low, high = _within(a, low), _within(a, high)
     if low is None or high is None:  # NumPy calls another ufunc then
-        found: Array = a
+        result: Array = a
         if low is not None:
-            found = apply(emitter, numpy.maximum, found, low)
+            result = apply(emitter, numpy.maximum, result, low)
         if high is not None:
-            found = apply(emitter, numpy.minimum, found, high)
-        return found
+            result = apply(emitter, numpy.minimum, result, high)
+        return result
     dtype = common_dtype(a, low, high)
     array = emitter.elementwise("maximum", emitter.cast(a, dtype), emitter.cast(low, dtype))
     return emitter.elementwise("minimum", array, emitter.cast(high, dtype))
@@ -66,13 +66,13 @@ def _within(array: Array, bound: Operand) -> Operand:
 def _select(emitter: Emitter, condlist: Sequence[Array], choicelist: Sequence[Operand], default: Operand = 0) -> Array:
     dtype = common_dtype(*choicelist, default)
     operands = [*condlist, *choicelist, default]
-    shape = numpy.broadcast_shapes(*(one.shape for one in operands if isinstance(one, Array)))
-    found = emitter.cast(default, dtype)
+    shape = numpy.broadcast_shapes(*(operand.shape for operand in operands if isinstance(operand, Array)))
+    result = emitter.cast(default, dtype)
     for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
         if condition.dtype != bool:
             raise NotLowered("a condition is no boolean")
-        found = emitter.elementwise("where", condition, emitter.cast(choice, dtype), found)
-    return emitter.broadcast(found, shape)
+        result = emitter.elementwise("where", condition, emitter.cast(choice, dtype), result)
+    return emitter.broadcast(result, shape)
 
 
 @lowers("nan_to_num")
@@ -83,11 +83,11 @@ def _nan_to_num(
         return x
     limits = numpy.finfo(x.dtype)
     zero = constant(0, x.dtype)
-    found = emitter.elementwise("where", emitter.elementwise("isnan", x), emitter.cast(nan, x.dtype), x)
+    result = emitter.elementwise("where", emitter.elementwise("isnan", x), emitter.cast(nan, x.dtype), x)
     for name, value, limit in (("greater", posinf, limits.max), ("less", neginf, limits.min)):
         is_it = emitter.elementwise("logical_and", emitter.elementwise("isinf", x), emitter.elementwise(name, x, zero))
-        found = emitter.elementwise("where", is_it, emitter.cast(limit if value is None else value, x.dtype), found)
-    return found
+        result = emitter.elementwise("where", is_it, emitter.cast(limit if value is None else value, x.dtype), result)
+    return result
 
 
 @lowers("round", "around", "ndarray.round")
@@ -126,8 +126,8 @@ def _imag(emitter: Emitter, val: Array) -> Array:
 
 @lowers("angle")
 def _angle(emitter: Emitter, z: Array, deg: bool = False) -> Array:
-    found = apply(emitter, numpy.arctan2, _imag(emitter, z), z)
-    return apply(emitter, numpy.multiply, found, 180 / math.pi) if deg else found
+    result = apply(emitter, numpy.arctan2, _imag(emitter, z), z)
+    return apply(emitter, numpy.multiply, result, 180 / math.pi) if deg else result
 
 
 def _infinite(comparison: str) -> Callable[..., Array]:
@@ -156,7 +156,7 @@ def _sinc(emitter: Emitter, x: Array) -> Array:
 def _isclose(
     emitter: Emitter, a: Operand, b: Operand, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> Array:
-    a, b = (emitter.cast(one, common_dtype(one)) for one in (a, b))
+    a, b = (emitter.cast(item, common_dtype(item)) for item in (a, b))
     if b.dtype.kind != "f":
         b = emitter.cast(b, common_dtype(b, numpy.float64(1)))
     gap = apply(emitter, numpy.absolute, apply(emitter, numpy.subtract, a, b))
@@ -193,8 +193,8 @@ def _masked(emitter: Emitter, ufunc: Any, target: Array, values: Sequence[Any], 
     *operands, mask = values
     if options:
         raise NotLowered(f"{ufunc.__name__} with where= and {', '.join(options)}= is not compiled")
-    found = apply(emitter, ufunc, *operands)
-    if isinstance(found, tuple):
+    result = apply(emitter, ufunc, *operands)
+    if isinstance(result, tuple):
         raise NotLowered("a ufunc of several answers with where= is not compiled")
-    chosen = emitter.elementwise("where", emitter.cast(mask, bool), emitter.cast(found, target.dtype), target)
+    chosen = emitter.elementwise("where", emitter.cast(mask, bool), emitter.cast(result, target.dtype), target)
     return emitter.broadcast(chosen, target.shape)

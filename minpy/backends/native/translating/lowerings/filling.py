@@ -2,28 +2,7 @@
 
 from __future__ import annotations
 
-from minpy.backends.native.translating.lowerings import (
-    assembling,
-    contracting,
-    convolving,
-    definitions,
-    elementwise,
-    gathering,
-    indexing,
-    keys,
-    maxima,
-    neural,
-    recurrent,
-    reductions,
-    scanning,
-    ufuncs,
-    views,
-    windows,
-)
-
-__all__ = ["FILES"]
-
-FILES = (
+from minpy.backends.native.translating.lowerings import (  # noqa: F401
     assembling,
     contracting,
     convolving,

@@ -18,7 +18,7 @@ from minpy.backends.native.translating.dtypes import require_supported
 from minpy.backends.native.translating.emitter import Emitter
 from minpy.backends.native.translating.lowerings.definitions import LONG_ROW, defined_pick
 from minpy.backends.native.translating.lowerings.tables import gradient_of, lowers, lowers_operator
-from minpy.backends.native.translating.refusals import NotLowered
+from minpy.backends.native.translating.results import NotLowered
 from minpy.core.array import Shaped
 from minpy.ops.nn.sequence import checked_lengths
 from minpy.ops.tensor.indexing import checked_positions, coordinates, in_range
@@ -38,13 +38,13 @@ def gathered(emitter: Emitter, data: Array, positions: Array, axis: int = 0) -> 
     if positions.is_constant and data.is_constant:
         return constant(numpy.take(data.value, positions.value, axis))  # type: ignore[arg-type]
     folded = (math.prod(before), data.shape[axis], math.prod(after))
-    (found,) = emitter.call(
+    (result,) = emitter.call(
         Gather(),
         (_flat(emitter, data, folded), _flat(emitter, positions, (positions.size,))),
         [((folded[0], positions.size, folded[2]), data.dtype)],
         WHY,
     )
-    return emitter.reshape(found, shape)
+    return emitter.reshape(result, shape)
 
 
 def scattered(
@@ -60,8 +60,8 @@ def scattered(
     arguments = [_flat(emitter, data, data.shape), _flat(emitter, positions, (positions.size,))]
     if base is not None:
         arguments.append(_flat(emitter, base, (length, width)))
-    (found,) = emitter.call(function, tuple(arguments), [((length, width), data.dtype)], WHY)
-    return found
+    (result,) = emitter.call(function, tuple(arguments), [((length, width), data.dtype)], WHY)
+    return result
 
 
 def _flat(emitter: Emitter, array: Array, shape: Sequence[int]) -> Array:
@@ -79,9 +79,9 @@ def within(emitter: Emitter, indices: Array, length: int, mode: str, name: str =
     if not length and indices.size:
         raise NotLowered("there is nothing to take")
     if mode == "raise":
-        given = indices.root if indices.is_contiguous and indices.size == indices.root.size else indices
-        (found,) = emitter.check(_Refusing(name, length), (given,), [(given.shape, _INTP)], _CHECKED)
-        return emitter.reshape(found, indices.shape)
+        whole = indices.root if indices.is_contiguous and indices.size == indices.root.size else indices
+        (result,) = emitter.check(_Refusing(name, length), (whole,), [(whole.shape, _INTP)], _CHECKED)
+        return emitter.reshape(result, indices.shape)
     whole = emitter.cast(indices, _INTP)
     if mode == "wrap":
         return emitter.elementwise("remainder", whole, constant(length, _INTP))
@@ -123,7 +123,7 @@ def _shifted(emitter: Emitter, positions: Array, stride: int) -> Array:
 
 def _numbers(shape: Sequence[int], axis: int, stride: int) -> Array:
     """Return how far an element's coordinate along an axis moves it, in a shape that broadcasts."""
-    lengths = [length if one == axis else 1 for one, length in enumerate(shape)]
+    lengths = [length if item == axis else 1 for item, length in enumerate(shape)]
     return constant((numpy.arange(shape[axis], dtype=_INTP) * stride).reshape(lengths))
 
 
@@ -135,11 +135,11 @@ def taken_by(emitter: Emitter, data: Array, positions: Array, axis: int) -> Arra
 
 def _places_along(emitter: Emitter, shape: Sequence[int], positions: Array, axis: int) -> Array:
     """Return where elements lie in an array of a shape that have positions along an axis, and else their own place."""
-    strides = [math.prod(shape[one + 1 :]) for one in range(len(shape))]
+    strides = [math.prod(shape[item + 1 :]) for item in range(len(shape))]
     places = _shifted(emitter, positions, strides[axis])
-    for one, (length, stride) in enumerate(zip(shape, strides, strict=True)):
-        if one != axis and length != 1:
-            places = emitter.elementwise("add", places, _numbers(positions.shape, one, stride))
+    for item, (length, stride) in enumerate(zip(shape, strides, strict=True)):
+        if item != axis and length != 1:
+            places = emitter.elementwise("add", places, _numbers(positions.shape, item, stride))
     return places
 
 
@@ -197,14 +197,14 @@ def _numpy_take(
 ) -> Array:
     if out is not None or not isinstance(a, Array):
         raise NotLowered("it takes elements into an array")
-    found = indices if isinstance(indices, Array) else constant(numpy.asarray(indices))
-    if found.dtype.kind not in "iu":
+    result = indices if isinstance(indices, Array) else constant(numpy.asarray(indices))
+    if result.dtype.kind not in "iu":
         raise NotLowered("an index is no array of whole numbers")
     if axis is None:
         a, axis = emitter.reshape(a, (-1,)), 0
     axis %= len(a.shape)
     length = a.shape[axis]
-    whole = emitter.cast(found, _INTP)
+    whole = emitter.cast(result, _INTP)
     positions = looked_at(emitter, (length,), (whole,)) if mode == "raise" else within(emitter, whole, length, mode)
     return gathered(emitter, a, positions, axis)
 
@@ -223,7 +223,7 @@ def _pick(operators: Any, data: Array, index: Array, *, axis: int, keepdims: boo
         return operators.defined(defined_pick, data, index, axis=axis, keepdims=keepdims, mode=mode)
     positions = emitter.reshape(within(emitter, index, data.shape[axis], mode, "pick"), expected)
     picked = taken_by(emitter, data, positions, axis)
-    rest = [length for one, length in enumerate(expected) if one != axis or keepdims or len(expected) == 1]
+    rest = [length for item, length in enumerate(expected) if item != axis or keepdims or len(expected) == 1]
     return emitter.reshape(picked, rest)
 
 
@@ -286,8 +286,8 @@ def _at_coordinates(operators: Any, name: str, indices: Array, shape: tuple[int,
 def _gather_nd(operators: Any, data: Array, indices: Array) -> Array:
     emitter: Emitter = operators.emitter
     places, count, width = _at_coordinates(operators, "gather_nd", indices, data.shape)
-    found = gathered(emitter, emitter.reshape(data, (count, width)), places)
-    return emitter.reshape(found, indices.shape[1:] + data.shape[indices.shape[0] :])
+    result = gathered(emitter, emitter.reshape(data, (count, width)), places)
+    return emitter.reshape(result, indices.shape[1:] + data.shape[indices.shape[0] :])
 
 
 @gradient_of("gather_nd")
@@ -319,12 +319,12 @@ def _scatter_nd(operators: Any, data: Array, indices: Array, *, shape: tuple[int
 
 def looked_at(emitter: Emitter, lengths: tuple[int, ...], indices: Sequence[Array]) -> Array:
     """Return where elements lie along axes of some lengths, counted together; what is out of range is refused."""
-    shape = numpy.broadcast_shapes(*(one.shape for one in indices))
+    shape = numpy.broadcast_shapes(*(index_array.shape for index_array in indices))
     check = _Looking(lengths)
-    if all(one.is_constant for one in indices):
-        return constant(check(*(one.value for one in indices)))
-    (found,) = emitter.check(check, tuple(indices), [(shape, _INTP)], _CHECKED)
-    return found
+    if all(index_array.is_constant for index_array in indices):
+        return constant(check(*(index_array.value for index_array in indices)))
+    (result,) = emitter.check(check, tuple(indices), [(shape, _INTP)], _CHECKED)
+    return result
 
 
 @dataclass(frozen=True)
@@ -410,8 +410,8 @@ def _sequence_last_gradient(operators: Any, vjp_node: Any, *operands: Any) -> An
     shape = (1, -1, *ones) if axis == 0 else (-1, 1, *ones)
     is_it = emitter.elementwise("equal", _numbers((*data.shape[:2], *ones), axis, 1), emitter.reshape(last, shape))
     apart = emitter.reshape(gradient, (*gradient.shape[:axis], 1, *gradient.shape[axis:]))
-    found = emitter.elementwise("where", is_it, apart, constant(0, gradient.dtype))
-    return emitter.broadcast(found, data.shape)
+    result = emitter.elementwise("where", is_it, apart, constant(0, gradient.dtype))
+    return emitter.broadcast(result, data.shape)
 
 
 def _reversed(operators: Any, data: Array, like: Any, sequence_length: Array, axis: int) -> Any:
@@ -425,8 +425,8 @@ def _reversed(operators: Any, data: Array, like: Any, sequence_length: Array, ax
     is_inside = emitter.elementwise("less", steps, lengths)
     source = emitter.elementwise("where", is_inside, back, steps)
     places = emitter.elementwise("add", _shifted(emitter, source, batch), _numbers((1, batch), 1, 1))
-    found = gathered(emitter, emitter.reshape(data, (time * batch, *like.shape[2:])), places)
-    return emitter.reshape(found, like.shape)
+    result = gathered(emitter, emitter.reshape(data, (time * batch, *like.shape[2:])), places)
+    return emitter.reshape(result, like.shape)
 
 
 @lowers_operator("SequenceReverse")

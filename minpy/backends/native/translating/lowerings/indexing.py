@@ -31,16 +31,16 @@ def _index(operators: Any, data: Array, *, key: Any) -> Array:
 def _unindex(operators: Any, data: Array, *, key: Any, shape: tuple[int, ...]) -> Array:
     if not is_basic(key):
         return placed_by_arrays(operators.emitter, constant(numpy.zeros(shape, data.dtype)), key, data, True)
-    known = _basic(key)
-    return operators.emitter.assembly([data], shape, [lambda values: values[known]], fill=0)
+    basic_key = _basic(key)
+    return operators.emitter.assembly([data], shape, [lambda values: values[basic_key]], fill=0)
 
 
 @lowers_operator("_assign")
 def _assign(operators: Any, data: Array, value: Any, *, key: Any) -> Array:
     if not is_basic(key):
         return placed_by_arrays(operators.emitter, data, key, value, False)
-    known = _basic(key)
-    return stored(operators.emitter, data, value, lambda values: values[known])
+    basic_key = _basic(key)
+    return stored(operators.emitter, data, value, lambda values: values[basic_key])
 
 
 @lowers_operator("_undiag")

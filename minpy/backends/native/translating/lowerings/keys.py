@@ -12,7 +12,7 @@ from minpy.backends.native.translating.dtypes import Operand
 from minpy.backends.native.translating.emitter import Emitter, uniform_value
 from minpy.backends.native.translating.lowerings.gathering import gathered, looked_at, scattered
 from minpy.backends.native.translating.lowerings.tables import lowers, lowers_operator
-from minpy.backends.native.translating.refusals import NotLowered
+from minpy.backends.native.translating.results import NotLowered
 from minpy.capture.ufuncs import computed_at
 
 __all__ = ["has_arrays", "item_by_arrays", "placed_by_arrays"]
@@ -50,11 +50,14 @@ def _key(array: Array, index: Any) -> _Key:
     parts: list[Any] = []
     for part in index if isinstance(index, tuple) else (index,):
         if isinstance(part, int | numpy.integer | list | numpy.ndarray):
-            known = numpy.asarray(part if not isinstance(part, list) or part else numpy.empty(0, int))
-            positions = known.nonzero() if known.dtype == bool and known.ndim else (known,)
-            if known.dtype == bool and known.shape != array.shape[_axes(parts) : _axes(parts) + known.ndim]:
+            array_part = numpy.asarray(part if not isinstance(part, list) or part else numpy.empty(0, int))
+            positions = array_part.nonzero() if array_part.dtype == bool and array_part.ndim else (array_part,)
+            if (
+                array_part.dtype == bool
+                and array_part.shape != array.shape[_axes(parts) : _axes(parts) + array_part.ndim]
+            ):
                 raise NotLowered("its mask has another shape")
-            parts += [constant(one) for one in positions]
+            parts += [constant(item) for item in positions]
         elif isinstance(part, Array) and part.is_constant and part.dtype == bool:
             raise NotLowered("it takes elements by a mask")
         else:
@@ -63,7 +66,7 @@ def _key(array: Array, index: Any) -> _Key:
     parts[where : where + 1] = [slice(None)] * (len(array.shape) - _axes(parts))
     chosen = [axis for axis, part in enumerate(parts) if isinstance(part, Array)]
     indices = [parts[axis] for axis in chosen]
-    if any(one.dtype.kind not in "iu" for one in indices):
+    if any(index_array.dtype.kind not in "iu" for index_array in indices):
         raise NotLowered("it takes elements by a mask")
     others = [axis for axis in range(len(parts)) if axis not in chosen]
     are_neighbours = chosen == list(range(chosen[0], chosen[-1] + 1))
@@ -81,10 +84,10 @@ def item_by_arrays(emitter: Emitter, array: Array, index: Any) -> Array:
     moved = emitter.view(array, key.ordered)
     lengths, rest = moved.shape[: len(key.indices)], moved.shape[len(key.indices) :]
     places = looked_at(emitter, lengths, key.indices)
-    found = gathered(emitter, emitter.reshape(moved, (math.prod(lengths), *rest)), places)
+    result = gathered(emitter, emitter.reshape(moved, (math.prod(lengths), *rest)), places)
     count = len(places.shape)
     order = [*range(count, count + key.lead), *range(count), *range(count + key.lead, count + len(rest))]
-    return emitter.transpose(found, order)
+    return emitter.transpose(result, order)
 
 
 def placed_by_arrays(emitter: Emitter, array: Array, index: Any, value: Operand, adds: bool) -> Array:
@@ -107,8 +110,8 @@ def placed_by_arrays(emitter: Emitter, array: Array, index: Any, value: Operand,
     is_zero = fill is not None and not fill and not numpy.signbit(fill)
     base = None if is_zero else emitter.reshape(moved, (length, width))
     rows = emitter.reshape(rows, (places.size, width))
-    found = emitter.reshape(scattered(emitter, rows, places, length, adds=adds, base=base), moved.shape)
-    return emitter.transpose(found, numpy.argsort(key.order).tolist())
+    result = emitter.reshape(scattered(emitter, rows, places, length, adds=adds, base=base), moved.shape)
+    return emitter.transpose(result, numpy.argsort(key.order).tolist())
 
 
 @lowers(computed_at)

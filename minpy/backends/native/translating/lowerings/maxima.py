@@ -16,7 +16,7 @@ from minpy.backends.native.language import Array, constant
 from minpy.backends.native.translating.emitter import Emitter
 from minpy.backends.native.translating.lowerings.tables import lowers_operator
 from minpy.backends.native.translating.lowerings.windows import Ints, padded, padded_window, taking
-from minpy.backends.native.translating.refusals import NotLowered
+from minpy.backends.native.translating.results import NotLowered
 from minpy.ops.nn.pooling import covers, overlaps
 
 __all__: list[str] = []
@@ -67,12 +67,12 @@ def _placed_apart(
     parts, places = [], []
     for elements in offsets:
         part = emitter.view(data, taking(elements))
-        found = emitter.elementwise("equal", part, largest)
+        result = emitter.elementwise("equal", part, largest)
         if free is not None:
-            found = emitter.elementwise("logical_and", found, free)
-        rest = emitter.elementwise("logical_not", found)
+            result = emitter.elementwise("logical_and", result, free)
+        rest = emitter.elementwise("logical_not", result)
         free = rest if free is None else emitter.elementwise("logical_and", free, rest)
-        parts.append(emitter.elementwise("multiply", gradient, emitter.cast(found, gradient.dtype)))
+        parts.append(emitter.elementwise("multiply", gradient, emitter.cast(result, gradient.dtype)))
         places.append(taking(elements))
     covered = sum(part.size for part in parts) == data.size
     return emitter.assembly(parts, data.shape, places, fill=None if covered else 0)
@@ -91,14 +91,14 @@ class _Residue(NamedTuple):
 
 
 def _residues(length: int, kernel: int, stride: int, pad: int) -> list[_Residue]:
-    found = []
+    result = []
     for residue in range(stride):
         first = (residue - pad) % stride
         count = len(range(first, length, stride))
         windows = [(offset, (first + pad - offset) // stride) for offset in range(residue, kernel, stride)]
         if count and windows:
-            found.append(_Residue(first, count, windows))
-    return found
+            result.append(_Residue(first, count, windows))
+    return result
 
 
 def _placed_among(
@@ -112,39 +112,31 @@ def _placed_among(
 ) -> Array:
     """Return the gradient of maxima of windows that overlap.
 
-    Parameters
-    ----------
-    compared : (Array, number)
-        What tells of a window which elements are its maxima, and what is there in the place of windows that are none.
-    lengths : tuple of int
-        Of the data, along the axes of windows.
-    window : tuple
-        (kernel, stride, padding, number of windows).
-    chosen : callable
-        `chosen(part, number, elements)` returns which elements are maxima of the windows of `part`, in each of which
-        they have a number; `elements` is their key.
-    zero : float or None
-        What sums begin with, which tells -0.0 from 0.0; None: with the first gradient.
+    `compared`: what tells of a window which elements are its maxima, and what is there in the place of windows that are
+    none. `lengths`: of the data, along the axes of windows. `window`: (kernel, stride, padding, number of windows).
+    `chosen`: `chosen(part, number, elements)` returns which elements are maxima of the windows of `part`, in each of
+    which they have a number; `elements` is their key. `zero`: what sums begin with, which tells -0.0 from 0.0; None:
+    with the first gradient.
     """
     kernel, stride, pad, _ = window
     marks, mark = compared
-    along = [_residues(*one) for one in zip(lengths, kernel, stride, pad, strict=True)]
+    along = [_residues(*item) for item in zip(lengths, kernel, stride, pad, strict=True)]
     for axis, residues in enumerate(along, 2):
         # All windows that are asked for, of which some are none: nothing comes from there.
-        start = min(number for one in residues for _, number in one.windows)
-        end = max(number + one.length for one in residues for _, number in one.windows)
+        start = min(number for item in residues for _, number in item.windows)
+        end = max(number + item.length for item in residues for _, number in item.windows)
         gradient = padded_window(emitter, gradient, axis, start, end - start)
         marks = padded_window(emitter, marks, axis, start, end - start, mark)
-        for one in residues:
-            one.windows[:] = [(offset, number - start) for offset, number in one.windows]
+        for item in residues:
+            item.windows[:] = [(offset, number - start) for offset, number in item.windows]
     shape = (*gradient.shape[:2], *lengths)
     whole = (slice(None), slice(None))
     parts, places = [], []
     for ones in itertools.product(*along):
-        elements = (*whole, *(slice(one.first, None, s) for one, s in zip(ones, stride, strict=True)))
+        elements = (*whole, *(slice(item.first, None, s) for item, s in zip(ones, stride, strict=True)))
         total = None if zero is None else constant(zero, gradient.dtype)
-        for met in itertools.product(*(one.windows for one in ones)):
-            taken = (slice(number, number + one.length) for (_, number), one in zip(met, ones, strict=True))
+        for met in itertools.product(*(item.windows for item in ones)):
+            taken = (slice(number, number + item.length) for (_, number), item in zip(met, ones, strict=True))
             key = taking((*whole, *taken))
             number = int(numpy.ravel_multi_index([offset for offset, _ in met], kernel))
             is_it = emitter.cast(chosen(emitter.view(marks, key), number, elements), gradient.dtype)
@@ -166,8 +158,8 @@ def _tied(
         raise NotLowered("maxima of whole numbers have no gradient")
     if covers(data.shape[2:], kernel, pad, largest.shape[2:]):
         is_it = emitter.cast(emitter.elementwise("equal", data, largest), gradient.dtype)
-        found = emitter.elementwise("multiply", gradient, is_it)
-        return emitter.elementwise("add", constant(0, gradient.dtype), found)
+        result = emitter.elementwise("multiply", gradient, is_it)
+        return emitter.elementwise("add", constant(0, gradient.dtype), result)
     if int(numpy.prod(kernel)) > _MOST:
         raise NotLowered("its windows overlap, and are large")
 
@@ -183,9 +175,9 @@ def _first_largest(emitter: Emitter, data: Array, largest: Array, window: tuple[
     kernel, stride, pad, counts = window
     for axis, (k, s, p, count) in enumerate(zip(kernel, stride, pad, counts, strict=True), 2):
         data = padded(emitter, data, axis, p, (count - 1) * s + k, numpy.nan)  # equal to nothing
-    found = constant(_NOWHERE, numpy.uint8)
+    result = constant(_NOWHERE, numpy.uint8)
     offsets = list(overlaps(data.shape[2:], kernel, stride, (0,) * len(kernel), counts))
     for number, (_, elements) in reversed(list(enumerate(offsets))):
         is_it = emitter.elementwise("equal", emitter.view(data, taking(elements)), largest)
-        found = emitter.elementwise("where", is_it, constant(number, numpy.uint8), found)
-    return found
+        result = emitter.elementwise("where", is_it, constant(number, numpy.uint8), result)
+    return result

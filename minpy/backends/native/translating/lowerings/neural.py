@@ -9,7 +9,7 @@ import numpy
 from minpy.backends.native.language import Array, constant
 from minpy.backends.native.translating.lowerings.gathering import checked_by_call
 from minpy.backends.native.translating.lowerings.tables import gradient_of, lowers_operator
-from minpy.backends.native.translating.refusals import NotLowered
+from minpy.backends.native.translating.results import NotLowered
 from minpy.ops.nn.dropout import dropout_mask, mask_shape
 from minpy.ops.nn.loss import checked_labels
 
@@ -55,8 +55,8 @@ def _dropout(operators: Any, data: Array, *, p: float, mode: str, axes: Any, tra
 def _leaky_relu(operators: Any, *operands: Any, act_type: str, training: Any, **attributes: Any) -> Any:
     if act_type == "rrelu" and training:
         raise NotLowered("the slopes are drawn at random")
-    given = {**attributes, "act_type": act_type, "training": training}
-    return operators.defined(operators.definition_of("LeakyReLU"), *operands, **given)
+    call_attributes = {**attributes, "act_type": act_type, "training": training}
+    return operators.defined(operators.definition_of("LeakyReLU"), *operands, **call_attributes)
 
 
 # -- what is checked by a call, and then computed ----------------------------------------------------------------------

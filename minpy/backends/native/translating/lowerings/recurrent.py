@@ -15,7 +15,7 @@ from minpy.backends.native.language import Array, constant
 from minpy.backends.native.translating.emitter import Emitter
 from minpy.backends.native.translating.lowerings.tables import FUNCTIONS, gradient_of, lowers_operator
 from minpy.backends.native.translating.lowerings.ufuncs import apply
-from minpy.backends.native.translating.refusals import NotLowered
+from minpy.backends.native.translating.results import NotLowered
 from minpy.ops.kernels.recurrent import Layers, weights_of
 from minpy.ops.nn.rnn import drawn_masks, valid_steps
 from minpy.ops.nn.rnn_steps import Call, pulled, unrolled
@@ -26,7 +26,7 @@ __all__: list[str] = []
 LONGEST = 256
 
 
-class _Lowered(numpy.lib.mixins.NDArrayOperatorsMixin):
+class _ArrayProxy(numpy.lib.mixins.NDArrayOperatorsMixin):
     """An array of the step language, of which NumPy's functions make others."""
 
     def __init__(self, emitter: Emitter, array: Array) -> None:
@@ -38,22 +38,22 @@ class _Lowered(numpy.lib.mixins.NDArrayOperatorsMixin):
         return self.shape[0]
 
     def __getitem__(self, key: Any) -> Any:
-        return _Lowered(self.emitter, self.emitter.view(self.array, itemgetter(key)))
+        return _ArrayProxy(self.emitter, self.emitter.view(self.array, itemgetter(key)))
 
     def __array_ufunc__(self, ufunc: numpy.ufunc, method: str, *operands: Any) -> Any:
         lowering = FUNCTIONS.get(ufunc)
         if lowering is None:
-            return _Lowered(self.emitter, apply(self.emitter, ufunc, *map(_array_of, operands)))
-        return _Lowered(self.emitter, lowering(self.emitter, *map(_array_of, operands)))
+            return _ArrayProxy(self.emitter, apply(self.emitter, ufunc, *map(_array_of, operands)))
+        return _ArrayProxy(self.emitter, lowering(self.emitter, *map(_array_of, operands)))
 
     def __array_function__(self, function: Callable[..., Any], types: Any, arguments: Any, keywords: Any) -> Any:
-        return _Lowered(self.emitter, FUNCTIONS[function](self.emitter, *map(_array_of, arguments), **keywords))
+        return _ArrayProxy(self.emitter, FUNCTIONS[function](self.emitter, *map(_array_of, arguments), **keywords))
 
 
 def _array_of(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return type(value)(map(_array_of, value))
-    return value.array if isinstance(value, _Lowered) else value
+    return value.array if isinstance(value, _ArrayProxy) else value
 
 
 def _call(
@@ -67,10 +67,7 @@ def _call(
 ) -> Call:
     """Return a call of the operator whose inputs are proxies.
 
-    Raises
-    ------
-    NotLowered
-        If its inputs differ in their dtypes, or there are no steps in time, or too many.
+    Raises NotLowered if its inputs differ in their dtypes, or there are no steps in time, or too many.
     """
     mode = attributes["mode"]
     if mode != "lstm" and sequence_length is None and attributes["use_sequence_length"]:
@@ -93,8 +90,8 @@ def _call(
         steps, batch = data.shape[:2]
         facts = [((steps, batch, 1), bool)]
         reason = "lengths that are longer than the time are refused"
-        valid = _Lowered(emitter, emitter.call(valid_steps, (sequence_length, steps), facts, reason)[0])
-    inputs = [None if array is None else _Lowered(emitter, array) for array in (data, parameters, state, cell)]
+        valid = _ArrayProxy(emitter, emitter.call(valid_steps, (sequence_length, steps), facts, reason)[0])
+    inputs = [None if array is None else _ArrayProxy(emitter, array) for array in (data, parameters, state, cell)]
     return Call(inputs[0], weights_of(inputs[1], layers), inputs[2], inputs[3], layers, valid)
 
 
@@ -119,8 +116,8 @@ def _rnn(
     if training and p and layers.count > 1:
         reason = "the masks are drawn at random"
         (masks,) = emitter.call(drawn_masks, (shape, data.dtype, p), [(shape, data.dtype)], reason)
-    result, last, last_cell, kept, forward = unrolled(call, _Lowered(emitter, masks))
-    reserve = numpy.concatenate([numpy.ravel(part) for part in kept])
+    result, last, last_cell, kept, forward = unrolled(call, _ArrayProxy(emitter, masks))
+    reserve: Any = numpy.concatenate([numpy.ravel(part) for part in kept])
     operators.forwards[result.array] = call, forward
     return [seen.array for seen in (result, last, last_cell) if seen is not None] + [masks, reserve.array]
 
@@ -132,15 +129,16 @@ def _rnn_gradient(operators: Any, vjp_node: Any, *operands: Any) -> Any:
         raise NotLowered("its forward pass is called")
     call, forward = operators.forwards[operands[count][0]]
     cotangents = {
-        index: _Lowered(operators.emitter, operand) for index, operand in zip(vjp_node.upstream, operands, strict=False)
+        index: _ArrayProxy(operators.emitter, operand)
+        for index, operand in zip(vjp_node.upstream, operands, strict=False)
     }
     of_cell = cotangents.get(2) if call.cell is not None else None
     data, parameters, state, cell = pulled(call, forward, cotangents.get(0), cotangents.get(1), of_cell)
     # Without cells, lengths of sequences may stand in their place.
     gradients = {0: data, 1: parameters, 2: state, 3: cell}
-    found = [
+    result = [
         constant(numpy.zeros(like.shape, like.dtype)) if (gradient := gradients[index]) is None else gradient.array
         for index in vjp_node.requires_grad
         for like in [vjp_node.placeholders[index]]
     ]
-    return found[0] if len(found) == 1 else found
+    return result[0] if len(result) == 1 else result

@@ -14,7 +14,7 @@ from minpy.backends.native.translating.emitter import Emitter
 from minpy.backends.native.translating.lowerings.elementwise import where
 from minpy.backends.native.translating.lowerings.tables import lowers
 from minpy.backends.native.translating.lowerings.ufuncs import apply
-from minpy.backends.native.translating.refusals import NotLowered
+from minpy.backends.native.translating.results import NotLowered
 from minpy.core.sums import mean_over, sum_over, sum_to
 
 __all__ = ["accumulator", "axes_of", "finished", "mean", "reduced", "total"]
@@ -25,13 +25,13 @@ def axes_of(array: Array, axis: Any) -> tuple[int, ...]:
     ndim = len(array.shape)
     if axis is None:
         return tuple(range(ndim))
-    given = axis if isinstance(axis, (tuple, list)) else (axis,)
+    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
     if not ndim and axis in (0, -1):  # NumPy lets it pass
         return ()
-    found = sorted({int(one) % ndim if -ndim <= one < ndim else ndim for one in given})
-    if len(found) != len(given) or ndim in found:
+    result = sorted({int(item) % ndim if -ndim <= item < ndim else ndim for item in axes})
+    if len(result) != len(axes) or ndim in result:
         raise NotLowered(f"axis {axis} of an array of shape {array.shape}")
-    return tuple(found)
+    return tuple(result)
 
 
 def finished(emitter: Emitter, kept: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
@@ -62,15 +62,15 @@ def reduced(
         if neutral is None:
             raise NotLowered(f"{function} with where= is not compiled")
         array = where(emitter, where_, array, constant(neutral, array.dtype))
-    if initial is not None and any(array.shape[one] == 0 for one in axes):
-        shape = [1 if one in axes else length for one, length in enumerate(array.shape)]
-        found = emitter.broadcast(emitter.cast(initial, array.dtype), shape)
+    if initial is not None and any(array.shape[item] == 0 for item in axes):
+        shape = [1 if item in axes else length for item, length in enumerate(array.shape)]
+        result = emitter.broadcast(emitter.cast(initial, array.dtype), shape)
     else:
-        found = emitter.reduce(function, array, axes)
+        result = emitter.reduce(function, array, axes)
         if initial is not None and not _is_neutral(function, initial):
             name = {"sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum"}[function]
-            found = emitter.elementwise(name, emitter.cast(initial, array.dtype), found)
-    return finished(emitter, found, axes, bool(keepdims))
+            result = emitter.elementwise(name, emitter.cast(initial, array.dtype), result)
+    return finished(emitter, result, axes, bool(keepdims))
 
 
 def _is_neutral(function: str, initial: Any) -> bool:
@@ -80,8 +80,6 @@ def _is_neutral(function: str, initial: Any) -> bool:
 
 
 def _accumulation(function: str, neutral: int) -> Callable[..., Array]:
-    """Return the lowering of a sum or a product."""
-
     def lower(
         emitter: Emitter,
         a: Array,
@@ -91,6 +89,7 @@ def _accumulation(function: str, neutral: int) -> Callable[..., Array]:
         initial: Any = None,
         where: Operand = None,
     ) -> Array:
+        """Return `numpy.sum`, or `numpy.prod`."""
         array = emitter.cast(a, accumulator(a, dtype))
         if array.dtype == bool and function == "sum":
             raise NotLowered("a sum of booleans as booleans is not compiled")
@@ -195,7 +194,7 @@ def _count(emitter: Emitter, array: Array, axis: Any, mask: Operand) -> Array:
     """Return how many elements are added up, as an array of the same dtype."""
     axes = axes_of(array, axis)
     if mask is None:
-        return constant(math.prod(array.shape[one] for one in axes), array.dtype)
+        return constant(math.prod(array.shape[item] for item in axes), array.dtype)
     ones = where(emitter, mask, constant(1, array.dtype), constant(0, array.dtype))
     return emitter.reduce("sum", emitter.broadcast(ones, array.shape), axes)
 
@@ -218,14 +217,14 @@ def _var(
         raise NotLowered("a variance in whole numbers, or with where=, is not compiled")
     array = emitter.cast(a, wide)
     axes = axes_of(array, axis)
-    count = math.prod(array.shape[one] for one in axes)
+    count = math.prod(array.shape[item] for item in axes)
     if mean is None:
         mean = emitter.elementwise("divide", emitter.reduce("sum", array, axes), constant(count, wide))
     centred = emitter.elementwise("subtract", array, emitter.cast(mean, wide))
     kept = emitter.reduce("sum", emitter.elementwise("square", centred), axes)
     freedom = max(count - (ddof if correction is None else correction), 0)
-    found = emitter.elementwise("divide", kept, constant(freedom, wide))
-    return finished(emitter, found, axes, bool(keepdims))
+    result = emitter.elementwise("divide", kept, constant(freedom, wide))
+    return finished(emitter, result, axes, bool(keepdims))
 
 
 @lowers("std")
@@ -248,7 +247,7 @@ def _average(
         axes = axes_of(a, axis)
         if len(axes) != 1 or len(weights.shape) != 1:
             raise NotLowered("an average with weights of another shape is not compiled")
-        weights = emitter.reshape(weights, [-1 if one in axes else 1 for one in range(len(a.shape))])
+        weights = emitter.reshape(weights, [-1 if item in axes else 1 for item in range(len(a.shape))])
         weights = emitter.broadcast(weights, a.shape)
     scale = reduced(emitter, "sum", emitter.cast(weights, dtype), axis, keepdims)
     product = apply(emitter, numpy.multiply, emitter.cast(a, dtype), emitter.cast(weights, dtype))
@@ -319,7 +318,7 @@ def _nanmean(emitter: Emitter, a: Array, axis: Any = None, dtype: Any = None, ke
     if a.dtype.kind != "f":
         return mean(emitter, a, axis, dtype, keepdims)
     array = emitter.cast(a, a.dtype if dtype is None else dtype)
-    known = emitter.elementwise("logical_not", emitter.elementwise("isnan", array))
+    is_number = emitter.elementwise("logical_not", emitter.elementwise("isnan", array))
     added = reduced(emitter, "sum", _without_nans(emitter, array, 0), axis, keepdims)
-    count = reduced(emitter, "sum", emitter.cast(known, array.dtype), axis, keepdims)
+    count = reduced(emitter, "sum", emitter.cast(is_number, array.dtype), axis, keepdims)
     return emitter.elementwise("divide", added, count)

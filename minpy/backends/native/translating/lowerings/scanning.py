@@ -10,7 +10,7 @@ from minpy.backends.native.scanning.calls import Scan
 from minpy.backends.native.translating.emitter import Emitter
 from minpy.backends.native.translating.lowerings.reductions import accumulator, axes_of
 from minpy.backends.native.translating.lowerings.tables import lowers
-from minpy.backends.native.translating.refusals import NotLowered
+from minpy.backends.native.translating.results import NotLowered
 
 __all__: list[str] = []
 
@@ -29,8 +29,8 @@ def _scanning(function: str) -> Any:
         folded = (math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :]))
         values = emitter.reshape(array, folded)
         values = values if values.is_contiguous else emitter.copy(values)
-        (found,) = emitter.call(Scan(function), (values,), [(folded, array.dtype)], "a generated kernel")
-        return emitter.reshape(found, shape)
+        (result,) = emitter.call(Scan(function), (values,), [(folded, array.dtype)], "a generated kernel")
+        return emitter.reshape(result, shape)
 
     return lower
 

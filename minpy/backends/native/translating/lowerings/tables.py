@@ -51,14 +51,14 @@ def _enter(table: dict[Any, Lowering], keys: Any) -> Callable[[Lowering], Loweri
 
 def lowers(*functions: Any) -> Callable[[Lowering], Lowering]:
     """Enter a lowering of functions: callables, or names in NumPy, of which this NumPy may not have all."""
-    found = []
+    result = []
     for function in functions:
         place: Any = numpy if isinstance(function, str) else function
         for part in function.split(".") if isinstance(function, str) else ():
             place = getattr(place, part, None)
-        if place is not None and place not in found and place not in FUNCTIONS:
-            found.append(place)
-    return _enter(FUNCTIONS, found)
+        if place is not None and place not in result and place not in FUNCTIONS:
+            result.append(place)
+    return _enter(FUNCTIONS, result)
 
 
 def lowers_ufunc(*names: str) -> Callable[[Lowering], Lowering]:

@@ -11,7 +11,7 @@ from minpy.backends.native.language import Array, constant
 from minpy.backends.native.translating.dtypes import Operand, loop_of, require_supported
 from minpy.backends.native.translating.emitter import Emitter
 from minpy.backends.native.translating.lowerings.tables import UFUNCS, lowers_ufunc
-from minpy.backends.native.translating.refusals import NotLowered
+from minpy.backends.native.translating.results import NotLowered
 
 __all__ = ["apply"]
 
@@ -23,12 +23,9 @@ _COMPARISONS = {"greater", "greater_equal", "less", "less_equal", "equal", "not_
 def apply(emitter: Emitter, ufunc: numpy.ufunc, *operands: Operand, dtype: Any = None) -> Any:
     """Return what a ufunc gives for arrays and numbers of Python's: an array, or a tuple of them.
 
-    Raises
-    ------
-    NotLowered
-        If it is not among the functions of the step language, for these dtypes.
+    Raises NotLowered if it is not among the functions of the step language, for these dtypes.
     """
-    operands = tuple(constant(one) if isinstance(one, (numpy.generic, numpy.ndarray)) else one for one in operands)
+    operands = tuple(constant(item) if isinstance(item, (numpy.generic, numpy.ndarray)) else item for item in operands)
     name = _NAMES.get(ufunc.__name__, ufunc.__name__)
     own = UFUNCS.get(name)
     if own is None and name not in ELEMENTWISE:
@@ -39,20 +36,20 @@ def apply(emitter: Emitter, ufunc: numpy.ufunc, *operands: Operand, dtype: Any =
     if name in _COMPARISONS and takes[0] != takes[1]:
         return _compare_whole(emitter, name, *operands)
     require_supported(*takes, *gives)
-    arrays = [emitter.cast(operand, known) for operand, known in zip(operands, takes, strict=True)]
+    arrays = [emitter.cast(operand, taken) for operand, taken in zip(operands, takes, strict=True)]
     if own is not None:
-        found = own(emitter, *arrays)
-        if found is not NotImplemented:
-            return found
+        result = own(emitter, *arrays)
+        if result is not NotImplemented:
+            return result
     return emitter.cast(emitter.elementwise(name, *arrays), gives[0])
 
 
 def _compare_whole(emitter: Emitter, name: str, *operands: Operand) -> Array:
     """Compare int64 with uint64, of which neither holds the other's values: by sign first."""
-    signs = ["i" if not isinstance(one, Array) else one.dtype.kind for one in operands]
-    if sorted(signs) != ["i", "u"] or not all(isinstance(one, Array) for one in operands):
+    signs = ["i" if not isinstance(operand, Array) else operand.dtype.kind for operand in operands]
+    if sorted(signs) != ["i", "u"] or not all(isinstance(operand, Array) for operand in operands):
         raise NotLowered("it compares a number with integers that cannot be it")
-    first, second = (emitter.cast(one, "int64" if sign == "i" else "uint64") for one, sign in zip(operands, signs))  # noqa: B905
+    first, second = (emitter.cast(item, "int64" if sign == "i" else "uint64") for item, sign in zip(operands, signs))  # noqa: B905
     is_below = emitter.elementwise("less", first if signs[0] == "i" else second, constant(0, "int64"))
     plain = emitter.elementwise(name, emitter.cast(first, "uint64"), emitter.cast(second, "uint64"))
     # What is below 0 is less than all that is not.

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from minpy.backends.native.language import Array
-from minpy.backends.native.translating.answers import LOWERED, Answer
-from minpy.backends.native.translating.refusals import NotLowered
+from minpy.backends.native.translating.results import LOWERED, NotLowered, Result
 from minpy.ops.optimizer.multi_updates import MultiUpdate
 
 __all__ = ["update_several"]
@@ -15,7 +14,7 @@ __all__ = ["update_several"]
 
 def update_several(
     operators: Any, operator: MultiUpdate, operands: Sequence[Array], attributes: dict[str, Any]
-) -> Answer:
+) -> Result:
     """Lower an update of several weights: see `MultiUpdate`."""
     attributes = {**operator.defaults, **attributes}
     number, stride = attributes[operator.count], len(operator.own)
@@ -31,4 +30,4 @@ def update_several(
         answer = operators.lower(operator.single, [*operands[start : start + stride], *numbers], {**common, **own})
         values.append(answer.value)
         updates += [(start + position, array) for position, array in answer.updates]
-    return Answer(values, LOWERED, updates)
+    return Result(values, LOWERED, updates)

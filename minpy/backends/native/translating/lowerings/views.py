@@ -35,8 +35,8 @@ for _name in _VIEWS.split():
 
 def _at_least(function: Any) -> Any:
     def lower(emitter: Emitter, *arrays: Array) -> Any:
-        found = [emitter.view(array, function) for array in arrays]
-        return found[0] if len(found) == 1 else found
+        result = [emitter.view(array, function) for array in arrays]
+        return result[0] if len(result) == 1 else result
 
     return lower
 

@@ -12,7 +12,7 @@ from minpy.backends.native.language import Array, constant
 from minpy.backends.native.translating.emitter import Emitter
 from minpy.backends.native.translating.lowerings.assembling import slice_along
 from minpy.backends.native.translating.lowerings.tables import lowers_operator
-from minpy.backends.native.translating.refusals import NotLowered
+from minpy.backends.native.translating.results import NotLowered
 from minpy.ops import registry
 from minpy.ops.nn.pooling import covers, overlaps, window_sizes, windows
 from minpy.ops.nn.pooling_v1 import hold_padding
@@ -49,11 +49,11 @@ def _along(emitter: Emitter, function: str, data: Array, axis: int, kernel: int,
     if kernel > _LONG:
 
         def all_windows(values: numpy.ndarray) -> numpy.ndarray:
-            found = numpy.lib.stride_tricks.sliding_window_view(values, kernel, axis)
-            return found[(slice(None),) * axis + (slice(0, None, stride),)]
+            result = numpy.lib.stride_tricks.sliding_window_view(values, kernel, axis)
+            return result[(slice(None),) * axis + (slice(0, None, stride),)]
 
-        found = emitter.view(data, all_windows)
-        return emitter.reduce(function, found, (len(found.shape) - 1,), keepdims=False)
+        result = emitter.view(data, all_windows)
+        return emitter.reduce(function, result, (len(result.shape) - 1,), keepdims=False)
     total = None
     for offset in range(kernel):
         part = emitter.view(data, slice_along(axis, offset, offset + (count - 1) * stride + 1, stride))
@@ -158,15 +158,20 @@ def _not_below(emitter: Emitter, maxima: Array, lowest: Any) -> Array:
 
 
 @lowers_operator("Pooling")
-def _pooling(operators: Any, data: Array, **given: Any) -> Array:
+def _pooling(operators: Any, data: Array, **attributes: Any) -> Array:
     emitter: Emitter = operators.emitter
-    kind, power = given["pool_type"], given["p_value"] if given["pool_type"] == "lp" else 1
+    kind, power = attributes["pool_type"], attributes["p_value"] if attributes["pool_type"] == "lp" else 1
     ndim = len(data.shape)
-    channels_last = bool(given["layout"]) and given["layout"].endswith("C")
+    channels_last = bool(attributes["layout"]) and attributes["layout"].endswith("C")
     if channels_last:
         data = emitter.transpose(data, (0, ndim - 1, *range(1, ndim - 1)))
     kernel, stride, pad, counts = windows(
-        data.shape, given["kernel"], given["global_pool"], given["pooling_convention"], given["stride"], given["pad"]
+        data.shape,
+        attributes["kernel"],
+        attributes["global_pool"],
+        attributes["pooling_convention"],
+        attributes["stride"],
+        attributes["pad"],
     )
     if kind == "max":
         result = _window_max(emitter, data, kernel, stride, pad, counts)
@@ -179,7 +184,7 @@ def _pooling(operators: Any, data: Array, **given: Any) -> Array:
             data = emitter.elementwise("power", data, constant(power, data.dtype))
         result = window_sum(emitter, data, kernel, stride, pad, counts)
         if kind == "avg":
-            include = given["count_include_pad"] is not False
+            include = attributes["count_include_pad"] is not False
             sizes = window_sizes(data.shape[2:], kernel, stride, pad, counts, include, data.dtype)
             result = emitter.elementwise("divide", result, constant(sizes, data.dtype))
         elif power != 1:
@@ -188,16 +193,16 @@ def _pooling(operators: Any, data: Array, **given: Any) -> Array:
 
 
 @lowers_operator("Pooling_v1")
-def _pooling_v1(operators: Any, data: Array, **given: Any) -> Array:
+def _pooling_v1(operators: Any, data: Array, **attributes: Any) -> Array:
     emitter: Emitter = operators.emitter
     if data.dtype.kind != "f" or len(data.shape) not in (4, 5):
         raise NotLowered("it refuses such data")
     names = ("kernel", "global_pool", "pooling_convention", "stride", "pad")
-    window = windows(data.shape, *(given[name] for name in names))
+    window = windows(data.shape, *(attributes[name] for name in names))
     kernel, _, pad, _ = window
-    if given["pool_type"] != "max":
+    if attributes["pool_type"] != "max":
         result = window_sum(emitter, data, *window)
-        if given["pool_type"] == "sum":
+        if attributes["pool_type"] == "sum":
             return result
         return emitter.elementwise("divide", result, constant(math.prod(kernel), data.dtype))
     result = _window_max(emitter, data, *window)
