@@ -30,22 +30,11 @@ class InvalidScheduleError(MXNetError):
 
 
 def check(routine: Routine, schedules: Sequence[Schedule]) -> None:
-    """Raise if schedules do not do what a routine says.
+    """Raise if schedules, one a part, do not do what a routine says.
 
-    Parameters
-    ----------
-    routine : Routine
-    schedules : sequence of Schedule
-        One a part.
+    That is if a step is missing, or runs twice; if something is read before it is in memory; if the levels and phases
+    of a nest do not go together; if memory is written that is still to be read.
 
-    Raises
-    ------
-    InvalidScheduleError
-        If a step is missing, or runs twice; if something is read before it is in memory; if the levels and phases of
-        a nest do not go together; if memory is written that is still to be read.
-
-    Examples
-    --------
     >>> import numpy
     >>> x = Array((2, 3), numpy.dtype("float32"), name="x")
     >>> y = Elementwise.of("exp", x)
@@ -111,8 +100,8 @@ class _Memory:
         if window is None:
             return "does not lie where it can be read"
         if root in self.pieces:
-            found = numpy.unique(window)
-            return None if set(found.tolist()) <= self.pieces[root] else "is not there as a whole"
+            owners = set(numpy.unique(window).tolist())
+            return None if owners <= self.pieces[root] else "is not there as a whole"
         if (window == self.number(root)).all():
             return None
         return "was overwritten" if (window != 0).all() else "is not in memory"
@@ -146,7 +135,8 @@ class _Check:
             for array in item.reads() if isinstance(item, Nest) else item.operands:
                 self._require(array, f"item {number} reads")
             if isinstance(item, Nest):
-                _NestCheck(item, lambda what, number=number: self.fail(f"item {number}: {what}")).run()
+                for nest_problem in _NestCheck(item).problems():
+                    self.fail(f"item {number}: {nest_problem}")
                 for array, place in item.stored.items():
                     if self.schedule.places.get(array) != place:
                         self.fail(f"item {number} stores {_told(array)} elsewhere than the schedule says.")
@@ -201,23 +191,19 @@ class _Check:
         return None if inside is None else Place(outer.root, inside)
 
 
-def _same(one: Place | None, other: Place | None, array: Array) -> bool:
-    if one is None or other is None or one.root is not other.root or one.layout.offset != other.layout.offset:
+def _same(place: Place | None, expected: Place | None, array: Array) -> bool:
+    if place is None or expected is None or place.root is not expected.root:
         return False
-    pairs = zip(array.shape, one.layout.strides, other.layout.strides, strict=True)
-    return all(length == 1 or first == second for length, first, second in pairs)
+    axes = zip(array.shape, place.layout.strides, expected.layout.strides, strict=True)
+    same = all(length == 1 or stride == expected_stride for length, stride, expected_stride in axes)
+    return same and place.layout.offset == expected.layout.offset
 
 
 class _NestCheck:
     """What holds inside of one nest."""
 
-    def __init__(self, nest: Nest, fail: object) -> None:
+    def __init__(self, nest: Nest) -> None:
         self.nest = nest
-        self.fail = fail
-
-    def run(self) -> None:
-        for problem in self.problems():
-            self.fail(problem)  # type: ignore[operator]
 
     def problems(self) -> Iterator[str]:
         nest = self.nest

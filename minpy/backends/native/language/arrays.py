@@ -57,19 +57,9 @@ class _Referenced:
 class Array(_Referenced):
     """A value of a routine. Two are equal only if they are the same object.
 
-    Attributes
-    ----------
-    shape, dtype
-    step : Step or None
-        What gives it; None for inputs and constants.
-    index : int
-        Which output of its step it is.
-    value : numpy.ndarray or None
-        Of constants.
-    name : str
-        Of inputs: what messages call it.
-    is_parameter : bool
-        Of inputs: whether it is one whose values seldom change from call to call, see `preparing`.
+    It is an output of its `step`, the one at `index`; inputs and constants have none, but constants a `value`, and
+    inputs a `name` for messages. An input `is_parameter` if its values seldom change from call to call, see
+    `preparing`.
     """
 
     shape: tuple[int, ...]
@@ -119,8 +109,8 @@ class Array(_Referenced):
     @property
     def is_contiguous(self) -> bool:
         """Whether its elements lie one after the other in the order of C, wherever they begin."""
-        found = zip(self.shape, self.layout.strides, contiguous(self.shape), strict=True)
-        return all(length == 1 or stride == expected for length, stride, expected in found)
+        axes = zip(self.shape, self.layout.strides, contiguous(self.shape), strict=True)
+        return all(length == 1 or stride == expected for length, stride, expected in axes)
 
 
 def constant(value: Any, dtype: Any = None) -> Array:
@@ -129,8 +119,8 @@ def constant(value: Any, dtype: Any = None) -> Array:
     >>> constant(0.5, numpy.float32)
     Array(shape=(), dtype=dtype('float32'), step=None, index=0, value=array(0.5, dtype=float32), name='')
     """
-    kept = numpy.array(value, dtype, order="C")
-    return Array(kept.shape, kept.dtype, value=kept)
+    array = numpy.array(value, dtype, order="C")
+    return Array(array.shape, array.dtype, value=array)
 
 
 @dataclass(eq=False, slots=True)

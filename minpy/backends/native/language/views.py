@@ -69,12 +69,11 @@ def viewed(array: Array, function: Callable[[numpy.ndarray], numpy.ndarray], ori
     root, layout = array.root, array.layout
     # Memory of the root that takes no pages: only addresses are looked at.
     memory = numpy.empty(max(root.size, 1), numpy.int8)
-    stand_in = numpy.lib.stride_tricks.as_strided(memory[layout.offset :], array.shape, layout.strides)
-    found = function(stand_in)
-    if found.size and not numpy.may_share_memory(found, memory):
+    view = function(numpy.lib.stride_tricks.as_strided(memory[layout.offset :], array.shape, layout.strides))
+    if view.size and not numpy.may_share_memory(view, memory):
         raise ValueError(f"{getattr(function, '__name__', 'the function')} of {array.shape} is no view")
-    offset = found.__array_interface__["data"][0] - memory.__array_interface__["data"][0] if found.size else 0
-    return View.of(root, found.shape, Layout(offset, found.strides), origin=origin)
+    offset = view.__array_interface__["data"][0] - memory.__array_interface__["data"][0] if view.size else 0
+    return View.of(root, view.shape, Layout(offset, view.strides), origin=origin)
 
 
 def broadcast(array: Array, shape: Sequence[int]) -> Array:
