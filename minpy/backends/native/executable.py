@@ -158,7 +158,7 @@ class NativeContext(Context):
 class _PartMemory:
     """What a part is bound to in a context: its block, functions of native code, and what coerces arguments."""
 
-    __slots__ = ("_arguments", "_function", "_in_place", "block", "functions")
+    __slots__ = ("_arguments", "_function", "_in_place", "buffers", "functions")
 
     def __init__(
         self,
@@ -167,7 +167,7 @@ class _PartMemory:
         arguments: Sequence[Sequence[Argument]],
         in_place: bool,
     ) -> None:
-        self.block = block
+        self.buffers = (block,)
         self.functions = functions
         self._arguments = arguments
         self._in_place = in_place

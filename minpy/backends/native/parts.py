@@ -17,10 +17,10 @@ from minpy.backends.native.boundary import Interface, is_whole
 from minpy.backends.native.language import Array, Call, Layout, Product, contiguous
 from minpy.backends.native.memory import Allocation, Memory
 from minpy.backends.native.segments import LaunchSequence
-from minpy.backends.native.source import CheckedResult, CoercingCall, LaunchFunction, NativePart, StridedView
+from minpy.backends.native.source import CheckedResult, CoercingCall, LaunchFunction, NativePart
 from minpy.backends.native.table import Table
 from minpy.backends.native.works import Launch
-from minpy.backends.parts import Line, NodeCall
+from minpy.backends.parts import Line, NodeCall, StridedView
 from minpy.core import aligned
 from minpy.core.array import note_writes
 from minpy.graph.ir import Node

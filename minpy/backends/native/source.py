@@ -15,21 +15,7 @@ from minpy.backends.parts import ContextConstant, SourcePart
 from minpy.core import aligned
 from minpy.core.errors import DTypeError, ShapeError, describe
 
-__all__ = ["CheckedResult", "CoercingCall", "LaunchFunction", "NativePart", "Plan", "StridedView"]
-
-
-@dataclass(frozen=True, slots=True)
-class StridedView(ContextConstant):
-    """A view of a context's block of memory, at an offset in bytes."""
-
-    offset: int
-    shape: tuple[int, ...]
-    dtype: numpy.dtype
-    strides: tuple[int, ...]
-
-    def bind(self, calls: Any, memory: Any) -> numpy.ndarray:
-        """Return the view."""
-        return numpy.ndarray(self.shape, self.dtype, memory.block, self.offset, self.strides)
+__all__ = ["CheckedResult", "CoercingCall", "LaunchFunction", "NativePart", "Plan"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +51,7 @@ class CheckedResult(ContextConstant):
     --------
     >>> from types import SimpleNamespace
     >>> result = CheckedResult('call of f', (2,), numpy.dtype('float32'))
-    >>> check = result.bind(None, SimpleNamespace(block=numpy.empty(8, 'uint8')))
+    >>> check = result.bind(None, SimpleNamespace(buffers=[numpy.empty(8, 'uint8')]))
     >>> check(numpy.ones((2, 2), 'float32')[:, 0]).flags.c_contiguous
     True
     """
@@ -76,7 +62,7 @@ class CheckedResult(ContextConstant):
 
     def bind(self, calls: Any, memory: Any) -> Callable[..., numpy.ndarray]:
         """Return the function of a result."""
-        return partial(self._checked, memory.block)
+        return partial(self._checked, memory.buffers[0])
 
     def _checked(self, block: numpy.ndarray, result: Any, prepared: numpy.ndarray | None = None) -> numpy.ndarray:
         """Return the result, or a copy if it lies in the context's block, or in that of what is made of parameters."""

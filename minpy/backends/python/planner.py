@@ -11,32 +11,14 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
-import numpy
-
-from minpy.backends.parts import ContextConstant
+from minpy.backends.parts import StridedView
 from minpy.backends.planning import MemoryPlan
 from minpy.backends.protocol import ArrayFact
 from minpy.graph.ir import CONSTANT, Node
 from minpy.graph.steps import Steps, is_trusted
 
-__all__ = ["Block", "Placement", "Plan", "Planner"]
-
-
-@dataclass(frozen=True, slots=True)
-class Block(ContextConstant):
-    """Where an answer lies in a context's buffers: the number of a buffer, and a view of it."""
-
-    number: int
-    offset: int
-    shape: tuple[int, ...]
-    dtype: Any
-    strides: tuple[int, ...]
-
-    def bind(self, calls: Any, memory: Sequence[numpy.ndarray]) -> numpy.ndarray:
-        """Return the array in the buffers of one context."""
-        return numpy.ndarray(self.shape, self.dtype, memory[self.number], self.offset, self.strides)
+__all__ = ["Placement", "Plan", "Planner"]
 
 
 @dataclass(slots=True)
@@ -48,7 +30,7 @@ class Placement:
     """
 
     kind: str = "fresh"
-    block: Block | None = None
+    block: StridedView | None = None
     source: Node | None = None
 
 
@@ -154,7 +136,7 @@ class Planner:
             number += 1
         fact = self.facts[node]
         assert fact.shape is not None
-        return Placement("arena", block=Block(number, offset, fact.shape, fact.dtype, fact.strides))
+        return Placement("arena", block=StridedView(offset, fact.shape, fact.dtype, fact.strides, number))
 
     def _last_reads_of_owners(self) -> tuple[dict[Node, int], set[Node]]:
         """Return the number of the last step that reads the memory of each owner; and owners that others keep.
