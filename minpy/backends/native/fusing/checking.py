@@ -83,8 +83,7 @@ class _Memory:
         owners, layout = self.elements(array)
         if layout is None:
             return None
-        strides = tuple(8 * stride for stride in layout.strides)
-        return numpy.lib.stride_tricks.as_strided(owners[layout.offset :], array.shape, strides)
+        return layout.window(owners, array.shape)
 
     def write(self, array: Array) -> None:
         window = self.window(array)
@@ -128,9 +127,9 @@ class _Check:
             steps = item.steps if isinstance(item, Nest) else [item]
             for step in steps:
                 if step not in self.steps:
-                    self.fail(f"item {number} does {_told(step.outputs[0])}, which is no step of it.")
+                    self.fail(f"item {number} does {step.outputs[0].described()}, which is no step of it.")
                 if step in self.done:
-                    self.fail(f"{_told(step.outputs[0])} is done twice.")
+                    self.fail(f"{step.outputs[0].described()} is done twice.")
                 self.done.add(step)
             for array in item.reads() if isinstance(item, Nest) else item.operands:
                 self._require(array, f"item {number} reads")
@@ -139,7 +138,7 @@ class _Check:
                     self.fail(f"item {number}: {nest_problem}")
                 for array, place in item.stored.items():
                     if self.schedule.places.get(array) != place:
-                        self.fail(f"item {number} stores {_told(array)} elsewhere than the schedule says.")
+                        self.fail(f"item {number} stores {array.described()} elsewhere than the schedule says.")
             for array in item.stored if isinstance(item, Nest) else item.outputs:
                 self.memory.write(array)
         for array in (*self.part.outputs, *(source for _, source in self.part.updates)):
@@ -149,12 +148,12 @@ class _Check:
                 self._require(array, "a later part reads")
         missing = [step for step in self.part.steps if step.kind == "call" and step not in self.done]
         if missing:
-            self.fail(f"{_told(missing[0].outputs[0])} is never called.")
+            self.fail(f"{missing[0].outputs[0].described()} is never called.")
 
     def _require(self, array: Array, who: str) -> None:
         problem = self.memory.problem(array)
         if problem is not None:
-            self.fail(f"{who} {_told(array)}, which {problem}.")
+            self.fail(f"{who} {array.described()}, which {problem}.")
 
     def _note_pieces(self) -> None:
         """Note what lies in the assemblies that nobody puts together: their pieces have to be computed in place."""
@@ -217,7 +216,7 @@ class _NestCheck:
         known: set[Array] = set()
         for step in nest.steps:
             for problem in self.about(step, known):
-                yield f"{_told(step.output)}: {problem}"
+                yield f"{step.output.described()}: {problem}"
             known.add(step.output)
 
     def about(self, step: Elementwise | Reduce, known: set[Array]) -> Iterator[str]:
@@ -253,14 +252,14 @@ class _NestCheck:
                     yield str(problem)
                 continue
             if root not in known:
-                yield f"it reads {_told(root)}, which comes later."
+                yield f"it reads {root.described()}, which comes later."
             if nest.levels[root] is Level.COLUMN:
-                yield f"it reads {_told(root)}, which is not known before the end."
+                yield f"it reads {root.described()}, which is not known before the end."
             if of_rows and nest.levels[root] is Level.FULL:
-                yield f"it reads {_told(root)} at every point."
+                yield f"it reads {root.described()} at every point."
             there = aligned_strides(root.shape, contiguous(root.shape), nest.shape)
             if operand.layout.offset or aligned_strides(operand.shape, operand.layout.strides, nest.shape) != there:
-                yield f"it reads {_told(root)} where it does not lie."
+                yield f"it reads {root.described()} where it does not lie."
             reduced = isinstance(root.step, Reduce) and nest.levels[root] is Level.ROW
             phase = max(phase, nest.phases[root] + reduced)
         if nest.phases[output] < phase:
@@ -270,8 +269,3 @@ class _NestCheck:
 def _stripped(shape: tuple[int, ...]) -> tuple[int, ...]:
     lead = next((axis for axis, length in enumerate(shape) if length != 1), len(shape))
     return shape[lead:]
-
-
-def _told(array: Array) -> str:
-    what = array.name or (array.step.label() if array.step is not None else "an array")
-    return f"{what} ({array.dtype} {array.shape})"

@@ -106,29 +106,22 @@ class _Placing:
             return
         if root not in self.makers or not added.is_contiguous or (root in self.places and root not in self.sums):
             return
-        reach = _reach(added, added.layout)
-        if any(
-            factor.root is root and _overlap(_reach(factor, factor.layout), reach) for factor in product.operands[:2]
-        ):
+        reach = added.layout.reach(added.shape)
+        factors = [factor for factor in product.operands[:2] if factor.root is root]
+        if any(_overlap(factor.layout.reach(factor.shape), reach) for factor in factors):
             return
         for reader, item, array in self.readers.get(root, ()):
-            if item is not product and reader >= number and _overlap(_reach(array, array.layout), reach):
+            if item is not product and reader >= number and _overlap(array.layout.reach(array.shape), reach):
                 return
         for array, place in self.places.items():
             # What lies there already may be read later.
-            if place.root is root and _overlap(_reach(array, place.layout), reach):
+            if place.root is root and _overlap(place.layout.reach(array.shape), reach):
                 return
         offset = added.layout.offset
         if root in self.places:
             root, offset = self.places[root].root, self.places[root].layout.offset + offset
         self.places[output] = Place(root, Layout(offset, contiguous(output.shape)))
         self.sums.add(output)
-
-
-def _reach(array: Array, layout: Layout) -> tuple[int, int]:
-    """Return the first and the last element that an array takes of a memory in which it lies so."""
-    reach = [(length - 1) * stride for length, stride in zip(array.shape, layout.strides, strict=True)]
-    return layout.offset + sum(min(0, step) for step in reach), layout.offset + sum(max(0, step) for step in reach)
 
 
 def _overlap(first: tuple[int, int], second: tuple[int, int]) -> bool:
@@ -142,6 +135,5 @@ def _tiles(assembly: Assembly) -> bool:
         return False
     covered = numpy.zeros(size, numpy.bool_)
     for operand, piece in zip(assembly.operands, assembly.pieces, strict=True):
-        target = covered[piece.layout.offset :]
-        numpy.lib.stride_tricks.as_strided(target, operand.shape, piece.layout.strides)[...] = True
+        piece.layout.window(covered, operand.shape)[...] = True
     return bool(covered.all())

@@ -21,6 +21,20 @@ class Layout(NamedTuple):
     offset: int
     strides: tuple[int, ...]
 
+    def window(self, memory: numpy.ndarray, shape: Sequence[int]) -> numpy.ndarray:
+        """Return what an array of a shape shows of a flat array, as far as its strides lead."""
+        strides = tuple(stride * memory.itemsize for stride in self.strides)
+        return numpy.lib.stride_tricks.as_strided(memory[self.offset :], shape, strides)
+
+    def reach(self, shape: Sequence[int]) -> tuple[int, int]:
+        """Return the first and the last element that an array of a shape takes.
+
+        >>> Layout(6, (-3, 1)).reach((3, 2))
+        (0, 7)
+        """
+        reach = [(length - 1) * stride for length, stride in zip(shape, self.strides, strict=True)]
+        return self.offset + sum(min(0, step) for step in reach), self.offset + sum(max(0, step) for step in reach)
+
 
 def contiguous(shape: Sequence[int]) -> tuple[int, ...]:
     """Return the strides, in elements, of a C-contiguous array.
@@ -69,6 +83,11 @@ class Array(_Referenced):
     value: numpy.ndarray | None = None
     name: str = ""
     is_parameter: bool = field(default=False, repr=False)
+
+    def described(self) -> str:
+        """Return what messages call it."""
+        what = self.name or (self.step.label() if self.step is not None else "an array")
+        return f"{what} ({self.dtype} {self.shape})"
 
     @property
     def is_constant(self) -> bool:
