@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from minpy.backends.native.abi import offsets
 from minpy.backends.native.language import Array, Call, Origin, Part, Step
 from minpy.backends.native.machine import blas, llvm, threads
+from minpy.backends.native.machine.builtins import offsets
 from minpy.core import IMPORTED
 from minpy.graph.steps import is_trusted
 

@@ -99,33 +99,16 @@ class NativePart(SourcePart):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """All that it takes to run a program, beside its machine code; it can be kept in a file.
+    """All that it takes to run a program, beside its machine code; it can be kept in a file."""
 
-    Attributes
-    ----------
-    code : str or None
-        By what the cache finds the machine code; None if there is none.
-    functions : tuple of str
-        The names of its functions.
-    table : Table
-        What they refer to.
-    nbytes : int
-        The size of a context's block of memory.
-    arguments : tuple of tuple of Argument
-        What is given: the arrays, the cotangents, the arrays into which gradients are asked.
-    reads : tuple of int
-        The positions of the variables that the backward part reads.
-    parts : dict of str to NativePart
-        'forward'; and, if there are such, 'backward', and 'prepare', which runs when a parameter has changed.
-    preparation : tuple of (tuple of int, int) or None
-        The positions of the arrays that 'prepare' reads, and how many bytes it makes of them.
-    """
-
-    code: str | None
-    functions: tuple[str, ...]
-    table: Table
-    nbytes: int
+    code: str | None  # by what the cache finds the machine code, if there is any
+    functions: tuple[str, ...]  # the names of its functions
+    table: Table  # what they refer to
+    nbytes: int  # the size of a context's block of memory
+    # What is given: the arrays, the cotangents, the arrays into which gradients are asked.
     arguments: tuple[tuple[Argument, ...], ...]
-    reads: tuple[int, ...]
+    reads: tuple[int, ...]  # the positions of the variables that the backward part reads
+    # 'forward'; and, if there are such, 'backward', and 'prepare', which runs when a parameter has changed.
     parts: dict[str, NativePart]
+    # The positions of the arrays that 'prepare' reads, and how many bytes it makes of them.
     preparation: tuple[tuple[int, ...], int] | None

@@ -29,21 +29,8 @@ class InvalidRoutineError(MXNetError):
 
 
 def verify(routine: Routine, after: str = "translating") -> None:
-    """Raise if a routine is not well formed.
+    """Raise if a routine is not well formed, with the step, what is wrong with it, and what was done to it last.
 
-    Parameters
-    ----------
-    routine : Routine
-    after : str
-        What has been done to it last, for the message.
-
-    Raises
-    ------
-    InvalidRoutineError
-        With the step, and what is wrong with it.
-
-    Examples
-    --------
     >>> from minpy.backends.native.language import Part
     >>> x = Array((2, 3), numpy.dtype("float32"), name="x")
     >>> y = Elementwise.of("exp", x)

@@ -38,17 +38,12 @@ class Placement:
 class Plan:
     """A placement for each step, and what it amounts to.
 
-    Attributes
-    ----------
-    unshared_bytes : int
-        How much the answers take that lie in the buffers, those in the memory of another left out.
-    buffers : list of int
-        The sizes of the buffers that a context has, in bytes.
-    roots, root_end : dict
-        The step in whose memory each step's answer lies, and when all that lies there has been read.
+    `unshared_bytes` is how much the answers take that lie in the buffers, those in the memory of another left out;
+    `buffers` are the sizes of a context's buffers, in bytes.
     """
 
     placements: dict[Node, Placement] = field(default_factory=dict)
+    # The step in whose memory each step's answer lies, and when all that lies there has been read.
     roots: dict[Node, Node] = field(default_factory=dict)
     root_end: dict[Node, int] = field(default_factory=dict)
     buffers: list[int] = field(default_factory=list)

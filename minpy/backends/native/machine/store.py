@@ -58,16 +58,9 @@ def digest(*parts: str | bytes) -> str:
 
 
 class Store:
-    """A folder of compiled objects.
+    """A folder of compiled objects, made when something is to be kept: `kernels` in $MINPY_CACHE, or the user's cache.
 
-    Parameters
-    ----------
-    root : str, optional
-        The folder, made when something is to be kept; by default `kernels` in $MINPY_CACHE, or in the user's cache.
-    limit : int, optional
-        How many bytes are kept.
-    kind : str, optional
-        What is looked for and kept: 'object', 'plan' or 'processor'. All kinds share the limit.
+    What is looked for and kept is of one kind, 'object', 'plan' or 'processor'; all share the limit, in bytes.
     """
 
     def __init__(self, root: str | None = None, limit: int = LIMIT, kind: str = "object") -> None:
