@@ -151,8 +151,8 @@ class TestBuiltins:
 
 
 # Says that it has begun, and looks 4e9 times at most whether another thread has said that it may end.
-WAIT = f"""
-define ptr @wait(ptr %self, ptr %args, i64 %n) {{
+WAIT = """
+define ptr @wait(ptr %self, ptr %args, i64 %n) {
 entry:
   %table.at = getelementptr i8, ptr %self, i64 DATA
   %table = load ptr, ptr %table.at
@@ -182,7 +182,7 @@ exit:
   %more = add i64 %references, COUNTED
   store i64 %more, ptr %none
   ret ptr %none
-}}
+}
 """
 
 

@@ -6,8 +6,9 @@ constants. Arguments come as they are: whoever calls has made sure that they are
 layout, whose memory begins where a pointer in the array object says.
 
 Where that pointer is follows from the build of Python (an object's head has 16 bytes, 32 in free-threaded builds, which
-`PyArrayObject_fields` of NumPy's `ndarraytypes.h` follows), and is verified once, on arrays of several kinds. In a free-threaded build the functions run as they do elsewhere, only that several threads may be in one at a
-time: it must not write to memory that all calls share.
+`PyArrayObject_fields` of NumPy's `ndarraytypes.h` follows), and is verified once, on arrays of several kinds. In a
+free-threaded build the functions run as they do elsewhere, only that several threads may be in one at a time: it must
+not write to memory that all calls share.
 """
 
 from __future__ import annotations
