@@ -64,14 +64,14 @@ def prepared(routine: Routine) -> Routine:
     if not held or nbytes * _BYTE < _LOOK * len(inputs):
         return routine
     there = {*sources, *(output for step in made for output in step.outputs)}
-    first: list[Step] = []
-    rest: list[Step] = []
+    made_first: list[Step] = []
+    remaining: list[Step] = []
     for step in forward.steps:
         # Both parts see the views that are steps of the first one.
         is_first = step in moved and (not isinstance(step, View) or step.operands[0] in there)
-        (first if is_first else rest).append(step)
-    second = Part(forward.name, forward.inputs, rest, forward.outputs, forward.updates)
-    return Routine([Part(PREPARED, inputs, first, held), second])
+        (made_first if is_first else remaining).append(step)
+    second = Part(forward.name, forward.inputs, remaining, forward.outputs, forward.updates)
+    return Routine([Part(PREPARED, inputs, made_first, held), second])
 
 
 def made_of_parameters(part: Part) -> dict[Step, None]:

@@ -87,15 +87,15 @@ def loop_text(
         code.go_on_if(code.put(f"icmp ne i64 {left}, 0"), end)
         nbytes = code.put(f"mul i64 {left}, {itemsize}")
         beyond = code.put(f"sub i64 {unit * itemsize}, {nbytes}")
-        rests = [code.address(array, kind, done) for array in arrays]
+        tails = [code.address(array, kind, done) for array in arrays]
         pads = [code.address("%pads", kind, index * unit) for index in range(count)]
-        for rest, pad in zip(rests, pads, strict=True):
-            copy(rest, pad, nbytes)
+        for array_tail, pad in zip(tails, pads, strict=True):
+            copy(array_tail, pad, nbytes)
             code.do(f"call void @llvm.memset.p0.i64(ptr {code.address(pad, kind, left)}, i8 0, i64 {beyond}, i1 false)")
         fill(pads, rate)
         code.do(f"call void @{task}(ptr %block, i64 0, i64 1, i64 0)")
         for index in written:
-            copy(pads[index], rests[index], nbytes)
+            copy(pads[index], tails[index], nbytes)
         code.do(f"br label %{end}")
         code.begin(end)
     return _INTRINSICS + code.function("update")

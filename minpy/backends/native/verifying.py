@@ -39,7 +39,7 @@ def verify(routine: Routine, after: str = "translating") -> None:
     Traceback (most recent call last):
     minpy...InvalidRoutineError: after translating: part 'forward' returns exp (float32 (2, 3)), which no step ...
     """
-    known: set[Array] = set()
+    computed: set[Array] = set()
 
     def fail(what: str) -> None:
         raise InvalidRoutineError(f"after {after}: {what}")
@@ -48,18 +48,18 @@ def verify(routine: Routine, after: str = "translating") -> None:
         for array in part.inputs:
             if array.step is not None or array.is_constant:
                 fail(f"part {part.name!r}: its input {array.described()} is given by a step, or a constant.")
-            known.add(array)
+            computed.add(array)
         for number, step in enumerate(part.steps):
             where = f"part {part.name!r}, step {number} ({step.label()})"
             for operand in step.operands:
-                if operand not in known and not operand.is_constant:
+                if operand not in computed and not operand.is_constant:
                     fail(f"{where} reads {operand.described()}, which no step before gives.")
             for index, output in enumerate(step.outputs):
                 if output.step is not step or output.index != index:
                     fail(f"{where}: its output {index} belongs to another step.")
-                if output in known:
+                if output in computed:
                     fail(f"{where} is there twice.")
-                known.add(output)
+                computed.add(output)
             _RULES[type(step)](step, lambda what, where=where: fail(f"{where}: {what}"))  # type: ignore[misc]
         for target, source in part.updates:
             if target not in part.inputs:
@@ -67,7 +67,7 @@ def verify(routine: Routine, after: str = "translating") -> None:
             if (source.shape, source.dtype) != (target.shape, target.dtype):
                 fail(f"part {part.name!r} updates {target.described()} with {source.described()}.")
         for array in (*part.outputs, *(source for _, source in part.updates)):
-            if array not in known and not array.is_constant:
+            if array not in computed and not array.is_constant:
                 fail(f"part {part.name!r} returns {array.described()}, which no step before gives.")
 
 

@@ -213,13 +213,13 @@ class _NestCheck:
             yield "levels and phases are not those of its steps."
         if not nest.stored.keys() <= outputs:
             yield "it stores what it does not compute."
-        known: set[Array] = set()
+        computed: set[Array] = set()
         for step in nest.steps:
-            for problem in self.about(step, known):
+            for problem in self.about(step, computed):
                 yield f"{step.output.described()}: {problem}"
-            known.add(step.output)
+            computed.add(step.output)
 
-    def about(self, step: Elementwise | Reduce, known: set[Array]) -> Iterator[str]:
+    def about(self, step: Elementwise | Reduce, computed: set[Array]) -> Iterator[str]:
         nest = self.nest
         output = step.output
         level = nest.levels[output]
@@ -251,7 +251,7 @@ class _NestCheck:
                 except ValueError as problem:
                     yield str(problem)
                 continue
-            if root not in known:
+            if root not in computed:
                 yield f"it reads {root.described()}, which comes later."
             if nest.levels[root] is Level.COLUMN:
                 yield f"it reads {root.described()}, which is not known before the end."

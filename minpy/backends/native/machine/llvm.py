@@ -315,8 +315,10 @@ def _target_key() -> str | None:
     """Return by what that is found which LLVM has said of this processor; None, if nothing tells which one it is."""
     import llvmlite
 
-    known = processor.identity()
-    return None if known is None else digest("processor", _FORMAT, str(llvmlite.__version__), llvmlite.__file__, known)
+    identity = processor.identity()
+    if identity is None:
+        return None
+    return digest("processor", _FORMAT, str(llvmlite.__version__), llvmlite.__file__, identity)
 
 
 def _noted_target() -> _Target | None:

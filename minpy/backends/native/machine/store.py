@@ -165,7 +165,7 @@ def _parsed(content: bytes, key: str) -> tuple[bytes, tuple[str, ...]] | None:
     """Return the object in a file and its names; None if it is not as it was written, or another one."""
     if not content.startswith(_MAGIC):
         return None
-    line, end, rest = content[len(_MAGIC) :].partition(b"\n")
+    line, end, stored = content[len(_MAGIC) :].partition(b"\n")
     try:
         record = json.loads(line)
     except (ValueError, RecursionError):
@@ -175,4 +175,4 @@ def _parsed(content: bytes, key: str) -> tuple[bytes, tuple[str, ...]] | None:
     names = record.get("names")
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         return None
-    return (rest, tuple(names)) if record.get("digest") == digest(rest, *names) else None
+    return (stored, tuple(names)) if record.get("digest") == digest(stored, *names) else None
