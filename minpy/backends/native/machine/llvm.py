@@ -291,7 +291,7 @@ class _Host:
         store = Store(kind="processor")
         if store.root not in self._noted:
             self._noted.add(store.root)
-            key, content = _target_key(), json.dumps(self.target).encode()
+            key, content = _target_key(), json.dumps([*self.target[:3], *self.target.versions]).encode()
             if key is not None and store.find(key) != (content, ()):
                 store.keep(key, content, ())
 
@@ -327,7 +327,7 @@ def _noted_target() -> _Target | None:
     kept = None if key is None else Store(kind="processor").find(key)
     if kept is None:
         return None
-    triple, cpu, features, versions = json.loads(kept[0])
+    triple, cpu, features, *versions = json.loads(kept[0])
     return _Target(triple, cpu, features, tuple(versions))
 
 
