@@ -117,8 +117,8 @@ class Explanation:
     def __str__(self) -> str:
         if not self.is_native:
             return f"{self.title}: Python, because {self.reason}"
-        kinds = ("kernel", "product", "native", "copy", "call")
-        counts = ", ".join(_counted(self.count(kind), kind) for kind in kinds if self.count(kind))
+        counted = [(self.count(kind), names) for kind, names in _KINDS.items()]
+        counts = ", ".join(f"{count} {names[count > 1]}" for count, names in counted if count)
         stages = ", ".join(f"{stage} {seconds * 1e3:.1f}" for stage, seconds in self.seconds.items())
         lines = [f"{self.title}: native code, {counts}", *map(str, self.parts)]
         goes_back = any(part.name == "backward" for part in self.parts)
@@ -159,11 +159,11 @@ class Explanation:
                 for item in part.items:
                     lines = [item.what, shortened(item.operators), item.reason]
                     label = graphviz.escape("\n".join(filter(None, lines)))
-                    cluster.node(str(item.number), label, fillcolor=_COLORS[item.kind])
+                    cluster.node(str(item.number), label, fillcolor=_KINDS[item.kind][2])
         for part in self.parts:
             for item in part.items:
-                for source in item.reads:
-                    drawn.edge(str(source), str(item.number))
+                for giver in item.reads:
+                    drawn.edge(str(giver), str(item.number))
         return drawn
 
 
@@ -179,25 +179,20 @@ class Explanations(tuple[Explanation, ...]):
         return str(self)
 
 
-_COLORS = {"kernel": "#c8e6c9", "product": "#bbdefb", "native": "#bbdefb", "copy": "#eeeeee", "call": "#ffcdd2"}
+# By kind: what one and several are called, and the color of their boxes.
+_KINDS = {
+    "kernel": ("kernel", "kernels", "#c8e6c9"),
+    "product": ("product", "products", "#bbdefb"),
+    "native": ("kernel of an operator", "kernels of operators", "#bbdefb"),
+    "copy": ("copy", "copies", "#eeeeee"),
+    "call": ("call", "calls", "#ffcdd2"),
+}
 
 
 def shortened(names: Sequence[str], most: int = 12) -> str:
     """Return names in one line: the first of them, and how many there are more."""
     shown = ", ".join(names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
-
-
-def _counted(count: int, kind: str) -> str:
-    names = {
-        "kernel": "kernel",
-        "product": "product",
-        "native": "kernel of an operator",
-        "copy": "copy",
-        "call": "call",
-    }
-    plurals = {"native": "kernels of operators", "copy": "copies"}
-    return f"{count} {names[kind] if count == 1 else plurals.get(kind, names[kind] + 's')}"
 
 
 def _amount(number: int) -> str:

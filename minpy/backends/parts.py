@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import Any
 
+import numpy
+
 from minpy.backends.protocol import StepCalls
 from minpy.graph.ir import Node
 
-__all__ = ["ContextConstant", "Line", "NodeCall", "SourcePart", "words"]
+__all__ = ["ContextConstant", "Line", "NodeCall", "SourcePart", "StridedView", "words"]
 
 # A line, the node whose step it is, and what is said of it.
 Line = tuple[str, Node | None, str]
@@ -40,6 +42,21 @@ class NodeCall(ContextConstant):
     def bind(self, calls: StepCalls, memory: Any) -> Any:
         """Return the function."""
         return calls(self.node)
+
+
+@dataclass(frozen=True, slots=True)
+class StridedView(ContextConstant):
+    """A view of one of a context's buffers, at an offset in bytes."""
+
+    offset: int
+    shape: tuple[int, ...]
+    dtype: Any
+    strides: tuple[int, ...]
+    buffer: int = 0
+
+    def bind(self, calls: Any, memory: Any) -> numpy.ndarray:
+        """Return the view."""
+        return numpy.ndarray(self.shape, self.dtype, memory.buffers[self.buffer], self.offset, self.strides)
 
 
 class SourcePart:

@@ -11,72 +11,21 @@ so.
 
 from __future__ import annotations
 
-import ctypes
 import sys
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import cache
 
 import numpy
 
 from minpy.backends.native.llvm_ir import FunctionWriter
-from minpy.backends.native.machine.builtins import data_offset
+from minpy.backends.native.machine.builtins import offsets
 from minpy.backends.native.table import ARRAY, DESK, MISMATCH, NONE, RESTORE, SAVE, SHARE, Table
-from minpy.core.errors import LibraryError
 
-__all__ = ["PIECES", "BuiltinWriter", "Offsets", "offsets", "write_check"]
+__all__ = ["PIECES", "BuiltinWriter", "write_check"]
 
 _C_CONTIGUOUS, _ALIGNED, _WRITEABLE = 0x1, 0x100, 0x400  # of NumPy's ndarraytypes.h
 # Into so many pieces a shared range is cut, so that both threads end at about the same time.
 PIECES = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Offsets:
-    """Where the parts of a NumPy array's object lie, in bytes: `PyArrayObject_fields` behind the head of an object."""
-
-    kind: int
-    data: int
-    axes: int
-    shape: int
-    dtype: int
-    flags: int
-
-
-@cache
-def offsets() -> Offsets:
-    """Return where the parts of a NumPy array's object lie.
-
-    Raises
-    ------
-    LibraryError
-        If they are not where this build of NumPy should have them.
-
-    Examples
-    --------
-    >>> offsets().shape - offsets().data
-    16
-    """
-    data = data_offset()
-    at = Offsets(object.__basicsize__ - 8, data, data + 8, data + 16, data + 40, data + 48)
-    for array in (numpy.zeros((2, 3)), numpy.zeros((3, 2), "int16", order="F")[1:], numpy.zeros((), "bool")):
-        array.setflags(write=array.ndim != 2)
-        address = id(array)
-        shape = ctypes.c_size_t.from_address(address + at.shape).value
-        fields = (
-            ctypes.c_size_t.from_address(address + at.kind).value,
-            ctypes.c_int.from_address(address + at.axes).value,
-            tuple((ctypes.c_ssize_t * array.ndim).from_address(shape)) if array.ndim else (),
-            ctypes.c_size_t.from_address(address + at.dtype).value,
-            ctypes.c_int.from_address(address + at.flags).value,
-        )
-        if fields != (id(type(array)), array.ndim, array.shape, id(array.dtype), array.flags.num):
-            raise LibraryError(
-                f"NumPy {numpy.__version__} keeps shapes and dtypes of arrays where they cannot be found: native code "
-                "cannot take arrays."
-            )
-    return at
 
 
 def _field(code: FunctionWriter, thing: str, offset: int, kind: str = "ptr") -> str:

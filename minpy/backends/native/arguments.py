@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import chain
+from operator import is_
 from typing import Any
 
 import numpy
@@ -74,15 +76,16 @@ def coerced(arrays: Sequence[Any], arguments: Sequence[Argument]) -> tuple[list[
         if _fits(raw, argument):
             accepted.append(raw)
             continue
+        expected = ""
         if raw.shape != argument.shape and (argument.written or not _broadcasts(raw.shape, argument.shape)):
-            raise ShapeError(
-                f"{argument.name} is {describe(array)}; the program that was compiled is for shape {argument.shape}."
-            )
-        exact = raw.dtype == argument.dtype
-        if not exact and (argument.written or not numpy.can_cast(raw.dtype, argument.dtype, "same_kind")):
-            raise DTypeError(
-                f"{argument.name} is {describe(array)}; the program that was compiled is for {argument.dtype}."
-            )
+            expected = f"shape {argument.shape}"
+        elif raw.dtype != argument.dtype and (
+            argument.written or not numpy.can_cast(raw.dtype, argument.dtype, "same_kind")
+        ):
+            expected = str(argument.dtype)
+        if expected:
+            error = ShapeError if expected.startswith("shape") else DTypeError
+            raise error(f"{argument.name} is {describe(array)}; the program that was compiled is for {expected}.")
         # Equal dtypes may be other objects (int64 is long, or long long): what native code gets is the usual one.
         copied = numpy.empty(argument.shape, usual(argument.dtype))
         numpy.copyto(copied, raw, casting="same_kind")
@@ -102,21 +105,15 @@ def coerced_groups(
     groups: Sequence[Sequence[Any]], arguments: Sequence[Sequence[Argument]]
 ) -> tuple[list[list[numpy.ndarray]], Callable[[], None]]:
     """Return arrays that native code takes for groups of which it has refused one; and what copies results back."""
-    pairs = [coerced(group, expected) for group, expected in zip(groups, arguments, strict=True)]
-    if all(
-        new is old for group, (made, _) in zip(groups, pairs, strict=True) for new, old in zip(made, group, strict=True)
-    ):
-        rows = [row for both in zip(arguments, groups, strict=True) for row in zip(*both, strict=True)]
+    given, expected = [*chain(*groups)], [*chain(*arguments)]
+    accepted, finish = coerced(given, expected)
+    if all(map(is_, given, accepted)):
         misfits = [
             f"{argument.name}, {argument.dtype} {argument.shape}{', written to' * argument.written}: got {array.dtype} "
             f"{array.shape} at {array.__array_interface__['data'][0]:#x}, strides {array.strides}, "
             f"{'' if array.flags.behaved else 'not '}aligned and writable"
-            for argument, array in rows
+            for argument, array in zip(expected, given, strict=True)
         ]
         raise MXNetError(f"native code refuses arrays that were made for it: {'; '.join(misfits)}")
-
-    def finish() -> None:
-        for _, copy_back in pairs:
-            copy_back()
-
-    return [made for made, _ in pairs], finish
+    arrays = iter(accepted)
+    return [[next(arrays) for _ in group] for group in groups], finish

@@ -25,37 +25,24 @@ __all__ = ["Interface", "adding", "is_whole"]
 
 @dataclass(slots=True)
 class Interface:
-    """The arrays of a routine that callers know.
+    """The arrays of a routine that callers know."""
 
-    Attributes
-    ----------
-    arguments : dict of Array to Argument
-        What is given: the inputs of both parts, and the arrays into which gradients are asked.
-    targets : list of Array
-        The arrays into which gradients are asked, in the order of the backward part's outputs.
-    grad_req : list of str
-        What is to be done with each: 'write', 'add', or 'sum', if it has been added to what the target holds.
-    new : dict of Array to tuple of int
-        Owners of outputs that are computed in new arrays, and the shapes of those: an output may be its owner,
-        reshaped.
-    direct : dict of Array to Array
-        Owners of results that are computed in arrays that are given, and these.
-    preferred : dict of Array to Array
-        Owners of sums that are best computed in the targets, one of the two that are added; and of outputs that are
-        best computed where the old value of their variable lies.
-    stored : dict of int to Array
-        The positions of outputs that are computed in variables, which are the outputs then.
-    no_alias : list of Array
-        Variables that are changed, which may share memory with no other one.
-    """
-
+    # What is given: the inputs of both parts, and the arrays into which gradients are asked.
     arguments: dict[Array, Argument] = field(default_factory=dict)
+    # The arrays into which gradients are asked, in the order of the backward part's outputs; and what is to be done
+    # with each: 'write', 'add', or 'sum', if it has been added to what the target holds.
     targets: list[Array] = field(default_factory=list)
     grad_req: list[str] = field(default_factory=list)
+    # Owners of outputs that are computed in new arrays, and the shapes of those: an output may be its owner, reshaped.
     new: dict[Array, tuple[int, ...]] = field(default_factory=dict)
+    # Owners of results that are computed in arrays that are given, and these.
     direct: dict[Array, Array] = field(default_factory=dict)
+    # Owners of sums that are best computed in the targets, one of the two that are added; and of outputs that are best
+    # computed where the old value of their variable lies.
     preferred: dict[Array, Array] = field(default_factory=dict)
+    # The positions of outputs that are computed in variables, which are the outputs then.
     stored: dict[int, Array] = field(default_factory=dict)
+    # Variables that are changed, which may share memory with no other one.
     no_alias: list[Array] = field(default_factory=list)
 
     def settle_stores(

@@ -32,24 +32,12 @@ __all__ = ["NativeContext", "NativeExecutable"]
 class NativeExecutable(Executable):
     """A program as native code, built in this process, or in an earlier one that has left its plan.
 
-    Parameters
-    ----------
-    plan : Plan
-    steps : Steps
-    loaded : Loaded or None
-        Its machine code.
-    build : callable
-        Returns all that is known of the program; where an earlier process has built it, by building it again.
-    seconds : dict of str to float, optional
-        How long each stage took, if it was not built.
-
-    Attributes
-    ----------
-    watch : callable or None
-        `watch(name of a launch function, or node of a call, function)` returns what contexts call in its place: what
-        takes its time, say.
+    `build` returns all that is known of it, in the second case by building it again; `seconds`, how long each stage
+    took, are given then.
     """
 
+    # Of the name of a launch function, or the node of a call, and a function: returns what contexts call in its place,
+    # what takes its time, say.
     watch: Callable[[str | Node, Callable[..., Any]], Callable[..., Any]] | None = None
 
     def __init__(
@@ -126,14 +114,7 @@ class NativeExecutable(Executable):
 
 
 class NativeContext(Context):
-    """Memory for one call at a time, and the parts of a program as functions that compute in it.
-
-    Attributes
-    ----------
-    block : numpy.ndarray
-    functions : dict of str to callable
-        The functions of native code, by their names.
-    """
+    """A block of memory for one call at a time, and functions of native code, and the parts, that compute in it."""
 
     __slots__ = ("backward", "block", "forward", "functions")
 
@@ -158,7 +139,7 @@ class NativeContext(Context):
 class _PartMemory:
     """What a part is bound to in a context: its block, functions of native code, and what coerces arguments."""
 
-    __slots__ = ("_arguments", "_function", "_in_place", "block", "functions")
+    __slots__ = ("_arguments", "_function", "_in_place", "buffers", "functions")
 
     def __init__(
         self,
@@ -167,7 +148,7 @@ class _PartMemory:
         arguments: Sequence[Sequence[Argument]],
         in_place: bool,
     ) -> None:
-        self.block = block
+        self.buffers = (block,)
         self.functions = functions
         self._arguments = arguments
         self._in_place = in_place

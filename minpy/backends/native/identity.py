@@ -21,9 +21,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from minpy.backends.native.abi import offsets
+from minpy import core
 from minpy.backends.native.language import Array, Call, Origin, Part, Step
 from minpy.backends.native.machine import blas, llvm, threads
+from minpy.backends.native.machine.builtins import offsets
 from minpy.core import IMPORTED
 from minpy.graph.steps import is_trusted
 
@@ -77,6 +78,7 @@ def _surroundings() -> tuple[Any, ...]:
     )
 
 
+_PACKAGE = os.path.dirname(os.path.dirname(core.__file__))
 # The folders of the package with whose modules a plan is made.
 _PLANNED_WITH = ("backends", "capture", "core", "graph", os.path.join("ops", "kernels"))
 
@@ -90,10 +92,7 @@ def _sources() -> tuple[Any, ...] | None:
     were; those of the last change of any kind, which are looked at as well, cannot.
     """
     files: list[tuple[str, int, int, int]] = []
-    root = __file__
-    for _ in range(3):
-        root = os.path.dirname(root)
-    folders = [os.path.join(root, name) for name in _PLANNED_WITH]
+    folders = [os.path.join(_PACKAGE, name) for name in _PLANNED_WITH]
     try:
         for folder in folders:
             with os.scandir(folder) as entries:

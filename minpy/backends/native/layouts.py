@@ -23,10 +23,10 @@ def composed(shape: Sequence[int], layout: Layout, over: Sequence[int], inside: 
     if 0 in shape:
         return Layout(0, contiguous(shape))
     axes = _collapsed(over, inside.strides)
-    rest, offset = layout.offset, inside.offset
+    remainder, offset = layout.offset, inside.offset
     lowest, highest = [], []
     for length, step, stride in axes:
-        index, rest = divmod(rest, step)
+        index, remainder = divmod(remainder, step)
         offset += index * stride
         lowest.append(index)
         highest.append(index)
@@ -52,18 +52,18 @@ def composed(shape: Sequence[int], layout: Layout, over: Sequence[int], inside: 
 
 def _collapsed(shape: Sequence[int], strides: Sequence[int]) -> list[tuple[int, int, int]]:
     """Return length, step in C's order, and stride of the axes, those made one that lie one in another."""
-    found: list[tuple[int, int, int]] = []
+    loops: list[tuple[int, int, int]] = []
     step = 1
     for length, stride in zip(reversed(shape), reversed(strides), strict=True):
         if length == 1:
             continue
-        if found and found[-1][2] * found[-1][0] == stride:
-            last, before, inner = found[-1]
-            found[-1] = (last * length, before, inner)
+        if loops and loops[-1][2] * loops[-1][0] == stride:
+            last, before, inner = loops[-1]
+            loops[-1] = (last * length, before, inner)
         else:
-            found.append((length, step, stride))
+            loops.append((length, step, stride))
         step *= length
-    return found[::-1]
+    return loops[::-1]
 
 
 def reviewed(view: View, root: Array) -> Array | None:
@@ -86,8 +86,8 @@ def expanded(array: Array, shape: Sequence[int]) -> tuple[int, ...]:
     (0, 1, 0)
     """
     lead = len(shape) - len(array.shape)
-    found = zip(array.shape, array.layout.strides, strict=True)
-    return (*[0] * lead, *(0 if length == 1 else stride for length, stride in found))
+    axes = zip(array.shape, array.layout.strides, strict=True)
+    return (*[0] * lead, *(0 if length == 1 else stride for length, stride in axes))
 
 
 def permuted(array: Array, shape: Sequence[int], order: Sequence[int], origin: Origin) -> Array:
@@ -144,5 +144,5 @@ def order_of(array: Array, shape: Sequence[int]) -> tuple[int, ...] | None:
         if strides[axis] < reached:
             return None
         reached = strides[axis] * shape[axis]
-    rest = iter(order)
-    return tuple(axis if length == 1 else next(rest) for axis, length in enumerate(shape))
+    long_axes = iter(order)
+    return tuple(axis if length == 1 else next(long_axes) for axis, length in enumerate(shape))

@@ -40,30 +40,12 @@ class Uses(NamedTuple):
 
 
 class Memory(MemoryPlan[Array]):
-    """A plan of the memory of all parts.
+    """A plan of the memory of all parts, of what their launches take in the order in which they run.
 
-    Parameters
-    ----------
-    launches : sequence of Uses
-        What those of all parts take, in the order in which they run.
-    places : mapping of Array to Place
-        Arrays that lie in the memory of others.
-    elsewhere : collection of Array
-        Owners that have memory already: what callers give, what outlives the call, constants.
-    lasting : iterable of Array
-        What is needed until the end, whoever reads it.
-    wanted : mapping of Array to Array, optional
-        Owners that are to lie where others do that are elsewhere, if what gives them can compute them in place.
-    prepared : iterable of Array
-        Owners whose values outlive the call: they have a block of their own, where each has a place that nothing else
-        takes.
-
-    Attributes
-    ----------
-    prepared : dict of Array to int
-        Where in the block of what outlives the call its owners lie, in bytes.
-    prepared_bytes : int
-        The size of that block.
+    `places` are of arrays that lie in the memory of others; owners `elsewhere` have memory already: what callers give,
+    what outlives the call, constants. What is `lasting` is needed until the end, whoever reads it; what is `wanted` is
+    to lie where others do that are elsewhere, if what gives it can compute it in place. Owners whose values outlive
+    the call, `prepared`, have a block of their own, of `prepared_bytes`, where each has its own place.
     """
 
     def __init__(

@@ -17,10 +17,10 @@ from minpy.backends.native.boundary import Interface, is_whole
 from minpy.backends.native.language import Array, Call, Layout, Product, contiguous
 from minpy.backends.native.memory import Allocation, Memory
 from minpy.backends.native.segments import LaunchSequence
-from minpy.backends.native.source import CheckedResult, CoercingCall, LaunchFunction, NativePart, StridedView
+from minpy.backends.native.source import CheckedResult, CoercingCall, LaunchFunction, NativePart
 from minpy.backends.native.table import Table
 from minpy.backends.native.works import Launch
-from minpy.backends.parts import Line, NodeCall
+from minpy.backends.parts import Line, NodeCall, StridedView
 from minpy.core import aligned
 from minpy.core.buffers import note_writes
 from minpy.graph.ir import Node
@@ -306,11 +306,11 @@ class PartWriter:
             self._put(f"{self._constant('add', numpy.add)}({added}, {output}, {output})")
 
     def _call(self, call: Call) -> None:
-        """Write the call of a Python function, and what makes its answers fit."""
+        """Write the call of a Python function, and what makes its results fit."""
         number = self._calls = self._calls + 1
         foreign = call.node is not None and not is_trusted(call.node)
         arguments = ", ".join(self._argument(argument, foreign) for argument in call.arguments)
-        what = call.node.described() if call.node is not None else call.label()
+        described = call.node.described() if call.node is not None else call.label()
         if call.function is not None:
             function = self._constant(f"c{number}", call.function)
         else:
@@ -318,19 +318,20 @@ class PartWriter:
             function = self._constant(f"c{number}", NodeCall(call.node))
             self._numbers[call.node] = number
         raw = f"r{number}"
-        lasts = call.function is None and call.node in self._replayed
-        found = f"{function}({arguments})"
+        is_saved = call.function is None and call.node in self._replayed
+        result = f"{function}({arguments})"
         # What Python gives may lie in what it was given.
         block = ", prepared" if any(self._owner(operand) in self.memory.prepared for operand in call.operands) else ""
-        if lasts or len(call.outputs) != 1:
-            self._put(f"{raw} = {found}", call.node, what)
-            found = raw
+        if is_saved or len(call.outputs) != 1:
+            self._put(f"{raw} = {result}", call.node, described)
+            result = raw
         for output in call.outputs:
-            answer = found if len(call.outputs) == 1 else f"{raw}[{output.index}]"
+            array = result if len(call.outputs) == 1 else f"{raw}[{output.index}]"
             self.names[output] = name = f"v{number}_{output.index}"
-            settle = self._constant(f"s{number}_{output.index}", CheckedResult(what, output.shape, usual(output.dtype)))
-            self._put(f"{name} = {settle}({answer}{block})", call.node, "" if answer.startswith(raw) else what)
-        if not lasts and len(call.outputs) != 1:
+            check = CheckedResult(described, output.shape, usual(output.dtype))
+            checked = self._constant(f"s{number}_{output.index}", check)
+            self._put(f"{name} = {checked}({array}{block})", call.node, "" if array.startswith(raw) else described)
+        if not is_saved and len(call.outputs) != 1:
             self._put(f"{raw} = None")
 
     def _argument(self, argument: Any, foreign: bool) -> str:

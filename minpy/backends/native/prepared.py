@@ -26,65 +26,48 @@ __all__ = ["MOST_BLOCKS", "Preparation", "preparing"]
 MOST_BLOCKS = 4
 
 
-class _Sources:
-    """The arrays that something was made of, to which there are weak references, and the time when it was."""
+class _Held:
+    """A block, and weak references to the arrays that it was made of, with the time when it was.
 
-    __slots__ = ("_references", "_seen", "_time")
+    There are none while they are not known, or cannot be told from what they may become.
+    """
 
-    def __init__(self, arrays: Sequence[numpy.ndarray], time: int) -> None:
+    __slots__ = ("_references", "_seen", "_time", "block")
+
+    def __init__(self, size: int) -> None:
+        self.block = new_block(size)
+        self._references: list[weakref.ref[numpy.ndarray]] | None = None
+
+    def note(self, arrays: Sequence[numpy.ndarray], time: int) -> None:
+        """Say what it was made of."""
+        self._time = self._seen = time  # what has been written until then, were other arrays
         self._references = [weakref.ref(array) for array in arrays]
-        self._time = time
-        self._seen = time  # what has been written until then, were other arrays
 
-    def are(self, arrays: Sequence[numpy.ndarray | None]) -> bool:
-        """Tell whether they are these, and have not changed."""
-        if not all(map(is_, [reference() for reference in self._references], arrays)):
+    def forget(self) -> None:
+        """Say that it holds for nobody."""
+        self._references = None
+
+    def holds(self, arrays: Sequence[numpy.ndarray | None]) -> bool:
+        """Tell whether it was made of these arrays as they are now."""
+        references = self._references
+        if references is None or not all(map(is_, [reference() for reference in references], arrays)):
             return False
         latest = last_write()
         if latest > self._seen:
             time = self._time
-            for array in arrays:
-                if may_have_changed(array, time):
-                    return False
+            if any(may_have_changed(array, time) for array in arrays):
+                return False
             self._seen = latest
         return True
 
-    def are_there(self) -> bool:
-        """Tell whether they all exist, and have not changed."""
-        arrays = [reference() for reference in self._references]
-        return all(array is not None for array in arrays) and self.are(arrays)
-
-
-class _Held:
-    """A block, and what it was made of: None, while that is not known, or cannot be told from what it may become."""
-
-    __slots__ = ("block", "sources")
-
-    def __init__(self, size: int) -> None:
-        self.block = new_block(size)
-        self.sources: _Sources | None = None
-
-    def holds(self, arrays: Sequence[numpy.ndarray]) -> bool:
-        """Tell whether it was made of these arrays as they are now."""
-        sources = self.sources
-        return sources is not None and sources.are(arrays)
-
     def is_spent(self) -> bool:
         """Tell whether it will never hold again, unless it is filled anew."""
-        sources = self.sources
-        return sources is None or not sources.are_there()
+        arrays = [reference() for reference in self._references or ()]
+        return any(array is None for array in arrays) or not self.holds(arrays)
 
 
 class Preparation:
-    """The blocks of one program.
-
-    Parameters
-    ----------
-    positions : sequence of int
-        Which arrays of a call something is made of.
-    size : int
-        The bytes of a block.
-    """
+    """The blocks of one program, each of `size` bytes, made of the arrays of a call at some positions."""
 
     def __init__(self, positions: Sequence[int], size: int) -> None:
         self.positions = tuple(positions)
@@ -106,7 +89,7 @@ class Preparation:
         prepare(arrays, held.block)
         block = held.block
         if all(map(_is_watched, sources)):
-            held.sources = _Sources(sources, time)
+            held.note(sources, time)
         with lock():  # another thread may have made one of the same arrays
             self._held = [*(other for other in self._held if not other.holds(sources)), held]
         return block
@@ -127,7 +110,7 @@ class Preparation:
         if spent is None:
             return _Held(self.size)
         self._held = [held for held in self._held if held is not spent]
-        spent.sources = None  # before it is asked who reads it: who begins to now finds that it does not hold
+        spent.forget()  # before it is asked who reads it: who begins to now finds that it does not hold
         if sys.getrefcount(spent.block) > _SOLE:
             return _Held(self.size)
         return spent

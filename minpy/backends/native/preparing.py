@@ -29,13 +29,6 @@ _BYTE, _LOOK = 1e-10, 4e-7
 def prepared(routine: Routine) -> Routine:
     """Return a routine of one part with what is made of parameters in a part before; itself, if there is little.
 
-    Parameters
-    ----------
-    routine : Routine
-        As the passes leave it.
-
-    Examples
-    --------
     >>> import numpy
     >>> weight = Array((512, 512), numpy.dtype("float32"), name="weight", is_parameter=True)
     >>> data = Array((512, 512), numpy.dtype("float32"), name="data")
@@ -71,14 +64,14 @@ def prepared(routine: Routine) -> Routine:
     if not held or nbytes * _BYTE < _LOOK * len(inputs):
         return routine
     there = {*sources, *(output for step in made for output in step.outputs)}
-    first: list[Step] = []
-    rest: list[Step] = []
+    made_first: list[Step] = []
+    remaining: list[Step] = []
     for step in forward.steps:
         # Both parts see the views that are steps of the first one.
         is_first = step in moved and (not isinstance(step, View) or step.operands[0] in there)
-        (first if is_first else rest).append(step)
-    second = Part(forward.name, forward.inputs, rest, forward.outputs, forward.updates)
-    return Routine([Part(PREPARED, inputs, first, held), second])
+        (made_first if is_first else remaining).append(step)
+    second = Part(forward.name, forward.inputs, remaining, forward.outputs, forward.updates)
+    return Routine([Part(PREPARED, inputs, made_first, held), second])
 
 
 def made_of_parameters(part: Part) -> dict[Step, None]:
@@ -87,13 +80,13 @@ def made_of_parameters(part: Part) -> dict[Step, None]:
     Calls of Python's functions are not among them: what else they do is not known.
     """
     ready = {array for array in part.inputs if array.is_parameter}
-    found: dict[Step, None] = {}
+    made: dict[Step, None] = {}
     for step in part.steps:
         operands = [operand for operand in step.operands if not operand.is_constant]
         if operands and all(operand in ready for operand in operands) and _can_move(step):
-            found[step] = None
+            made[step] = None
             ready.update(step.outputs)
-    return found
+    return made
 
 
 def _can_move(step: Step) -> bool:
@@ -108,4 +101,4 @@ def _is_cheaper_anew(step: Step, readers: dict[Array, list[Step | Part]]) -> boo
     source = sum(root.nbytes for root in {operand.root for operand in step.operands} if not root.is_number)
     if output.nbytes <= max(LARGE, TIMES * source):
         return False
-    return all(isinstance(one, Elementwise | Reduce) for one in readers.get(output, ()))
+    return all(isinstance(reader, Elementwise | Reduce) for reader in readers.get(output, ()))

@@ -160,8 +160,8 @@ class _Small:
         pointers = [Pointer(where.owner, where.layout.offset) for where in self.places[:-1]]
         pointers.append(Pointer(self.places[-1].owner, self.places[-1].layout.offset, True))
         # What is added, and the result, may lie in the same memory: each vector is read before it is written to.
-        alone = ["" if self.adds and number >= 2 else " noalias" for number in range(len(pointers))]
-        parameters = ", ".join(f"ptr{one} %p{number}" for number, one in enumerate(alone))
+        aliasing = ["" if self.adds and number >= 2 else " noalias" for number in range(len(pointers))]
+        parameters = ", ".join(f"ptr{attribute} %p{number}" for number, attribute in enumerate(aliasing))
         if stack and self.rows and self.columns:
             self._stack()
         self.code.do("ret void")

@@ -15,21 +15,7 @@ from minpy.backends.parts import ContextConstant, SourcePart
 from minpy.core import aligned
 from minpy.core.errors import DTypeError, ShapeError, describe
 
-__all__ = ["CheckedResult", "CoercingCall", "LaunchFunction", "NativePart", "Plan", "StridedView"]
-
-
-@dataclass(frozen=True, slots=True)
-class StridedView(ContextConstant):
-    """A view of a context's block of memory, at an offset in bytes."""
-
-    offset: int
-    shape: tuple[int, ...]
-    dtype: numpy.dtype
-    strides: tuple[int, ...]
-
-    def bind(self, calls: Any, memory: Any) -> numpy.ndarray:
-        """Return the view."""
-        return numpy.ndarray(self.shape, self.dtype, memory.block, self.offset, self.strides)
+__all__ = ["CheckedResult", "CoercingCall", "LaunchFunction", "NativePart", "Plan"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +51,7 @@ class CheckedResult(ContextConstant):
     --------
     >>> from types import SimpleNamespace
     >>> result = CheckedResult('call of f', (2,), numpy.dtype('float32'))
-    >>> check = result.bind(None, SimpleNamespace(block=numpy.empty(8, 'uint8')))
+    >>> check = result.bind(None, SimpleNamespace(buffers=[numpy.empty(8, 'uint8')]))
     >>> check(numpy.ones((2, 2), 'float32')[:, 0]).flags.c_contiguous
     True
     """
@@ -76,7 +62,7 @@ class CheckedResult(ContextConstant):
 
     def bind(self, calls: Any, memory: Any) -> Callable[..., numpy.ndarray]:
         """Return the function of a result."""
-        return partial(self._checked, memory.block)
+        return partial(self._checked, memory.buffers[0])
 
     def _checked(self, block: numpy.ndarray, result: Any, prepared: numpy.ndarray | None = None) -> numpy.ndarray:
         """Return the result, or a copy if it lies in the context's block, or in that of what is made of parameters."""
@@ -113,33 +99,16 @@ class NativePart(SourcePart):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """All that it takes to run a program, beside its machine code; it can be kept in a file.
+    """All that it takes to run a program, beside its machine code; it can be kept in a file."""
 
-    Attributes
-    ----------
-    code : str or None
-        By what the cache finds the machine code; None if there is none.
-    functions : tuple of str
-        The names of its functions.
-    table : Table
-        What they refer to.
-    nbytes : int
-        The size of a context's block of memory.
-    arguments : tuple of tuple of Argument
-        What is given: the arrays, the cotangents, the arrays into which gradients are asked.
-    reads : tuple of int
-        The positions of the variables that the backward part reads.
-    parts : dict of str to NativePart
-        'forward'; and, if there are such, 'backward', and 'prepare', which runs when a parameter has changed.
-    preparation : tuple of (tuple of int, int) or None
-        The positions of the arrays that 'prepare' reads, and how many bytes it makes of them.
-    """
-
-    code: str | None
-    functions: tuple[str, ...]
-    table: Table
-    nbytes: int
+    code: str | None  # by what the cache finds the machine code, if there is any
+    functions: tuple[str, ...]  # the names of its functions
+    table: Table  # what they refer to
+    nbytes: int  # the size of a context's block of memory
+    # What is given: the arrays, the cotangents, the arrays into which gradients are asked.
     arguments: tuple[tuple[Argument, ...], ...]
-    reads: tuple[int, ...]
+    reads: tuple[int, ...]  # the positions of the variables that the backward part reads
+    # 'forward'; and, if there are such, 'backward', and 'prepare', which runs when a parameter has changed.
     parts: dict[str, NativePart]
+    # The positions of the arrays that 'prepare' reads, and how many bytes it makes of them.
     preparation: tuple[tuple[int, ...], int] | None

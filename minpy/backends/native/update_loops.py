@@ -29,22 +29,9 @@ def loop_text(
 ) -> str:
     """Return the function of an array of rates, one of sizes, and the arrays of each weight, which have one shape.
 
-    Parameters
-    ----------
-    task : str
-        The name of `void task(ptr block, i64 begin, i64 end, i64 who)`, which runs the kernel over some units.
-    pointers : sequence of int or None
-        Which array of a weight each pointer of the block is to: None for the rate.
-    count : int
-        How many arrays there are for a weight.
-    written : sequence of int
-        Those that are written to.
-    dtype : numpy.dtype
-    unit : int
-        Elements in a unit.
-    least_shared : int or None
-        For how many units the helper thread is called; None: for none.
-    table : Table
+    `void task(ptr block, i64 begin, i64 end, i64 who)` runs the kernel over some units, of so many elements. `pointers`
+    say which of a weight's arrays each pointer of the block is to, None for the rate, and `written` which of them are
+    written to. The helper thread is called for `least_shared` units and more, if there is one.
     """
     code = BuiltinWriter(table)
     kind, itemsize = "double" if dtype.itemsize == 8 else "float", dtype.itemsize
@@ -100,15 +87,15 @@ def loop_text(
         code.go_on_if(code.put(f"icmp ne i64 {left}, 0"), end)
         nbytes = code.put(f"mul i64 {left}, {itemsize}")
         beyond = code.put(f"sub i64 {unit * itemsize}, {nbytes}")
-        rests = [code.address(array, kind, done) for array in arrays]
+        tails = [code.address(array, kind, done) for array in arrays]
         pads = [code.address("%pads", kind, index * unit) for index in range(count)]
-        for rest, pad in zip(rests, pads, strict=True):
-            copy(rest, pad, nbytes)
+        for array_tail, pad in zip(tails, pads, strict=True):
+            copy(array_tail, pad, nbytes)
             code.do(f"call void @llvm.memset.p0.i64(ptr {code.address(pad, kind, left)}, i8 0, i64 {beyond}, i1 false)")
         fill(pads, rate)
         code.do(f"call void @{task}(ptr %block, i64 0, i64 1, i64 0)")
         for index in written:
-            copy(pads[index], rests[index], nbytes)
+            copy(pads[index], tails[index], nbytes)
         code.do(f"br label %{end}")
         code.begin(end)
     return _INTRINSICS + code.function("update")

@@ -29,21 +29,8 @@ class InvalidRoutineError(MXNetError):
 
 
 def verify(routine: Routine, after: str = "translating") -> None:
-    """Raise if a routine is not well formed.
+    """Raise if a routine is not well formed, with the step, what is wrong with it, and what was done to it last.
 
-    Parameters
-    ----------
-    routine : Routine
-    after : str
-        What has been done to it last, for the message.
-
-    Raises
-    ------
-    InvalidRoutineError
-        With the step, and what is wrong with it.
-
-    Examples
-    --------
     >>> from minpy.backends.native.language import Part
     >>> x = Array((2, 3), numpy.dtype("float32"), name="x")
     >>> y = Elementwise.of("exp", x)
@@ -52,7 +39,7 @@ def verify(routine: Routine, after: str = "translating") -> None:
     Traceback (most recent call last):
     minpy...InvalidRoutineError: after translating: part 'forward' returns exp (float32 (2, 3)), which no step ...
     """
-    known: set[Array] = set()
+    computed: set[Array] = set()
 
     def fail(what: str) -> None:
         raise InvalidRoutineError(f"after {after}: {what}")
@@ -60,33 +47,28 @@ def verify(routine: Routine, after: str = "translating") -> None:
     for part in routine.parts:
         for array in part.inputs:
             if array.step is not None or array.is_constant:
-                fail(f"part {part.name!r}: its input {_described(array)} is given by a step, or a constant.")
-            known.add(array)
+                fail(f"part {part.name!r}: its input {array.described()} is given by a step, or a constant.")
+            computed.add(array)
         for number, step in enumerate(part.steps):
             where = f"part {part.name!r}, step {number} ({step.label()})"
             for operand in step.operands:
-                if operand not in known and not operand.is_constant:
-                    fail(f"{where} reads {_described(operand)}, which no step before gives.")
+                if operand not in computed and not operand.is_constant:
+                    fail(f"{where} reads {operand.described()}, which no step before gives.")
             for index, output in enumerate(step.outputs):
                 if output.step is not step or output.index != index:
                     fail(f"{where}: its output {index} belongs to another step.")
-                if output in known:
+                if output in computed:
                     fail(f"{where} is there twice.")
-                known.add(output)
+                computed.add(output)
             _RULES[type(step)](step, lambda what, where=where: fail(f"{where}: {what}"))  # type: ignore[misc]
         for target, source in part.updates:
             if target not in part.inputs:
-                fail(f"part {part.name!r} updates {_described(target)}, which is not an input of it.")
+                fail(f"part {part.name!r} updates {target.described()}, which is not an input of it.")
             if (source.shape, source.dtype) != (target.shape, target.dtype):
-                fail(f"part {part.name!r} updates {_described(target)} with {_described(source)}.")
+                fail(f"part {part.name!r} updates {target.described()} with {source.described()}.")
         for array in (*part.outputs, *(source for _, source in part.updates)):
-            if array not in known and not array.is_constant:
-                fail(f"part {part.name!r} returns {_described(array)}, which no step before gives.")
-
-
-def _described(array: Array) -> str:
-    what = array.name or (array.step.label() if array.step is not None else "an array")
-    return f"{what} ({array.dtype} {array.shape})"
+            if array not in computed and not array.is_constant:
+                fail(f"part {part.name!r} returns {array.described()}, which no step before gives.")
 
 
 Fail = Callable[[str], None]
@@ -142,10 +124,8 @@ def _inside(root: Array, shape: tuple[int, ...], layout: Layout) -> bool:
         return False
     if 0 in shape:
         return True
-    reach = [(length - 1) * stride for length, stride in zip(shape, layout.strides, strict=True)]
-    lowest = layout.offset + sum(one for one in reach if one < 0)
-    highest = layout.offset + sum(one for one in reach if one > 0)
-    return lowest >= 0 and highest < root.size
+    first, last = layout.reach(shape)
+    return first >= 0 and last < root.size
 
 
 def _view(step: Step, fail: Fail) -> None:
@@ -170,8 +150,7 @@ def _assembly(step: Step, fail: Fail) -> None:
         if any(length > 1 and stride == 0 for length, stride in zip(operand.shape, piece.layout.strides, strict=True)):
             fail("a piece writes several elements to one place.")
         if covered is not None:
-            target = covered[piece.layout.offset :]
-            numpy.lib.stride_tricks.as_strided(target, operand.shape, piece.layout.strides)[...] = True
+            piece.layout.window(covered, operand.shape)[...] = True
     if covered is not None and not covered.all():
         fail("its pieces leave some elements unwritten, and it has no fill.")
 

@@ -98,7 +98,7 @@ class PythonContext(Context):
     def _made(self, part: SourcePart) -> Callable[..., Any]:
         sizes = self._executable.plan.buffers
         self.buffers += [aligned.empty(max(size, 1), numpy.uint8) for size in sizes[len(self.buffers) :]]
-        return part.bind(self._calls, self.buffers)
+        return part.bind(self._calls, self)
 
     @property
     def backward(self) -> Callable[..., None] | None:  # type: ignore[override]
@@ -124,7 +124,7 @@ class PythonContext(Context):
 
     def answers(self, kept: list[Any]) -> Mapping[Node, Any]:
         """Return what the backward part reads of the forward part's answers, by node."""
-        return self._executable.emitter.environment(kept, self.buffers)
+        return self._executable.emitter.environment(kept, self)
 
 
 def _into_gradient(steps: Steps, facts: Facts) -> dict[Node, Node]:

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy
 
-from minpy.backends.parts import Line, NodeCall, SourcePart, words
+from minpy.backends.parts import Line, NodeCall, SourcePart, StridedView, words
 from minpy.backends.protocol import ArrayFact
-from minpy.backends.python.planner import Block, Placement, Planner
+from minpy.backends.python.planner import Placement, Planner
 from minpy.core.filling import with_attributes
 from minpy.graph.facts import as_contiguous
 from minpy.graph.gradient import VjpNode
@@ -79,14 +79,18 @@ class Emitter:
         body += self._lines(self.steps.backward, finals)
         return self._part("backward", ["arrays", "cotangents", "gradients", "kept"], body)
 
-    def environment(self, kept: Sequence[Any], buffers: Sequence[numpy.ndarray]) -> dict[Node, Any]:
+    def environment(self, kept: Sequence[Any], context: Any) -> dict[Node, Any]:
         """Return the answers of the forward part that the backward part reads, by node."""
         fresh = dict(zip(self.kept, kept, strict=True))
 
         def named(name: str) -> Any:
             value = self.constants.get(name)
             return (
-                fresh.get(name) if value is None else value.bind(None, buffers) if isinstance(value, Block) else value
+                fresh.get(name)
+                if value is None
+                else value.bind(None, context)
+                if isinstance(value, StridedView)
+                else value
             )
 
         answers: dict[Node, Any] = {}

@@ -11,32 +11,14 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
-import numpy
-
-from minpy.backends.parts import ContextConstant
+from minpy.backends.parts import StridedView
 from minpy.backends.planning import MemoryPlan
 from minpy.backends.protocol import ArrayFact
 from minpy.graph.ir import CONSTANT, Node
 from minpy.graph.steps import Steps, is_trusted
 
-__all__ = ["Block", "Placement", "Plan", "Planner"]
-
-
-@dataclass(frozen=True, slots=True)
-class Block(ContextConstant):
-    """Where an answer lies in a context's buffers: the number of a buffer, and a view of it."""
-
-    number: int
-    offset: int
-    shape: tuple[int, ...]
-    dtype: Any
-    strides: tuple[int, ...]
-
-    def bind(self, calls: Any, memory: Sequence[numpy.ndarray]) -> numpy.ndarray:
-        """Return the array in the buffers of one context."""
-        return numpy.ndarray(self.shape, self.dtype, memory[self.number], self.offset, self.strides)
+__all__ = ["Placement", "Plan", "Planner"]
 
 
 @dataclass(slots=True)
@@ -48,7 +30,7 @@ class Placement:
     """
 
     kind: str = "fresh"
-    block: Block | None = None
+    block: StridedView | None = None
     source: Node | None = None
 
 
@@ -56,17 +38,12 @@ class Placement:
 class Plan:
     """A placement for each step, and what it amounts to.
 
-    Attributes
-    ----------
-    unshared_bytes : int
-        How much the answers take that lie in the buffers, those in the memory of another left out.
-    buffers : list of int
-        The sizes of the buffers that a context has, in bytes.
-    roots, root_end : dict
-        The step in whose memory each step's answer lies, and when all that lies there has been read.
+    `unshared_bytes` is how much the answers take that lie in the buffers, those in the memory of another left out;
+    `buffers` are the sizes of a context's buffers, in bytes.
     """
 
     placements: dict[Node, Placement] = field(default_factory=dict)
+    # The step in whose memory each step's answer lies, and when all that lies there has been read.
     roots: dict[Node, Node] = field(default_factory=dict)
     root_end: dict[Node, int] = field(default_factory=dict)
     buffers: list[int] = field(default_factory=list)
@@ -154,7 +131,7 @@ class Planner:
             number += 1
         fact = self.facts[node]
         assert fact.shape is not None
-        return Placement("arena", block=Block(number, offset, fact.shape, fact.dtype, fact.strides))
+        return Placement("arena", block=StridedView(offset, fact.shape, fact.dtype, fact.strides, number))
 
     def _last_reads_of_owners(self) -> tuple[dict[Node, int], set[Node]]:
         """Return the number of the last step that reads the memory of each owner; and owners that others keep.

@@ -2,6 +2,7 @@
 
 import ctypes
 import gc
+import json
 import importlib
 import os
 import platform
@@ -428,6 +429,13 @@ class TestWithoutLoadingLlvm:
         assert self.run(silent) == ["False", "True"]
         assert self.run(silent) == ["True", "True"]
         assert not list(kernels.glob("*.processor"))
+
+    def test_a_record_is_a_flat_list_as_other_versions_write_it(self, kernels):
+        self.run()
+        (path,) = kernels.glob("*.processor")
+        _, _, record = path.read_bytes().split(b"\n", 2)
+        target = llvm._host().target
+        assert json.loads(record) == [target.triple, target.cpu, target.features, *target.versions]
 
     @pytest.mark.parametrize("damage", ["cut", "flipped"])
     def test_a_record_that_is_damaged_is_written_anew(self, kernels, damage):

@@ -356,7 +356,7 @@ def test_a_source_of_the_compiler_that_has_changed(monkeypatch: pytest.MonkeyPat
     (tmp_path / "ops" / "kernels").mkdir(parents=True)
     (package / "identity.py").write_text("1")
     (package / "passes" / "one.py").write_text("1")
-    monkeypatch.setattr(identity_module, "__file__", str(package / "identity.py"))
+    monkeypatch.setattr(identity_module, "_PACKAGE", str(tmp_path))
     monkeypatch.setattr(identity_module, "IMPORTED", time.time_ns() + 10**12)
     for change in (
         lambda: None,
@@ -372,7 +372,7 @@ def test_a_source_of_the_compiler_that_has_changed(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(identity_module, "IMPORTED", time.time_ns() - 10**12)
     assert identity(*given, {}) is None  # changed since this process has begun, which may run what was there before
     monkeypatch.setattr(identity_module, "IMPORTED", time.time_ns() + 10**12)
-    monkeypatch.setattr(identity_module, "__file__", str(tmp_path / "a" / "b" / "gone" / "identity.py"))
+    monkeypatch.setattr(identity_module, "_PACKAGE", str(tmp_path / "gone"))
     identity_module._sources.cache_clear()
     assert identity(*given, {}) is None  # a package in an archive
     monkeypatch.undo()

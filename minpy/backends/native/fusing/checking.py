@@ -30,22 +30,11 @@ class InvalidScheduleError(MXNetError):
 
 
 def check(routine: Routine, schedules: Sequence[Schedule]) -> None:
-    """Raise if schedules do not do what a routine says.
+    """Raise if schedules, one a part, do not do what a routine says.
 
-    Parameters
-    ----------
-    routine : Routine
-    schedules : sequence of Schedule
-        One a part.
+    That is if a step is missing, or runs twice; if something is read before it is in memory; if the levels and phases
+    of a nest do not go together; if memory is written that is still to be read.
 
-    Raises
-    ------
-    InvalidScheduleError
-        If a step is missing, or runs twice; if something is read before it is in memory; if the levels and phases of
-        a nest do not go together; if memory is written that is still to be read.
-
-    Examples
-    --------
     >>> import numpy
     >>> x = Array((2, 3), numpy.dtype("float32"), name="x")
     >>> y = Elementwise.of("exp", x)
@@ -94,8 +83,7 @@ class _Memory:
         owners, layout = self.elements(array)
         if layout is None:
             return None
-        strides = tuple(8 * stride for stride in layout.strides)
-        return numpy.lib.stride_tricks.as_strided(owners[layout.offset :], array.shape, strides)
+        return layout.window(owners, array.shape)
 
     def write(self, array: Array) -> None:
         window = self.window(array)
@@ -111,8 +99,8 @@ class _Memory:
         if window is None:
             return "does not lie where it can be read"
         if root in self.pieces:
-            found = numpy.unique(window)
-            return None if set(found.tolist()) <= self.pieces[root] else "is not there as a whole"
+            owners = set(numpy.unique(window).tolist())
+            return None if owners <= self.pieces[root] else "is not there as a whole"
         if (window == self.number(root)).all():
             return None
         return "was overwritten" if (window != 0).all() else "is not in memory"
@@ -139,17 +127,18 @@ class _Check:
             steps = item.steps if isinstance(item, Nest) else [item]
             for step in steps:
                 if step not in self.steps:
-                    self.fail(f"item {number} does {_told(step.outputs[0])}, which is no step of it.")
+                    self.fail(f"item {number} does {step.outputs[0].described()}, which is no step of it.")
                 if step in self.done:
-                    self.fail(f"{_told(step.outputs[0])} is done twice.")
+                    self.fail(f"{step.outputs[0].described()} is done twice.")
                 self.done.add(step)
             for array in item.reads() if isinstance(item, Nest) else item.operands:
                 self._require(array, f"item {number} reads")
             if isinstance(item, Nest):
-                _NestCheck(item, lambda what, number=number: self.fail(f"item {number}: {what}")).run()
+                for nest_problem in _NestCheck(item).problems():
+                    self.fail(f"item {number}: {nest_problem}")
                 for array, place in item.stored.items():
                     if self.schedule.places.get(array) != place:
-                        self.fail(f"item {number} stores {_told(array)} elsewhere than the schedule says.")
+                        self.fail(f"item {number} stores {array.described()} elsewhere than the schedule says.")
             for array in item.stored if isinstance(item, Nest) else item.outputs:
                 self.memory.write(array)
         for array in (*self.part.outputs, *(source for _, source in self.part.updates)):
@@ -159,12 +148,12 @@ class _Check:
                 self._require(array, "a later part reads")
         missing = [step for step in self.part.steps if step.kind == "call" and step not in self.done]
         if missing:
-            self.fail(f"{_told(missing[0].outputs[0])} is never called.")
+            self.fail(f"{missing[0].outputs[0].described()} is never called.")
 
     def _require(self, array: Array, who: str) -> None:
         problem = self.memory.problem(array)
         if problem is not None:
-            self.fail(f"{who} {_told(array)}, which {problem}.")
+            self.fail(f"{who} {array.described()}, which {problem}.")
 
     def _note_pieces(self) -> None:
         """Note what lies in the assemblies that nobody puts together: their pieces have to be computed in place."""
@@ -201,23 +190,19 @@ class _Check:
         return None if inside is None else Place(outer.root, inside)
 
 
-def _same(one: Place | None, other: Place | None, array: Array) -> bool:
-    if one is None or other is None or one.root is not other.root or one.layout.offset != other.layout.offset:
+def _same(place: Place | None, expected: Place | None, array: Array) -> bool:
+    if place is None or expected is None or place.root is not expected.root:
         return False
-    pairs = zip(array.shape, one.layout.strides, other.layout.strides, strict=True)
-    return all(length == 1 or first == second for length, first, second in pairs)
+    axes = zip(array.shape, place.layout.strides, expected.layout.strides, strict=True)
+    same = all(length == 1 or stride == expected_stride for length, stride, expected_stride in axes)
+    return same and place.layout.offset == expected.layout.offset
 
 
 class _NestCheck:
     """What holds inside of one nest."""
 
-    def __init__(self, nest: Nest, fail: object) -> None:
+    def __init__(self, nest: Nest) -> None:
         self.nest = nest
-        self.fail = fail
-
-    def run(self) -> None:
-        for problem in self.problems():
-            self.fail(problem)  # type: ignore[operator]
 
     def problems(self) -> Iterator[str]:
         nest = self.nest
@@ -228,13 +213,13 @@ class _NestCheck:
             yield "levels and phases are not those of its steps."
         if not nest.stored.keys() <= outputs:
             yield "it stores what it does not compute."
-        known: set[Array] = set()
+        computed: set[Array] = set()
         for step in nest.steps:
-            for problem in self.about(step, known):
-                yield f"{_told(step.output)}: {problem}"
-            known.add(step.output)
+            for problem in self.about(step, computed):
+                yield f"{step.output.described()}: {problem}"
+            computed.add(step.output)
 
-    def about(self, step: Elementwise | Reduce, known: set[Array]) -> Iterator[str]:
+    def about(self, step: Elementwise | Reduce, computed: set[Array]) -> Iterator[str]:
         nest = self.nest
         output = step.output
         level = nest.levels[output]
@@ -266,15 +251,15 @@ class _NestCheck:
                 except ValueError as problem:
                     yield str(problem)
                 continue
-            if root not in known:
-                yield f"it reads {_told(root)}, which comes later."
+            if root not in computed:
+                yield f"it reads {root.described()}, which comes later."
             if nest.levels[root] is Level.COLUMN:
-                yield f"it reads {_told(root)}, which is not known before the end."
+                yield f"it reads {root.described()}, which is not known before the end."
             if of_rows and nest.levels[root] is Level.FULL:
-                yield f"it reads {_told(root)} at every point."
+                yield f"it reads {root.described()} at every point."
             there = aligned_strides(root.shape, contiguous(root.shape), nest.shape)
             if operand.layout.offset or aligned_strides(operand.shape, operand.layout.strides, nest.shape) != there:
-                yield f"it reads {_told(root)} where it does not lie."
+                yield f"it reads {root.described()} where it does not lie."
             reduced = isinstance(root.step, Reduce) and nest.levels[root] is Level.ROW
             phase = max(phase, nest.phases[root] + reduced)
         if nest.phases[output] < phase:
@@ -284,8 +269,3 @@ class _NestCheck:
 def _stripped(shape: tuple[int, ...]) -> tuple[int, ...]:
     lead = next((axis for axis, length in enumerate(shape) if length != 1), len(shape))
     return shape[lead:]
-
-
-def _told(array: Array) -> str:
-    what = array.name or (array.step.label() if array.step is not None else "an array")
-    return f"{what} ({array.dtype} {array.shape})"

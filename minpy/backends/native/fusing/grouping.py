@@ -24,18 +24,8 @@ READERS = 4
 def scheduled(routine: Routine) -> list[Schedule]:
     """Return what each part becomes: nests, products and calls in the order in which they run.
 
-    Parameters
-    ----------
-    routine : Routine
-        See `passes.optimized` for what is best done before.
+    See `passes.optimized` for what is best done before.
 
-    Returns
-    -------
-    list of Schedule
-        One a part.
-
-    Examples
-    --------
     >>> import numpy
     >>> x = Array((4, 1000), numpy.dtype("float32"), name="x")
     >>> largest = Reduce.of("max", x, (1,))
@@ -96,12 +86,11 @@ class _Grouping:
                 items.append(nest)
             else:
                 items.append(item)  # type: ignore[arg-type]
-        given = {array.root for array in self.part.outputs}
-        places, there = placed(items, self.leaving, given)
-        for one in items:
-            if isinstance(one, Nest):
-                one.stored = {array: places.get(array) for array in one.stored}
-        return Schedule([one for one in items if one not in there], places)
+        places, there = placed(items, self.leaving, {array.root for array in self.part.outputs})
+        for ready in items:
+            if isinstance(ready, Nest):
+                ready.stored = {array: places.get(array) for array in ready.stored}
+        return Schedule([ready for ready in items if ready not in there], places)
 
     def _append(self, step: Step) -> None:
         for output in step.outputs:
@@ -137,10 +126,10 @@ class _Grouping:
 
     def _move(self, number: int, target: int, readers: list[set[int]]) -> None:
         """Let the steps of a nest run in another one, if they can."""
-        nest, other = self.items[number], self.items[target]
-        if not isinstance(nest, Growing) or not isinstance(other, Growing):
+        nest, into = self.items[number], self.items[target]
+        if not isinstance(nest, Growing) or not isinstance(into, Growing):
             return
-        merged = Growing.joined(nest, other) if number < target else Growing.joined(other, nest)
+        merged = Growing.joined(nest, into) if number < target else Growing.joined(into, nest)
         if merged is None:
             return
         self.items[number], self.items[target] = None, merged
@@ -161,16 +150,16 @@ class _Grouping:
     def _joined(self, step: Elementwise | Reduce) -> int | None:
         """Let a step join the nest that is best for it, and return its number; None if there is none."""
         read = list(self._read(step))
-        first = max((self.places[one.root] for one in read if one.root in self.places), default=0)
-        found: dict[int, int] = {}
+        first = max((self.places[operand.root] for operand in read if operand.root in self.places), default=0)
+        saved: dict[int, int] = {}
         for operand in read:
             place = self.places.get(operand.root, -1)
             for number in {place, *self.readers.get((operand.root, operand.layout), [])[-READERS:]}:
                 if number >= first:
-                    found[number] = found.get(number, 0) + operand.nbytes
-        for number in sorted(found, key=lambda number: (-found[number], number)):
+                    saved[number] = saved.get(number, 0) + operand.nbytes
+        for number in sorted(saved, key=lambda number: (-saved[number], number)):
             nest = self.items[number]
-            if isinstance(nest, Growing) and self._saves(step, nest, found[number]) and nest.join(step):
+            if isinstance(nest, Growing) and self._saves(step, nest, saved[number]) and nest.join(step):
                 return number
         return None
 
@@ -186,7 +175,9 @@ def _roots_read(item: Growing | Step | None) -> Iterable[Array]:
     """Return the arrays in memory that an item reads."""
     if item is None:
         return ()
-    return {root for root, _ in item.reads} if isinstance(item, Growing) else {one.root for one in item.operands}
+    return (
+        {root for root, _ in item.reads} if isinstance(item, Growing) else {operand.root for operand in item.operands}
+    )
 
 
 def _needed(part: Part, leaving: set[Array]) -> list[Step]:

@@ -41,18 +41,10 @@ def _stripped(shape: Shape) -> Shape:
 
 
 class Growing:
-    """A nest that steps join, one after the other.
+    """A nest that steps join, one after the other: `shape` is its iteration space.
 
-    Attributes
-    ----------
-    shape : tuple of int
-        Its iteration space.
-    required : frozenset of int or None
-        The inner axes, once a step inside reads what is reduced along them; None as long as they are open.
-    steps : list of Elementwise or Reduce
-    phases : dict of Array to int
-    reads : dict of (Array, Layout) to None
-        The memory that is read, by the arrays in whose memory it lies.
+    `required` are the inner axes, once a step inside reads what is reduced along them; None as long as they are open.
+    `reads` is the memory that is read, by the arrays in whose memory it lies.
     """
 
     def __init__(self, shape: Shape, required: Axes | None = None) -> None:
@@ -84,7 +76,7 @@ class Growing:
             self._rows.add(output)
         if isinstance(step, Reduce):
             self._reductions[output] = self._axes(step)
-        elif step.function in DEAR_FUNCTIONS or any(one.root in self._dear for one in step.operands):
+        elif step.function in DEAR_FUNCTIONS or any(operand.root in self._dear for operand in step.operands):
             self._dear.add(output)
         for operand in step.operands:
             if operand.root in self.phases or operand.is_number:
@@ -120,7 +112,7 @@ class Growing:
                 levels[output] = Level.ROW if is_row else Level.COLUMN
             else:
                 levels[output] = Level.ROW if output in self._rows else Level.FULL
-        assert all(_stripped(one.shape) == row or one in self._reductions for one in self._rows)
+        assert all(_stripped(array.shape) == row or array in self._reductions for array in self._rows)
         return Nest(self.shape, inner, list(self.steps), levels, dict(self.phases))
 
     @property
@@ -131,9 +123,10 @@ class Growing:
         last = self._last_axis
         sets = {axes for axes in self._reductions.values() if axes}
         # Argument searches need their axes to be inner ones, and have them in `required`.
-        found = [one for one in sets if last in one and all(_agree(one, other) for other in sets)]
+        candidates = [inner for inner in sets if last in inner and all(_agree(inner, axes) for axes in sets)]
+        lengths = self.shape
         return min(
-            found, key=lambda one: (math.prod(self.shape[axis] for axis in one), sorted(one)), default=frozenset()
+            candidates, key=lambda axes: (math.prod(lengths[axis] for axis in axes), sorted(axes)), default=frozenset()
         )
 
     def _axes(self, step: Reduce) -> Axes:
@@ -153,10 +146,9 @@ class Growing:
         if domain == _stripped(self.shape):
             is_row = False
         else:
-            found = self._rows_of(domain, step)
-            if found is None:
+            is_row, required = True, self._rows_of(domain, step)
+            if required is None:
                 return None
-            is_row, required = True, found
         for operand in step.operands:
             axes = self._reductions.get(operand.root)
             if axes is None:
@@ -197,7 +189,7 @@ class Growing:
         """Tell whether rows may be those along some axes, for the reductions that are there, and for the cache."""
         if required is None:
             return True
-        if (not required and self.steps) or not all(_agree(required, other) for other in self._reductions.values()):
+        if (not required and self.steps) or not all(_agree(required, axes) for axes in self._reductions.values()):
             return False
         return self._last_axis in required or self.size * self._width <= STRIDED_SPACE
 
@@ -218,10 +210,9 @@ class Growing:
 
     def _lies_at(self, view: Array, there: tuple[int, ...]) -> bool:
         try:
-            found = aligned_strides(view.shape, view.layout.strides, self.shape)
+            return aligned_strides(view.shape, view.layout.strides, self.shape) == there
         except ValueError:
             return False
-        return all(one == other for one, other in zip(found, there, strict=True))
 
     def _within_pointers(self, step: Loops) -> bool:
         if len(self.reads) + len(step.operands) <= MAX_POINTERS:
@@ -241,7 +232,7 @@ class Growing:
         if row == self.size:
             # One row is all: two nests can each be done by two threads.
             return False
-        return not any(one.root in self._dear and self.phases[one.root] < phase for one in step.operands)
+        return not any(operand.root in self._dear and self.phases[operand.root] < phase for operand in step.operands)
 
 
 def _agree(inner: Axes, axes: Axes) -> bool:

@@ -21,33 +21,21 @@ LARGEST_LOOKED_AT = 1 << 24
 
 
 def placed(
-    items: Sequence[Item], lasting: Collection[Array], given: Collection[Array]
+    items: Sequence[Item], lasting: Collection[Array], returned: Collection[Array]
 ) -> tuple[dict[Array, Place], set[Assembly]]:
     """Return the arrays that can be computed in the memory of others, and the assemblies that need not run then.
 
-    Parameters
-    ----------
-    items : sequence of Nest, Product, Call or Assembly
-        In the order in which they run.
-    lasting : collection of Array
-        What has to be in memory when all are done.
-    given : collection of Array
-        What the caller gets, in memory of its own.
-
-    Returns
-    -------
-    dict of Array to Place
-        No place is in the memory of an array that has one itself.
-    set of Assembly
+    Of what items give, `lasting` has to be in memory when all have run, and `returned` is what the caller gets, in
+    memory of its own. No place is in the memory of an array that has one itself.
     """
-    placing = _Placing(items, lasting, given)
+    placing = _Placing(items, lasting, returned)
     return placing.places, placing.there
 
 
 class _Placing:
-    def __init__(self, items: Sequence[Item], lasting: Collection[Array], given: Collection[Array]) -> None:
+    def __init__(self, items: Sequence[Item], lasting: Collection[Array], returned: Collection[Array]) -> None:
         self.lasting = lasting
-        self.given = given
+        self.returned = returned
         self.places: dict[Array, Place] = {}
         self.there: set[Assembly] = set()
         self.sums: set[Array] = set()
@@ -69,51 +57,43 @@ class _Placing:
     def _place_pieces(self, assembly: Assembly) -> None:
         whole = assembly.output
         outer = self.places.get(whole)
-        found: dict[Array, Place] = {}
+        places: dict[Array, Place] = {}
         for operand, piece in zip(assembly.operands, assembly.pieces, strict=True):
             layout = self._layout_for(operand, piece.layout)
-            if layout is None or operand.root in found or operand.root in self.places:
+            if layout is None or operand.root in places or operand.root in self.places:
                 return
             is_dense = layout.strides == contiguous(operand.root.shape)
             if not is_dense and not self._is_only_read_by(operand.root, assembly):
                 return
-            if whole in self.given and operand.root in self.lasting:
+            if whole in self.returned and operand.root in self.lasting:
                 # Callers may write into what they get; what later parts read has to stay as it is.
                 return
             if not is_dense and not isinstance(self.makers[operand.root], Nest):
                 return
-            found[operand.root] = Place(whole, layout)
+            places[operand.root] = Place(whole, layout)
         if not _tiles(assembly):
             return
         if outer is not None:
-            for array, place in found.items():
+            for array, place in places.items():
                 inside = composed(array.shape, place.layout, whole.shape, outer.layout)
                 if inside is None:
                     return
-                found[array] = Place(outer.root, inside)
-        self.places.update(found)
+                places[array] = Place(outer.root, inside)
+        self.places.update(places)
         self.there.add(assembly)
 
     def _layout_for(self, operand: Array, layout: Layout) -> Layout | None:
         """Return where the root of a piece would lie; None, if it cannot be computed there."""
         root = operand.root
-        if root in self.given or not isinstance(self.makers.get(root), Nest | Product | Assembly):
+        if root in self.returned or not isinstance(self.makers.get(root), Nest | Product | Assembly):
             return None
         if operand.size != root.size or not operand.is_contiguous or not root.size:
             return None
-        if isinstance(self.makers[root], Nest) and root in self._read_inside(self.makers[root]):
+        inside = composed(root.shape, Layout(0, contiguous(root.shape)), operand.shape, layout)
+        if inside is None:
             return None
-        found = composed(root.shape, Layout(0, contiguous(root.shape)), operand.shape, layout)
-        if found is None:
-            return None
-        natural = zip(root.shape, found.strides, contiguous(root.shape), strict=True)
-        return Layout(found.offset, tuple(expected if length == 1 else stride for length, stride, expected in natural))
-
-    @staticmethod
-    def _read_inside(nest: Item) -> Collection[Array]:
-        """Return what a nest both reads and stores: nothing, but for faults of the fuser."""
-        assert isinstance(nest, Nest)
-        return {array.root for array in nest.reads()} & nest.levels.keys()
+        axes = zip(root.shape, inside.strides, contiguous(root.shape), strict=True)
+        return Layout(inside.offset, tuple(expected if length == 1 else stride for length, stride, expected in axes))
 
     def _is_only_read_by(self, array: Array, assembly: Assembly) -> bool:
         return array not in self.lasting and all(item is assembly for _, item, _ in self.readers.get(array, ()))
@@ -122,19 +102,20 @@ class _Placing:
         """Compute `acc + a @ b` where `acc` lies, if nobody reads that later."""
         output, added = product.output, product.operands[2]
         root = added.root
-        if output in self.places or output in self.given or root in self.lasting or root in self.given:
+        if output in self.places or output in self.returned or root in self.lasting or root in self.returned:
             return
         if root not in self.makers or not added.is_contiguous or (root in self.places and root not in self.sums):
             return
-        reach = _reach(added, added.layout)
-        if any(one.root is root and _overlap(_reach(one, one.layout), reach) for one in product.operands[:2]):
+        reach = added.layout.reach(added.shape)
+        factors = [factor for factor in product.operands[:2] if factor.root is root]
+        if any(_overlap(factor.layout.reach(factor.shape), reach) for factor in factors):
             return
-        for other, item, array in self.readers.get(root, ()):
-            if item is not product and other >= number and _overlap(_reach(array, array.layout), reach):
+        for reader, item, array in self.readers.get(root, ()):
+            if item is not product and reader >= number and _overlap(array.layout.reach(array.shape), reach):
                 return
         for array, place in self.places.items():
             # What lies there already may be read later.
-            if place.root is root and _overlap(_reach(array, place.layout), reach):
+            if place.root is root and _overlap(place.layout.reach(array.shape), reach):
                 return
         offset = added.layout.offset
         if root in self.places:
@@ -143,14 +124,8 @@ class _Placing:
         self.sums.add(output)
 
 
-def _reach(array: Array, layout: Layout) -> tuple[int, int]:
-    """Return the first and the last element that an array takes of a memory in which it lies so."""
-    reach = [(length - 1) * stride for length, stride in zip(array.shape, layout.strides, strict=True)]
-    return layout.offset + sum(min(0, one) for one in reach), layout.offset + sum(max(0, one) for one in reach)
-
-
-def _overlap(one: tuple[int, int], other: tuple[int, int]) -> bool:
-    return one[0] <= other[1] and other[0] <= one[1]
+def _overlap(first: tuple[int, int], second: tuple[int, int]) -> bool:
+    return first[0] <= second[1] and second[0] <= first[1]
 
 
 def _tiles(assembly: Assembly) -> bool:
@@ -160,6 +135,5 @@ def _tiles(assembly: Assembly) -> bool:
         return False
     covered = numpy.zeros(size, numpy.bool_)
     for operand, piece in zip(assembly.operands, assembly.pieces, strict=True):
-        target = covered[piece.layout.offset :]
-        numpy.lib.stride_tricks.as_strided(target, operand.shape, piece.layout.strides)[...] = True
+        piece.layout.window(covered, operand.shape)[...] = True
     return bool(covered.all())

@@ -21,6 +21,20 @@ class Layout(NamedTuple):
     offset: int
     strides: tuple[int, ...]
 
+    def window(self, memory: numpy.ndarray, shape: Sequence[int]) -> numpy.ndarray:
+        """Return what an array of a shape shows of a flat array, as far as its strides lead."""
+        strides = tuple(stride * memory.itemsize for stride in self.strides)
+        return numpy.lib.stride_tricks.as_strided(memory[self.offset :], shape, strides)
+
+    def reach(self, shape: Sequence[int]) -> tuple[int, int]:
+        """Return the first and the last element that an array of a shape takes.
+
+        >>> Layout(6, (-3, 1)).reach((3, 2))
+        (0, 7)
+        """
+        reach = [(length - 1) * stride for length, stride in zip(shape, self.strides, strict=True)]
+        return self.offset + sum(min(0, step) for step in reach), self.offset + sum(max(0, step) for step in reach)
+
 
 def contiguous(shape: Sequence[int]) -> tuple[int, ...]:
     """Return the strides, in elements, of a C-contiguous array.
@@ -57,19 +71,9 @@ class _Referenced:
 class Array(_Referenced):
     """A value of a routine. Two are equal only if they are the same object.
 
-    Attributes
-    ----------
-    shape, dtype
-    step : Step or None
-        What gives it; None for inputs and constants.
-    index : int
-        Which output of its step it is.
-    value : numpy.ndarray or None
-        Of constants.
-    name : str
-        Of inputs: what messages call it.
-    is_parameter : bool
-        Of inputs: whether it is one whose values seldom change from call to call, see `preparing`.
+    It is an output of its `step`, the one at `index`; inputs and constants have none, but constants a `value`, and
+    inputs a `name` for messages. An input `is_parameter` if its values seldom change from call to call, see
+    `preparing`.
     """
 
     shape: tuple[int, ...]
@@ -79,6 +83,11 @@ class Array(_Referenced):
     value: numpy.ndarray | None = None
     name: str = ""
     is_parameter: bool = field(default=False, repr=False)
+
+    def described(self) -> str:
+        """Return what messages call it."""
+        what = self.name or (self.step.label() if self.step is not None else "an array")
+        return f"{what} ({self.dtype} {self.shape})"
 
     @property
     def is_constant(self) -> bool:
@@ -119,8 +128,8 @@ class Array(_Referenced):
     @property
     def is_contiguous(self) -> bool:
         """Whether its elements lie one after the other in the order of C, wherever they begin."""
-        found = zip(self.shape, self.layout.strides, contiguous(self.shape), strict=True)
-        return all(length == 1 or stride == expected for length, stride, expected in found)
+        axes = zip(self.shape, self.layout.strides, contiguous(self.shape), strict=True)
+        return all(length == 1 or stride == expected for length, stride, expected in axes)
 
 
 def constant(value: Any, dtype: Any = None) -> Array:
@@ -129,8 +138,8 @@ def constant(value: Any, dtype: Any = None) -> Array:
     >>> constant(0.5, numpy.float32)
     Array(shape=(), dtype=dtype('float32'), step=None, index=0, value=array(0.5, dtype=float32), name='')
     """
-    kept = numpy.array(value, dtype, order="C")
-    return Array(kept.shape, kept.dtype, value=kept)
+    array = numpy.array(value, dtype, order="C")
+    return Array(array.shape, array.dtype, value=array)
 
 
 @dataclass(eq=False, slots=True)

@@ -37,18 +37,9 @@ class NativeFunction(Protocol):
 class Call(Step):
     """A call of a Python function of arrays, which gives an array, or a tuple of them.
 
-    Attributes
-    ----------
-    function : callable or None
-        Called with `arguments`, arrays in the operands' places. None: what `node` runs, in the frame that runs it.
-    arguments : tuple
-        Arrays, tuples of them, or any other object. The operands are the arrays in it, in order.
-    facts : tuple of (shape, dtype)
-        Of the outputs.
-    reason : str
-        Why it is a call: for reports.
-    node : Node or None
-        The node of the graph that it is a call of.
+    It is called with `arguments`: arrays, which are the operands, tuples of them, or any other objects. Without a
+    function it is what `node` runs, in the frame that runs it. `facts` are shapes and dtypes of the outputs, and
+    `reason` says why it is a call, for reports.
     """
 
     kind: ClassVar[str] = "call"
@@ -86,9 +77,9 @@ class Call(Step):
     def evaluate(self, *operands: numpy.ndarray) -> tuple[Any, ...]:
         """Return what the function gives, as a tuple of C-contiguous arrays."""
         assert self.function is not None
-        given = iter(operands)
-        found = self.function(*(filled(argument, given) for argument in self.arguments))
-        return tuple(numpy.asarray(one, order="C") for one in (found if isinstance(found, tuple) else (found,)))
+        values = iter(operands)
+        result = self.function(*(filled(argument, values) for argument in self.arguments))
+        return tuple(numpy.asarray(array, order="C") for array in (result if isinstance(result, tuple) else (result,)))
 
     def label(self) -> str:
         """Return the function's name."""
@@ -113,5 +104,5 @@ def filled(argument: Any, operands: Iterator[Any]) -> Any:
     if isinstance(argument, Array):
         return next(operands)
     if isinstance(argument, tuple):
-        return tuple(filled(one, operands) for one in argument)
+        return tuple(filled(element, operands) for element in argument)
     return argument

@@ -83,8 +83,8 @@ class Reduce(Step):
         if self.function.startswith("arg"):
             axes = self.axes[0] if len(self.axes) == 1 else None
         with numpy.errstate(all="ignore"):
-            found = row.evaluate(operand, axis=axes)
-        return (numpy.asarray(found, self.output.dtype).reshape(self.output.shape),)
+            result = row.evaluate(operand, axis=axes)
+        return (numpy.asarray(result, self.output.dtype).reshape(self.output.shape),)
 
     def label(self) -> str:
         """Return function and axes."""
@@ -118,8 +118,8 @@ class Product(Step):
     def evaluate(self, *operands: numpy.ndarray) -> tuple[Any, ...]:
         """Return the product."""
         with numpy.errstate(all="ignore"):
-            found = numpy.matmul(operands[0], operands[1])
-            return (found if len(operands) == 2 else operands[2] + found,)
+            product = numpy.matmul(operands[0], operands[1])
+            return (product if len(operands) == 2 else operands[2] + product,)
 
     def label(self) -> str:
         """Return which product it is."""

@@ -56,8 +56,8 @@ class Routine:
         for part in self.parts:
             for position, array in enumerate(part.inputs):
                 names[array] = array.name or f"input{position}"
-            given = ", ".join(f"{names[array]}: {array.dtype} {array.shape}" for array in part.inputs)
-            lines.append(f"{part.name}({given}):")
+            inputs = ", ".join(f"{names[array]}: {array.dtype} {array.shape}" for array in part.inputs)
+            lines.append(f"{part.name}({inputs}):")
             for step in part.steps:
                 for output in step.outputs:
                     names[output] = f"%{number}"

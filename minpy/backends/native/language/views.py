@@ -43,9 +43,9 @@ class View(Step):
 
     def evaluate(self, *operands: numpy.ndarray) -> tuple[Any, ...]:
         """Return the view."""
-        flat = numpy.ascontiguousarray(operands[0]).reshape(-1)[self.layout.offset :]
-        strides = tuple(stride * flat.itemsize for stride in self.layout.strides)
-        return (numpy.lib.stride_tricks.as_strided(flat, self.shape, strides, writeable=False),)
+        view = self.layout.window(numpy.ascontiguousarray(operands[0]).reshape(-1), self.shape)
+        view.flags.writeable = False
+        return (view,)
 
     def label(self) -> str:
         """Return shape and layout."""
@@ -69,12 +69,11 @@ def viewed(array: Array, function: Callable[[numpy.ndarray], numpy.ndarray], ori
     root, layout = array.root, array.layout
     # Memory of the root that takes no pages: only addresses are looked at.
     memory = numpy.empty(max(root.size, 1), numpy.int8)
-    stand_in = numpy.lib.stride_tricks.as_strided(memory[layout.offset :], array.shape, layout.strides)
-    found = function(stand_in)
-    if found.size and not numpy.may_share_memory(found, memory):
+    view = function(layout.window(memory, array.shape))
+    if view.size and not numpy.may_share_memory(view, memory):
         raise ValueError(f"{getattr(function, '__name__', 'the function')} of {array.shape} is no view")
-    offset = found.__array_interface__["data"][0] - memory.__array_interface__["data"][0] if found.size else 0
-    return View.of(root, found.shape, Layout(offset, found.strides), origin=origin)
+    offset = view.__array_interface__["data"][0] - memory.__array_interface__["data"][0] if view.size else 0
+    return View.of(root, view.shape, Layout(offset, view.strides), origin=origin)
 
 
 def broadcast(array: Array, shape: Sequence[int]) -> Array:
@@ -134,9 +133,7 @@ class Assembly(Step):
             result.fill(self.fill)
         flat = result.reshape(-1)
         for operand, piece in zip(operands, self.pieces, strict=True):
-            strides = tuple(stride * flat.itemsize for stride in piece.layout.strides)
-            target = numpy.lib.stride_tricks.as_strided(flat[piece.layout.offset :], operand.shape, strides)
-            target[...] = operand
+            piece.layout.window(flat, operand.shape)[...] = operand
         return (result,)
 
     def label(self) -> str:

@@ -171,8 +171,8 @@ def _file_of(address: int) -> str:
     except (AttributeError, OSError, TypeError):  # on Windows
         return ""
     info = _DlInfo()
-    known = dladdr(ctypes.c_void_p(address), ctypes.byref(info))
-    return os.fsdecode(info.file) if known and info.file else ""
+    is_found = dladdr(ctypes.c_void_p(address), ctypes.byref(info))
+    return os.fsdecode(info.file) if is_found and info.file else ""
 
 
 # -- which of its names are there, and what they do ------------------------------------------------------------------

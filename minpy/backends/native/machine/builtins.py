@@ -6,9 +6,9 @@ constants. Arguments come as they are: whoever calls has made sure that they are
 layout, whose memory begins where a pointer in the array object says.
 
 Where that pointer is follows from the build of Python (an object's head has 16 bytes, 32 in free-threaded builds, which
-`PyArrayObject_fields` of NumPy's `ndarraytypes.h` follows), so it is looked for once and verified on arrays of several
-kinds. In a free-threaded build the functions run as they do elsewhere, only that several threads may be in one at a
-time: it must not write to memory that all calls share.
+`PyArrayObject_fields` of NumPy's `ndarraytypes.h` follows), and is verified once, on arrays of several kinds. In a
+free-threaded build the functions run as they do elsewhere, only that several threads may be in one at a time: it must
+not write to memory that all calls share.
 """
 
 from __future__ import annotations
@@ -16,16 +16,15 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy
 
 from minpy.core.errors import ArgumentError, LibraryError, describe
 
-__all__ = ["builtin", "data_offset"]
+__all__ = ["Offsets", "builtin", "offsets"]
 
 _METH_FASTCALL = 0x80
-_WORD = ctypes.sizeof(ctypes.c_void_p)
 
 
 class _MethodDef(ctypes.Structure):
@@ -65,7 +64,7 @@ def builtin(address: int, name: str, table: numpy.ndarray[Any, Any], *owners: An
     name : str
         What the function is called.
     table : numpy.ndarray
-        A C-contiguous array, of any dtype and shape: `self` is an array of the same memory, at `data_offset()`.
+        A C-contiguous array, of any dtype and shape: `self` is an array of the same memory, at `offsets().data`.
     *owners
         What else lives as long as the function: the code itself (`llvm.Loaded`), memory that the table points to.
 
@@ -82,7 +81,7 @@ def builtin(address: int, name: str, table: numpy.ndarray[Any, Any], *owners: An
         raise ArgumentError(f"builtin: the table must be a C-contiguous NumPy array, got {describe(table)}.")
     if not address:
         raise ArgumentError(f"builtin: the code of {name!r} has no address.")
-    data_offset()
+    offsets()
     definition = _MethodDef(name.encode(), address, _METH_FASTCALL, None)
     held = table.view(_Table)
     # CPython lets go of `self` last: "m_ml ... could be kept alive by m_self" (meth_dealloc).
@@ -91,33 +90,53 @@ def builtin(address: int, name: str, table: numpy.ndarray[Any, Any], *owners: An
     return function
 
 
-@cache
-def data_offset() -> int:
-    """Return at how many bytes in a NumPy array's object the pointer to its elements is.
+class Offsets(NamedTuple):
+    """Where the parts of a NumPy array's object lie, in bytes: `PyArrayObject_fields` behind the head of an object."""
 
-    >>> import ctypes, numpy
+    kind: int
+    data: int
+    axes: int
+    shape: int
+    dtype: int
+    flags: int
+
+
+@cache
+def offsets() -> Offsets:
+    """Return where the parts of a NumPy array's object lie, as they do in arrays of several kinds.
+
     >>> x = numpy.arange(3.0)
-    >>> ctypes.c_void_p.from_address(id(x) + data_offset()).value == x.ctypes.data
+    >>> ctypes.c_void_p.from_address(id(x) + offsets().data).value == x.ctypes.data
     True
     """
+    head = object.__basicsize__
+    at = Offsets(head - 8, head, head + 8, head + 16, head + 40, head + 48)
     base = numpy.arange(24.0)
     arrays = [
-        base,
         base[5:],
         base[::-2],
         base.reshape(2, 3, 4)[1:, :, 2],
-        numpy.zeros((), numpy.int8),
+        numpy.zeros((3, 2), "int16", order="F")[1:],
+        numpy.zeros((), "bool"),
         numpy.zeros((0, 3)),
         numpy.zeros(3, numpy.intp).view(_Table),
     ]
-    offsets = [
-        at
-        for at in range(object.__basicsize__, numpy.ndarray.__basicsize__ - _WORD + 1, _WORD)
-        if all((ctypes.c_void_p.from_address(id(array) + at).value or 0) == array.ctypes.data for array in arrays)
-    ]
-    if len(offsets) != 1:
-        raise LibraryError(
-            f"NumPy {numpy.__version__} keeps the pointers to elements of arrays where they cannot be found: native "
-            "code cannot take arrays."
+    arrays[-2].setflags(write=False)
+    for array in arrays:
+        address = id(array)
+        shape = ctypes.c_size_t.from_address(address + at.shape).value
+        fields = (
+            ctypes.c_size_t.from_address(address + at.kind).value,
+            ctypes.c_void_p.from_address(address + at.data).value or 0,
+            ctypes.c_int.from_address(address + at.axes).value,
+            tuple((ctypes.c_ssize_t * array.ndim).from_address(shape)) if array.ndim else (),
+            ctypes.c_size_t.from_address(address + at.dtype).value,
+            ctypes.c_int.from_address(address + at.flags).value,
         )
-    return offsets[0]
+        expected = (id(type(array)), array.ctypes.data, array.ndim, array.shape, id(array.dtype), array.flags.num)
+        if fields != expected:
+            raise LibraryError(
+                f"NumPy {numpy.__version__} keeps elements, shapes and dtypes of arrays where they cannot be found: "
+                "native code cannot take arrays."
+            )
+    return at

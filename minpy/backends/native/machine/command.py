@@ -29,11 +29,11 @@ def main(arguments: Sequence[str]) -> int:
     )
     parser.add_argument("what", nargs="?", choices=("show", "clear"), default="show", help="by default: show")
     try:
-        given = parser.parse_args(list(arguments))
+        options = parser.parse_args(list(arguments))
     except SystemExit as end:  # argparse has said why
         return int(end.code or 0)
     store = Store()
-    if given.what == "show":
+    if options.what == "show":
         print("\n".join(_shown(store)))
         return 0
     try:

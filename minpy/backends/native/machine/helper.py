@@ -23,6 +23,7 @@ of the process.
 from __future__ import annotations
 
 import ctypes
+import re
 import signal
 from typing import Final
 
@@ -76,37 +77,31 @@ def desk() -> int | None:
     return start
 
 
-def _function(name: str) -> str:
-    """Return IR that reads the address of a function from the desk: `%name`."""
-    return f"%at.{name} = getelementptr i8, ptr %desk, i64 {FUNCTIONS[name]}\n%{name} = load ptr, ptr %at.{name}"
+def _defined(head: str, body: str) -> str:
+    """Return a function: before its body what that names of the desk, functions `%name` and places `%p.name`."""
+    lines = [f"define {head} {{"]
+    for name in dict.fromkeys(re.findall(r"call i32 %(\w+)\(", body)):
+        lines += [
+            f"%at.{name} = getelementptr i8, ptr %desk, i64 {FUNCTIONS[name]}",
+            f"%{name} = load ptr, ptr %at.{name}",
+        ]
+    for name in dict.fromkeys(re.findall(r"%p\.(\w+)", body)):
+        lines.append(f"%p.{name} = getelementptr i8, ptr %desk, i64 {PLACES[name]}")
+    return "\n".join([*lines, body, "}"])
 
 
-def _place(name: str) -> str:
-    """Return IR for the address of a place on the desk: `%p.name`."""
-    return f"%p.{name} = getelementptr i8, ptr %desk, i64 {PLACES[name]}"
-
-
-def _lines(*parts: str) -> str:
-    return "\n".join(parts)
-
-
-_WAKE = _lines(
-    "define internal void @wake(ptr %desk, ptr %condition) noinline {",
-    *map(_function, ("pthread_mutex_lock", "pthread_mutex_unlock", "pthread_cond_signal")),
-    _place("mutex"),
+_WAKE = _defined(
+    "internal void @wake(ptr %desk, ptr %condition) noinline",
     """\
 call i32 %pthread_mutex_lock(ptr %p.mutex)
 call i32 %pthread_cond_signal(ptr %condition)
 call i32 %pthread_mutex_unlock(ptr %p.mutex)
-ret void
-}""",
+ret void""",
 )
 
 # Waits until `state` is `wanted`; who looks at `flag` will know that it must signal `condition`.
-_AWAIT = _lines(
-    "define internal void @await(ptr %desk, i32 %wanted, ptr %flag, ptr %condition) noinline {",
-    *map(_function, ("sched_yield", "pthread_mutex_lock", "pthread_mutex_unlock", "pthread_cond_wait")),
-    *map(_place, ("state", "mutex")),
+_AWAIT = _defined(
+    "internal void @await(ptr %desk, i32 %wanted, ptr %flag, ptr %condition) noinline",
     f"""\
 br label %look
 look:
@@ -135,14 +130,12 @@ store atomic i32 0, ptr %flag seq_cst, align 4
 call i32 %pthread_mutex_unlock(ptr %p.mutex)
 br label %done
 done:
-ret void
-}}""",
+ret void""",
 )
 
 # Takes pieces of the job until none is left. Of long ranges, pieces begin at multiples of 16.
-_WORK = _lines(
-    "define internal void @work(ptr %desk, i64 %who) noinline {",
-    *map(_place, ("next", "task", "block", "begin", "end", "pieces")),
+_WORK = _defined(
+    "internal void @work(ptr %desk, i64 %who) noinline",
     """\
 %task = load ptr, ptr %p.task
 %block = load ptr, ptr %p.block
@@ -176,13 +169,11 @@ run:
 call void %task(ptr %block, i64 %first, i64 %stop, i64 %who)
 br label %loop
 done:
-ret void
-}""",
+ret void""",
 )
 
-_HELP = _lines(
-    "define internal ptr @help(ptr %desk) noinline {",
-    *map(_place, ("state", "asleep", "waiting", "job_came", "job_done")),
+_HELP = _defined(
+    "internal ptr @help(ptr %desk) noinline",
     """\
 br label %loop
 loop:
@@ -198,21 +189,12 @@ store atomic i32 3, ptr %p.state seq_cst, align 4
 br i1 %must, label %tell, label %loop
 tell:
 call void @wake(ptr %desk, ptr %p.job_done)
-br label %loop
-}""",
+br label %loop""",
 )
 
 # Sets up the desk of this process; signals are for Python's threads, so the helper takes none.
-_RENEW = _lines(
-    "define internal void @renew(ptr %desk) noinline {",
-    *map(_function, ("pthread_mutex_init", "pthread_cond_init", "pthread_create", "pthread_sigmask")),
-    *map(
-        _place,
-        (
-            "how", "failed", "busy", "state", "asleep", "waiting", "mutex", "job_came", "job_done", "thread",
-            "all_signals", "signals",
-        ),
-    ),
+_RENEW = _defined(
+    "internal void @renew(ptr %desk) noinline",
     """\
 store atomic i32 0, ptr %p.busy monotonic, align 4
 store atomic i32 0, ptr %p.state monotonic, align 4
@@ -227,20 +209,11 @@ call i32 %pthread_sigmask(i32 %how, ptr %p.all_signals, ptr %p.signals)
 %refused = call i32 %pthread_create(ptr %p.thread, ptr null, ptr @help, ptr %desk)
 call i32 %pthread_sigmask(i32 %how, ptr %p.signals, ptr null)
 store i32 %refused, ptr %p.failed
-ret void
-}""",
-)  # fmt: skip
+ret void""",
+)
 
-_SHARE = _lines(
-    "define void @share(ptr %desk, ptr %task, ptr %block, i64 %begin, i64 %end, i64 %pieces) {",
-    _function("getpid"),
-    *map(
-        _place,
-        (
-            "owner", "failed", "busy", "state", "asleep", "waiting", "next", "task", "block", "begin", "end", "pieces",
-            "job_came", "job_done",
-        ),
-    ),
+_SHARE = _defined(
+    "void @share(ptr %desk, ptr %task, ptr %block, i64 %begin, i64 %end, i64 %pieces)",
     """\
 %pid = call i32 %getpid()
 %owner = load atomic i32, ptr %p.owner acquire, align 4
@@ -294,10 +267,9 @@ store atomic i32 0, ptr %p.state seq_cst, align 4
 br label %clear
 clear:
 store atomic i32 0, ptr %p.busy release, align 4
-ret void
-}""",
-)  # fmt: skip
+ret void""",
+)
 
 # `void share(desk, task, block, begin, end, pieces)`, and what it calls, `void task(block, begin, end, who)`: who is 0
 # in the caller's thread, and 1 in the helper's.
-SOURCE: Final = _lines(_WAKE, _AWAIT, _WORK, _HELP, _RENEW, _SHARE, "")
+SOURCE: Final = "\n".join([_WAKE, _AWAIT, _WORK, _HELP, _RENEW, _SHARE, ""])

@@ -291,7 +291,7 @@ class _Host:
         store = Store(kind="processor")
         if store.root not in self._noted:
             self._noted.add(store.root)
-            key, content = _target_key(), json.dumps(self.target).encode()
+            key, content = _target_key(), json.dumps([*self.target[:3], *self.target.versions]).encode()
             if key is not None and store.find(key) != (content, ()):
                 store.keep(key, content, ())
 
@@ -315,8 +315,10 @@ def _target_key() -> str | None:
     """Return by what that is found which LLVM has said of this processor; None, if nothing tells which one it is."""
     import llvmlite
 
-    known = processor.identity()
-    return None if known is None else digest("processor", _FORMAT, str(llvmlite.__version__), llvmlite.__file__, known)
+    identity = processor.identity()
+    if identity is None:
+        return None
+    return digest("processor", _FORMAT, str(llvmlite.__version__), llvmlite.__file__, identity)
 
 
 def _noted_target() -> _Target | None:
@@ -325,7 +327,7 @@ def _noted_target() -> _Target | None:
     kept = None if key is None else Store(kind="processor").find(key)
     if kept is None:
         return None
-    triple, cpu, features, versions = json.loads(kept[0])
+    triple, cpu, features, *versions = json.loads(kept[0])
     return _Target(triple, cpu, features, tuple(versions))
 
 

@@ -25,18 +25,18 @@ def object_of(binding: Any, machine: Any, triple: str, ir: str, written: str = "
     """Return the object that modules become, optimised for a target machine, and the functions that it exports."""
     context = binding.create_context()
     module = _parsed(binding, machine, triple, ir, context)
-    there = [one.name for one in module.functions if not one.is_declaration]
+    defined = [function.name for function in module.functions if not function.is_declaration]
     optimise(binding, machine, module)
     if written:
-        second = _parsed(binding, machine, triple, written, context, frozenset(there))
+        second = _parsed(binding, machine, triple, written, context, frozenset(defined))
         _tidy(binding, machine, second)
         module.link_in(second)
-    functions = [one for one in module.functions if not one.is_declaration]
+    functions = [function for function in module.functions if not function.is_declaration]
     for function in functions:
         if function.visibility == binding.Visibility.hidden:
             function.linkage = "internal"
     local = (binding.Linkage.internal, binding.Linkage.private)
-    names = tuple(one.name for one in functions if one.linkage not in local)
+    names = tuple(function.name for function in functions if function.linkage not in local)
     try:
         content: bytes = machine.emit_object(module)
     except RuntimeError as error:

@@ -58,16 +58,9 @@ def digest(*parts: str | bytes) -> str:
 
 
 class Store:
-    """A folder of compiled objects.
+    """A folder of compiled objects, made when something is to be kept: `kernels` in $MINPY_CACHE, or the user's cache.
 
-    Parameters
-    ----------
-    root : str, optional
-        The folder, made when something is to be kept; by default `kernels` in $MINPY_CACHE, or in the user's cache.
-    limit : int, optional
-        How many bytes are kept.
-    kind : str, optional
-        What is looked for and kept: 'object', 'plan' or 'processor'. All kinds share the limit.
+    What is looked for and kept is of one kind, 'object', 'plan' or 'processor'; all share the limit, in bytes.
     """
 
     def __init__(self, root: str | None = None, limit: int = LIMIT, kind: str = "object") -> None:
@@ -172,7 +165,7 @@ def _parsed(content: bytes, key: str) -> tuple[bytes, tuple[str, ...]] | None:
     """Return the object in a file and its names; None if it is not as it was written, or another one."""
     if not content.startswith(_MAGIC):
         return None
-    line, end, rest = content[len(_MAGIC) :].partition(b"\n")
+    line, end, stored = content[len(_MAGIC) :].partition(b"\n")
     try:
         record = json.loads(line)
     except (ValueError, RecursionError):
@@ -182,4 +175,4 @@ def _parsed(content: bytes, key: str) -> tuple[bytes, tuple[str, ...]] | None:
     names = record.get("names")
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         return None
-    return (rest, tuple(names)) if record.get("digest") == digest(rest, *names) else None
+    return (stored, tuple(names)) if record.get("digest") == digest(stored, *names) else None
