@@ -126,7 +126,13 @@ class Function:
         arrays = []
         for name in names:
             value = kwargs.get(name)
-            arrays.append(np.zeros(self._shapes[name]) if value is None else _wrapped(value))
+            arrays.append(
+                np.zeros(self._shapes[name])
+                if value is None
+                else value
+                if isinstance(value, Array)
+                else np.array(value)
+            )
         with Scope(None, self.is_train):
             found = self._operator.call(arrays, arrays[0])
         return found[0] if len(found) == 1 else tuple(found)
@@ -322,10 +328,6 @@ def _result(value: Any, is_number: bool) -> Any:
 
 
 # -- arrays ------------------------------------------------------------------------------------------------------------
-
-
-def _wrapped(value: Any) -> Any:
-    return value if isinstance(value, Array) else np.array(value)
 
 
 def _mapped(convert: Callable[[Any], Any], values: Any) -> Any:

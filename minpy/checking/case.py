@@ -74,7 +74,10 @@ class Case:
         skipped = int(self.operator.is_method)
         names = self.operator.argument_names(len(self.inputs))[skipped:]
         text = describe_arguments(names, self.inputs[skipped:])
-        options = [f"{key}={_text(value)}" for key, value in self.attributes.items()]
+        options = [
+            f"{key}={describe(value) if isinstance(value, numpy.ndarray) else repr(value)}"
+            for key, value in self.attributes.items()
+        ]
         return f"{self.operator.__name__}({', '.join(filter(None, [text, *options]))})"
 
     def name(self, slot: int | str) -> str:
@@ -131,10 +134,6 @@ class Case:
         answer, pull = tracing.vjp(self.function, self.variables, chosen)
         several = isinstance(answer, (tuple, list))
         return pull(upstream if several else upstream[0])
-
-
-def _text(value: Any) -> str:
-    return describe(value) if isinstance(value, numpy.ndarray) else repr(value)
 
 
 def _is_real(value: Any) -> bool:

@@ -63,19 +63,18 @@ def find(
         if name.endswith(".params") and params.endswith(".json"):
             name, params = params, name
     if os.path.isdir(name):
-        found = _in_folder(name)
-        return _from_files(name, found, params, epoch)
+        symbols = sorted(file for file in os.listdir(name) if file.endswith("-symbol.json"))
+        symbol = os.path.join(name, _only_symbol(symbols, f"the folder {name!r}"))
+        return _from_files(name, symbol, params, epoch)
     if os.path.isfile(name) and is_archive(name):
         with opened(name) as archive:
             return _from_archive(name, archive, params, epoch)
-    return _from_files(name, _symbol_of(name), params or _given_params(name), epoch)
+    if params is None and name.endswith(".params") and os.path.isfile(name):
+        params = name
+    return _from_files(name, _symbol_of(name), params, epoch)
 
 
 # -- files -------------------------------------------------------------------------------------------------------------
-
-
-def _given_params(name: str) -> str | None:
-    return name if name.endswith(".params") and os.path.isfile(name) else None
 
 
 def _symbol_of(name: str) -> str:
@@ -104,11 +103,6 @@ def _symbol_of(name: str) -> str:
     raise FileMissingError(
         f"{_COMMAND}: there is no symbol for {name!r}: neither {' nor '.join(map(repr, candidates))}.{advice}"
     )
-
-
-def _in_folder(folder: str) -> str:
-    names = sorted(name for name in os.listdir(folder) if name.endswith("-symbol.json"))
-    return os.path.join(folder, _only_symbol(names, f"the folder {folder!r}"))
 
 
 def _only_symbol(names: list[str], where: str) -> str:

@@ -90,7 +90,8 @@ def report(
     artifact: Artifact | None = None
     if isinstance(symbol, Symbol):
         held = None if params is None else find_params(params)
-        said = Contents(0, [], _kinds(symbol), [])
+        kinds = Counter(node.kind for node in symbol.order if node.operator is not None)
+        said = Contents(0, [], dict(kinds), [])
         given = {} if held is None else dict(held)
         has_params = held is not None
         source, params_name = repr(symbol), "the parameters that are given" if has_params else ""
@@ -121,10 +122,6 @@ def find_params(params: Any) -> Mapping[str, Any]:
     raise ArgumentError(
         f"inspection.report: params is {describe(params)}; expected a dict of str to NDArray, or the name of a file."
     )
-
-
-def _kinds(symbol: Symbol) -> dict[str, int]:
-    return dict(Counter(node.kind for node in symbol.order if node.operator is not None))
 
 
 def _of_unknown(artifact: Artifact, said: Contents) -> Report:

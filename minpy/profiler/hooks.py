@@ -80,7 +80,7 @@ def install(eager: bool, programs: bool) -> None:
         _exchange.put(custom_operator, "run_method", _timed_method)
     if programs:
         _exchange.put(Compiled, "may_plan", lambda _: lambda compiled, key: True)  # all graphs run as programs
-        _exchange.put(Program, "run", lambda _: _run_by_frame)
+        _exchange.put(Program, "run", lambda _: lambda program, arrays, out=(): start(program, arrays)[0])
         _exchange.put(Program, "run_with_gradients", lambda _: lambda program, arrays: None)  # callers take frames
         _exchange.put(Frame, "forward", _timed_forward)
         _exchange.put(Frame, "backward", _timed_backward)
@@ -212,10 +212,6 @@ class _Steps:
         if self._observer is not None:
             self._observer(node, arguments, answer)
         self._start = perf_counter_ns()
-
-
-def _run_by_frame(program: Program, arrays: Any, out: Any = ()) -> Any:
-    return start(program, arrays)[0]
 
 
 def _timed_forward(function: Any) -> Any:

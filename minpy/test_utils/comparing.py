@@ -272,7 +272,7 @@ def difference(
     factor = f" by a factor of {excess[index]:.3g}" if numpy.isfinite(excess[index]) else ""
     where = f" at worst at {index}:" if index else ""
     text = (
-        f"{name} and {other} differ in {count} of {wrong.size} elements ({_percent(count, wrong.size)}),{where} "
+        f"{name} and {other} differ in {count} of {wrong.size} elements ({100 * count / wrong.size:.3g}%),{where} "
         f"{name} is {full[0][index].item()!r}, {other} is {full[1][index].item()!r}. The difference of "
         f"{error[index]:.6g} exceeds the tolerance atol {atol:g} + rtol {rtol:g} * |{other}| = {allowed[index]:.6g}"
         f"{factor}."
@@ -280,10 +280,6 @@ def difference(
     rows = [f"  {at}: {name} {full[0][at].item()!r}, {other} {full[1][at].item()!r}" for at in indices]
     arrays = [f"  {one}: {_array_text(raw)}" for one, raw in ((name, first), (other, second))]
     return "\n".join([text, *(rows if len(rows) > 1 else []), *arrays])
-
-
-def _percent(part: int, whole: int) -> str:
-    return f"{100 * part / whole:.3g}%"
 
 
 def _array_text(raw: numpy.ndarray) -> str:

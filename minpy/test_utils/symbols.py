@@ -362,7 +362,8 @@ class _Weighted:
 
     def value(self, **moved: numpy.ndarray) -> float:
         """Return the sum, with some arguments moved; they stay there."""
-        return sum(map(_dot, self._weights, self.outputs(**moved)))
+        pairs = zip(self._weights, self.outputs(**moved), strict=True)
+        return sum(float(numpy.vdot(weight, output.astype(numpy.float64))) for weight, output in pairs)
 
     def outputs(self, **moved: numpy.ndarray) -> list[numpy.ndarray]:
         """Return the outputs, with some arguments moved; they stay there."""
@@ -383,10 +384,6 @@ def _alike(exact: numpy.ndarray, computed: numpy.ndarray) -> bool:
     scale = numpy.abs(computed, where=numpy.isfinite(computed), out=numpy.zeros(computed.shape)).max(initial=0.0)
     close = numpy.isclose(exact, computed, rtol=0.05, atol=0.05 * scale, equal_nan=True)
     return bool(close.mean() > 0.75) if close.size else True
-
-
-def _dot(weight: numpy.ndarray, answer: numpy.ndarray) -> float:
-    return float(numpy.vdot(weight, answer.astype(numpy.float64)))
 
 
 def _require_symbol(sym: Any, method: str) -> None:
