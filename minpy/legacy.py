@@ -134,8 +134,8 @@ class Function:
                 else np.array(value)
             )
         with Scope(None, self.is_train):
-            found = self._operator.call(arrays, arrays[0])
-        return found[0] if len(found) == 1 else tuple(found)
+            results = self._operator.call(arrays, arrays[0])
+        return results[0] if len(results) == 1 else tuple(results)
 
     def get_params(self) -> dict[str, dict[str, tuple[int, ...]]]:
         """Return the shapes of the variables beside `input_shapes`, as `ModelBase.add_params` takes them."""
@@ -257,10 +257,10 @@ def grad_and_loss(func: Callable[..., Any], argnum: int | Iterable[int] = 0) -> 
 
         call = Call("grad", recorded, argnums, False, given, kwargs)
         parts = call.gradients([ones_like(output) for output in call.real_outputs()])
-        found = [_like_given(args[position], part) for position, part in zip(call.argnums, parts, strict=True)]
+        gradients = [_like_given(args[position], part) for position, part in zip(call.argnums, parts, strict=True)]
         numbers = all(isinstance(args[position], (int, float)) for position in call.argnums)
         loss = map_tree(lambda leaf, _: _result(leaf, numbers), call.result())
-        return _one_or_list(found), loss
+        return _one_or_list(gradients), loss
 
     return gradient_and_loss
 

@@ -124,10 +124,10 @@ class Monitor:
                 for name, array in zip(names, arrays, strict=True):
                     self.stat_helper(name, array)
         self.activated = False
-        found, self.queue = self.queue, []
+        rows, self.queue = self.queue, []
         if self.sort:
-            found.sort(key=lambda row: row[1])
-        return [(step, name, self._text(name, values)) for step, name, values in found]
+            rows.sort(key=lambda row: row[1])
+        return [(step, name, self._text(name, values)) for step, name, values in rows]
 
     def _text(self, name: str, values: Any) -> str:
         arrays = values if isinstance(values, list) else [values]

@@ -192,7 +192,7 @@ class _Inspection:
     def _given_shapes(self, shapes: Any) -> dict[Node, tuple[Shape, str]]:
         """Return the shapes of inputs that are given, or said beside the model."""
         inputs = {node.name: node for node in self.inputs}
-        found: dict[Node, tuple[Shape, str]] = {
+        shapes_of: dict[Node, tuple[Shape, str]] = {
             node: (tuple(self.given[node.name][1].shape), "of the array in the parameters' file")
             for node in self.inputs
             if node.name in self.given
@@ -200,11 +200,11 @@ class _Inspection:
         if self.artifact is not None:
             for name, (shape, where) in self.artifact.shapes.items():
                 if name in inputs:
-                    found[inputs[name]] = shape, where
+                    shapes_of[inputs[name]] = shape, where
                 elif name != "data":
                     self.notes.append(f"A shape is said for {name!r} {where}; the network has no such input.")
         if shapes is None:
-            return found
+            return shapes_of
         if not isinstance(shapes, Mapping):
             fed = [node for node in self.inputs if not self._is_label(node)]
             if len(fed) != 1:
@@ -224,8 +224,8 @@ class _Inspection:
                         + nearest(name, inputs)
                     )
                 self.inputs.append(node)
-            found[node] = tuple(int(length) for length in shape), "given"
-        return found
+            shapes_of[node] = tuple(int(length) for length in shape), "given"
+        return shapes_of
 
     def report(self, source: str, params_name: str, said: Contents, shapes: Any) -> Report:
         """Return everything."""

@@ -56,13 +56,13 @@ class LabelReader:
         label = numpy.atleast_1d(label)
         source = "the record has"
         if self.listed is not None:
-            found = self.listed.get(identity)
-            if found is None:
+            listed_label = self.listed.get(identity)
+            if listed_label is None:
                 raise FileFormatError(
                     f"{self.function}: {self.records.name(number)} has the id {identity}, for which there is no label "
                     f"in {self.list_path!r}."
                 )
-            label, source = found, f"{self.list_path!r} has"
+            label, source = listed_label, f"{self.list_path!r} has"
         if self.width >= 0 and len(label) != self.width:
             raise FileFormatError(
                 f"{self.function}: {self.records.name(number)}: {source} {len(label)} labels; label_width is "

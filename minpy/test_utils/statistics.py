@@ -132,11 +132,11 @@ def verify_generator(
     list of float
         How likely the frequencies of each test are.
     """
-    found = [chi_square_check(generator, buckets, probs, nsamples) for _ in range(nrepeat)]
-    likely = [p for p, _, _ in found]
+    tests = [chi_square_check(generator, buckets, probs, nsamples) for _ in range(nrepeat)]
+    likely = [p for p, _, _ in tests]
     passed = sum(p > alpha for p in likely)
     if passed < nrepeat * success_rate:
-        _, seen, expected = found[likely.index(min(likely))]
+        _, seen, expected = tests[likely.index(min(likely))]
         raise CheckError(
             f"the generator passed {passed} of {nrepeat} chi-square tests, expected {nrepeat * success_rate:g} at "
             f"least. Their p-values: {likely}; buckets: {list(buckets)}; in the worst one, draws fell there "

@@ -354,7 +354,7 @@ class _Weighted:
         self, sym: Symbol, ctx: Any, arguments: Mapping[str, NDArray], states: Mapping[str, NDArray], dtype: Any
     ) -> None:
         def copies(arrays: Mapping[str, NDArray]) -> dict[str, NDArray]:
-            return {name: array(one.asnumpy(), ctx, dtype or one.dtype) for name, one in arrays.items()}
+            return {name: array(held.asnumpy(), ctx, dtype or held.dtype) for name, held in arrays.items()}
 
         self._arguments, self._states = copies(arguments), copies(states)
         self._initial = {name: state.asnumpy().copy() for name, state in self._states.items()}

@@ -236,10 +236,10 @@ def find_script(script_name: str) -> str:
     """
     if os.path.isfile(script_name):
         return script_name
-    found = shutil.which(script_name)
-    if found is None:
+    path = shutil.which(script_name)
+    if path is None:
         sys.exit(f"minprof: there is no script {script_name!r}, neither here nor where the system looks for programs.")
-    return found
+    return path
 
 
 minprof = FuncCallProfiler()

@@ -62,10 +62,10 @@ def _rows(dataset: ArrayDataset, indices: Any) -> Any:
     """Return what `default_batchify_fn` makes of items of arrays, without taking them one by one; None if it cannot."""
     if state.recording or not all(isinstance(index, (int, integer)) for index in indices):
         return None
-    found = dataset._rows(indices)
-    if found is None:
+    rows = dataset._rows(indices)
+    if rows is None:
         return None
-    batch = [item if isinstance(item, nd.NDArray) else stacked(item) for item in found]
+    batch = [item if isinstance(item, nd.NDArray) else stacked(item) for item in rows]
     return batch if len(batch) > 1 else batch[0]
 
 
