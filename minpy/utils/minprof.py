@@ -30,7 +30,7 @@ import time
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
-from types import CodeType, TracebackType
+from types import CodeType
 from typing import Any, TextIO
 
 from minpy.namespaces import public
@@ -133,9 +133,7 @@ class FuncCallProfiler:
             self._began = time.time()
             return self
 
-        def __exit__(
-            self, kind: type[BaseException] | None, value: BaseException | None, where: TracebackType | None
-        ) -> None:
+        def __exit__(self, *_: object) -> None:
             runs = self.profiler.code_map.setdefault(self._place, [])
             runs.append((1, self._began, time.time()))
 
