@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy
@@ -82,7 +83,7 @@ def numeric_grad(
         executor.arg_dict[name][:] = number
     results = {}
     for name, number in numbers.items():
-        results[name] = central_differences(lambda moved, name=name: value(name, moved), number, eps).astype(dtype)
+        results[name] = central_differences(partial(value, name), number, eps).astype(dtype)
         executor.arg_dict[name][:] = number
     return results
 
