@@ -66,7 +66,8 @@ class RecordSource:
         with accessing(function, "read", path):
             self._file = open_to_read(path, pipes=pipes, buffering=0)
         self._lock = threading.Lock()
-        self._read_at = partial(os.pread, self._file.fileno()) if hasattr(os, "pread") else self._sought
+        # Takes a length and an offset; may return less than there is.
+        self.read_once = partial(os.pread, self._file.fileno()) if hasattr(os, "pread") else self._read_once
         # A piece of the file: where it begins, and its bytes.
         self._piece: tuple[int, bytes] = (0, b"")
 
@@ -146,12 +147,12 @@ class RecordSource:
         """Return bytes at an offset: as many as there are, up to `length`."""
         if place > sys.maxsize:  # as an index may say, and no file is that long
             return b""
-        piece = self._read_at(length, place)
-        while piece and len(piece) < length and (more := self._read_at(length - len(piece), place + len(piece))):
+        piece = self.read_once(length, place)
+        while piece and len(piece) < length and (more := self.read_once(length - len(piece), place + len(piece))):
             piece += more
         return piece
 
-    def _sought(self, length: int, place: int) -> bytes:
+    def _read_once(self, length: int, place: int) -> bytes:
         with self._lock:
             self._file.seek(place)
             content: bytes = self._file.read(length)
