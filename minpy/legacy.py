@@ -113,16 +113,16 @@ class Function:
             For such names.
         """
         names = [node.name for node in self._compiled.variables]
-        known = {name: numpy.shape(value) for name, value in kwargs.items() if name in names and value is not None}
+        shapes = {name: numpy.shape(value) for name, value in kwargs.items() if name in names and value is not None}
         missing = [name for name in names if name not in kwargs]
         for name in kwargs:
-            if name not in names and (not known or nearest(name, missing)):
+            if name not in names and (not shapes or nearest(name, missing)):
                 raise ArgumentError(
                     f"{self._name} has no variable {name!r}; its variables are {', '.join(names)}."
                     + nearest(name, missing)
                 )
-        if not self._shapes or any(self._shapes[name] != shape for name, shape in known.items()):
-            self._infer(known)
+        if not self._shapes or any(self._shapes[name] != shape for name, shape in shapes.items()):
+            self._infer(shapes)
         arrays = []
         for name in names:
             value = kwargs.get(name)

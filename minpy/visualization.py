@@ -188,12 +188,12 @@ def plot_network(
     nodes = [node for node in order if node not in weights]
     keys = {node: graphviz.escape(key) for node, key in _keys(nodes).items()}
     common = {"shape": "box", "fixedsize": "true", "width": "1.3", "height": "0.8034", "style": "filled"}
-    given = dict(node_attrs or {})
+    attributes_of_all = dict(node_attrs or {})
     dot = graphviz.Digraph(name=title, format=save_format)
     for node in nodes:
         # As in MXNet, variables stay oval whatever the shape of the others.
         look = {"fillcolor": color_of(node), **({"shape": "oval"} if node.operator is None else {})}
-        attributes = {**common, **given, **look}
+        attributes = {**common, **attributes_of_all, **look}
         dot.node(keys[node], label=graphviz.escape(label_of(node)), **attributes)
     for node in nodes:
         for value in node.inputs:
@@ -280,8 +280,8 @@ def _inferred_shapes(
     symbol: Symbol, shape: Shapes | None, method: str, partly: bool = False
 ) -> Mapping[Value, tuple[int, ...]]:
     """Return the shapes of all values; unless `partly` or nothing is given, all must be known."""
-    given = _named({} if shape is None else shape, "shape", "{'data': (1, 3, 32, 32)}", method)
-    known = symbol._infer_shape(method, (), given).known
+    shapes = _named({} if shape is None else shape, "shape", "{'data': (1, 3, 32, 32)}", method)
+    known = symbol._infer_shape(method, (), shapes).known
     if shape is not None and not partly:
         values = [Value(node, index) for node in symbol.order for index in range(len(node.output_names()))]
         _check_all_known(symbol, [value for value in values if not is_known(known.get(value))], "shape", method)
@@ -289,10 +289,10 @@ def _inferred_shapes(
 
 
 def _inferred_dtypes(symbol: Symbol, dtype: Any) -> Mapping[Value, Any]:
-    given = _named(dtype, "dtype", "{'data': 'float32'}", "plot_network")
+    dtypes = _named(dtype, "dtype", "{'data': 'float32'}", "plot_network")
     internals = symbol.get_internals()
-    types = dict(zip(internals.values, internals.infer_type_partial(**given)[1], strict=True))
-    _check_all_known(symbol, [value for value, found in types.items() if found is None], "dtype", "plot_network")
+    types = dict(zip(internals.values, internals.infer_type_partial(**dtypes)[1], strict=True))
+    _check_all_known(symbol, [value for value, inferred in types.items() if inferred is None], "dtype", "plot_network")
     return types
 
 

@@ -112,13 +112,13 @@ class Case:
         """Call the operator; return (what it returns, its states after that). States of NumPy's are moved as copies."""
         case = self
         if self.states:
-            given = {slot: self[slot] for slot in self.states}
-            case = self.replaced({slot: v.copy() for slot, v in given.items() if isinstance(v, numpy.ndarray)})
+            states_before = {slot: self[slot] for slot in self.states}
+            case = self.replaced({slot: v.copy() for slot, v in states_before.items() if isinstance(v, numpy.ndarray)})
         if self.draws is not None:
             self.draws.rewind()
-        answer = self.operator(*case.inputs, **case.attributes)
+        result = self.operator(*case.inputs, **case.attributes)
         states = [case[slot] for slot in self.states]
-        return answer, [as_raw(value) for value in states if isinstance(value, (numpy.ndarray, Array))]
+        return result, [as_raw(value) for value in states if isinstance(value, (numpy.ndarray, Array))]
 
     def call(self) -> Any:
         """Call the operator, and return what it returns."""

@@ -147,9 +147,9 @@ def under_autograd(case: Case, upstream: Sequence[numpy.ndarray]) -> tuple[Array
     outputs: Arrays = []
 
     def function(*variables: Any) -> Any:
-        answer = boxed.function(*variables)
-        outputs[:] = map(_unboxed, answer) if len(upstream) > 1 else [_unboxed(answer)]
-        return answer
+        result = boxed.function(*variables)
+        outputs[:] = map(_unboxed, result) if len(upstream) > 1 else [_unboxed(result)]
+        return result
 
     with _autograd():
         values = [value.copy() for value in boxed.variables]  # states among them are moved

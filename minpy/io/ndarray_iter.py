@@ -177,7 +177,7 @@ class NDArrayIter(DataIter):
             raise MXNetError("NDArrayIter: the epoch is over. Call reset() for the next one.")
         if start < 0 and not (self._rest and stop > 0):
             raise MXNetError("NDArrayIter: there is no batch yet. Call next(), or iter_next(), before getdata().")
-        answers = []
+        batches = []
         for position, source in enumerate(arrays):
             parts = [self._rest[what][position]] if start < 0 else []
             parts.append(source.read(max(start, 0), min(stop, self.num_data)))
@@ -185,8 +185,8 @@ class NDArrayIter(DataIter):
             while lacking > 0:
                 parts.append(source.read(0, min(lacking, self.num_data)))
                 lacking -= self.num_data
-            answers.append(source.batch(parts))
-        return answers
+            batches.append(source.batch(parts))
+        return batches
 
     def getdata(self) -> list[Any]:
         return self._batch("data", self._data)

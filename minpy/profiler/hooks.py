@@ -154,12 +154,12 @@ def _timed_general_call(function: Any) -> Any:
 
 def _timed_sign(operator: Any) -> Callable[[Any], Any]:
     forms = operator.with_number or (operator, operator)
-    known = (operator, *forms)
+    operators = (operator, *forms)
 
     def make(method: Any) -> Any:
         def timed(self: Any, other: Any) -> Any:
             called = forms[method.__name__.startswith("__r")] if type(other) in (int, float) else operator
-            return _timing(called.__name__, known, method, (self, other), {})
+            return _timing(called.__name__, operators, method, (self, other), {})
 
         return timed
 

@@ -72,11 +72,11 @@ def assign_each(the_input: Any, function: Callable[[Any], Any] | None) -> numpy.
     >>> assign_each(numpy.array([1.0, 2.0]), lambda x: x * x)
     array([1., 4.])
     """
-    given = numpy.asarray(the_input)
+    values = numpy.asarray(the_input)
     if function is None:
-        return given.copy()
-    flat = [function(element) for element in given.reshape(-1)]
-    return numpy.array(flat, given.dtype).reshape(given.shape)
+        return values.copy()
+    flat = [function(element) for element in values.reshape(-1)]
+    return numpy.array(flat, values.dtype).reshape(values.shape)
 
 
 def assign_each2(input1: Any, input2: Any, function: Callable[[Any, Any], Any] | None) -> numpy.ndarray:

@@ -97,12 +97,14 @@ def chi_square_check(
     else:
         seen = numpy.array([(drawn == value).sum() for value in buckets])
     expected = numpy.asarray(probs, float) * nsamples
-    outside, rest = nsamples - seen.sum(), nsamples - expected.sum()
-    if rest <= 1e-9 * nsamples and outside:
+    outside, expected_outside = nsamples - seen.sum(), nsamples - expected.sum()
+    if expected_outside <= 1e-9 * nsamples and outside:
         return 0.0, seen, expected
-    given = (seen, expected) if not outside else (numpy.append(seen, outside), numpy.append(expected, rest))
-    statistic = ((given[0] - given[1]) ** 2 / given[1]).sum()
-    return float(_statistics().chi2.sf(statistic, len(given[0]) - 1)), seen, expected
+    counts, mean_counts = seen, expected
+    if outside:
+        counts, mean_counts = numpy.append(seen, outside), numpy.append(expected, expected_outside)
+    statistic = ((counts - mean_counts) ** 2 / mean_counts).sum()
+    return float(_statistics().chi2.sf(statistic, len(counts) - 1)), seen, expected
 
 
 def verify_generator(

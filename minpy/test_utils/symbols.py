@@ -199,9 +199,9 @@ def check_symbolic_backward(
     requests = _requests(grad_req, names, "grad_req", method)
     heads = None
     if out_grads is not None:
-        given = _by_name(out_grads, sym.list_outputs(), "out_grads", "output", method)
+        upstream = _by_name(out_grads, sym.list_outputs(), "out_grads", "output", method)
         heads = [
-            None if value is None else array(raw_value(value), ctx, _dtype(value, dtype)) for value in given.values()
+            None if value is None else array(raw_value(value), ctx, _dtype(value, dtype)) for value in upstream.values()
         ]
     gradients, before = _random_gradients(
         [name for name in expected_values if expected_values[name] is not None], arguments
@@ -211,13 +211,13 @@ def check_symbolic_backward(
     executor.backward(heads)
     problems = []
     for name, gradient in gradients.items():
-        computed, meant, request = gradient.asnumpy(), expected_values[name], requests[name]
+        computed, wanted, request = gradient.asnumpy(), expected_values[name], requests[name]
         if request == "add":
             computed = computed - before[name]
         elif request == "null":
-            meant = before[name]
+            wanted = before[name]
         labels = f"EXPECTED_{name}", f"BACKWARD_{name}"
-        problem = difference(meant, computed, rtol, atol, labels, equal_nan)
+        problem = difference(wanted, computed, rtol, atol, labels, equal_nan)
         problems.append((name, problem + _request_note(request) if problem else ""))
     _raise_problems(f"{method}: the gradient of", "is wrong", problems)
     return gradients
