@@ -373,16 +373,11 @@ def grad(
                 f"grad: variable {position} ({describe(variable._data)}) is not on the tape. Call attach_grad() on it "
                 "before the computation is recorded."
             )
-    starts: list[Any] = [
-        head_gradient(head, head_grad)
-        for head, head_grad in zip(heads, _head_gradients(heads, head_grads), strict=True)
-    ]
+    seeds = _head_gradients(heads, head_grads)
+    starts: list[Any] = list(map(head_gradient, heads, seeds))
     if create_graph:
-        given_nodes = [
-            head_grad._node if isinstance(head_grad, Array) else None
-            for head_grad in _head_gradients(heads, head_grads)
-        ]
-        starts = [connect(start, node) for start, node in zip(starts, given_nodes, strict=True)]
+        starts = list(map(connect, starts, [seed._node if isinstance(seed, Array) else None for seed in seeds]))
+    del seeds
     with Scope(create_graph, train_mode):
         gradient_of = tape.gradients(
             nodes,

@@ -113,14 +113,14 @@ class CompiledFunction:
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         """Return what the function returns, for arrays in any nest of tuples, lists and dicts."""
         try:
-            answer = self._jit.latest(arguments, keywords)
+            result = self._jit.latest(arguments, keywords)
         except Exception as error:
             if is_quitting(error) or isinstance(error, MustRunEagerly):
                 raise
             return self._eager(arguments, keywords)  # its own error says more
-        if answer is MISS:
+        if result is MISS:
             return self._found(arguments, keywords)
-        return self._eager(arguments, keywords) if answer is RUN_EAGERLY else answer
+        return self._eager(arguments, keywords) if result is RUN_EAGERLY else result
 
     def __capture__(self, capture: Any) -> Any:
         """Return what stands for it in another captured function: the function as it was written."""
@@ -138,9 +138,9 @@ class CompiledFunction:
                 jit.history.calls += 1
             budget.resting -= 1
             began = perf_counter()
-            answer = self._eager(arguments, keywords)
+            result = self._eager(arguments, keywords)
             budget.eager_seconds += perf_counter() - began
-            return answer
+            return result
         if TRACES and tracing.trace is not None:
             return self._function(*arguments, **keywords)
         leaves: list[Any] = []
@@ -178,12 +178,12 @@ class CompiledFunction:
 
         An argument itself stays what it is, as it may have been changed.
         """
-        answer = self._function(*arguments, **keywords)
-        if type(answer) is numpy.ndarray and answer.base is None:
-            return answer
-        views = [leaf for leaf in leaves_of(answer) if isinstance(leaf, _ARRAYS) and raw_of(leaf).base is not None]
+        result = self._function(*arguments, **keywords)
+        if type(result) is numpy.ndarray and result.base is None:
+            return result
+        views = [leaf for leaf in leaves_of(result) if isinstance(leaf, _ARRAYS) and raw_of(leaf).base is not None]
         if not views:
-            return answer
+            return result
         arrays = [leaf for leaf in leaves_of((arguments, keywords)) if isinstance(leaf, _ARRAYS)]
         argument_ids, buffers = set(map(id, arrays)), list(map(raw_of, arrays))
         copies = {
@@ -191,17 +191,17 @@ class CompiledFunction:
             for view in views
             if id(view) not in argument_ids and any(numpy.may_share_memory(raw_of(view), buffer) for buffer in buffers)
         }
-        return map_tree(lambda leaf, _: copies.get(id(leaf), leaf), answer) if copies else answer
+        return map_tree(lambda leaf, _: copies.get(id(leaf), leaf), result) if copies else result
 
     def gradients_at_once(self, arguments: Sequence[Any], argnums: tuple[int, ...]) -> Any:
         """Return (result, gradients of its sum) for NumPy's arrays, if native code for them is known; else None."""
         try:
-            answer = self._specialized.gradients(tuple(arguments), argnums)
+            result = self._specialized.gradients(tuple(arguments), argnums)
         except Exception as error:
             if is_quitting(error):
                 raise
             return None  # the long way tells why
-        return None if answer is MISS else answer
+        return None if result is MISS else result
 
     def note_gradients(self, arguments: Sequence[Any], argnums: tuple[int, ...]) -> None:
         """Look for native code for arguments with which the function has been differentiated."""

@@ -5,8 +5,6 @@ The size is kept, so that programs which set and restore it find what they have 
 
 from __future__ import annotations
 
-from types import TracebackType
-
 from minpy.core.errors import ArgumentError, describe
 from minpy.namespaces import listing
 
@@ -56,9 +54,7 @@ class _Scope:
     def __enter__(self) -> None:
         self._before = set_bulk_size(self._size)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         set_bulk_size(self._before)
 
 

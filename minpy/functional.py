@@ -304,8 +304,8 @@ def jvp(function: Function, primals: Sequence[Any], tangents: Sequence[Any], **k
             lambda primals, tangents: jvp(function, primals, tangents, **keywords), (primals, tangents), {}
         )
     call = Call("jvp", function, tuple(range(len(primals))), False, primals, keywords, run=False)
-    given = matching("jvp: the tangent", tuple(tangents), tuple(primals), call.variables)
-    call.outputs, pushed = tracing.jvp(call.flat, call.variables, range(len(call.variables)), given)
+    directions = matching("jvp: the tangent", tuple(tangents), tuple(primals), call.variables)
+    call.outputs, pushed = tracing.jvp(call.flat, call.variables, range(len(call.variables)), directions)
     return call.result(), call.like_result(pushed)
 
 
@@ -363,13 +363,13 @@ def _compiled_derivative(
     def at_once_or_not(*arguments: Any, **keywords: Any) -> Any:
         if keywords:
             return derivative(*arguments, **keywords)
-        found = at_once(arguments, argnums)
-        if found is not None:
-            value, gradients = found
+        value_and_gradients = at_once(arguments, argnums)
+        if value_and_gradients is not None:
+            value, gradients = value_and_gradients
             return of_sum(value, gradients[0] if single else tuple(gradients))
-        answer = derivative(*arguments)
+        result = derivative(*arguments)
         note(arguments, argnums)
-        return answer
+        return result
 
     return at_once_or_not
 

@@ -113,23 +113,29 @@ class Function:
             For such names.
         """
         names = [node.name for node in self._compiled.variables]
-        known = {name: numpy.shape(value) for name, value in kwargs.items() if name in names and value is not None}
+        shapes = {name: numpy.shape(value) for name, value in kwargs.items() if name in names and value is not None}
         missing = [name for name in names if name not in kwargs]
         for name in kwargs:
-            if name not in names and (not known or nearest(name, missing)):
+            if name not in names and (not shapes or nearest(name, missing)):
                 raise ArgumentError(
                     f"{self._name} has no variable {name!r}; its variables are {', '.join(names)}."
                     + nearest(name, missing)
                 )
-        if not self._shapes or any(self._shapes[name] != shape for name, shape in known.items()):
-            self._infer(known)
+        if not self._shapes or any(self._shapes[name] != shape for name, shape in shapes.items()):
+            self._infer(shapes)
         arrays = []
         for name in names:
             value = kwargs.get(name)
-            arrays.append(np.zeros(self._shapes[name]) if value is None else _wrapped(value))
+            arrays.append(
+                np.zeros(self._shapes[name])
+                if value is None
+                else value
+                if isinstance(value, Array)
+                else np.array(value)
+            )
         with Scope(None, self.is_train):
-            found = self._operator.call(arrays, arrays[0])
-        return found[0] if len(found) == 1 else tuple(found)
+            results = self._operator.call(arrays, arrays[0])
+        return results[0] if len(results) == 1 else tuple(results)
 
     def get_params(self) -> dict[str, dict[str, tuple[int, ...]]]:
         """Return the shapes of the variables beside `input_shapes`, as `ModelBase.add_params` takes them."""
@@ -251,10 +257,10 @@ def grad_and_loss(func: Callable[..., Any], argnum: int | Iterable[int] = 0) -> 
 
         call = Call("grad", recorded, argnums, False, given, kwargs)
         parts = call.gradients([ones_like(output) for output in call.real_outputs()])
-        found = [_like_given(args[position], part) for position, part in zip(call.argnums, parts, strict=True)]
+        gradients = [_like_given(args[position], part) for position, part in zip(call.argnums, parts, strict=True)]
         numbers = all(isinstance(args[position], (int, float)) for position in call.argnums)
         loss = map_tree(lambda leaf, _: _result(leaf, numbers), call.result())
-        return _one_or_list(found), loss
+        return _one_or_list(gradients), loss
 
     return gradient_and_loss
 
@@ -322,10 +328,6 @@ def _result(value: Any, is_number: bool) -> Any:
 
 
 # -- arrays ------------------------------------------------------------------------------------------------------------
-
-
-def _wrapped(value: Any) -> Any:
-    return value if isinstance(value, Array) else np.array(value)
 
 
 def _mapped(convert: Callable[[Any], Any], values: Any) -> Any:

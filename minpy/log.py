@@ -62,13 +62,8 @@ def get_logger(
     logger = logging.getLogger(name)
     if name is None or getattr(logger, "_has_handler_of_minpy", False):
         return logger
-    handler: logging.Handler
-    if filename:
-        handler = logging.FileHandler(filename, filemode or "a")
-        handler.setFormatter(_Formatter(False))
-    else:
-        handler = logging.StreamHandler()
-        handler.setFormatter(_Formatter(sys.stderr.isatty()))
+    handler = logging.FileHandler(filename, filemode or "a") if filename else logging.StreamHandler()
+    handler.setFormatter(_Formatter(not filename and sys.stderr.isatty()))
     logger.addHandler(handler)
     logger.setLevel(level)
     logger._has_handler_of_minpy = True  # type: ignore[attr-defined]

@@ -16,10 +16,6 @@ __all__ = ["Monitor"]
 __dir__, __getattr__ = module_functions(__name__, __all__)
 
 
-def _root_mean_square(array: Any) -> Any:
-    return nd.norm(array) / math.sqrt(array.size)
-
-
 class Monitor:
     """Collects a number of every output of every node, and of every argument and state, every so many batches.
 
@@ -62,7 +58,7 @@ class Monitor:
         if isinstance(interval, bool) or not isinstance(interval, int) or interval < 1:
             raise ArgumentError(f"Monitor: interval is {describe(interval)}; expected a number of batches, at least 1.")
         self.interval = interval
-        self.stat_func = _root_mean_square if stat_func is None else stat_func
+        self.stat_func = stat_func or (lambda array: nd.norm(array) / math.sqrt(array.size))
         self.activated = False
         self.queue: list[tuple[int, str, Any]] = []
         self.step = 0
@@ -128,10 +124,10 @@ class Monitor:
                 for name, array in zip(names, arrays, strict=True):
                     self.stat_helper(name, array)
         self.activated = False
-        found, self.queue = self.queue, []
+        rows, self.queue = self.queue, []
         if self.sort:
-            found.sort(key=lambda row: row[1])
-        return [(step, name, self._text(name, values)) for step, name, values in found]
+            rows.sort(key=lambda row: row[1])
+        return [(step, name, self._text(name, values)) for step, name, values in rows]
 
     def _text(self, name: str, values: Any) -> str:
         arrays = values if isinstance(values, list) else [values]

@@ -89,12 +89,12 @@ def listing(names: Iterable[str]) -> Callable[[], list[str]]:
     return shown.copy
 
 
-def add_names(module: ModuleType, found: Mapping[str, Any]) -> None:
+def add_names(module: ModuleType, added: Mapping[str, Any]) -> None:
     """Give a public module further names, which it lists from then on; None for one that it is to lose."""
     own = dict_of(module)
     listed: list[str] = own["__all__"]
     names = {*listed}
-    for name, value in found.items():
+    for name, value in added.items():
         if value is None:
             own.pop(name, None)
             names.discard(name)
@@ -267,8 +267,8 @@ def _unknown(name: str, real: str) -> str:
     module = sys.modules.get(holder)
     advice = nearest(last, getattr(module, "__all__", ()))
     where = _what_there_is() if holder == "minpy" else f"dir({holder}) lists what there is."
-    found = f"No module named {name!r}: mxnet is minpy here (minpy.install_as_mxnet), and there is no {real}."
-    return f"{found}{advice} {where}"
+    text = f"No module named {name!r}: mxnet is minpy here (minpy.install_as_mxnet), and there is no {real}."
+    return f"{text}{advice} {where}"
 
 
 _finder: Any = _OtherNames()

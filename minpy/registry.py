@@ -64,7 +64,7 @@ def get_register_func(base_class: type, nickname: str) -> Callable[..., Any]:
     >>> mx.registry.get_create_func(Schedule, 'schedule')('constant')  # doctest: +ELLIPSIS
     <...Constant object at ...>
     """
-    known = _CLASSES.setdefault(base_class, {})
+    classes = _CLASSES.setdefault(base_class, {})
 
     def register(cls: _C, name: str | None = None) -> _C:
         if not (isinstance(cls, type) and issubclass(cls, base_class)):
@@ -73,7 +73,7 @@ def get_register_func(base_class: type, nickname: str) -> Callable[..., Any]:
                 f"{describe(cls)}."
             )
         key = (cls.__name__ if name is None else name).lower()
-        before = known.get(key)
+        before = classes.get(key)
         if before not in (None, cls):
             warnings.warn(
                 f"the {nickname} {key!r} is now {cls.__module__}.{cls.__name__}; it was "
@@ -81,7 +81,7 @@ def get_register_func(base_class: type, nickname: str) -> Callable[..., Any]:
                 UserWarning,
                 stacklevel=2,
             )
-        known[key] = cls
+        classes[key] = cls
         return cls
 
     register.__doc__ = f"Register a class derived from {base_class.__name__} as {_one(nickname)}, under its name."
@@ -162,7 +162,7 @@ def get_create_func(base_class: type, nickname: str) -> Callable[..., Any]:
     >>> create('square', size=3).size, create('["square", {"size": 4}]').size
     (3, 4)
     """
-    known = _CLASSES.setdefault(base_class, {})
+    classes = _CLASSES.setdefault(base_class, {})
 
     def create(*args: Any, **kwargs: Any) -> Any:
         if args:
@@ -170,7 +170,7 @@ def get_create_func(base_class: type, nickname: str) -> Callable[..., Any]:
         elif nickname in kwargs:
             what = kwargs.pop(nickname)
         else:
-            raise ArgumentError(f"create: which {nickname}? Give a name: {_names(known)}.")
+            raise ArgumentError(f"create: which {nickname}? Give a name: {_names(classes)}.")
         if isinstance(what, base_class):
             if args or kwargs:
                 raise ArgumentError(
@@ -191,11 +191,11 @@ def get_create_func(base_class: type, nickname: str) -> Callable[..., Any]:
             return create(**_given(read, kwargs, args, nickname))
         else:
             name = what
-        cls = known.get(name.lower())
+        cls = classes.get(name.lower())
         if cls is None:
             raise ArgumentValueError(
-                f"create: there is no {nickname} {name!r}.{nearest(name.lower(), known)} There are {_names(known)}. "
-                f"Others have to be registered first, with {nickname}.register."
+                f"create: there is no {nickname} {name!r}.{nearest(name.lower(), classes)} "
+                f"There are {_names(classes)}. Others have to be registered first, with {nickname}.register."
             )
         return cls(*args, **kwargs)
 

@@ -74,7 +74,10 @@ class Case:
         skipped = int(self.operator.is_method)
         names = self.operator.argument_names(len(self.inputs))[skipped:]
         text = describe_arguments(names, self.inputs[skipped:])
-        options = [f"{key}={_text(value)}" for key, value in self.attributes.items()]
+        options = [
+            f"{key}={describe(value) if isinstance(value, numpy.ndarray) else repr(value)}"
+            for key, value in self.attributes.items()
+        ]
         return f"{self.operator.__name__}({', '.join(filter(None, [text, *options]))})"
 
     def name(self, slot: int | str) -> str:
@@ -109,13 +112,13 @@ class Case:
         """Call the operator; return (what it returns, its states after that). States of NumPy's are moved as copies."""
         case = self
         if self.states:
-            given = {slot: self[slot] for slot in self.states}
-            case = self.replaced({slot: v.copy() for slot, v in given.items() if isinstance(v, numpy.ndarray)})
+            states_before = {slot: self[slot] for slot in self.states}
+            case = self.replaced({slot: v.copy() for slot, v in states_before.items() if isinstance(v, numpy.ndarray)})
         if self.draws is not None:
             self.draws.rewind()
-        answer = self.operator(*case.inputs, **case.attributes)
+        result = self.operator(*case.inputs, **case.attributes)
         states = [case[slot] for slot in self.states]
-        return answer, [as_raw(value) for value in states if isinstance(value, (numpy.ndarray, Array))]
+        return result, [as_raw(value) for value in states if isinstance(value, (numpy.ndarray, Array))]
 
     def call(self) -> Any:
         """Call the operator, and return what it returns."""
@@ -131,10 +134,6 @@ class Case:
         answer, pull = tracing.vjp(self.function, self.variables, chosen)
         several = isinstance(answer, (tuple, list))
         return pull(upstream if several else upstream[0])
-
-
-def _text(value: Any) -> str:
-    return describe(value) if isinstance(value, numpy.ndarray) else repr(value)
 
 
 def _is_real(value: Any) -> bool:

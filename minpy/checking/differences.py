@@ -209,12 +209,12 @@ def compare(derivatives: Derivatives, gradient: numpy.ndarray, directions: Itera
         if not (error <= suspicious and smooth):
             wrong = tolerance.bound(max(abs(got), abs(expected), float(numpy.linalg.norm(parts))), magnitude)
             indices = _suspects(derivatives, gradient, direction)
-            found = _worst_element(derivatives, gradient, indices)
-            if found.result == SKIPPED and indices.size < direction.size:
+            outcome = _worst_element(derivatives, gradient, indices)
+            if outcome.result == SKIPPED and indices.size < direction.size:
                 others = numpy.setdiff1d(numpy.arange(direction.size), indices)
-                found = _worst_element(derivatives, gradient, others[:: -(-others.size // MOST_ELEMENTS)])
-            if found.result != OK or found.note or error <= wrong:
-                return found
+                outcome = _worst_element(derivatives, gradient, others[:: -(-others.size // MOST_ELEMENTS)])
+            if outcome.result != OK or outcome.note or error <= wrong:
+                return outcome
             return Comparison(FAILED, error, "along a random direction", None, got, expected)
         worst = max(worst, error)
     return Comparison(OK, worst)

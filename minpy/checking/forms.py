@@ -133,11 +133,13 @@ def several_kernels(call: Call) -> Iterator[Form]:
         positions = [index for index in indices or range(len(call.inputs)) if call.differentiable(index)]
 
         def parts(form: Any, indices: Any = indices, positions: Any = positions) -> tuple[Any, ...]:
-            answer = call.answer()
-            outputs = [numpy.asarray(value) for value in as_outputs(answer)]
+            result = call.answer()
+            outputs = [numpy.asarray(value) for value in as_outputs(result)]
             upstream = tuple(_some_gradient(value) for value in outputs)
-            found = form(answer, *call.copies(), **call.attributes)(upstream if type(answer) is tuple else upstream[0])
-            chosen = dict(zip(indices or range(len(call.inputs)), found, strict=True))
+            gradients = form(result, *call.copies(), **call.attributes)(
+                upstream if type(result) is tuple else upstream[0]
+            )
+            chosen = dict(zip(indices or range(len(call.inputs)), gradients, strict=True))
             like = Shaped(outputs[0].shape, outputs[0].dtype)
             return tuple(
                 conform(chosen[index], operator, index, like, call.inputs[index])  # type: ignore[arg-type]
@@ -165,11 +167,11 @@ def rules_into_memory(call: Call) -> Iterator[Form]:
 
 def _answer_and_gradient(call: Call) -> tuple[Any, Any]:
     """Return the answer and an upstream gradient for it: tuples, if there are several outputs."""
-    answer = call.answer()
-    if isinstance(answer, tuple):
-        return answer, tuple(map(_some_gradient, answer))
-    answer = numpy.asarray(answer)
-    return answer, _some_gradient(answer)
+    result = call.answer()
+    if isinstance(result, tuple):
+        return result, tuple(map(_some_gradient, result))
+    result = numpy.asarray(result)
+    return result, _some_gradient(result)
 
 
 def _some_gradient(answer: numpy.ndarray) -> numpy.ndarray:

@@ -73,9 +73,9 @@ def numeric(point: Point, position: int) -> numpy.ndarray:
 
 def is_close(point: Point, got: numpy.ndarray, expected: numpy.ndarray) -> bool:
     """Tell whether arrays are equal as far as central differences can tell (and where they can)."""
-    known = numpy.isfinite(expected)
-    scale = numpy.abs(expected[known]).max(initial=0)
-    return bool(known.any() and (numpy.abs(got - expected)[known] <= 100 * point.tolerance.bound(scale)).all())
+    finite = numpy.isfinite(expected)
+    scale = numpy.abs(expected[finite]).max(initial=0)
+    return bool(finite.any() and (numpy.abs(got - expected)[finite] <= 100 * point.tolerance.bound(scale)).all())
 
 
 def check_jvp(point: Point, position: int) -> Row:

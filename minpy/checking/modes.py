@@ -104,8 +104,8 @@ def record_twice_on(cls: type[Array]) -> SecondOrder:
         starts = [start.astype(head._data.dtype) for start, head in zip(call.starts, call.heads, strict=True)]
         with Scope(True, None):
             heads = [head._node for head in call.heads]
-            found = gradients(heads, starts, nodes, retain_graph=True, create_graph=True)
-        recorded = [(found.get(node), weight) for node, weight in zip(nodes, weights, strict=True)]
+            gradient_of = gradients(heads, starts, nodes, retain_graph=True, create_graph=True)
+        recorded = [(gradient_of.get(node), weight) for node, weight in zip(nodes, weights, strict=True)]
         again = [(array, weight) for array, weight in recorded if isinstance(array, Array) and array._node is not None]
         if again:
             backward([array for array, _ in again], [weight for _, weight in again], train_mode=state.training)
@@ -147,9 +147,9 @@ def under_autograd(case: Case, upstream: Sequence[numpy.ndarray]) -> tuple[Array
     outputs: Arrays = []
 
     def function(*variables: Any) -> Any:
-        answer = boxed.function(*variables)
-        outputs[:] = map(_unboxed, answer) if len(upstream) > 1 else [_unboxed(answer)]
-        return answer
+        result = boxed.function(*variables)
+        outputs[:] = map(_unboxed, result) if len(upstream) > 1 else [_unboxed(result)]
+        return result
 
     with _autograd():
         values = [value.copy() for value in boxed.variables]  # states among them are moved

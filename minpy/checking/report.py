@@ -14,12 +14,12 @@ __all__ = ["FAILED", "OK", "SKIPPED", "Report", "Row", "attempt", "failure", "sk
 def attempt(what: str, check: Callable[[], Row | Sequence[Row]]) -> list[Row]:
     """Return the rows of one check; an exception inside it is a failure, and keeps its text and traceback."""
     try:
-        found = check()
+        rows = check()
     except Exception as error:
         if is_quitting(error):
             raise
         return [failure(what, f"{type(error).__name__}", f"{what}: {error}", cause=error)]
-    return [found] if isinstance(found, Row) else list(found)
+    return [rows] if isinstance(rows, Row) else list(rows)
 
 
 def failure(what: str, note: str, detail: str, error: float | None = None, cause: Any = None) -> Row:

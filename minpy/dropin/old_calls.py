@@ -132,10 +132,10 @@ def _with_keywords(function: Callable[..., Any], renamed: dict[str, str | None])
 
 
 def _signature(function: Callable[..., Any], renamed: dict[str, str | None]) -> inspect.Signature:
-    found = inspect.signature(function)
+    signature = inspect.signature(function)
     kind = inspect.Parameter.KEYWORD_ONLY
     old = [inspect.Parameter(name, kind, default=None) for name in renamed]
-    return found.replace(parameters=[*found.parameters.values(), *old])
+    return signature.replace(parameters=[*signature.parameters.values(), *old])
 
 
 def _with_copies(array: Callable[..., Any]) -> Callable[..., Any]:
@@ -194,7 +194,7 @@ def _with_planes(cross: Callable[..., Any]) -> Callable[..., Any]:
 _ARGUMENTS: dict[str, tuple[str, Callable[[], Any], Callable[..., Any]]] = {
     "cross": ("vectors of 2", lambda: _np.cross([1, 2], [3, 4]), _with_planes),
     "fromstring": ("bytes", lambda: _np.fromstring(b"12", "u1"), _with_bytes),
-    "sum": ("generator", lambda: _np.sum(one for one in [1, 2]), _with_generators),
+    "sum": ("generator", lambda: _np.sum(number for number in [1, 2]), _with_generators),
 }
 
 
@@ -233,12 +233,14 @@ def _modules() -> list[str]:
             sys.modules[full] = present = implementation
             restored.append(f"lib.{name}")
         setattr(lib, name, present)
-        functions = {one: getattr(implementation, one) for one in getattr(implementation, "__all__", ())}
-        functions.update((one, getattr(numpy, one)) for one in _IN_MODULES.get(name, ()) if hasattr(numpy, one))
+        functions = {old_name: getattr(implementation, old_name) for old_name in getattr(implementation, "__all__", ())}
+        functions.update(
+            (old_name, getattr(numpy, old_name)) for old_name in _IN_MODULES.get(name, ()) if hasattr(numpy, old_name)
+        )
         for place in (present, lib):
-            for one, function in functions.items():
-                if not hasattr(place, one):
-                    setattr(place, one, function)
+            for old_name, function in functions.items():
+                if not hasattr(place, old_name):
+                    setattr(place, old_name, function)
     for name, now in _OTHER_MODULES.items():
         package, _, inner = name.partition(".")
         implementation = _imported(f"numpy.{now}")

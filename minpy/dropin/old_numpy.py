@@ -71,8 +71,8 @@ _KINDS = {
 
 
 def _sctypes() -> dict[str, list[type]]:
-    found: dict[str, list[type]] = {kind: [getattr(_np, name) for name in names] for kind, names in _KINDS.items()}
-    return {**found, "others": [bool, object, bytes, str, numpy.void]}
+    types: dict[str, list[type]] = {kind: [getattr(_np, name) for name in names] for kind, names in _KINDS.items()}
+    return {**types, "others": [bool, object, bytes, str, numpy.void]}
 
 
 def _is_type_of_elements(rep: Any) -> bool:
@@ -93,8 +93,8 @@ def _asfarray(a: Any, dtype: Any = numpy.float64) -> Any:
 
 
 def _find_common_type(array_types: Any, scalar_types: Any) -> Any:
-    arrays = [numpy.dtype(one) for one in array_types]
-    scalars = [numpy.dtype(one) for one in scalar_types]
+    arrays = [numpy.dtype(dtype) for dtype in array_types]
+    scalars = [numpy.dtype(dtype) for dtype in scalar_types]
     of_arrays = numpy.result_type(*arrays) if arrays else None
     of_scalars = numpy.result_type(*scalars) if scalars else None
     if of_arrays is None or of_scalars is None:

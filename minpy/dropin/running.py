@@ -63,7 +63,8 @@ def main(arguments: Sequence[str]) -> int:
     # Processes that multiprocessing starts anew get this path, and import the program there.
     sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "children"))
     if kind == "-m":
-        return _run_module(command_line)
+        sys.argv = ["-m", *command_line[1:]]  # what a package sees while it is imported
+        return _run_found(command_line[0], command_line[0])
     if kind == "-c":
         command, sys.argv = command_line[0], ["-c", *command_line[1:]]
         if sys.version_info >= (3, 13):  # from where on tracebacks show the lines of a command
@@ -135,11 +136,6 @@ def _is_archive(path: str) -> bool:
     from zipfile import is_zipfile
 
     return os.path.isfile(path) and is_zipfile(path)
-
-
-def _run_module(command_line: list[str]) -> int:
-    sys.argv = ["-m", *command_line[1:]]  # what a package sees while it is imported
-    return _run_found(command_line[0], command_line[0])
 
 
 def _run_found(name: str, shown: str) -> int:

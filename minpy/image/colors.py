@@ -43,8 +43,8 @@ def color_normalize(src: Any, mean: Any, std: Any = None) -> Any:
         if mean is not None:
             src = src - mean
         return src if std is None else src / std
-    raw, answer = floats("color_normalize", src)
+    raw, normalized = floats("color_normalize", src)
     for ufunc, values in ((np.subtract, mean), (np.divide, std)):
         if values is not None:
             channelwise(ufunc, raw, raw_of(values))
-    return answer
+    return normalized

@@ -248,10 +248,10 @@ class DetRandomCropAug(_RandomBox):
 
     def __call__(self, src: Any, label: Any) -> Any:
         height, width = height_and_width("DetRandomCropAug", src)
-        found = self._random_crop_proposal(label, height, width)
-        if not found:
+        proposal = self._random_crop_proposal(label, height, width)
+        if not proposal:
             return src, label
-        x, y, part_width, part_height, label = found
+        x, y, part_width, part_height, label = proposal
         return fixed_crop(src, x, y, part_width, part_height, None), label
 
     def _calculate_areas(self, label: np.ndarray) -> np.ndarray:
@@ -370,10 +370,10 @@ class DetRandomPadAug(_RandomBox):
 
     def __call__(self, src: Any, label: Any) -> Any:
         height, width = height_and_width("DetRandomPadAug", src)
-        found = self._random_pad_proposal(label, height, width)
-        if not found:
+        proposal = self._random_pad_proposal(label, height, width)
+        if not proposal:
             return src, label
-        x, y, new_width, new_height, label = found
+        x, y, new_width, new_height, label = proposal
         color = self.pad_val if isinstance(self.pad_val, (list, tuple)) else (self.pad_val,)
         if len(color) == 1:
             color = tuple(color) * int(src.shape[2])

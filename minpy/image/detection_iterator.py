@@ -11,7 +11,7 @@ import numpy as np
 from minpy.core.array import as_raw, raw_of
 from minpy.core.errors import ArgumentError, ArgumentValueError, FileFormatError, MXNetError, ShapeError, describe
 from minpy.image.detection_creating import CreateDetAugmenter
-from minpy.image.drawing import drawn, require_opencv, shown, viewable
+from minpy.image.drawing import drawn, require_opencv, viewable
 from minpy.image.iterator import ImageIter
 from minpy.image.pixels import array_of
 
@@ -365,5 +365,6 @@ class ImageDetIter(ImageIter):
             image = viewable(np.asarray(raw_of(data)), raw_of(mean), raw_of(std), clip)
             image = drawn(cv2, image, objects, color, thickness, id2labels)
             if waitKey is not None:
-                shown(cv2, image, window_name, waitKey)
+                cv2.imshow(window_name, image)
+                cv2.waitKey(waitKey)
             yield image

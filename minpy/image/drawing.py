@@ -11,7 +11,7 @@ from minpy.core.errors import MissingDependencyError
 from minpy.image.creating import MEAN, STD
 from minpy.pictures.libraries import opencv
 
-__all__ = ["drawn", "require_opencv", "shown", "viewable"]
+__all__ = ["drawn", "require_opencv", "viewable"]
 
 _FONT_SCALE, _FONT_THICKNESS, _GAP = 0.5, 2, 5
 _WHITE = (255, 255, 255)
@@ -64,9 +64,3 @@ def drawn(
             place = (x1 + _GAP, y1 + text_height + _GAP)
             cv2.putText(image, text, place, font, _FONT_SCALE, _WHITE, _FONT_THICKNESS)
     return image
-
-
-def shown(cv2: Any, image: np.ndarray, window: str, milliseconds: int) -> None:
-    """Show an image in a window, and wait for a key."""
-    cv2.imshow(window, image)
-    cv2.waitKey(milliseconds)

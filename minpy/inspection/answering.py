@@ -74,9 +74,10 @@ class Answer:
     def __str__(self) -> str:
         rows = []
         for name, values in self.outputs.items():
-            found = _statistics(values)
-            numbers = [f"{found[key]:.5g}" if found[key] is not None else "" for key in ("min", "mean", "max", "std")]
-            rows.append([name, shape_text(values.shape), *numbers, str(found["not_finite"] or "")])
+            statistics = _statistics(values)
+            measured = [statistics[key] for key in ("min", "mean", "max", "std")]
+            numbers = ["" if number is None else f"{number:.5g}" for number in measured]
+            rows.append([name, shape_text(values.shape), *numbers, str(statistics["not_finite"] or "")])
         lines = table(("output", "shape", "min", "mean", "max", "std", "not finite"), rows, range(2, 7), 0)
         for name, values in self.outputs.items():
             top = self._top(values)
@@ -160,25 +161,25 @@ def read_arrays(path: str, inputs: Sequence[Input]) -> dict[str, numpy.ndarray]:
         with accessing(_COMMAND, "read", path), open_to_read(path, pipes=False) as stream:
             if path.endswith(".npz"):
                 with numpy.load(stream, allow_pickle=False) as file:
-                    found = {name: file[name] for name in file.files}
+                    arrays = {name: file[name] for name in file.files}
             else:
-                found = {"": numpy.lib.format.read_array(stream, allow_pickle=False)}
+                arrays = {"": numpy.lib.format.read_array(stream, allow_pickle=False)}
     except MXNetError:
         raise
     except Exception as error:  # zipfile, zlib and numpy have each their own
         raise FileFormatError(f"{_COMMAND}: {path!r} cannot be read as an array: {error}.") from None
     names = [entry.name for entry in inputs if not entry.is_label] or [entry.name for entry in inputs]
-    if "" in found:
+    if "" in arrays:
         if not names:
             raise ArgumentError(f"{_COMMAND}: the network has no input for {path!r}.")
-        found = {names[0]: found[""]}
-    for name in found:
+        arrays = {names[0]: arrays[""]}
+    for name in arrays:
         if name not in {entry.name for entry in inputs}:
             raise ArgumentError(
                 f"{_COMMAND}: {path!r} holds {name!r}, which is no input; inputs are "
                 f"{', '.join(entry.name for entry in inputs)}.{nearest(name, names)}"
             )
-    return found
+    return arrays
 
 
 def labels_of(path: str) -> list[str]:

@@ -63,19 +63,18 @@ def find(
         if name.endswith(".params") and params.endswith(".json"):
             name, params = params, name
     if os.path.isdir(name):
-        found = _in_folder(name)
-        return _from_files(name, found, params, epoch)
+        symbols = sorted(file for file in os.listdir(name) if file.endswith("-symbol.json"))
+        symbol = os.path.join(name, _only_symbol(symbols, f"the folder {name!r}"))
+        return _from_files(name, symbol, params, epoch)
     if os.path.isfile(name) and is_archive(name):
         with opened(name) as archive:
             return _from_archive(name, archive, params, epoch)
-    return _from_files(name, _symbol_of(name), params or _given_params(name), epoch)
+    if params is None and name.endswith(".params") and os.path.isfile(name):
+        params = name
+    return _from_files(name, _symbol_of(name), params, epoch)
 
 
 # -- files -------------------------------------------------------------------------------------------------------------
-
-
-def _given_params(name: str) -> str | None:
-    return name if name.endswith(".params") and os.path.isfile(name) else None
 
 
 def _symbol_of(name: str) -> str:
@@ -95,7 +94,7 @@ def _symbol_of(name: str) -> str:
         if os.path.isfile(candidate):
             return candidate
     folder = os.path.dirname(name) or os.curdir
-    there = [one for one in sorted(os.listdir(folder)) if one.endswith(".json")] if os.path.isdir(folder) else []
+    there = [file for file in sorted(os.listdir(folder)) if file.endswith(".json")] if os.path.isdir(folder) else []
     advice = nearest(os.path.basename(candidates[0]), there) or (
         f" The folder holds {', '.join(map(repr, there[:5]))}." if there else ""
     )
@@ -104,11 +103,6 @@ def _symbol_of(name: str) -> str:
     raise FileMissingError(
         f"{_COMMAND}: there is no symbol for {name!r}: neither {' nor '.join(map(repr, candidates))}.{advice}"
     )
-
-
-def _in_folder(folder: str) -> str:
-    names = sorted(name for name in os.listdir(folder) if name.endswith("-symbol.json"))
-    return os.path.join(folder, _only_symbol(names, f"the folder {folder!r}"))
 
 
 def _only_symbol(names: list[str], where: str) -> str:
@@ -267,8 +261,12 @@ def _json(content: bytes, where: str) -> Any:
 
 def _shape(given: Any) -> tuple[int, ...] | None:
     lengths = given if isinstance(given, list) else []
-    fine = lengths and len(lengths) <= 32 and all(type(one) is int and 0 <= one < 2**31 for one in lengths)
-    return tuple(one or 1 for one in lengths) if fine and math.prod(one or 1 for one in lengths) < 2**40 else None
+    fine = lengths and len(lengths) <= 32 and all(type(length) is int and 0 <= length < 2**31 for length in lengths)
+    return (
+        tuple(length or 1 for length in lengths)
+        if fine and math.prod(length or 1 for length in lengths) < 2**40
+        else None
+    )
 
 
 def _model_shapes(artifact: Artifact, content: bytes, where: str) -> None:
@@ -311,7 +309,7 @@ def _hyperparameters(artifact: Artifact, content: bytes, where: str) -> None:
         }
     )
     text = artifact.facts.get("image_shape", "")
-    lengths = [int(one) for one in re.findall(r"\d{1,6}", text)]
+    lengths = [int(digits) for digits in re.findall(r"\d{1,6}", text)]
     if len(lengths) in (1, 3) and "data" not in artifact.shapes:
         shape = (1, *lengths) if len(lengths) == 3 else (1, 3, *lengths, *lengths)
         artifact.shapes["data"] = (shape, "image_shape in hyperparams.json")

@@ -51,7 +51,7 @@ def _named_shape(text: str) -> tuple[str, tuple[int, ...]]:
     match = re.fullmatch(r"(?:(.*?)\s*[:=])?\s*[(\[]?\s*(\d+(?:\s*[,xX× ]\s*\d+)*)\s*,?\s*[)\]]?", text.strip())
     if match is None:
         raise argparse.ArgumentTypeError(f"{text!r} is no shape; expected 1,3,224,224, or data:1,3,224,224")
-    return match[1] or "", tuple(int(one) for one in re.findall(r"\d+", match[2]))
+    return match[1] or "", tuple(int(digits) for digits in re.findall(r"\d+", match[2]))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -169,7 +169,7 @@ def _shapes(options: Sequence[tuple[str, tuple[int, ...]]]) -> Any:
 
 def _with_arrays(model: Report, shapes: Any, arrays: dict[str, Any]) -> dict[str, tuple[int, ...]]:
     """Return the shapes of inputs: of arrays their own; one that lacks the axis of the batch gets it."""
-    told = {one.name: one for one in model.inputs}
+    told = {entry.name: entry for entry in model.inputs}
     if shapes is not None and not isinstance(shapes, dict):
         shapes = {next(iter(arrays)): shapes}
     result = dict(shapes or {})
@@ -187,8 +187,8 @@ def _with_arrays(model: Report, shapes: Any, arrays: dict[str, Any]) -> dict[str
 def _picture(options: argparse.Namespace, model: Report) -> dict[str, Any]:
     from minpy.inspection import answering
 
-    fed = [one for one in model.inputs if not one.is_label and one.shape is not None]
-    wanted = [one for one in fed if one.shape is not None and len(one.shape) == 4] or fed
+    fed = [entry for entry in model.inputs if not entry.is_label and entry.shape is not None]
+    wanted = [entry for entry in fed if entry.shape is not None and len(entry.shape) == 4] or fed
     if not wanted:
         raise ArgumentError(f"python -m minpy model: the network has no input for the picture {options.run!r}.")
     preparation = answering.Preparation(options.mean, options.std, options.scale, options.bgr, options.stretch)
@@ -201,7 +201,7 @@ def _draw(options: argparse.Namespace, artifact: Artifact, model: Report) -> tup
     if model.unknown:
         print("python -m minpy model: --picture is left out, as operators are not here.", file=sys.stderr)
         return None
-    shapes = {one.name: one.shape for one in model.inputs if one.shape is not None}
+    shapes = {entry.name: entry.shape for entry in model.inputs if entry.shape is not None}
     path, said = draw(artifact, options.picture, shapes if not model.problem else {})
     print("\n".join(wrapped(f"the picture is in {path}{': ' if said else ''}{said}")), file=sys.stderr)
     return path, said

@@ -82,12 +82,12 @@ def _rnn(node: Node, inputs: Shapes, outputs: Shapes) -> int:
     size, layers = _attribute(node, "state_size"), _attribute(node, "num_layers")
     directions = 2 if _attribute(node, "bidirectional") else 1
     projected = _attribute(node, "projection_size")
-    answers = projected or size
+    output_size = projected or size
     gates = {"lstm": 4, "gru": 3}.get(_attribute(node, "mode"), 1)
     cells = 0
     for _ in range(layers):
-        cells += directions * (gates * size * (width + answers) + (size * projected if projected else 0))
-        width = directions * answers
+        cells += directions * (gates * size * (width + output_size) + (size * projected if projected else 0))
+        width = directions * output_size
     return steps * batch * cells
 
 

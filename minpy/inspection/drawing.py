@@ -31,7 +31,7 @@ def draw(artifact: Artifact, path: str, shapes: Mapping[str, tuple[int, ...]]) -
     if kind not in _FORMATS:
         raise ArgumentError(
             f"python -m minpy model: --picture {path!r} ends with {ending or 'nothing'!r}; expected one of "
-            f"{', '.join('.' + one for one in _FORMATS)}."
+            f"{', '.join('.' + ending for ending in _FORMATS)}."
         )
     symbol = load_json(artifact.symbol.decode("utf-8-sig"))
     title = os.path.basename(artifact.symbol_name.rpartition(":")[2]).removesuffix(".json").removesuffix("-symbol")

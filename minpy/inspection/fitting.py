@@ -41,14 +41,14 @@ def by_name(given: Mapping[str, Any]) -> dict[str, tuple[str, Any]]:
     >>> by_name({'arg:fc_weight': 1, 'aux:bn_moving_mean': 2, 'fc_bias': 3})
     {'fc_weight': ('arg', 1), 'bn_moving_mean': ('aux', 2), 'fc_bias': ('', 3)}
     """
-    found = {}
+    arrays = {}
     for key, value in given.items():
         kind, colon, name = key.partition(":")
         if colon and kind in _PREFIXES:
-            found[name] = (kind, value)
+            arrays[name] = (kind, value)
         else:
-            found[key] = ("", value)
-    return found
+            arrays[key] = ("", value)
+    return arrays
 
 
 def compared(

@@ -62,7 +62,7 @@ def guessed(
     needed = [
         Value(node, index) for node in order if node.operator is not None for index in range(len(node.output_names()))
     ]
-    found: list[tuple[dict[str, Any], dict[Node, Shape]]] = []
+    fits: list[tuple[dict[str, Any], dict[Node, Shape]]] = []
     free = {length for form in forms.values() for length in form if isinstance(length, str)} - {_BATCH}
     for sizes in _candidates(free, order, forms, facts):
         shapes = {node: _filled(form, sizes) for node, form in forms.items()}
@@ -71,13 +71,13 @@ def guessed(
             if after is not None and not is_known(after.get(Value(node))):
                 after = _with_label(node, shapes, known, infer, needed, sizes) or after
         if after is not None and all(is_known(after.get(value)) for value in needed):
-            found.append((sizes, shapes))
+            fits.append((sizes, shapes))
         # Two that fit: any would. (Layers at the end let only one size through.)
-        if len(found) == 2 or not free:
+        if len(fits) == 2 or not free:
             break
-    if not found:
+    if not fits:
         return _nearest(order, forms, known, infer, free, facts)
-    sizes, shapes = found[0]
+    sizes, shapes = fits[0]
     guesses = {}
     for node, shape in shapes.items():
         own = [length for length in dict.fromkeys(forms.get(node, ())) if length in free]
@@ -89,7 +89,7 @@ def guessed(
             numbers = " x ".join(str(size or "one") for size in dict.fromkeys(sizes[length] for length in own))
             origin = (
                 f"its {what} is assumed: others fit as well"
-                if len(found) > 1
+                if len(fits) > 1
                 else f"{numbers} is the only usual {what} that fits the parameters"
             )
         guesses[node] = Guess(shape, origin)

@@ -90,21 +90,22 @@ def report(
     artifact: Artifact | None = None
     if isinstance(symbol, Symbol):
         held = None if params is None else find_params(params)
-        said = Contents(0, [], _kinds(symbol), [])
-        given = {} if held is None else dict(held)
+        kinds = Counter(node.kind for node in symbol.order if node.operator is not None)
+        said = Contents(0, [], dict(kinds), [])
+        arrays = {} if held is None else dict(held)
         has_params = held is not None
         source, params_name = repr(symbol), "the parameters that are given" if has_params else ""
     else:
         named = params if isinstance(params, (str, os.PathLike)) else None
         artifact = symbol if isinstance(symbol, Artifact) else find(symbol, named, epoch)
         said = contents(artifact.symbol, f"python -m minpy model: {artifact.symbol_name!r}")
-        given = dict(artifact.heads or {}) if params is None or named is not None else dict(find_params(params))
+        arrays = dict(artifact.heads or {}) if params is None or named is not None else dict(find_params(params))
         has_params = artifact.heads is not None or (params is not None and named is None)
         source, params_name = artifact.symbol_name, artifact.params_name
         if said.unknown:
             return _of_unknown(artifact, said)
         symbol = load_json(artifact.symbol.decode("utf-8-sig"))
-    return _Inspection(symbol, by_name(given), has_params, artifact).report(source, params_name, said, shapes)
+    return _Inspection(symbol, by_name(arrays), has_params, artifact).report(source, params_name, said, shapes)
 
 
 def find_params(params: Any) -> Mapping[str, Any]:
@@ -121,10 +122,6 @@ def find_params(params: Any) -> Mapping[str, Any]:
     raise ArgumentError(
         f"inspection.report: params is {describe(params)}; expected a dict of str to NDArray, or the name of a file."
     )
-
-
-def _kinds(symbol: Symbol) -> dict[str, int]:
-    return dict(Counter(node.kind for node in symbol.order if node.operator is not None))
 
 
 def _of_unknown(artifact: Artifact, said: Contents) -> Report:
@@ -152,9 +149,9 @@ class _Inspection:
     """What is found out about a symbol."""
 
     def __init__(
-        self, symbol: Symbol, given: Mapping[str, tuple[str, Any]], has_params: bool, artifact: Artifact | None
+        self, symbol: Symbol, params: Mapping[str, tuple[str, Any]], has_params: bool, artifact: Artifact | None
     ) -> None:
-        self.symbol, self.given, self.has_params, self.artifact = symbol, given, has_params, artifact
+        self.symbol, self.params, self.has_params, self.artifact = symbol, params, has_params, artifact
         self.order = symbol.order
         self.arguments, self.states = variables(self.order)
         self.readers: dict[Node, list[tuple[Node, str]]] = {}
@@ -164,7 +161,8 @@ class _Inspection:
                     self.readers.setdefault(value.node, []).append((node, role))
         self.inputs = [node for node in self.arguments if self._is_input(node)]
         self.notes = list(artifact.notes) if artifact is not None else []
-        held = {node.name: given[node.name][1].dtype for node in (*self.arguments, *self.states) if node.name in given}
+        names = [node.name for node in (*self.arguments, *self.states)]
+        held = {name: params[name][1].dtype for name in names if name in params}
         try:
             self.dtypes = symbol._infer_type("inspection", (), held, default="float32").known
         except MXNetError as error:
@@ -173,10 +171,10 @@ class _Inspection:
 
     def _is_input(self, node: Node) -> bool:
         roles = {role for _, role in self.readers.get(node, ())}
-        if node.name in self.given:  # some programs save a batch, too
-            return self.given[node.name][0] != "aux" and (node.name == "data" or self._is_label(node))
+        if node.name in self.params:  # some programs save a batch, too
+            return self.params[node.name][0] != "aux" and (node.name == "data" or self._is_label(node))
         named = (
-            (not self.given and node.name.endswith(_ENDINGS))
+            (not self.params and node.name.endswith(_ENDINGS))
             or "__init__" in node.annotations
             or "__lr_mult__" in node.annotations
         )
@@ -195,19 +193,19 @@ class _Inspection:
     def _given_shapes(self, shapes: Any) -> dict[Node, tuple[Shape, str]]:
         """Return the shapes of inputs that are given, or said beside the model."""
         inputs = {node.name: node for node in self.inputs}
-        found: dict[Node, tuple[Shape, str]] = {
-            node: (tuple(self.given[node.name][1].shape), "of the array in the parameters' file")
+        shapes_of: dict[Node, tuple[Shape, str]] = {
+            node: (tuple(self.params[node.name][1].shape), "of the array in the parameters' file")
             for node in self.inputs
-            if node.name in self.given
+            if node.name in self.params
         }
         if self.artifact is not None:
             for name, (shape, where) in self.artifact.shapes.items():
                 if name in inputs:
-                    found[inputs[name]] = shape, where
+                    shapes_of[inputs[name]] = shape, where
                 elif name != "data":
                     self.notes.append(f"A shape is said for {name!r} {where}; the network has no such input.")
         if shapes is None:
-            return found
+            return shapes_of
         if not isinstance(shapes, Mapping):
             fed = [node for node in self.inputs if not self._is_label(node)]
             if len(fed) != 1:
@@ -227,16 +225,16 @@ class _Inspection:
                         + nearest(name, inputs)
                     )
                 self.inputs.append(node)
-            found[node] = tuple(int(length) for length in shape), "given"
-        return found
+            shapes_of[node] = tuple(int(length) for length in shape), "given"
+        return shapes_of
 
     def report(self, source: str, params_name: str, said: Contents, shapes: Any) -> Report:
         """Return everything."""
         told = self._given_shapes(shapes)
         held = {
-            Value(node): tuple(self.given[node.name][1].shape)
+            Value(node): tuple(self.params[node.name][1].shape)
             for node in (*self.arguments, *self.states)
-            if node.name in self.given and node not in told
+            if node.name in self.params and node not in told
         }
         known = {Value(node): shape for node, (shape, _) in told.items()}
         open_inputs = [node for node in self.inputs if node not in told]
@@ -257,7 +255,7 @@ class _Inspection:
         if self.has_params:
             follows = facts if agrees else self._needed(alone, facts)
             needed = {node.name: follows.get(Value(node)) for node in (*self.arguments, *self.states)}
-            fit = compared(self.arguments, self.states, self.inputs, self.given, needed)
+            fit = compared(self.arguments, self.states, self.inputs, self.params, needed)
         owners = self._owners()
         layers = [self._layer(node, facts, owners) for node in self.order if node.operator is not None]
         learned = [node for node in self.arguments if node not in self.inputs]
@@ -277,7 +275,7 @@ class _Inspection:
             _total([layer.memory for layer in layers]),
             self._peak(facts),
             sum(layer.multiply_adds or 0 for layer in layers) if not problem else None,
-            sorted({numpy.dtype(array.dtype).name for _, array in self.given.values()}),
+            sorted({numpy.dtype(array.dtype).name for _, array in self.params.values()}),
             dict(self.artifact.facts) if self.artifact is not None else {},
             self.notes,
             problem,

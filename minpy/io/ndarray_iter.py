@@ -117,8 +117,10 @@ class NDArrayIter(DataIter):
         """The arrays of data and label."""
         return [source.held for source in self._data + self._label]
 
-    def _described(self, found: list[Source]) -> list[DataDesc]:
-        return [DataDesc(one.name, one.batch_shape(self.batch_size), one.dtype, self.layout) for one in found]
+    def _described(self, arrays: list[Source]) -> list[DataDesc]:
+        return [
+            DataDesc(source.name, source.batch_shape(self.batch_size), source.dtype, self.layout) for source in arrays
+        ]
 
     @property
     def provide_data(self) -> list[DataDesc]:
@@ -163,28 +165,28 @@ class NDArrayIter(DataIter):
             raise StopIteration
         if self.last_batch_handle == "roll_over" and self.cursor + self.batch_size > self.num_data:
             self._rest = {
-                what: [source.read(self.cursor, self.num_data).copy() for source in found]
-                for what, found in (("data", self._data), ("label", self._label))
+                what: [source.read(self.cursor, self.num_data).copy() for source in arrays]
+                for what, arrays in (("data", self._data), ("label", self._label))
             }
             raise StopIteration
         return DataBatch(data=self.getdata(), label=self.getlabel(), pad=self.getpad(), index=None)
 
-    def _batch(self, what: str, found: list[Source]) -> list[Any]:
+    def _batch(self, what: str, arrays: list[Source]) -> list[Any]:
         start, stop = self.cursor, self.cursor + self.batch_size
         if start >= self.num_data:
             raise MXNetError("NDArrayIter: the epoch is over. Call reset() for the next one.")
         if start < 0 and not (self._rest and stop > 0):
             raise MXNetError("NDArrayIter: there is no batch yet. Call next(), or iter_next(), before getdata().")
-        answers = []
-        for position, source in enumerate(found):
+        batches = []
+        for position, source in enumerate(arrays):
             parts = [self._rest[what][position]] if start < 0 else []
             parts.append(source.read(max(start, 0), min(stop, self.num_data)))
             lacking = stop - self.num_data if self.last_batch_handle == "pad" else 0
             while lacking > 0:
                 parts.append(source.read(0, min(lacking, self.num_data)))
                 lacking -= self.num_data
-            answers.append(source.batch(parts))
-        return answers
+            batches.append(source.batch(parts))
+        return batches
 
     def getdata(self) -> list[Any]:
         return self._batch("data", self._data)

@@ -23,8 +23,8 @@ def saved_mean(function: str, path: str, shape: tuple[int, ...]) -> numpy.ndarra
     mean = arrays["mean_img"] if "mean_img" in arrays else next(iter(arrays.values()))
     if mean.shape != shape:
         raise FileFormatError(f"{function}: mean_img {path!r} has the shape {mean.shape}; data_shape is {shape}.")
-    found: numpy.ndarray = mean.asnumpy().astype("float32")
-    return found
+    picture: numpy.ndarray = mean.asnumpy().astype("float32")
+    return picture
 
 
 class Normalizer:

@@ -7,12 +7,14 @@ from collections import deque
 from collections.abc import Generator
 from concurrent.futures import Future, ThreadPoolExecutor
 from types import SimpleNamespace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy
 
 from minpy.core.errors import ArgumentError, ArgumentValueError, FileFormatError, MXNetError
+from minpy.io.augmenting import Augmenter
 from minpy.io.base import require_process
+from minpy.io.box_augmenting import BoxAugmenter
 from minpy.io.mxdata_iter import Loaded
 from minpy.io.normalizing import Normalizer
 from minpy.io.record_files import RecordFiles
@@ -21,7 +23,7 @@ from minpy.io.text_files import require_batch_size, require_part
 from minpy.pictures import decode
 from minpy.pictures.coding import decoder
 
-__all__ = ["LabelReader", "PictureBatches", "PictureWork", "single_labels"]
+__all__ = ["LabelReader", "PictureBatches"]
 
 # How `decode` is to treat pictures of so many channels.
 _FLAGS = {1: 0, 3: 1, 4: -1}
@@ -29,15 +31,6 @@ _FLAGS = {1: 0, 3: 1, 4: -1}
 _PIXELS = 1 << 16
 # Numbers drawn for another purpose come from another stream.
 _ORDERS, _PICTURES = 1, 2
-
-
-class PictureWork(Protocol):
-    """What is done with one picture, beside decoding it."""
-
-    numbers: int
-
-    def picture(self, image: numpy.ndarray, label: Any, u: list[float]) -> tuple[numpy.ndarray, Any]:
-        """Return a picture of the target's size or smaller, and its label."""
 
 
 class LabelReader:
@@ -56,25 +49,19 @@ class LabelReader:
         label = numpy.atleast_1d(label)
         source = "the record has"
         if self.listed is not None:
-            found = self.listed.get(identity)
-            if found is None:
+            listed_label = self.listed.get(identity)
+            if listed_label is None:
                 raise FileFormatError(
                     f"{self.function}: {self.records.name(number)} has the id {identity}, for which there is no label "
                     f"in {self.list_path!r}."
                 )
-            label, source = found, f"{self.list_path!r} has"
+            label, source = listed_label, f"{self.list_path!r} has"
         if self.width >= 0 and len(label) != self.width:
             raise FileFormatError(
                 f"{self.function}: {self.records.name(number)}: {source} {len(label)} labels; label_width is "
                 f"{self.width}."
             )
         return label
-
-
-def single_labels(label: tuple[tuple[int, ...], Any]) -> tuple[tuple[int, ...], Any]:
-    """Return the description of labels, without an axis of length 1."""
-    shape, dtype = label
-    return (shape[:1] if shape[1:] == (1,) else shape), dtype
 
 
 class PictureBatches:
@@ -86,7 +73,7 @@ class PictureBatches:
         options: SimpleNamespace,
         records: RecordFiles,
         labels: LabelReader,
-        work: PictureWork,
+        work: Augmenter | BoxAugmenter,
         normalizer: Normalizer,
         label_shape: tuple[int, ...],
     ) -> None:
@@ -109,7 +96,7 @@ class PictureBatches:
             len(self._numbers), self.batch_size, options.round_batch, self._shuffled if options.shuffle else None
         )
         self.data = (self.batch_size, *options.data_shape), normalizer.dtype.type
-        self.label = single_labels(((self.batch_size, *label_shape), numpy.float32))
+        self.label = (self.batch_size, *(() if label_shape == (1,) else label_shape)), numpy.float32
         self._threads = min(options.preprocess_threads, os.cpu_count() or 1)
         self._pid = os.getpid()
         self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix=function)

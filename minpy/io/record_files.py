@@ -134,12 +134,12 @@ class RecordFiles:
 
     def unpacked(self, numbers: Sequence[int]) -> Iterator[tuple[Any, int, numpy.ndarray]]:
         """Yield label (a float, or an array), id and picture (its bytes) of records."""
-        unpack, read = _RECORD.unpack_from, [source.read for source in self._sources]
+        unpack, read = _RECORD.unpack_from, [source.read_once for source in self._sources]
         frombuffer, byte = numpy.frombuffer, _BYTE
         places, spans = self._places[numbers].tolist(), self._spans[numbers].tolist()
         for number, (file, offset), span in zip(numbers, places, spans, strict=True):
             # Nearly every record is whole, and ends where the next one begins.
-            piece = read[file](offset, span) if span <= _AT_ONCE else b""
+            piece = read[file](span, offset) if span <= _AT_ONCE else b""
             if len(piece) >= 32:
                 magic, word, count, label, identity, _ = unpack(piece)
                 if magic == _MAGIC and not count and 24 <= word <= len(piece) - 8:

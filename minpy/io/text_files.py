@@ -68,7 +68,7 @@ def require_batch_size(function: str, batch_size: int, count: int, round_batch: 
 
 def _lines(function: str, path: str) -> Iterator[tuple[str, int, int, str]]:
     """Yield name of file, number, offset and text of the lines of a file, or of all files in a folder."""
-    before = found = 0
+    before = line_count = 0
     for file_path in _files(path):
         with accessing(function, "read", file_path), open_to_read(file_path) as file:
             content = file.read()
@@ -76,11 +76,11 @@ def _lines(function: str, path: str) -> Iterator[tuple[str, int, int, str]]:
         for number, line in enumerate(content.split(b"\n"), 1):
             text = line.decode("utf-8", "replace").strip()
             if text:
-                found += 1
+                line_count += 1
                 yield file_path, number, before + offset, text
             offset += len(line) + 1
         before += len(content)
-    if not found:
+    if not line_count:
         raise FileFormatError(f"{function}: {path!r} has no lines, and so no instances.")
 
 

@@ -20,8 +20,8 @@ __dir__, __getattr__ = module_functions(__name__, __all__)
 
 def _from_module(value: Any, module: str, name: str) -> bool:
     """Tell whether a value is of a class of a package that is not imported here."""
-    found = sys.modules.get(module)
-    return found is not None and isinstance(value, getattr(found, name, ()))
+    package = sys.modules.get(module)
+    return package is not None and isinstance(value, getattr(package, name, ()))
 
 
 class Source:
@@ -89,8 +89,8 @@ class Source:
         """Return some instances as a NumPy array, which may share the array's memory."""
         if not self.is_remote:
             where = (*[slice(None)] * self.axis, slice(start, stop))
-            found: numpy.ndarray = self.held._data[where]
-            return found
+            instances: numpy.ndarray = self.held._data[where]
+            return instances
         if self.order is None:
             rows: Any = self.held[start:stop]
         else:
@@ -123,8 +123,8 @@ def sources(what: str, value: Any, default_name: str, axis: int) -> list[Source]
     return [Source(default_name, value, axis)]
 
 
-def require_equal_lengths(found: Sequence[Source]) -> None:
+def require_equal_lengths(arrays: Sequence[Source]) -> None:
     """Raise an error that names all arrays and their numbers of instances, unless these agree."""
-    if len({source.length for source in found}) > 1:
-        lines = ", ".join(f"{source.name} has {source.length}" for source in found)
+    if len({source.length for source in arrays}) > 1:
+        lines = ", ".join(f"{source.name} has {source.length}" for source in arrays)
         raise ArgumentValueError(f"NDArrayIter: the arrays have different numbers of instances: {lines}.")

@@ -194,15 +194,15 @@ class PrefetchingIter(_CurrentBatch):
     def _renamed(self, what: str, names: Sequence[dict[str, str]] | None, provided: str) -> list[DataDesc]:
         lists = [getattr(iterator, provided) for iterator in self.iters]
         if names is None:
-            return [desc for found in lists for desc in found]
+            return [desc for descs in lists for desc in descs]
         if isinstance(names, dict) or len(names) != self.n_iter:
             raise ArgumentError(
                 f"PrefetchingIter: {what} is {describe(names)}; expected a list of {self.n_iter} dictionaries, one an "
                 "iterator."
             )
         renamed = []
-        for table, found in zip(names, lists, strict=True):
-            for desc in found:
+        for table, descs in zip(names, lists, strict=True):
+            for desc in descs:
                 if desc[0] not in table:
                     raise ArgumentError(
                         f"PrefetchingIter: {what} has no name for {desc[0]!r}; it has {', '.join(map(repr, table))}."

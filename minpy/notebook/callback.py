@@ -37,8 +37,8 @@ def args_wrapper(*args: Any) -> dict[str, list[Callable[..., None]]]:
     >>> list(mx.notebook.callback.args_wrapper(Watcher(), Watcher()))
     ['batch_end_callback']
     """
-    found: defaultdict[str, list[Callable[..., None]]] = defaultdict(list)
-    for one in args:
-        for name, callback in one.callback_args().items():
-            found[name].append(callback)
-    return dict(found)
+    callbacks: defaultdict[str, list[Callable[..., None]]] = defaultdict(list)
+    for watcher in args:
+        for name, callback in watcher.callback_args().items():
+            callbacks[name].append(callback)
+    return dict(callbacks)

@@ -62,8 +62,8 @@ def libraries() -> list[str]:
 
 def require_any(purpose: str) -> tuple[ModuleType | None, ModuleType | None]:
     """Return OpenCV and Pillow's `Image`, None for what is not there."""
-    found = opencv(), pillow()
-    if found == (None, None):
+    modules = opencv(), pillow()
+    if modules == (None, None):
         package = "opencv-python-headless" if _wanted() == "opencv" else "pillow"
         only = {"opencv": "OpenCV", "pillow": "Pillow"}.get(_wanted())
         which = (
@@ -72,4 +72,4 @@ def require_any(purpose: str) -> tuple[ModuleType | None, ModuleType | None]:
             else "OpenCV or Pillow, neither of which is installed"
         )
         raise MissingDependencyError(f"{purpose} needs {which}. Install one with: python -m pip install {package}")
-    return found
+    return modules

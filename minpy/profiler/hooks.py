@@ -84,7 +84,7 @@ def install(eager: bool, programs: bool) -> None:
         _exchange.put(custom_operator, "run_method", _timed_method)
     if programs:
         _exchange.put(Compiled, "may_plan", lambda _: lambda compiled, key: True)  # all graphs run as programs
-        _exchange.put(Program, "run", lambda _: _run_by_frame)
+        _exchange.put(Program, "run", lambda _: lambda program, arrays, out=(): start(program, arrays)[0])
         _exchange.put(Program, "run_with_gradients", lambda _: lambda program, arrays: None)  # callers take frames
         _exchange.put(Frame, "forward", _timed_forward)
         _exchange.put(Frame, "backward", _timed_backward)
@@ -158,12 +158,12 @@ def _timed_general_call(function: Any) -> Any:
 
 def _timed_sign(operator: Any) -> Callable[[Any], Any]:
     forms = operator.with_number or (operator, operator)
-    known = (operator, *forms)
+    operators = (operator, *forms)
 
     def make(method: Any) -> Any:
         def timed(self: Any, other: Any) -> Any:
             called = forms[method.__name__.startswith("__r")] if type(other) in (int, float) else operator
-            return _timing(called.__name__, known, method, (self, other), {})
+            return _timing(called.__name__, operators, method, (self, other), {})
 
         return timed
 
@@ -216,10 +216,6 @@ class _Steps:
         if self._observer is not None:
             self._observer(node, arguments, answer)
         self._start = perf_counter_ns()
-
-
-def _run_by_frame(program: Program, arrays: Any, out: Any = ()) -> Any:
-    return start(program, arrays)[0]
 
 
 def _timed_forward(function: Any) -> Any:

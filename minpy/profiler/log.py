@@ -73,8 +73,8 @@ class Log:
         with self._lock:
             end = len(self.events)
             for event in self.events[self._counted : end]:
-                known = self._statistics.setdefault(event[:3], Statistics())
-                known.add(_value(event))
+                totals = self._statistics.setdefault(event[:3], Statistics())
+                totals.add(_value(event))
             self._counted = end
             return dict(self._statistics)
 

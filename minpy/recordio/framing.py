@@ -7,6 +7,7 @@ import struct
 import sys
 import threading
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from minpy.core.errors import ArgumentError, ArgumentValueError, FileFormatError, describe
@@ -65,6 +66,8 @@ class RecordSource:
         with accessing(function, "read", path):
             self._file = open_to_read(path, pipes=pipes, buffering=0)
         self._lock = threading.Lock()
+        # Takes a length and an offset; may return less than there is.
+        self.read_once = partial(os.pread, self._file.fileno()) if hasattr(os, "pread") else self._read_once
         # A piece of the file: where it begins, and its bytes.
         self._piece: tuple[int, bytes] = (0, b"")
 
@@ -142,22 +145,18 @@ class RecordSource:
 
     def read(self, place: int, length: int) -> bytes:
         """Return bytes at an offset: as many as there are, up to `length`."""
-        pieces: list[bytes] = []
         if place > sys.maxsize:  # as an index may say, and no file is that long
             return b""
-        while length:
-            if hasattr(os, "pread"):
-                piece = os.pread(self._file.fileno(), length, place)
-            else:
-                with self._lock:
-                    self._file.seek(place)
-                    piece = self._file.read(length)
-            if not piece:
-                break
-            pieces.append(piece)
-            place += len(piece)
-            length -= len(piece)
-        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        piece = self.read_once(length, place)
+        while piece and len(piece) < length and (more := self.read_once(length - len(piece), place + len(piece))):
+            piece += more
+        return piece
+
+    def _read_once(self, length: int, place: int) -> bytes:
+        with self._lock:
+            self._file.seek(place)
+            content: bytes = self._file.read(length)
+            return content
 
     def _damage(self, named: str, offset: int, what: str) -> FileFormatError:
         return FileFormatError(

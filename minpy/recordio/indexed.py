@@ -236,14 +236,14 @@ class MXIndexedRecordIO(MXRecordIO):
         if source is None:
             raise self._unusable("read", "r")
         offset = self._place(idx)
-        found = source.record(offset, f"the record with key {idx!r}", self._room(offset))
-        if found is None:
+        record_and_end = source.record(offset, f"the record with key {idx!r}", self._room(offset))
+        if record_and_end is None:
             size = source.size()
             raise FileFormatError(
                 f"{type(self).__name__}: {self.idx_path!r} says that the record with key {idx!r} begins at offset "
                 f"{offset}, and {self.uri!r} has {size} bytes. The two files do not belong together, or one is cut."
             )
-        record, self._offset = found
+        record, self._offset = record_and_end
         self._number = None
         return record
 

@@ -62,9 +62,9 @@ def pack(header: Any, s: bytes) -> bytes:
         raise ArgumentError(f"recordio.pack: s must be bytes, got {describe(s)}.")
     label = header.label
     labels = b""
-    one: Any
+    number: Any
     if isinstance(label, numbers.Number):
-        flag, one = 0, label
+        flag, number = 0, label
     else:
         try:
             several = np.asarray(label.asnumpy() if hasattr(label, "asnumpy") else label, dtype=np.float32)
@@ -72,12 +72,12 @@ def pack(header: Any, s: bytes) -> bytes:
             raise ArgumentValueError(
                 f"recordio.pack: label is {describe(label)}; expected a number or several: {error}."
             ) from error
-        flag, one, labels = several.size, 0, several.tobytes()
+        flag, number, labels = several.size, 0, several.tobytes()
     try:
-        return _HEADER.pack(flag, one, header.id, header.id2) + labels + bytes(s)
+        return _HEADER.pack(flag, number, header.id, header.id2) + labels + bytes(s)
     except (struct.error, OverflowError) as error:
         raise ArgumentValueError(
-            f"recordio.pack: label {describe(one)}, id {header.id!r}, id2 {header.id2!r}; expected a number of "
+            f"recordio.pack: label {describe(number)}, id {header.id!r}, id2 {header.id2!r}; expected a number of "
             f"float32, and integers from 0 to 2**64 - 1: {error}."
         ) from error
 

@@ -259,10 +259,10 @@ class MXRecordIO:
         if source is None:
             raise self._unusable("read", "r")
         number = self._number
-        found = source.record(self._offset, "a record" if number is None else f"record {number}")
-        if found is None:
+        record_and_end = source.record(self._offset, "a record" if number is None else f"record {number}")
+        if record_and_end is None:
             return None
-        record, self._offset = found
+        record, self._offset = record_and_end
         if number is not None:
             self._number = number + 1
         return record

@@ -60,7 +60,7 @@ def check_gluon_hybridize_consistency(
         for records in (False, True) if test_grad else (False,):
             net = net_builder(prefix="net_")
             net.initialize()
-            inputs = [one.copy() for one in data_l]
+            inputs = [data.copy() for data in data_l]
             if values:
                 net(*inputs)  # which makes parameters whose shapes follow from it
                 for name, parameter in net.collect_params().items():
@@ -68,23 +68,23 @@ def check_gluon_hybridize_consistency(
             if hybridize:
                 net.hybridize()
             output = _outputs(net, inputs, records)
-            values = values or {name: one.data().asnumpy() for name, one in net.collect_params().items()}
+            values = values or {name: parameter.data().asnumpy() for name, parameter in net.collect_params().items()}
             if expected is None:
                 expected = output
             assert_almost_equal(output, expected, rtol, atol)
             if records:
-                computed = [one.grad.asnumpy() for one in inputs]
+                computed = [data.grad.asnumpy() for data in inputs]
                 gradients = computed if gradients is None else gradients
-                for one, other in zip(computed, gradients, strict=True):
-                    assert_almost_equal(one, other, rtol, atol)
+                for gradient, first in zip(computed, gradients, strict=True):
+                    assert_almost_equal(gradient, first, rtol, atol)
     if numpy_func is not None:
-        assert_almost_equal(expected, numpy_func(*[one.asnumpy() for one in data_l]), rtol, atol)
+        assert_almost_equal(expected, numpy_func(*[data.asnumpy() for data in data_l]), rtol, atol)
 
 
 def _outputs(net: Any, inputs: Sequence[Any], records: bool) -> numpy.ndarray:
     if records:
-        for one in inputs:
-            one.attach_grad()
+        for data in inputs:
+            data.attach_grad()
         with Scope(True, True):
             out = net(*inputs)
         out.backward(out)

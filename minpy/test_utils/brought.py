@@ -28,11 +28,8 @@ _OBJECTS = {
 }  # fmt: skip
 
 
-def _is_installed(module: str) -> bool:
-    return find_spec(module.partition(".")[0]) is not None
-
-
-NAMES = sorted({*(name for name, module in _MODULES.items() if _is_installed(module)), *_OBJECTS, "np_symbol"})
+_INSTALLED = (name for name, module in _MODULES.items() if find_spec(module.partition(".")[0]) is not None)
+NAMES = sorted({*_INSTALLED, *_OBJECTS, "np_symbol"})
 
 
 def find(name: str) -> Any:

@@ -209,8 +209,8 @@ def compare_ndarray_tuple(t1: Any, t2: Any, rtol: float | None = None, atol: flo
         return
     if not isinstance(t2, tuple) or len(t1) != len(t2):
         raise CheckError(f"t1 is {describe(t1)}, t2 is {describe(t2)}; expected tuples of the same length.")
-    for one, other in zip(t1, t2, strict=True):
-        compare_ndarray_tuple(one, other, rtol, atol)
+    for item1, item2 in zip(t1, t2, strict=True):
+        compare_ndarray_tuple(item1, item2, rtol, atol)
 
 
 def assert_exception(f: Callable[..., Any], exception_type: type[BaseException], *args: Any, **kwargs: Any) -> None:
@@ -264,7 +264,7 @@ def difference(
         return ""
     # Worst first: by how far the tolerance is exceeded, and where that is infinite, by how much.
     excess = numpy.where(numpy.isnan(excess), numpy.inf, excess)
-    ranks = [numpy.where(wrong, one, -1.0).ravel() for one in (numpy.nan_to_num(error, nan=numpy.inf), excess)]
+    ranks = [numpy.where(wrong, rank, -1.0).ravel() for rank in (numpy.nan_to_num(error, nan=numpy.inf), excess)]
     worst = numpy.lexsort([-rank for rank in ranks])[: max(1, min(count, listed))]
     indices = [tuple(map(int, numpy.unravel_index(position, wrong.shape))) for position in worst]
     full = [numpy.broadcast_to(raw, wrong.shape) for raw in (first, second)]
@@ -272,18 +272,14 @@ def difference(
     factor = f" by a factor of {excess[index]:.3g}" if numpy.isfinite(excess[index]) else ""
     where = f" at worst at {index}:" if index else ""
     text = (
-        f"{name} and {other} differ in {count} of {wrong.size} elements ({_percent(count, wrong.size)}),{where} "
+        f"{name} and {other} differ in {count} of {wrong.size} elements ({100 * count / wrong.size:.3g}%),{where} "
         f"{name} is {full[0][index].item()!r}, {other} is {full[1][index].item()!r}. The difference of "
         f"{error[index]:.6g} exceeds the tolerance atol {atol:g} + rtol {rtol:g} * |{other}| = {allowed[index]:.6g}"
         f"{factor}."
     )
     rows = [f"  {at}: {name} {full[0][at].item()!r}, {other} {full[1][at].item()!r}" for at in indices]
-    arrays = [f"  {one}: {_array_text(raw)}" for one, raw in ((name, first), (other, second))]
+    arrays = [f"  {called}: {_array_text(raw)}" for called, raw in ((name, first), (other, second))]
     return "\n".join([text, *(rows if len(rows) > 1 else []), *arrays])
-
-
-def _percent(part: int, whole: int) -> str:
-    return f"{100 * part / whole:.3g}%"
 
 
 def _array_text(raw: numpy.ndarray) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy
@@ -28,7 +29,7 @@ def same_symbol_structure(sym1: Symbol, sym2: Symbol) -> bool:
     >>> same_symbol_structure(a + b, b + a), same_symbol_structure(a + b, a * b)
     (True, False)
     """
-    first, second = (json.loads(one.tojson()) for one in (sym1, sym2))
+    first, second = (json.loads(sym.tojson()) for sym in (sym1, sym2))
     shapes = [[(node["op"], node["inputs"]) for node in graph["nodes"]] for graph in (first, second)]
     return shapes[0] == shapes[1] and first["heads"] == second["heads"]
 
@@ -82,7 +83,7 @@ def numeric_grad(
         executor.arg_dict[name][:] = number
     results = {}
     for name, number in numbers.items():
-        results[name] = central_differences(lambda moved, name=name: value(name, moved), number, eps).astype(dtype)
+        results[name] = central_differences(partial(value, name), number, eps).astype(dtype)
         executor.arg_dict[name][:] = number
     return results
 
@@ -241,7 +242,7 @@ def check_consistency(
                 f"check_consistency: the symbols have other arguments or outputs: {names}, {outputs}; "
                 f"{other.list_arguments()}, {other.list_outputs()}."
             )
-    executors = [one.simple_bind(grad_req=grad_req, **way) for one, way in zip(symbols, ctx_list, strict=True)]
+    executors = [symbol.simple_bind(grad_req=grad_req, **way) for symbol, way in zip(symbols, ctx_list, strict=True)]
     values = {name: as_numpy(value) for name, value in (arg_params or {}).items()}
     for name, held in executors[0].arg_dict.items():
         if name not in values:
@@ -249,7 +250,7 @@ def check_consistency(
             values[name] = (draw * scale).astype(rand_type)
     states = {name: as_numpy(value) for name, value in (aux_params or {}).items()}
     results = [_run(executor, values, states, grad_req) for executor in executors]
-    widths = [max(one.asnumpy().dtype.itemsize for one in way.values()) for way in results]
+    widths = [max(array.asnumpy().dtype.itemsize for array in way.values()) for way in results]
     widest = widths.index(max(widths))
     truth = ground_truth or results[widest]
     problems = []

@@ -91,14 +91,14 @@ def get_mnist() -> dict[str, numpy.ndarray]:
     Traceback (most recent call last):
     minpy.core.errors.FileMissingError: MNIST: there is no 'train-images-idx3-ubyte', also not with .gz, in ...
     """
-    found = {}
+    arrays = {}
     for key, name in _FILES.items():
         pictures = key.endswith("data")
         values = read_idx("get_mnist", _found(name), 3 if pictures else 1)
         if pictures:
             values = values.reshape(len(values), 1, *values.shape[1:]).astype(numpy.float32) / 255
-        found[key] = values if pictures else values.astype(numpy.int8)
-    return found
+        arrays[key] = values if pictures else values.astype(numpy.int8)
+    return arrays
 
 
 def get_mnist_ubyte() -> None:

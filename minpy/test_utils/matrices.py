@@ -72,11 +72,11 @@ def assign_each(the_input: Any, function: Callable[[Any], Any] | None) -> numpy.
     >>> assign_each(numpy.array([1.0, 2.0]), lambda x: x * x)
     array([1., 4.])
     """
-    given = numpy.asarray(the_input)
+    values = numpy.asarray(the_input)
     if function is None:
-        return given.copy()
-    flat = [function(element) for element in given.reshape(-1)]
-    return numpy.array(flat, given.dtype).reshape(given.shape)
+        return values.copy()
+    flat = [function(element) for element in values.reshape(-1)]
+    return numpy.array(flat, values.dtype).reshape(values.shape)
 
 
 def assign_each2(input1: Any, input2: Any, function: Callable[[Any, Any], Any] | None) -> numpy.ndarray:
@@ -100,11 +100,11 @@ def np_reduce(dat: numpy.ndarray, axis: Any, keepdims: bool, numpy_reduce_func: 
     """
     axes = range(dat.ndim) if axis is None else [axis] if isinstance(axis, int) else axis
     result = dat
-    for one in sorted(one % dat.ndim for one in axes)[::-1]:
-        result = numpy_reduce_func(result, axis=one)
+    for position in sorted(position % dat.ndim for position in axes)[::-1]:
+        result = numpy_reduce_func(result, axis=position)
     if keepdims:
-        kept = {one % dat.ndim for one in axes}
-        result = numpy.reshape(result, [1 if one in kept else length for one, length in enumerate(dat.shape)])
+        kept = {position % dat.ndim for position in axes}
+        result = numpy.reshape(result, [1 if axis in kept else length for axis, length in enumerate(dat.shape)])
     return result
 
 
@@ -117,7 +117,7 @@ def collapse_sum_like(a: numpy.ndarray, shape: Sequence[int]) -> numpy.ndarray:
     [[8.0], [8.0], [8.0]]
     """
     lead = a.ndim - len(shape)
-    fits = lead >= 0 and all(one in (1, other) for one, other in zip(shape, a.shape[lead:], strict=True))
+    fits = lead >= 0 and all(length in (1, full) for length, full in zip(shape, a.shape[lead:], strict=True))
     if not fits:
         raise ShapeError(f"collapse_sum_like: shape {tuple(shape)} does not broadcast to that of a, {a.shape}.")
     axes = [axis for axis in range(a.ndim) if axis < lead or shape[axis - lead] == 1]

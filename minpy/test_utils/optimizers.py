@@ -66,8 +66,8 @@ def compare_optimizer(
             f"compare_optimizer: shape is {describe(shape)}, with {len(shapes)} shapes; ntensors={ntensors} weights "
             "need one each."
         )
-    first = [rand_ndarray(one, dtype=dtype) for one in shapes]
-    grads = [rand_ndarray(one, dtype=dtype) for one in shapes]
+    first = [rand_ndarray(weight_shape, dtype=dtype) for weight_shape in shapes]
+    grads = [rand_ndarray(weight_shape, dtype=dtype) for weight_shape in shapes]
     # An optimizer may change gradients in place, as when it clips them: each has its own.
     second, second_grads = ([array.copy() for array in arrays] for arrays in (first, grads))
     states = [
@@ -86,14 +86,14 @@ def compare_optimizer(
             optimizer.update_multi_precision(list(range(ntensors)), weights, gradients, own)
     if compare_states:
         _assert_equal_states(states[0], states[1], rtol, atol)
-    for one, other in zip(first, second, strict=True):
-        assert_almost_equal(one, other, rtol=rtol, atol=atol)
+    for weight1, weight2 in zip(first, second, strict=True):
+        assert_almost_equal(weight1, weight2, rtol=rtol, atol=atol)
 
 
 def _assert_equal_states(first: Any, second: Any, rtol: float, atol: float) -> None:
     if isinstance(first, (list, tuple)) and isinstance(second, (list, tuple)) and len(first) == len(second):
-        for one, other in zip(first, second, strict=True):
-            _assert_equal_states(one, other, rtol, atol)
+        for state1, state2 in zip(first, second, strict=True):
+            _assert_equal_states(state1, state2, rtol, atol)
     elif isinstance(first, NDArray) and isinstance(second, NDArray):
         assert_almost_equal(first, second, rtol=rtol, atol=atol)
     elif first is not None or second is not None:

@@ -97,12 +97,14 @@ def chi_square_check(
     else:
         seen = numpy.array([(drawn == value).sum() for value in buckets])
     expected = numpy.asarray(probs, float) * nsamples
-    outside, rest = nsamples - seen.sum(), nsamples - expected.sum()
-    if rest <= 1e-9 * nsamples and outside:
+    outside, expected_outside = nsamples - seen.sum(), nsamples - expected.sum()
+    if expected_outside <= 1e-9 * nsamples and outside:
         return 0.0, seen, expected
-    given = (seen, expected) if not outside else (numpy.append(seen, outside), numpy.append(expected, rest))
-    statistic = ((given[0] - given[1]) ** 2 / given[1]).sum()
-    return float(_statistics().chi2.sf(statistic, len(given[0]) - 1)), seen, expected
+    counts, mean_counts = seen, expected
+    if outside:
+        counts, mean_counts = numpy.append(seen, outside), numpy.append(expected, expected_outside)
+    statistic = ((counts - mean_counts) ** 2 / mean_counts).sum()
+    return float(_statistics().chi2.sf(statistic, len(counts) - 1)), seen, expected
 
 
 def verify_generator(
@@ -132,11 +134,11 @@ def verify_generator(
     list of float
         How likely the frequencies of each test are.
     """
-    found = [chi_square_check(generator, buckets, probs, nsamples) for _ in range(nrepeat)]
-    likely = [p for p, _, _ in found]
+    tests = [chi_square_check(generator, buckets, probs, nsamples) for _ in range(nrepeat)]
+    likely = [p for p, _, _ in tests]
     passed = sum(p > alpha for p in likely)
     if passed < nrepeat * success_rate:
-        _, seen, expected = found[likely.index(min(likely))]
+        _, seen, expected = tests[likely.index(min(likely))]
         raise CheckError(
             f"the generator passed {passed} of {nrepeat} chi-square tests, expected {nrepeat * success_rate:g} at "
             f"least. Their p-values: {likely}; buckets: {list(buckets)}; in the worst one, draws fell there "

@@ -33,14 +33,14 @@ def environment(*args: Any) -> Iterator[None]:
     False
     """
     if len(args) == 2:
-        given: Mapping[str, Any] = {args[0]: args[1]}
+        variables: Mapping[str, Any] = {args[0]: args[1]}
     elif len(args) == 1 and isinstance(args[0], Mapping):
-        given = args[0]
+        variables = args[0]
     else:
         raise ArgumentError(f"environment takes a name and a value, or a dict of them; got {describe(args)}.")
-    before = {name: os.environ.get(name) for name in given}
+    before = {name: os.environ.get(name) for name in variables}
     try:
-        _set(given)
+        _set(variables)
         yield
     finally:
         _set(before)

@@ -199,9 +199,9 @@ def check_symbolic_backward(
     requests = _requests(grad_req, names, "grad_req", method)
     heads = None
     if out_grads is not None:
-        given = _by_name(out_grads, sym.list_outputs(), "out_grads", "output", method)
+        upstream = _by_name(out_grads, sym.list_outputs(), "out_grads", "output", method)
         heads = [
-            None if value is None else array(raw_value(value), ctx, _dtype(value, dtype)) for value in given.values()
+            None if value is None else array(raw_value(value), ctx, _dtype(value, dtype)) for value in upstream.values()
         ]
     gradients, before = _random_gradients(
         [name for name in expected_values if expected_values[name] is not None], arguments
@@ -211,13 +211,13 @@ def check_symbolic_backward(
     executor.backward(heads)
     problems = []
     for name, gradient in gradients.items():
-        computed, meant, request = gradient.asnumpy(), expected_values[name], requests[name]
+        computed, wanted, request = gradient.asnumpy(), expected_values[name], requests[name]
         if request == "add":
             computed = computed - before[name]
         elif request == "null":
-            meant = before[name]
+            wanted = before[name]
         labels = f"EXPECTED_{name}", f"BACKWARD_{name}"
-        problem = difference(meant, computed, rtol, atol, labels, equal_nan)
+        problem = difference(wanted, computed, rtol, atol, labels, equal_nan)
         problems.append((name, problem + _request_note(request) if problem else ""))
     _raise_problems(f"{method}: the gradient of", "is wrong", problems)
     return gradients
@@ -354,7 +354,7 @@ class _Weighted:
         self, sym: Symbol, ctx: Any, arguments: Mapping[str, NDArray], states: Mapping[str, NDArray], dtype: Any
     ) -> None:
         def copies(arrays: Mapping[str, NDArray]) -> dict[str, NDArray]:
-            return {name: array(one.asnumpy(), ctx, dtype or one.dtype) for name, one in arrays.items()}
+            return {name: array(held.asnumpy(), ctx, dtype or held.dtype) for name, held in arrays.items()}
 
         self._arguments, self._states = copies(arguments), copies(states)
         self._initial = {name: state.asnumpy().copy() for name, state in self._states.items()}
@@ -362,7 +362,8 @@ class _Weighted:
 
     def value(self, **moved: numpy.ndarray) -> float:
         """Return the sum, with some arguments moved; they stay there."""
-        return sum(map(_dot, self._weights, self.outputs(**moved)))
+        pairs = zip(self._weights, self.outputs(**moved), strict=True)
+        return sum(float(numpy.vdot(weight, output.astype(numpy.float64))) for weight, output in pairs)
 
     def outputs(self, **moved: numpy.ndarray) -> list[numpy.ndarray]:
         """Return the outputs, with some arguments moved; they stay there."""
@@ -383,10 +384,6 @@ def _alike(exact: numpy.ndarray, computed: numpy.ndarray) -> bool:
     scale = numpy.abs(computed, where=numpy.isfinite(computed), out=numpy.zeros(computed.shape)).max(initial=0.0)
     close = numpy.isclose(exact, computed, rtol=0.05, atol=0.05 * scale, equal_nan=True)
     return bool(close.mean() > 0.75) if close.size else True
-
-
-def _dot(weight: numpy.ndarray, answer: numpy.ndarray) -> float:
-    return float(numpy.vdot(weight, answer.astype(numpy.float64)))
 
 
 def _require_symbol(sym: Any, method: str) -> None:

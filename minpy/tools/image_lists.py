@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from minpy.core.errors import ArgumentValueError, FileFormatError
@@ -63,7 +64,7 @@ def found(root: str, recursive: bool, extensions: Sequence[str]) -> tuple[list[I
         return [Item(number, name, (0.0,)) for number, name in enumerate(n for n in names if is_picture(root, n))], {}
     for folder, inside, names in os.walk(root, onerror=fail, followlinks=True):
         # A link to a folder that it lies in would be followed without end.
-        above = {os.path.realpath(folder), *_parents(os.path.realpath(folder))}
+        above = {os.path.realpath(folder), *map(str, Path(os.path.realpath(folder)).parents)}
         inside[:] = sorted(name for name in inside if os.path.realpath(os.path.join(folder, name)) not in above)
         below = os.path.relpath(folder, root)
         for name in sorted(names):
@@ -72,12 +73,6 @@ def found(root: str, recursive: bool, extensions: Sequence[str]) -> tuple[list[I
                 path = os.path.relpath(os.path.join(folder, name), root)
                 items.append(Item(len(items), path.replace(os.sep, "/"), (float(label),)))
     return items, labels
-
-
-def _parents(path: str) -> Iterator[str]:
-    while path != (parent := os.path.dirname(path)):
-        yield parent
-        path = parent
 
 
 def shuffled(items: list[Item]) -> list[Item]:

@@ -30,7 +30,7 @@ import time
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
-from types import CodeType, TracebackType
+from types import CodeType
 from typing import Any, TextIO
 
 from minpy.namespaces import module_functions
@@ -133,9 +133,7 @@ class FuncCallProfiler:
             self._began = time.time()
             return self
 
-        def __exit__(
-            self, kind: type[BaseException] | None, value: BaseException | None, where: TracebackType | None
-        ) -> None:
+        def __exit__(self, *_: object) -> None:
             runs = self.profiler.code_map.setdefault(self._place, [])
             runs.append((1, self._began, time.time()))
 
@@ -236,10 +234,10 @@ def find_script(script_name: str) -> str:
     """
     if os.path.isfile(script_name):
         return script_name
-    found = shutil.which(script_name)
-    if found is None:
+    path = shutil.which(script_name)
+    if path is None:
         sys.exit(f"minprof: there is no script {script_name!r}, neither here nor where the system looks for programs.")
-    return found
+    return path
 
 
 minprof = FuncCallProfiler()

@@ -195,9 +195,11 @@ class Group:
 
     def __init__(self, fn: Any, *args: Callable[[Any], Any]) -> None:
         functions = [*fn, *args] if isinstance(fn, (list, tuple)) else [fn, *args]
-        for position, one in enumerate(functions):
-            if not callable(one):
-                raise ArgumentError(f"Group: the function at position {position} is {describe(one)}, which is none.")
+        for position, function in enumerate(functions):
+            if not callable(function):
+                raise ArgumentError(
+                    f"Group: the function at position {position} is {describe(function)}, which is none."
+                )
         self._fn = functions
 
     def __call__(self, data: Sequence[Any]) -> tuple[Any, ...]:
@@ -267,5 +269,5 @@ def as_in_context(data: Any, ctx: Context) -> Any:
     if isinstance(data, nd.NDArray):
         return data.as_in_context(ctx)
     if isinstance(data, (list, tuple)):
-        return [as_in_context(one, ctx) for one in data]
+        return [as_in_context(item, ctx) for item in data]
     return data

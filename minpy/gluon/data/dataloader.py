@@ -209,8 +209,8 @@ def _batches(
 ) -> Any:
     """Return what yields the indices of each batch."""
     if batch_sampler is not None:
-        given = {"batch_size": batch_size, "sampler": sampler, "last_batch": last_batch}
-        names = [name for name, value in given.items() if value is not None] + ["shuffle"] * bool(shuffle)
+        excluded = {"batch_size": batch_size, "sampler": sampler, "last_batch": last_batch}
+        names = [name for name, value in excluded.items() if value is not None] + ["shuffle"] * bool(shuffle)
         if names:
             raise ArgumentValueError(
                 f"DataLoader: batch_sampler says which items make a batch; {', '.join(names)} cannot be given beside "

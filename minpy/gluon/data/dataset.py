@@ -11,7 +11,14 @@ import numpy
 from minpy import ndarray as nd
 from minpy import numpy as np
 from minpy import recordio
-from minpy.core.errors import ArgumentError, ArgumentValueError, OutOfRangeError, ShapeError, describe
+from minpy.core.errors import (
+    ArgumentError,
+    ArgumentValueError,
+    FileMissingError,
+    OutOfRangeError,
+    ShapeError,
+    describe,
+)
 from minpy.core.switches import is_np_array
 from minpy.gluon.data.sampler import FilterSampler, Sampler, SequentialSampler
 from minpy.namespaces import module_functions
@@ -389,3 +396,20 @@ class _DownloadedDataset(Dataset):
 def _by_position(data: Any) -> Any:
     """Return data as it is, but columns and tables of pandas as arrays: these are indexed by labels."""
     return numpy.asarray(data) if hasattr(data, "iloc") and hasattr(data, "__array__") else data
+
+
+def default_root(name: str) -> str:
+    """Return where MXNet keeps a dataset: a folder under `~/.mxnet`, or under that which `MXNET_HOME` names."""
+    return os.path.join(os.environ.get("MXNET_HOME", os.path.join("~", ".mxnet")), "datasets", name)
+
+
+def file_of(dataset: str, root: str, names: Sequence[str], origin: str) -> str:
+    """Return the path of the first of some files that there is in a folder."""
+    for name in names:
+        path = os.path.join(root, *name.split("/"))
+        if os.path.isfile(path):
+            return path
+    raise FileMissingError(
+        f"{dataset}: there is no {' and no '.join(names)} in the folder {root!r}, and nothing is downloaded. Get the "
+        f"files of {origin}, and put them there, or give the folder that has them as root."
+    )

@@ -62,10 +62,10 @@ def _rows(dataset: ArrayDataset, indices: Any) -> Any:
     """Return what `default_batchify_fn` makes of items of arrays, without taking them one by one; None if it cannot."""
     if state.recording or not all(isinstance(index, (int, integer)) for index in indices):
         return None
-    found = dataset._rows(indices)
-    if found is None:
+    rows = dataset._rows(indices)
+    if rows is None:
         return None
-    batch = [item if isinstance(item, nd.NDArray) else stacked(item) for item in found]
+    batch = [item if isinstance(item, nd.NDArray) else stacked(item) for item in rows]
     return batch if len(batch) > 1 else batch[0]
 
 
@@ -175,10 +175,6 @@ class _Indices:
         return list, (self.array,)
 
 
-def _sendable(indices: Any) -> Any:
-    return _Indices(indices) if type(indices) is list and set(map(type, indices)) == {numpy.int64} else indices
-
-
 def _ready(batch: Any) -> Any:
     """Return a batch whose arrays are on no context of workers: where they lie is memory of this process as well."""
     if isinstance(batch, nd.NDArray):
@@ -257,9 +253,10 @@ class _MultiWorkerIter:
         if self._worker_pool is None:
             self._data_buffer[number] = _Later(self._worker_fn, arguments)
         elif _has_processes(self._worker_pool):
+            is_plain = type(indices) is list and set(map(type, indices)) == {numpy.int64}
             self._data_buffer[number] = self._worker_pool.apply_async(
                 self._worker_fn,
-                (_sendable(indices), *arguments[1:]),
+                (_Indices(indices) if is_plain else indices, *arguments[1:]),
                 label=_label(number, indices),
                 seeds=_seeds_of(self._states, number),
             )

@@ -62,14 +62,6 @@ def _gray_adjoint(g: Any, channels: int) -> Any:
     return g if channels == 1 else g * _LUMA.astype(g.dtype)
 
 
-def _brightness(image: Any, factor: Any) -> Any:
-    return image * factor
-
-
-def _brightness_adjoint(image: Any, factor: Any, g: Any) -> Any:
-    return g * factor
-
-
 def _contrast(image: Any, factor: Any) -> Any:
     mean = _gray(image).mean(dtype=np.float64).astype(image.dtype) if image.size else 0
     return image * factor + (1 - factor) * mean
@@ -81,19 +73,11 @@ def _contrast_adjoint(image: Any, factor: Any, g: Any) -> Any:
     return g * factor + _gray_adjoint(np.broadcast_to(share, (height, width, 1)), channels)
 
 
-def _saturation(image: Any, factor: Any) -> Any:
-    return image.copy() if image.shape[2] == 1 else image * factor + (1 - factor) * _gray(image)
-
-
 def _saturation_adjoint(image: Any, factor: Any, g: Any) -> Any:
     channels = np.shape(image)[2]
     if channels == 1:
         return g
     return g * factor + _gray_adjoint(np.sum(g, axis=2, keepdims=True) * (1 - factor), channels)
-
-
-def _hue(image: Any, turns: Any) -> Any:
-    return image.copy() if image.shape[2] == 1 else _turned(image, turns)[0]
 
 
 def _turned(image: Any, turns: Any) -> tuple[Any, ...]:
@@ -129,10 +113,13 @@ def _hue_adjoint(image: Any, turns: Any, g: Any) -> Any:
 
 
 _CHANGES: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
-    "brightness": (_brightness, _brightness_adjoint),
+    "brightness": (lambda image, factor: image * factor, lambda image, factor, g: g * factor),
     "contrast": (_contrast, _contrast_adjoint),
-    "saturation": (_saturation, _saturation_adjoint),
-    "hue": (_hue, _hue_adjoint),
+    "saturation": (
+        lambda image, factor: image.copy() if image.shape[2] == 1 else image * factor + (1 - factor) * _gray(image),
+        _saturation_adjoint,
+    ),
+    "hue": (lambda image, turns: image.copy() if image.shape[2] == 1 else _turned(image, turns)[0], _hue_adjoint),
 }
 
 

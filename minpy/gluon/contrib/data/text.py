@@ -15,8 +15,7 @@ from minpy.contrib.text.vocab import Vocabulary
 from minpy.core.errors import ArgumentValueError, FileFormatError, OutOfRangeError, describe
 from minpy.core.families import with_defaults
 from minpy.files import access_error, open_to_read
-from minpy.gluon.data.dataset import _DownloadedDataset
-from minpy.gluon.data.local_files import default_root, found
+from minpy.gluon.data.dataset import _DownloadedDataset, default_root, file_of
 from minpy.namespaces import module_functions
 
 __all__ = ["WikiText2", "WikiText103"]
@@ -75,7 +74,7 @@ class _WikiText(_LanguageModelDataset):
     def _get_data(self) -> None:
         filename = _FILES[self._segment]
         origin = f"{self._name} by Merity and others"
-        path = found(self._name, self._root, [filename, f"{self._folder}/{filename}", self._archive], origin)
+        path = file_of(self._name, self._root, [filename, f"{self._folder}/{filename}", self._archive], origin)
         inside = f"{self._folder}/{filename}"
         content = _from_archive(path, inside) if path.endswith(".zip") else _content(self._name, path)
         self._data, self._label = self._read_batch(content, path)

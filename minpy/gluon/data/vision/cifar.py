@@ -12,8 +12,7 @@ import numpy
 
 from minpy.core.errors import FileFormatError
 from minpy.files import accessing, open_to_read
-from minpy.gluon.data.dataset import _DownloadedDataset
-from minpy.gluon.data.local_files import default_root, found
+from minpy.gluon.data.dataset import _DownloadedDataset, default_root, file_of
 
 __all__ = ["CIFAR10", "CIFAR100"]
 
@@ -71,7 +70,7 @@ class CIFAR10(_DownloadedDataset):
     def _read_batch(self, filename: str) -> tuple[numpy.ndarray, numpy.ndarray]:
         """Return the images and labels of a file, which may lie in the archive."""
         origin = f"{self._name}'s binary version, at the University of Toronto"
-        path = found(self._name, self._root, [filename, f"{self._folder}/{filename}", self._archive], origin)
+        path = file_of(self._name, self._root, [filename, f"{self._folder}/{filename}", self._archive], origin)
         length = self._label_bytes + _PIXELS
         packed = path.endswith(".gz")
         content = _from_archive(path, f"{self._folder}/{filename}", _MOST * length) if packed else _content(path)

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from minpy.core.errors import FileFormatError
-from minpy.gluon.data.dataset import _DownloadedDataset
-from minpy.gluon.data.local_files import default_root, found
+from minpy.gluon.data.dataset import _DownloadedDataset, default_root, file_of
 from minpy.io.idx_files import read_idx
 
 __all__ = ["MNIST", "FashionMNIST"]
@@ -57,7 +56,7 @@ class MNIST(_DownloadedDataset):
     def _get_data(self) -> None:
         part = "train" if self._train else "t10k"
         paths = [
-            found(self._name, self._root, [f"{part}-{name}.gz", f"{part}-{name}"], self._origin)
+            file_of(self._name, self._root, [f"{part}-{name}.gz", f"{part}-{name}"], self._origin)
             for name in ("images-idx3-ubyte", "labels-idx1-ubyte")
         ]
         images, labels = read_idx(self._name, paths[0], 3), read_idx(self._name, paths[1], 1)

@@ -39,12 +39,12 @@ def packed_whole(pickled: bytes, buffers: Sequence[memoryview]) -> bytes:
 
 def places(buffers: Sequence[memoryview]) -> tuple[list[tuple[int, int]], int]:
     """Return where each buffer begins and ends when they lie one after the other, and where the last one ends."""
-    found, end = [], 0
+    spans, end = [], 0
     for buffer in buffers:
         start = -(-end // ALIGNMENT) * ALIGNMENT
         end = start + buffer.nbytes
-        found.append((start, end))
-    return found, end
+        spans.append((start, end))
+    return spans, end
 
 
 class TaskPickler(ForkingPickler):

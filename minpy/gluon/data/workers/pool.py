@@ -211,9 +211,10 @@ class ProcessPool:
         ours, theirs = context.Pipe()
         inherited = [worker.connection for pool in list(_pools) for worker in pool._workers if worker.alive]
         forks = context.get_start_method() == "fork"
+        switches = is_np_shape(), is_np_array(), is_np_default_dtype()
         process: Any = context.Process(  # type: ignore[attr-defined]
             target=main,
-            args=(theirs, [ours, *inherited] if forks else [], self._dataset, self._batchify, _switches()),
+            args=(theirs, [ours, *inherited] if forks else [], self._dataset, self._batchify, switches),
             name=f"minpy-DataLoader-{index}",
             daemon=True,
         )
@@ -235,7 +236,7 @@ class ProcessPool:
         finally:
             theirs.close()
         handle = _Process(process, ours)
-        self._processes[:] = [*(one for one in self._processes if one.alive), handle]
+        self._processes[:] = [*(running for running in self._processes if running.alive), handle]
         return _Worker(index, handle)
 
     def terminate(self) -> None:
@@ -299,7 +300,7 @@ class ProcessPool:
                     f"DataLoader: {label or 'a task'} has no worker that could do it: all have ended, or belong to "
                     "another process. Begin a new epoch: iter(loader) starts them again."
                 )
-            worker = min(workers, key=lambda one: len(one.tasks))
+            worker = min(workers, key=lambda candidate: len(candidate.tasks))
             slot = worker.free_slot() if memory.AVAILABLE else None
             if slot is not None:
                 slot.taken = True
@@ -426,7 +427,7 @@ class ProcessPool:
             return pickle.loads(pickled, buffers=buffers)
         assert slot is not None
         with self._condition:
-            lent = sum(one.lent for worker in self._workers for one in worker.slots)
+            lent = sum(used.lent for worker in self._workers for used in worker.slots)
             block = slot.lend()
             view = memoryview(block)  # type: ignore[arg-type]
             table = pickle.loads(view[slice(*answer.table)])
@@ -503,10 +504,6 @@ def _start_method() -> str | None:
     return "fork"
 
 
-def _switches() -> tuple[bool, bool, bool]:
-    return is_np_shape(), is_np_array(), is_np_default_dtype()
-
-
 _starting = threading.Lock()
 
 
@@ -545,17 +542,17 @@ def _stop(processes: list[_Process], pid: int) -> None:
     """End processes, and wait for them: none is left as a zombie."""
     if os.getpid() != pid:  # a forked child has the list, but not the processes
         return
-    alive = [one for one in processes if one.alive]
-    for one in alive:
-        one.alive = False
-        one.connection.close()
-        one.process.terminate()
+    alive = [handle for handle in processes if handle.alive]
+    for handle in alive:
+        handle.alive = False
+        handle.connection.close()
+        handle.process.terminate()
     deadline = time.monotonic() + _GRACE
-    for one in alive:
-        one.process.join(max(0.0, deadline - time.monotonic()))
-        if one.process.exitcode is None:  # stopped, or in a library that does not let go
-            one.process.kill()
-            one.process.join()
+    for handle in alive:
+        handle.process.join(max(0.0, deadline - time.monotonic()))
+        if handle.process.exitcode is None:  # stopped, or in a library that does not let go
+            handle.process.kill()
+            handle.process.join()
 
 
 _pools: weakref.WeakSet[ProcessPool] = weakref.WeakSet()

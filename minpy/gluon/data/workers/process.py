@@ -61,7 +61,10 @@ class Answer(NamedTuple):
 def main(
     connection: Any, inherited: Sequence[Any], dataset: Any, batchify: Any, switches: tuple[bool, bool, bool]
 ) -> None:
-    """Answer tasks until the connection ends."""
+    """Answer tasks, which call dataset and batchify by name, until the connection ends.
+
+    A fork copies the loader's ends of connections, `inherited`: open, they would hide from workers that it is gone.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the loader's process gets Ctrl-C too, and says what is to be done
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     if hasattr(signal, "pthread_sigmask"):
