@@ -14,7 +14,7 @@ from minpy.ops.kernels.boxes import as_corners, box_areas, pair_overlaps
 from minpy.ops.registry import operator
 from minpy.ops.tensor.indexing import truncated
 
-__all__ = ["box_decode", "box_encode", "box_iou", "is_center", "single"]
+__all__ = ["box_decode", "box_encode", "box_iou", "is_center"]
 
 
 def is_center(name: str, given: str, argument: str = "format") -> bool:
@@ -28,11 +28,6 @@ def is_center(name: str, given: str, argument: str = "format") -> bool:
     if given not in ("corner", "center"):
         raise ArgumentError(f"{name}: {argument} is {given!r}; expected 'corner' or 'center'.")
     return given == "center"
-
-
-def single(array: np.ndarray) -> np.ndarray:
-    """Return float16 as float32, in which NumPy computes faster, and does not overflow; others as they are."""
-    return array.astype(np.float32) if array.dtype == np.float16 else array
 
 
 # -- overlaps ----------------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -185,20 +186,8 @@ gemm2.def_grad(_left_gradient, 0)
 gemm2.def_grad(_right_gradient, 1)
 
 
-@gemm.def_grad(argnum=0)
-def _gemm_left_gradient(
-    ans: Any, A: Any, B: Any, C: Any, *, transpose_a: bool, transpose_b: bool, alpha: float, axis: int
-) -> Any:
-    return _left_gradient(ans, A, B, transpose_a=transpose_a, transpose_b=transpose_b, alpha=alpha, axis=axis)
-
-
-@gemm.def_grad(argnum=1)
-def _gemm_right_gradient(
-    ans: Any, A: Any, B: Any, C: Any, *, transpose_a: bool, transpose_b: bool, alpha: float, axis: int
-) -> Any:
-    return _right_gradient(ans, A, B, transpose_a=transpose_a, transpose_b=transpose_b, alpha=alpha, axis=axis)
-
-
+gemm.def_grad(lambda ans, A, B, C, *, beta, **product: _left_gradient(ans, A, B, **product), 0)
+gemm.def_grad(lambda ans, A, B, C, *, beta, **product: _right_gradient(ans, A, B, **product), 1)
 gemm.def_grad(lambda ans, A, B, C, *, beta: lambda g: _scaled(g, beta), 2)
 
 
@@ -209,7 +198,7 @@ def _swapped(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
     return tuple(lengths)
 
 
-def _product_shapes(name: str, inputs: Any, outputs: Any, transpose_a: bool, transpose_b: bool, axis: int) -> Any:
+def _product_shapes(name: str, inputs: Any, outputs: Any, *, transpose_a: bool, transpose_b: bool, axis: int) -> Any:
     ndim = known_ndim(*inputs, *outputs)
     if ndim is None:
         return inputs, outputs
@@ -234,14 +223,8 @@ def _product_shapes(name: str, inputs: Any, outputs: Any, transpose_a: bool, tra
     return found, [shape]
 
 
-@gemm.def_infer_shape
-def _gemm_shapes(inputs: Any, outputs: Any, *, transpose_a: bool, transpose_b: bool, axis: int) -> Any:
-    return _product_shapes("linalg.gemm", inputs, outputs, transpose_a, transpose_b, axis)
-
-
-@gemm2.def_infer_shape
-def _gemm2_shapes(inputs: Any, outputs: Any, *, transpose_a: bool, transpose_b: bool, axis: int) -> Any:
-    return _product_shapes("linalg.gemm2", inputs, outputs, transpose_a, transpose_b, axis)
+gemm.def_infer_shape(partial(_product_shapes, "linalg.gemm"))
+gemm2.def_infer_shape(partial(_product_shapes, "linalg.gemm2"))
 
 
 # -- triangular, and with itself ---------------------------------------------------------------------------------------

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from minpy.ops.inference.partial_shapes import same_dtype
-from minpy.ops.inference.rules import forwards, numbered
+from minpy.ops.inference.rules import numbered
 from minpy.ops.linalg.matrices import (
-    merge_square,
+    leading_shape,
     require_factorable,
     require_square,
     solved_each,
@@ -263,13 +263,7 @@ def _slogdet_gradient(ans: Any, A: Any) -> Any:
     return gradient
 
 
-@forwards
-def _determinant_shape(A: Any, **_: Any) -> Any:
-    square: Any = merge_square(A)
-    return square[:-2] or (1,)
-
-
 for _operator in (det, slogdet):
-    _operator.def_infer_shape(_determinant_shape)
+    _operator.def_infer_shape(leading_shape)
     _operator.def_infer_type(same_dtype)
 # MXNet keeps the factorization and its pivots as outputs that users do not see.

@@ -189,21 +189,20 @@ def convolution(
     return _with_bias(convolve.forward(data, weight, **window), bias)
 
 
-@convolution.def_grad(argnum=0)
-def _convolution_data_gradient(
-    ans: Any, data: Any, weight: Any, bias: Any, *, kernel: Any, stride: Any, dilate: Any, pad: Any, num_group: int
-) -> Any:
-    return data_gradient(data, weight, **window_of("Convolution", data, kernel, stride, dilate, pad, num_group))
+def _with_window(gradient: Any) -> Any:
+    """Return the rule that calls `gradient` with the data, the weights and the window."""
+
+    def rule(
+        ans: Any, data: Any, weight: Any, bias: Any, *, kernel: Any, stride: Any, dilate: Any, pad: Any, num_group: int
+    ) -> Any:
+        return gradient(data, weight, **window_of("Convolution", data, kernel, stride, dilate, pad, num_group))
+
+    return rule
 
 
-@convolution.def_grad(argnum=1)
-def _convolution_weight_gradient(
-    ans: Any, data: Any, weight: Any, bias: Any, *, kernel: Any, stride: Any, dilate: Any, pad: Any, num_group: int
-) -> Any:
-    return weight_gradient(data, weight, **window_of("Convolution", data, kernel, stride, dilate, pad, num_group))
-
-
-convolution.def_grad(lambda ans, data, weight, bias: _bias_gradient, argnum=2)
+convolution.def_grad(_with_window(data_gradient), 0)
+convolution.def_grad(_with_window(weight_gradient), 1)
+convolution.def_grad(lambda ans, data, weight, bias: _bias_gradient, 2)
 
 
 def _positions(x: int, kernel: int, stride: int, dilate: int, pad: int, least: int = 1) -> int:
@@ -228,11 +227,8 @@ def _spread(x: int, kernel: int, stride: int, dilate: int, pad: int, adj: int = 
 def _convolution_shapes(
     inputs: Any, outputs: Any, *, kernel: Any, num_filter: int, stride: Any, dilate: Any, pad: Any, num_group: int
 ) -> Any:
-    axes = _axes("Convolution", kernel, stride, dilate, pad)
+    axes, data, result = _axes("Convolution", inputs[0], outputs[0], kernel, stride, dilate, pad)
     kernel = tuple(axis[0] for axis in axes)
-    if inputs[0] is not None and len(inputs[0]) != len(axes) + 2:
-        raise wrong_axes("", inputs[0], axes_of_layout(LAYOUTS[len(axes)]))
-    data, result = with_axes(inputs[0], len(axes) + 2), with_axes(outputs[0], len(axes) + 2)
     weight = merge_shapes(inputs[1], (num_filter, UNKNOWN, *kernel)) or ()
     batch = merge_lengths(data[0], result[0])
     channels = merge_lengths(data[1], derived(lambda n: n * num_group, weight[1]))
@@ -248,14 +244,16 @@ def _convolution_shapes(
     return [data, weight, *[(num_filter,)] * (len(inputs) - 2)], [result]
 
 
-def _axes(name: str, kernel: Any, stride: Any, dilate: Any, pad: Any) -> list[tuple[int, int, int, int]]:
-    """Return (kernel, stride, dilate, pad) of each axis."""
+def _axes(name: str, data: Any, result: Any, kernel: Any, stride: Any, dilate: Any, pad: Any) -> Any:
+    """Return (kernel, stride, dilate, pad) of each axis, and the shapes of data and result with as many axes."""
     count = 1 if isinstance(kernel, int) else len(kernel)
     if count not in LAYOUTS:
         raise ShapeError(f"{name}: kernel is {kernel}; expected 1 to 3 numbers.")
-    given = (("kernel", kernel, 1, 1), ("stride", stride, 1, 1), ("dilate", dilate, 1, 1), ("pad", pad, 0, 0))
-    values = [per_axis(name, attribute, value, count, default, least) for attribute, value, default, least in given]
-    return list(zip(*values, strict=True))
+    if data is not None and len(data) != count + 2:
+        raise wrong_axes("", data, axes_of_layout(LAYOUTS[count]))
+    window = (("kernel", kernel, 1, 1), ("stride", stride, 1, 1), ("dilate", dilate, 1, 1), ("pad", pad, 0, 0))
+    values = [per_axis(name, attribute, value, count, default, least) for attribute, value, default, least in window]
+    return list(zip(*values, strict=True)), with_axes(data, count + 2), with_axes(result, count + 2)
 
 
 # The attributes of a deconvolution that say what it computes.
@@ -399,11 +397,8 @@ def _deconvolution_shapes(
     target_shape: Any,
     num_group: int,
 ) -> Any:
-    axes = _axes("Deconvolution", kernel, stride, dilate, pad)
+    axes, data, result = _axes("Deconvolution", inputs[0], outputs[0], kernel, stride, dilate, pad)
     kernel = tuple(axis[0] for axis in axes)
-    if inputs[0] is not None and len(inputs[0]) != len(axes) + 2:
-        raise wrong_axes("", inputs[0], axes_of_layout(LAYOUTS[len(axes)]))
-    data, result = with_axes(inputs[0], len(axes) + 2), with_axes(outputs[0], len(axes) + 2)
     batch = merge_lengths(data[0], result[0])
     weight = merge_shapes(inputs[1], (data[1], num_filter // max(num_group, 1), *kernel)) or ()
     lengths = per_axis("Deconvolution", "target_shape", target_shape, len(axes), 0, 0)

@@ -13,6 +13,7 @@ from minpy.core.sums import sum_over
 from minpy.ops.dtypes import require_floats
 from minpy.ops.inference.partial_shapes import merge_shapes
 from minpy.ops.inference.rules import merge_lengths, with_axes, with_followers
+from minpy.ops.kernels.products import widened
 from minpy.ops.registry import operator
 from minpy.ops.tensor.indexing import truncated, unindex
 
@@ -182,7 +183,7 @@ def _without_padding(data: Any, paths: _Paths) -> Any:
 
 
 def _log_softmax(data: Any) -> Any:
-    values = data.astype("float32") if np.dtype(data.dtype).itemsize == 2 else data
+    values = widened(data)
     shifted = values - np.max(values, axis=2, keepdims=True)
     return shifted - np.log(sum_over(np.exp(shifted), axis=2, keepdims=True))
 

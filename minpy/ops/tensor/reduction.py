@@ -163,9 +163,7 @@ def sum(data: np.ndarray, *, axis: Axis = None, keepdims: bool = False, exclude:
     return _shaped(sum_over(data, axes, keepdims))
 
 
-@sum.def_grad()
-def _sum_gradient(ans: Any, data: Any, *, axis: Axis, keepdims: bool, exclude: bool) -> Callable[[Any], Any]:
-    return lambda g: expand(_with_axes(g, data, axis, keepdims, exclude), np.shape(data))
+sum.def_grad(lambda ans, data, **over: lambda g: expand(_with_axes(g, data, **over), np.shape(data)))
 
 
 @operator(
@@ -177,9 +175,7 @@ def nansum(data: np.ndarray, *, axis: Axis = None, keepdims: bool = False, exclu
     return _shaped(sum_over(np.where(data == data, data, data.dtype.type(0)), axes, keepdims))
 
 
-@nansum.def_grad()
-def _nansum_gradient(ans: Any, data: Any, *, axis: Axis, keepdims: bool, exclude: bool) -> Callable[[Any], Any]:
-    return lambda g: np.where(data == data, _with_axes(g, data, axis, keepdims, exclude), 0)
+nansum.def_grad(lambda ans, data, **over: lambda g: np.where(data == data, _with_axes(g, data, **over), 0))
 
 
 @operator(
@@ -195,8 +191,8 @@ def mean(data: np.ndarray, *, axis: Axis = None, keepdims: bool = False, exclude
 
 
 @mean.def_grad()
-def _mean_gradient(ans: Any, data: Any, *, axis: Axis, keepdims: bool, exclude: bool) -> Callable[[Any], Any]:
-    return lambda g: expand(_with_axes(g / _count(data, g), data, axis, keepdims, exclude), np.shape(data))
+def _mean_gradient(ans: Any, data: Any, **over: Any) -> Callable[[Any], Any]:
+    return lambda g: expand(_with_axes(g / _count(data, g), data, **over), np.shape(data))
 
 
 @operator(

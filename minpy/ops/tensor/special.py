@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from minpy.core.errors import MissingDependencyError
-from minpy.ops.documenting import unary_doc
 from minpy.ops.kernels.error_function import float32_erf
 from minpy.ops.registry import operator
+from minpy.ops.tensor.mathematics import unary
 
 # Elements from which on a polynomial is faster than SciPy.
 _MANY = 256
@@ -52,15 +52,9 @@ def _rounded(answer: Any, data: Any) -> Any:
     return answer.astype(data.dtype, copy=False) if data.dtype.kind == "f" else answer
 
 
-def _special(
-    forward: Callable[[Any], Any], name: str, sentence: str, example: str, result: str, notes: str = ""
-) -> Any:
-    return operator(forward, name=name, like_ufunc=True, doc=unary_doc(name, sentence, example, result, notes))
-
-
 _NEEDS_SCIPY = "It needs SciPy: `pip install scipy`."
 
-erf = _special(
+erf = unary(
     _erf,
     "erf",
     "Return the error function of each element.",
@@ -75,7 +69,7 @@ erf.def_kernel(lambda data: float32_erf(data) if data.dtype.char == "f" and data
 
 erf.def_grad(lambda ans, data: lambda g: g * (np.exp(-(data * data)) * (2 / math.sqrt(math.pi))))
 
-erfinv = _special(
+erfinv = unary(
     _from_scipy("erfinv"),
     "erfinv",
     "Return the number whose error function is the element, in [-1, 1].",
@@ -85,7 +79,7 @@ erfinv = _special(
 )
 erfinv.def_grad(lambda ans, data: lambda g: g * (np.exp(ans * ans) * (math.sqrt(math.pi) / 2)))
 
-gamma = _special(
+gamma = unary(
     _from_scipy("gamma"),
     "gamma",
     "Return the gamma function of each element: (n - 1)! for a whole number n.",
@@ -95,7 +89,7 @@ gamma = _special(
 )
 gamma.def_grad(lambda ans, data: lambda g: g * (ans * polygamma(data, n=0)))
 
-gammaln = _special(
+gammaln = unary(
     _from_scipy("gammaln"),
     "gammaln",
     "Return the logarithm of the absolute value of the gamma function.",
