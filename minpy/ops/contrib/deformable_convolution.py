@@ -40,10 +40,10 @@ class _Window(NamedTuple):
     num_filter: int
     num_group: int
     num_deformable_group: int
-    taps_of: Callable[[Any, int], tuple[Any, Any, Any]]
+    taps_of: Callable[[Any, int], tuple[Any, ...]]
 
 
-def _inner_taps(positions: Any, length: int) -> tuple[Any, Any, Any]:
+def _inner_taps(positions: Any, length: int) -> tuple[Any, Any]:
     """Return taps for which what lies beyond the last point, by less than one, counts as that point."""
     return clamped_taps(positions, length, np.logical_and(positions >= 0, positions < length))
 
@@ -142,8 +142,8 @@ def _samples(shape: Ints, offset: Any, window: _Window) -> tuple[Any, Any]:
     starts_down, starts_across = np.arange(tall) * stride[0] - pad[0], np.arange(wide) * stride[1] - pad[1]
     base_down = (starts_down[:, None, None, None] + elements_down[:, None]).astype(working)
     base_across = (starts_across[:, None, None] + elements_across[:, None]).astype(working)
-    rows, down, _ = window.taps_of(moved[0] + base_down, height)
-    columns, across, _ = window.taps_of(moved[1] + base_across, width)
+    rows, down = window.taps_of(moved[0] + base_down, height)[:2]
+    columns, across = window.taps_of(moved[1] + base_across, width)[:2]
     firsts = np.reshape(np.arange(batch) * height, (batch, 1, 1, 1, 1, 1))
     places = np.expand_dims((rows + firsts) * width, -1) + np.expand_dims(columns, -2)
     places = places * groups + np.reshape(np.arange(groups), (groups, 1, 1))

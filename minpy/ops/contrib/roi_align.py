@@ -91,7 +91,7 @@ def _samples_along(starts: Any, lengths: Any, bins: int, ratio: int) -> tuple[An
 def _axis_taps(starts: Any, lengths: Any, bins: int, sample_ratio: int, limit: int) -> tuple[Any, Any]:
     """Return which points of an axis of `limit` points each bin of each box takes, and their weights."""
     positions, share = _samples_along(starts, lengths, bins, sample_ratio)
-    places, weights, _ = clamped_taps(positions, limit, _counts(positions, limit))
+    places, weights = clamped_taps(positions, limit, _counts(positions, limit))
     weights = weights * np.expand_dims(share, -1)
     shape = (*np.shape(positions)[:2], 2 * np.shape(positions)[2])
     return np.reshape(places, shape), np.reshape(weights, shape)
@@ -273,8 +273,8 @@ def _rotated_taps(
     cosine, sine = np.reshape(np.cos(angles), alone), np.reshape(np.sin(angles), alone)
     x = across * cosine + down * sine + np.reshape(middles[:, 0], alone)
     y = down * cosine - across * sine + np.reshape(middles[:, 1], alone)
-    rows, weights_down, _ = clamped_taps(y, height, _counts(y, height))
-    columns, weights_across, _ = clamped_taps(x, width, _counts(x, width))
+    rows, weights_down = clamped_taps(y, height, _counts(y, height))
+    columns, weights_across = clamped_taps(x, width, _counts(x, width))
     numbers = np.reshape(rois[:, 0].astype(np.intp), (-1, 1, 1, 1, 1, 1))
     places = np.expand_dims((numbers * height + rows) * width, -1) + np.expand_dims(columns, -2)
     weights = np.expand_dims(weights_down, -1) * np.expand_dims(weights_across, -2)
