@@ -31,7 +31,7 @@ _TO_CORNER = np.array([[1, 0, 1, 0], [0, 1, 0, 1], [-0.5, 0, 0.5, 0], [0, -0.5, 
     visible_outputs=1,
     outputs=numbered(1),
     shape_only=(0,),
-    saved_outputs=lambda given: 2,
+    saved_outputs=lambda attributes: 2,
 )
 def box_nms(
     data: np.ndarray,
@@ -214,5 +214,5 @@ def _box_nms_shapes(inputs: Any, outputs: Any, *, coord_start: int, score_index:
 
 @box_nms.def_infer_type
 def _box_nms_dtypes(inputs: Any, outputs: Any) -> Any:
-    known = inputs[0] if inputs[0] is not None else outputs[0]
-    return [known], [known, np.dtype(np.intp)][: len(outputs)]
+    dtype = inputs[0] if inputs[0] is not None else outputs[0]
+    return [dtype], [dtype, np.dtype(np.intp)][: len(outputs)]

@@ -173,11 +173,11 @@ def _psroi_shapes(
     inputs: Shapes, outputs: Shapes, *, output_dim: int, pooled_size: int, group_size: int
 ) -> tuple[Shapes, Shapes]:
     group_size = group_size or pooled_size
-    data, rois, answer = with_axes(inputs[0], 4), with_axes(inputs[1], 2), with_axes(outputs[0], 4)
+    data, rois, result = with_axes(inputs[0], 4), with_axes(inputs[1], 2), with_axes(outputs[0], 4)
     _require_groups("PSROIPooling", (), output_dim, group_size, pooled_size)
-    boxes = merge_lengths(rois[0], answer[0])
-    known = (data[0], merge_lengths(data[1], output_dim * group_size**2), *data[2:])
-    return [known, (boxes, 5)], [(boxes, output_dim, pooled_size, pooled_size)]
+    boxes = merge_lengths(rois[0], result[0])
+    image_shape = (data[0], merge_lengths(data[1], output_dim * group_size**2), *data[2:])
+    return [image_shape, (boxes, 5)], [(boxes, output_dim, pooled_size, pooled_size)]
 
 
 # -- DeformablePSROIPooling --------------------------------------------------------------------------------------------
@@ -349,12 +349,12 @@ def _require_trans(
 def _deformable_shapes(
     inputs: Shapes, outputs: Shapes, *, output_dim: int, pooled_size: int, group_size: int, part_size: int
 ) -> tuple[Shapes, Shapes]:
-    data, rois, answer = with_axes(inputs[0], 4), with_axes(inputs[1], 2), with_axes(outputs[0], 4)
+    data, rois, result = with_axes(inputs[0], 4), with_axes(inputs[1], 2), with_axes(outputs[0], 4)
     _require_groups("DeformablePSROIPooling", (), output_dim, group_size, pooled_size)
-    boxes = merge_lengths(rois[0], answer[0])
-    found: list[Any] = [(data[0], merge_lengths(data[1], output_dim * group_size**2), *data[2:]), (boxes, 5)]
+    boxes = merge_lengths(rois[0], result[0])
+    shapes: list[Any] = [(data[0], merge_lengths(data[1], output_dim * group_size**2), *data[2:]), (boxes, 5)]
     if len(inputs) > 2:
         trans, part = with_axes(inputs[2], 4), part_size or pooled_size
         along = tuple(merge_lengths(length, part) for length in trans[2:])
-        found.append((merge_lengths(trans[0], boxes), trans[1], *along))
-    return found, [(boxes, output_dim, pooled_size, pooled_size)]
+        shapes.append((merge_lengths(trans[0], boxes), trans[1], *along))
+    return shapes, [(boxes, output_dim, pooled_size, pooled_size)]

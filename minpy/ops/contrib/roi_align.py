@@ -122,8 +122,8 @@ def _box_taps(
     numbers = np.reshape(np.maximum(rois[:, 0], 0).astype(np.intp), (-1, 1, 1))
     rows = (numbers * height + rows) * width
 
-    def of_both(one: Any, other: Any, combine: Any) -> Any:
-        return combine(one[:, :, None, :, None], other[:, None, :, None, :])
+    def of_both(of_rows: Any, of_columns: Any, combine: Any) -> Any:
+        return combine(of_rows[:, :, None, :, None], of_columns[:, None, :, None, :])
 
     places, weights = of_both(rows, columns, np.add), of_both(down, across, np.multiply)
     if position_sensitive:
@@ -239,16 +239,16 @@ def _roi_align_shapes(
     inputs: Shapes, outputs: Shapes, *, pooled_size: Any, position_sensitive: bool
 ) -> tuple[Shapes, Shapes]:
     grid = pooled_lengths("ROIAlign", pooled_size)
-    data, rois, answer = with_axes(inputs[0], 4), with_axes(inputs[1], 2), with_axes(outputs[0], 4)
-    boxes, channels, places = merge_lengths(rois[0], answer[0]), data[1], grid[0] * grid[1]
+    data, rois, result = with_axes(inputs[0], 4), with_axes(inputs[1], 2), with_axes(outputs[0], 4)
+    boxes, channels, places = merge_lengths(rois[0], result[0]), data[1], grid[0] * grid[1]
     if position_sensitive:
         if channels != UNKNOWN:
             _require_places("ROIAlign", channels, grid)
-        found = derived(lambda n: n // places, channels)
-        channels = merge_lengths(channels, derived(lambda n: n * places, answer[1]))
+        pooled_channels = derived(lambda n: n // places, channels)
+        channels = merge_lengths(channels, derived(lambda n: n * places, result[1]))
     else:
-        found = channels = merge_lengths(channels, answer[1])
-    return [(data[0], channels, *data[2:]), (boxes, 5)], [(boxes, found, *grid)]
+        pooled_channels = channels = merge_lengths(channels, result[1])
+    return [(data[0], channels, *data[2:]), (boxes, 5)], [(boxes, pooled_channels, *grid)]
 
 
 # -- RROIAlign ---------------------------------------------------------------------------------------------------------
@@ -345,6 +345,6 @@ def _rotated_gradient(
 @rotated_roi_align.def_infer_shape
 def _rotated_shapes(inputs: Shapes, outputs: Shapes, *, pooled_size: Any) -> tuple[Shapes, Shapes]:
     grid = pooled_lengths("RROIAlign", pooled_size)
-    data, rois, answer = with_axes(inputs[0], 4), with_axes(inputs[1], 2), with_axes(outputs[0], 4)
-    boxes, channels = merge_lengths(rois[0], answer[0]), merge_lengths(data[1], answer[1])
+    data, rois, result = with_axes(inputs[0], 4), with_axes(inputs[1], 2), with_axes(outputs[0], 4)
+    boxes, channels = merge_lengths(rois[0], result[0]), merge_lengths(data[1], result[1])
     return [(data[0], channels, *data[2:]), (boxes, 6)], [(boxes, channels, *grid)]

@@ -88,8 +88,8 @@ def scatter_rows(gradient: Any, weights: Any, places: Any, *, count: int) -> Any
     total = int(pieces.sum())
     sources, factors = np.zeros(total * length, np.intp), np.zeros(total * length, gradient.dtype)
     sources[slots], factors[slots] = order // places.shape[1], weights.reshape(-1)[order]
-    parts = _gathered(gradient, factors.reshape(total, length), sources.reshape(total, length))
-    result[used] = np.add.reduceat(parts, firsts, axis=0) if total > len(used) else parts
+    sums = _gathered(gradient, factors.reshape(total, length), sources.reshape(total, length))
+    result[used] = np.add.reduceat(sums, firsts, axis=0) if total > len(used) else sums
     return result.astype(dtype, copy=False)
 
 

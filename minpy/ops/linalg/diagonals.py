@@ -250,21 +250,21 @@ def _maketrian_gradient(ans: Any, A: Any, *, offset: int, lower: bool) -> Any:
 
 def _between(inputs: Any, outputs: Any, offset: int, taken: Any, size: Any) -> Any:
     """Return the shapes of matrices, and of what is taken out of them: `taken` elements of a diagonal or a triangle."""
-    [matrices], [parts] = inputs, outputs
-    if known_ndim(matrices, parts) is None:
+    [matrices], [elements] = inputs, outputs
+    if known_ndim(matrices, elements) is None:
         return inputs, outputs
     square = merge_square(matrices)
-    if parts is not None:
-        if not parts:
+    if elements is not None:
+        if not elements:
             raise ShapeError("expected at least one axis.")
-        whole = derived(lambda count: size(count) + abs(offset), parts[-1])
-        square = merge_square(square, (*parts[:-1], whole, whole))
+        whole = derived(lambda count: size(count) + abs(offset), elements[-1])
+        square = merge_square(square, (*elements[:-1], whole, whole))
     lead, length = (square or ())[:-2], (square or ())[-1]
     if length != UNKNOWN and length < abs(offset):
         raise ShapeError(f"offset {offset} is out of range for matrices of {length} rows and columns.")
     count = derived(lambda length: taken(length - abs(offset)), length)
-    parts = merge_shapes(parts, (*lead, count)) or ()
-    return [square], [(*lead, merge_lengths(parts[-1], count))]
+    elements = merge_shapes(elements, (*lead, count)) or ()
+    return [square], [(*lead, merge_lengths(elements[-1], count))]
 
 
 _ON_DIAGONAL = (lambda length: length,) * 2

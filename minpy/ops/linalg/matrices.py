@@ -79,12 +79,12 @@ def require_square(name: str, argument: str, data: Any) -> None:
 
 def require_same_batch(name: str, **arrays: Any) -> None:
     """Raise, unless arrays agree in all axes but the last two."""
-    (first, one), *others = arrays.items()
-    for other, array in others:
-        if array.shape[:-2] != one.shape[:-2]:
+    (first, model), *others = arrays.items()
+    for argument, array in others:
+        if array.shape[:-2] != model.shape[:-2]:
             raise ShapeError(
-                f"{name}: {first} {one.shape} and {other} {array.shape} differ in the axes before the matrices: "
-                f"{one.shape[:-2]} and {array.shape[:-2]}. They must be equal; nothing is broadcast."
+                f"{name}: {first} {model.shape} and {argument} {array.shape} differ in the axes before the matrices: "
+                f"{model.shape[:-2]} and {array.shape[:-2]}. They must be equal; nothing is broadcast."
             )
 
 

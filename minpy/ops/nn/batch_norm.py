@@ -127,7 +127,7 @@ def batch_norm(
     shape, others = _around(axis, data.ndim)
     values = widened(data)
     if training and not use_global_stats:
-        count = math.prod(data.shape[other] for other in others)
+        count = math.prod(data.shape[along] for along in others)
         mean = sum_over(values, others) / max(count, 1)
         result = values - mean.reshape(shape)
         variance = sum_over(np.square(result), others) / max(count, 1)
@@ -177,7 +177,7 @@ def batch_norm_gradients(
         scale = inverse if fix_gamma else inverse * widened(gamma)
         part = upstream * np.reshape(scale, shape)
         if training and not use_global_stats:
-            count = max(math.prod(np.shape(data)[other] for other in others), 1)
+            count = max(math.prod(np.shape(data)[summed] for summed in others), 1)
             along = (scale * slope + of_inverse * inverse * inverse) * inverse / count
             part = part - centred * np.reshape(along, shape) + np.reshape((of_mean - scale * shift) / count, shape)
         return part, slope * (0 if fix_gamma else 1), shift
@@ -200,12 +200,12 @@ def batch_norm_dtypes(inputs: Any, outputs: Any) -> Any:
     """Infer the dtypes of a batch normalization: of float16 the vectors are in float32."""
     [data], [result] = same_dtype(inputs[:1], outputs[:1])
     wide = np.dtype(np.float32) if data == np.float16 else data
-    vectors = [wide if known is None else known for known in inputs[1:]]
+    vectors = [wide if dtype is None else dtype for dtype in inputs[1:]]
     return [data, *vectors], [result, *[vectors[0]] * (len(outputs) - 1)]
 
 
 batch_norm.initializers = {"moving_mean": '["zero", {}]', "moving_var": '["one", {}]'}
 batch_norm.outputs_read = (1, 2)  # mean and inverse deviation: the result itself need not be kept
 
-batch_norm.saved_outputs = lambda given: 3
+batch_norm.saved_outputs = lambda attributes: 3
 batch_norm.category = "normalization"

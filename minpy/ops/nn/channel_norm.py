@@ -203,7 +203,7 @@ def _length(data: Any, eps: float, mode: str) -> Any:
     return np.sqrt((sum_over(squares, axis=axes, keepdims=True) if axes else squares) + eps)
 
 
-@operator(name="L2Normalization", shapes=same_shape, may_alias=False, saved_outputs=lambda given: 2)
+@operator(name="L2Normalization", shapes=same_shape, may_alias=False, saved_outputs=lambda attributes: 2)
 def l2_normalization(
     data: np.ndarray, *, eps: float = 1e-10, mode: Literal["instance", "channel", "spatial"] = "instance"
 ) -> np.ndarray:
@@ -267,7 +267,7 @@ def _divisor_base(data: Any, alpha: float, knorm: float, nsize: int) -> Any:
     return sums * (alpha / nsize) + knorm
 
 
-@operator(name="LRN", shapes=same_shape, may_alias=False, saved_outputs=lambda given: 2)
+@operator(name="LRN", shapes=same_shape, may_alias=False, saved_outputs=lambda attributes: 2)
 def lrn(data: np.ndarray, *, alpha: float = 1e-4, beta: float = 0.75, knorm: float = 2.0, nsize: int) -> np.ndarray:
     """Return the data divided by a power of the squares of the channels beside: local response normalization.
 
@@ -315,6 +315,6 @@ def _lrn_gradient(ans: Any, data: Any, *, alpha: float, beta: float, knorm: floa
     return gradient
 
 
-instance_norm.saved_outputs = group_norm.saved_outputs = lambda given: 3
+instance_norm.saved_outputs = group_norm.saved_outputs = lambda attributes: 3
 for _operator in (instance_norm, group_norm, l2_normalization, lrn):
     _operator.category = "normalization"

@@ -169,8 +169,8 @@ def _layers(
     if state_size < 1 or num_layers < 1:
         raise ArgumentError(f"RNN: state_size is {state_size}, num_layers {num_layers}; both must be 1 or more.")
     if mode != "lstm" and (projection_size is not None or clip is not None):
-        what = "projection_size" if projection_size is not None else "lstm_state_clip_min"
-        raise ArgumentError(f"RNN: {what} is given with mode {mode!r}; only 'lstm' has one.")
+        attribute = "projection_size" if projection_size is not None else "lstm_state_clip_min"
+        raise ArgumentError(f"RNN: {attribute} is given with mode {mode!r}; only 'lstm' has one.")
     if projection_size is not None and projection_size < 1:
         raise ArgumentError(f"RNN: projection_size is {projection_size}; expected 1 or more, or None.")
     return Layers(mode, state_size, num_layers, 2 if bidirectional else 1, inputs, projection_size, clip)
@@ -211,16 +211,16 @@ def _call(
     if mode != "lstm" and sequence_length is None and use_sequence_length:
         state_cell, sequence_length = None, state_cell  # inputs that are not used leave no gap
     cells = layers.count * layers.directions
-    given: list[tuple[str, Any, tuple[int, ...], str]] = [
+    checks: list[tuple[str, Any, tuple[int, ...], str]] = [
         ("parameters", parameters, (layers.parameters(),), "the number of all weights and biases"),
         ("state", state, (cells, data.shape[1], layers.results), "(num_layers * directions, batch, length of outputs)"),
     ]
     if mode == "lstm":
         shape = (cells, data.shape[1], state_size)
-        given.append(("state_cell", state_cell, shape, "(num_layers * directions, batch, state_size)"))
+        checks.append(("state_cell", state_cell, shape, "(num_layers * directions, batch, state_size)"))
     if use_sequence_length:
-        given.append(("sequence_length", sequence_length, (data.shape[1],), "one length for each sequence"))
-    for name, value, expected, meaning in given:
+        checks.append(("sequence_length", sequence_length, (data.shape[1],), "one length for each sequence"))
+    for name, value, expected, meaning in checks:
         if value is None:
             raise ArgumentError(f"RNN: {name} is missing, which mode={mode!r} needs; expected shape {expected}.")
         if value.shape != expected:
@@ -298,17 +298,17 @@ def _raw_rnn_gradients(
 
     def gradients(g: Any) -> Any:
         result = ans[0].astype(call.data.dtype, copy=False)
-        parts = vjp(*call, ans[-2], result, ans[-1], *_upstream(call, g))
-        return _with_lengths(parts, call.cell is not None, state_cell)
+        own = vjp(*call, ans[-2], result, ans[-1], *_upstream(call, g))
+        return _with_lengths(own, call.cell is not None, state_cell)
 
     return gradients
 
 
-def _with_lengths(parts: tuple[Any, ...], is_lstm: bool, state_cell: Any) -> tuple[Any, ...]:
+def _with_lengths(gradients: tuple[Any, ...], is_lstm: bool, state_cell: Any) -> tuple[Any, ...]:
     """Return gradients where, without cells, lengths of sequences may stand in the place of the cells."""
     if is_lstm or state_cell is None:
-        return parts
-    return (*parts[:3], np.zeros(np.shape(state_cell), state_cell.dtype))
+        return gradients
+    return (*gradients[:3], np.zeros(np.shape(state_cell), state_cell.dtype))
 
 
 rnn.def_grad_zero(4)
@@ -330,10 +330,10 @@ def _rnn_shapes(
     layers = _layers(mode, state_size, num_layers, bidirectional, projection_size, 0)
     cells = layers.count * layers.directions
     data, result = with_axes(inputs[0], 3), with_axes(outputs[0], 3)
-    states = [with_axes(known, 3) for known in (*inputs[2 : 3 + (mode == "lstm")], *outputs[1:])]
+    states = [with_axes(shape, 3) for shape in (*inputs[2 : 3 + (mode == "lstm")], *outputs[1:])]
     lengths = [with_axes(inputs[-1], 1)] if use_sequence_length else []
     steps = merge_lengths(data[0], result[0])
-    batch = merge_lengths(data[1], result[1], *(one[1] for one in states), *(one[0] for one in lengths))
+    batch = merge_lengths(data[1], result[1], *(stated[1] for stated in states), *(stated[0] for stated in lengths))
     data = (steps, batch, data[2])
     size = derived(
         lambda width: _layers(mode, state_size, num_layers, bidirectional, projection_size, width).parameters(), data[2]
@@ -348,8 +348,8 @@ def _rnn_shapes(
 def _rnn_dtypes(inputs: Any, outputs: Any, *, mode: str) -> Any:
     count = 4 if mode == "lstm" else 3
     shared, outputs = same_dtype(inputs[:count], outputs)
-    rest = [shared[0] if known is None else known for known in inputs[count:]]
-    return [*shared, *rest], outputs
+    states = [shared[0] if dtype is None else dtype for dtype in inputs[count:]]
+    return [*shared, *states], outputs
 
 
 def _draws(attributes: dict[str, Any]) -> bool:
@@ -395,9 +395,9 @@ def _parameter_shapes(inputs: Any, outputs: Any, *, dim: int) -> Any:
     if any(shape is None or len(shape) != 1 for shape in (*inputs, *outputs)):
         return inputs, outputs
     unknown = [shape for shape in inputs if shape == (UNKNOWN,)]
-    rest = outputs[0][0] - sum(shape[0] for shape in inputs if shape != (UNKNOWN,))
-    if unknown and outputs[0] != (UNKNOWN,) and rest >= 0 and rest % len(unknown) == 0:
-        inputs = [(rest // len(unknown),) if shape == (UNKNOWN,) else shape for shape in inputs]
+    missing = outputs[0][0] - sum(shape[0] for shape in inputs if shape != (UNKNOWN,))
+    if unknown and outputs[0] != (UNKNOWN,) and missing >= 0 and missing % len(unknown) == 0:
+        inputs = [(missing // len(unknown),) if shape == (UNKNOWN,) else shape for shape in inputs]
     return inputs, outputs
 
 

@@ -47,36 +47,36 @@ def _cell_steps(call: Call, index: int, rows: Any) -> _Steps:
     steps, batch = rows.shape[:2]
     flat = np.reshape(rows, (steps * batch, rows.shape[2]))
     bias = weights.input_bias
-    given = np.matmul(flat, _turn(weights.input)) + np.expand_dims(bias, 1)
-    given = np.reshape(given, (layers.gates, steps, batch, layers.size))
+    from_input = np.matmul(flat, _turn(weights.input)) + np.expand_dims(bias, 1)
+    from_input = np.reshape(from_input, (layers.gates, steps, batch, layers.size))
     backwards = index % layers.directions == 1
     order = list(reversed(range(steps)) if backwards else range(steps))
     hidden, cell = call.state[index], None if call.cell is None else call.cell[index]
-    found = _Steps(order, [], [], [cell], [], [])
+    kept = _Steps(order, [], [], [cell], [], [])
     for step in order:
         product = np.matmul(hidden, _turn(weights.hidden)) + np.expand_dims(weights.hidden_bias, 1)
-        found.hidden.append(hidden)
-        gates, new, cell, bent = _step(layers, weights, given[:, step], product, hidden, cell)
+        kept.hidden.append(hidden)
+        gates, new, cell, bent = _step(layers, weights, from_input[:, step], product, hidden, cell)
         if call.valid is None:
             out, hidden = new, new
         else:
             inside = call.valid[step]
             out, hidden = np.where(inside, new, 0.0), np.where(inside, new, hidden)
-            cell = None if cell is None else np.where(inside, cell, found.cells[-1])
-        found.outputs.append(out)
-        found.gates.append(gates)
-        found.cells.append(cell)
-        found.bent.append(bent)
-    found.hidden.append(hidden)
-    return found
+            cell = None if cell is None else np.where(inside, cell, kept.cells[-1])
+        kept.outputs.append(out)
+        kept.gates.append(gates)
+        kept.cells.append(cell)
+        kept.bent.append(bent)
+    kept.hidden.append(hidden)
+    return kept
 
 
 def _step(
-    layers: Layers, weights: Weights, given: Any, product: Any, hidden: Any, cell: Any
+    layers: Layers, weights: Weights, from_input: Any, product: Any, hidden: Any, cell: Any
 ) -> tuple[list[Any], Any, Any, Any]:
     """Return (the gates, the new state, the new cell, what else the way back reads) of one step."""
     if layers.mode == "lstm":
-        first, second, third, fourth = (given[gate] + product[gate] for gate in range(4))
+        first, second, third, fourth = (from_input[gate] + product[gate] for gate in range(4))
         enter, forget, candidate, leave = _sigmoid(first), _sigmoid(second), np.tanh(third), _sigmoid(fourth)
         cell = forget * cell + enter * candidate
         if layers.clip is not None:
@@ -88,10 +88,10 @@ def _step(
             new = np.dot(new, np.transpose(weights.projection))
         return [enter, forget, candidate, leave], new, cell, bent
     if layers.mode == "gru":
-        reset, update = _sigmoid(given[0] + product[0]), _sigmoid(given[1] + product[1])
-        candidate = np.tanh(given[2] + reset * product[2])
+        reset, update = _sigmoid(from_input[0] + product[0]), _sigmoid(from_input[1] + product[1])
+        candidate = np.tanh(from_input[2] + reset * product[2])
         return [reset, update, candidate], candidate + update * (hidden - candidate), None, product[2]
-    total = given[0] + product[0]
+    total = from_input[0] + product[0]
     new = np.maximum(total, 0) if layers.mode == "rnn_relu" else np.tanh(total)
     return [new], new, None, None
 
@@ -110,7 +110,7 @@ def _stacked(call: Call, steps: _Steps, values: list[Any], width: int) -> Any:
 
 
 def _layer_outputs(call: Call, cells: list[_Steps]) -> Any:
-    return np.concatenate([_stacked(call, one, one.outputs, call.layers.results) for one in cells], axis=-1)
+    return np.concatenate([_stacked(call, cell, cell.outputs, call.layers.results) for cell in cells], axis=-1)
 
 
 def _layer(call: Call, layer: int, rows: Any) -> list[_Steps]:
@@ -126,15 +126,15 @@ def unrolled(call: Call, masks: Any) -> tuple[Any, Any, Any, list[Any]]:
     for layer in range(layers.count):
         cells = _layer(call, layer, rows)
         result = _layer_outputs(call, cells)
-        for one in cells:
-            last.append(one.hidden[-1])
-            last_cell.append(one.cells[-1])
+        for cell in cells:
+            last.append(cell.hidden[-1])
+            last_cell.append(cell.cells[-1])
             for gate in layers.order:
-                kept.append(_stacked(call, one, [gates[gate] for gates in one.gates], layers.size))
+                kept.append(_stacked(call, cell, [gates[gate] for gates in cell.gates], layers.size))
             if layers.mode == "lstm":
-                kept.append(_stacked(call, one, one.cells[1:], layers.size))
+                kept.append(_stacked(call, cell, cell.cells[1:], layers.size))
             if layers.mode in ("lstm", "gru"):
-                kept.append(_stacked(call, one, one.bent, layers.size))
+                kept.append(_stacked(call, cell, cell.bent, layers.size))
         if layer + 1 < layers.count:
             kept.append(result)
             rows = result * masks[layer] if len(masks) else result

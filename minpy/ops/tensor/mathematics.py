@@ -15,7 +15,7 @@ from minpy.ops.inference.partial_shapes import same_shape
 from minpy.ops.kernels.selecting import LARGE
 from minpy.ops.registry import operator
 
-__all__ = ["hard_sigmoid", "negative", "relu", "sigmoid", "smooth_l1", "softrelu", "softsign", "tanh"]
+__all__ = ["hard_sigmoid", "negative", "relu", "sigmoid", "smooth_l1", "softrelu", "softsign", "tanh", "unary"]
 
 
 def _ufunc(ufunc: np.ufunc, sentence: str, example: str, result: str, notes: str = "", name: str = "") -> Operator:
@@ -25,6 +25,7 @@ def _ufunc(ufunc: np.ufunc, sentence: str, example: str, result: str, notes: str
 
 
 def unary(forward: Callable[[Any], Any], name: str, sentence: str, example: str, result: str, notes: str = "") -> Any:
+    """Define an operator of one array, elementwise, that is no ufunc; the rest is as for `unary_doc`."""
     return operator(forward, name=name, like_ufunc=True, doc=unary_doc(name, sentence, example, result, notes))
 
 

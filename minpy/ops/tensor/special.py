@@ -47,9 +47,9 @@ def _from_scipy(name: str) -> Callable[[Any], Any]:
     return forward
 
 
-def _rounded(answer: Any, data: Any) -> Any:
+def _rounded(values: Any, data: Any) -> Any:
     """Return what SciPy answers in the dtype of floating-point data, of which it has no float16."""
-    return answer.astype(data.dtype, copy=False) if data.dtype.kind == "f" else answer
+    return values.astype(data.dtype, copy=False) if data.dtype.kind == "f" else values
 
 
 _NEEDS_SCIPY = "It needs SciPy: `pip install scipy`."
@@ -104,8 +104,8 @@ gammaln.def_grad(lambda ans, data: lambda g: g * polygamma(data, n=0))
 def polygamma(data: np.ndarray, *, n: int) -> np.ndarray:
     """Return the n-th derivative of digamma, which is the derivative of gammaln (n = 0: digamma itself)."""
     special = _scipy_special("polygamma")
-    answer = special.psi(data) if n == 0 else special.polygamma(n, data)
-    return answer.astype(data.dtype, copy=False)
+    values = special.psi(data) if n == 0 else special.polygamma(n, data)
+    return values.astype(data.dtype, copy=False)
 
 
 polygamma.def_grad(lambda ans, data, *, n: lambda g: g * polygamma(data, n=n + 1))
