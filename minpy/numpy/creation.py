@@ -420,10 +420,10 @@ def indices(dimensions: Any, dtype: Any = numpy.int32, ctx: Context | None = Non
 
 
 def _window(name: str, formula: str) -> Any:
-    source = vars(numpy)[name]
+    numpy_window = vars(numpy)[name]
 
     def window(M: int, dtype: Any = None, ctx: Context | None = None) -> Any:
-        return _placed(source(M).astype(default_float() if dtype is None else dtype), ctx)
+        return _placed(numpy_window(M).astype(default_float() if dtype is None else dtype), ctx)
 
     window.__name__ = window.__qualname__ = name
     window.__doc__ = f"""Return the {name.capitalize()} window of M points: {formula}.

@@ -162,8 +162,8 @@ class Module:
     """
 
     def __init__(self, old: Mapping[str, Any], name: str | None = None, name_injector: Any = None) -> None:
-        source = import_module("minpy.numpy" if name is None else f"minpy.numpy.{name}")
-        self._functions = _functions_of(source)
+        module = import_module("minpy.numpy" if name is None else f"minpy.numpy.{name}")
+        self._functions = _functions_of(module)
         registry = Registry(old["__name__"])
         for key, function in self._functions.items():
             registry.register(key, _OfNumPy(function))

@@ -146,11 +146,11 @@ def followed_draw(name: str, arguments: Sequence[Any], keywords: Mapping[str, An
     values = {**recipe.parameters, "size": None}
     if len(arguments) > len(values):
         raise ArgumentError(f"np.random.{name}: got {len(arguments)} arguments; expected {', '.join(values)}.")
-    given = {**dict(zip(values, arguments, strict=False)), **keywords}
-    for key in given:
+    passed = {**dict(zip(values, arguments, strict=False)), **keywords}
+    for key in passed:
         if key not in values:
             raise ArgumentError(f"np.random.{name}: it has no argument {key!r}; expected {', '.join(values)}.")
-    values.update(given)
+    values.update(passed)
     size = values.pop("size")
     for key, value in values.items():
         if value is ...:

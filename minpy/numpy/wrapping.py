@@ -60,20 +60,20 @@ def wrap_function(function: Callable[..., Any], name: str, module: str = "numpy"
     return wrapper
 
 
-def wrapped_namespace(source: Any, module: str, skip: Iterable[str] = ()) -> dict[str, Any]:
+def wrapped_namespace(namespace: Any, module: str, skip: Iterable[str] = ()) -> dict[str, Any]:
     """Return the public names of a NumPy module: functions wrapped; classes, dtypes and constants as they are.
 
     Submodules are left out. They are not even looked up, because NumPy imports some of them when that is done.
     """
-    found: dict[str, Any] = {}
+    functions: dict[str, Any] = {}
     wrapped: dict[Any, Any] = {}  # one for each function, whatever NumPy's names for it
-    known = vars(source)
-    names = {name for name in getattr(source, "__all__", known) if not name.startswith("_")}.difference(skip)
+    members = vars(namespace)
+    names = {name for name in getattr(namespace, "__all__", members) if not name.startswith("_")}.difference(skip)
     if module == "numpy":  # NumPy 1 does not list them, as they would hide Python's
         names |= {"abs", "max", "min", "round"}
     for name in sorted(names):
-        value = known.get(name)
-        if name not in known or inspect.ismodule(value):
+        value = members.get(name)
+        if name not in members or inspect.ismodule(value):
             continue
         wrappable = callable(value) and not inspect.isclass(value)
         if wrappable:
@@ -81,6 +81,6 @@ def wrapped_namespace(source: Any, module: str, skip: Iterable[str] = ()) -> dic
             wrappable = row is None or row.reason != SETTINGS  # those are offered as they are
         if wrappable and value not in wrapped:
             own = getattr(value, "__name__", name)
-            wrapped[value] = wrap_function(value, own if own in names and known.get(own) is value else name, module)
-        found[name] = wrapped[value] if wrappable else value
-    return found
+            wrapped[value] = wrap_function(value, own if own in names and members.get(own) is value else name, module)
+        functions[name] = wrapped[value] if wrappable else value
+    return functions

@@ -86,10 +86,10 @@ def load(file: str | os.PathLike[str]) -> Any:
     FileMissingError, FileAccessError, FileFormatError
         As `minpy.nd.load`.
     """
-    found = _load(file)
-    if isinstance(found, dict):
-        return {name: _wrap_result(array) for name, array in found.items()}
-    return _wrap_result(found)
+    loaded = _load(file)
+    if isinstance(loaded, dict):
+        return {name: _wrap_result(array) for name, array in loaded.items()}
+    return _wrap_result(loaded)
 
 
 def gpu_memory_info(device_id: int = 0) -> tuple[int, int]:

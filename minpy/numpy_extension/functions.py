@@ -24,8 +24,8 @@ def function_of(name: str, kind: str, module: str = "minpy.numpy_extension") -> 
     def function(*arguments: Any, **keywords: Any) -> Any:
         if arguments and type(arguments[0]) is ndarray and arguments[0]._data.dtype.kind in "iub":
             arguments = _as_integers(arguments)
-        answer = wrap_result(operator(*arguments, **keywords))
-        return list(answer) if type(answer) is tuple else answer
+        result = wrap_result(operator(*arguments, **keywords))
+        return list(result) if type(result) is tuple else result
 
     function.__name__ = function.__qualname__ = name
     function.__module__ = module
@@ -36,10 +36,10 @@ def function_of(name: str, kind: str, module: str = "minpy.numpy_extension") -> 
 
 def _as_integers(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return arguments for which operators of MXNet answer in the dtype of integers, as they do in graphs."""
-    arrays = [one for one in arguments if isinstance(one, Array)]
-    if any(type(one) is not ndarray or one._data.dtype.kind not in "iub" for one in arrays):
+    arrays = [argument for argument in arguments if isinstance(argument, Array)]
+    if any(type(argument) is not ndarray or argument._data.dtype.kind not in "iub" for argument in arrays):
         return arguments
-    return tuple(one.as_nd_ndarray() if type(one) is ndarray else one for one in arguments)
+    return tuple(argument.as_nd_ndarray() if type(argument) is ndarray else argument for argument in arguments)
 
 
 def nonzero(x: Any) -> Any:
@@ -107,10 +107,10 @@ def reshape(
     """
     if order != "C":
         raise ArgumentError(f"npx.reshape: order is {order!r}; expected 'C'. np.reshape knows others, and no codes.")
-    answer = wrap_result(numpy.reshape(a, resolve_numpy_shape(numpy.shape(a), newshape, reverse)))
+    result = wrap_result(numpy.reshape(a, resolve_numpy_shape(numpy.shape(a), newshape, reverse)))
     if out is None:
-        return answer
-    out[...] = answer
+        return result
+    out[...] = result
     return out
 
 

@@ -40,7 +40,7 @@ def several_axes(name: str, axes: int | Iterable[int], ndim: int) -> tuple[int, 
         If one does not exist, or is given twice.
     """
     given = tuple(axes) if isinstance(axes, Iterable) else (axes,)
-    found = tuple(one_axis(name, axis, ndim) for axis in given)
-    if len(set(found)) != len(found):
+    positions = tuple(one_axis(name, axis, ndim) for axis in given)
+    if len(set(positions)) != len(positions):
         raise ShapeError(f"{name}: axes {given} name one axis twice, of an array with {ndim}.")
-    return found
+    return positions

@@ -44,8 +44,8 @@ class Composed(Operator):
         """Return the gradients of the inputs at the positions `requires_grad`, in order, in new arrays."""
 
         def function(*inputs: Any) -> Any:
-            found = self.definition(*inputs, **attributes)
-            return tuple(found) if isinstance(found, list) else found
+            result = self.definition(*inputs, **attributes)
+            return tuple(result) if isinstance(result, list) else result
 
         _, pull = vjp(function, arguments, requires_grad)
         return pull(gradient)

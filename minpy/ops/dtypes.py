@@ -20,8 +20,8 @@ def dtype_or(dtype: Any, default: Any) -> numpy.dtype:
     (dtype('float32'), dtype('float64'))
     """
     # Not `dtype in (None, ...)`: numpy.dtype('float64') == None is True.
-    given = dtype is not None and not (isinstance(dtype, str) and dtype == "None")
-    return numpy.dtype(dtype if given else default)
+    is_given = dtype is not None and not (isinstance(dtype, str) and dtype == "None")
+    return numpy.dtype(dtype if is_given else default)
 
 
 def require_floats(name: str, data: Any, kinds: str = "f", argument: str = "data") -> None:

@@ -56,8 +56,8 @@ class _Functions(dict[Any, Any]):
 
     def get(self, function: Any, default: Any = None) -> Any:
         """Return the operator that a function is, or the default."""
-        known = self[function]
-        return default if known is None else known
+        registered = self[function]
+        return default if registered is None else registered
 
 
 # By MXNet's name, aliases included: what `nd.X` and `sym.X` offer. The module of each is imported at the first look-up.
@@ -192,8 +192,8 @@ def operator(
             made.__doc__ = doc
         if public:
             made.unpickled_by = (find_operator, (made.__name__,))
-            for known in (made.__name__, *aliases):
-                OPERATORS[known] = made
+            for registered_name in (made.__name__, *aliases):
+                OPERATORS[registered_name] = made
         for name_of_fact, fact in facts.items():
             setattr(made, name_of_fact, fact)
         if shapes is not None:
@@ -219,19 +219,19 @@ def find_operator(name: str) -> Operator:
     ArgumentError
         With the nearest names, if there is none.
     """
-    found = known_operator(name)
-    if found is None:
+    registered = known_operator(name)
+    if registered is None:
         raise ArgumentError(f"there is no operator {name!r}.{nearest(name, OPERATORS)}")
-    return found
+    return registered
 
 
 def known_operator(name: str) -> Operator | None:
     """Return the built-in operator of that name, as files and symbols have it; None if there is none."""
-    found = OPERATORS.get(name)
-    if found is None and name.startswith(_LATE_PREFIXES):
+    registered = OPERATORS.get(name)
+    if registered is None and name.startswith(_LATE_PREFIXES):
         import_module(f"minpy.ops.{OF_NUMPY}")  # two hundred operators, which most programs do not need
-        found = LATE_OPERATORS.get(name)
-    return found
+        registered = LATE_OPERATORS.get(name)
+    return registered
 
 
 def names_under(prefix: str) -> dict[str, str]:

@@ -43,8 +43,8 @@ class UnaryUfunc(Operator):
         if attributes and type(value) in PLAIN_CLASSES:
             attributes.pop("name", None)  # which only graphs have
         if type(value) not in PLAIN_CLASSES or attributes or others:
-            given = others if value is MISSING else (value, *others)
-            return dispatch.call(self, *given, **attributes)
+            arguments = others if value is MISSING else (value, *others)
+            return dispatch.call(self, *arguments, **attributes)
         raw = value._data
         try:
             data = self.forward(raw)
@@ -87,8 +87,8 @@ def _in_its_dtype(forward: Any, raw: numpy.ndarray, data: numpy.ndarray) -> nump
         return data.astype(raw.dtype, copy=False)
     if data.dtype.kind != "f":
         return data
-    answer: numpy.ndarray = in_their_dtype(lambda given: forward(*given), (raw,), data)
-    return answer
+    result: numpy.ndarray = in_their_dtype(lambda arrays: forward(*arrays), (raw,), data)
+    return result
 
 
 # The operators of two arrays, less `broadcast_`, with a number on their right, and on their left.

@@ -12,25 +12,25 @@ from minpy.core.sums import sum_to
 __all__ = ["RULES"]
 
 
-def _select(answer: Any, g: Any, condlist: Any, choicelist: Any, default: Any = 0) -> Any:
-    parts: list[Any] = []
+def _select(ans: Any, g: Any, condlist: Any, choicelist: Any, default: Any = 0) -> Any:
+    shares: list[Any] = []
     none_before: Any = None
     zero = g.dtype.type(0)
     for condition, choice in zip(condlist, choicelist, strict=True):
         chosen = condition if none_before is None else np.logical_and(none_before, condition)
         missing = np.logical_not(condition)
         none_before = missing if none_before is None else np.logical_and(none_before, missing)
-        parts.append((choice, np.where(chosen, g, zero)))
-    parts.append((default, np.where(none_before, g, zero)))
-    return [None] * len(condlist) + [sum_to(part, np.shape(branch)) for branch, part in parts]
+        shares.append((choice, np.where(chosen, g, zero)))
+    shares.append((default, np.where(none_before, g, zero)))
+    return [None] * len(condlist) + [sum_to(part, np.shape(branch)) for branch, part in shares]
 
 
-def _choose(answer: Any, g: Any, a: Any, choices: Any, mode: str = "raise", **unused: Any) -> Any:
+def _choose(ans: Any, g: Any, a: Any, choices: Any, mode: str = "raise", **unused: Any) -> Any:
     if mode != "raise" or not isinstance(choices, (list, tuple)):
         return None
     zero = g.dtype.type(0)
-    parts = [sum_to(np.where(np.equal(a, place), g, zero), np.shape(choice)) for place, choice in enumerate(choices)]
-    return [None, *parts]
+    shares = [sum_to(np.where(np.equal(a, place), g, zero), np.shape(choice)) for place, choice in enumerate(choices)]
+    return [None, *shares]
 
 
 # By name: see `minpy.numpy_table.gradients`.

@@ -21,43 +21,43 @@ def _cut(gradient: Any, arrays: Sequence[Any], axis: int, lengths: Sequence[int]
     ]
 
 
-def _concatenate(answer: Any, g: Any, arrays: Any, axis: int | None = 0, **unused: Any) -> Any:
+def _concatenate(ans: Any, g: Any, arrays: Any, axis: int | None = 0, **unused: Any) -> Any:
     if not isinstance(arrays, (list, tuple)):
         return None
     lengths = [np.size(array) if axis is None else np.shape(array)[axis] for array in arrays]
     return _cut(g, arrays, axis or 0, lengths)
 
 
-def _stack(answer: Any, g: Any, arrays: Any, axis: int = 0, **unused: Any) -> Any:
+def _stack(ans: Any, g: Any, arrays: Any, axis: int = 0, **unused: Any) -> Any:
     return _cut(g, arrays, axis, [1] * len(arrays)) if isinstance(arrays, (list, tuple)) else None
 
 
-def _vstack(answer: Any, g: Any, tup: Any, **unused: Any) -> Any:
+def _vstack(ans: Any, g: Any, tup: Any, **unused: Any) -> Any:
     if not isinstance(tup, (list, tuple)):
         return None
     return _cut(g, tup, 0, [np.shape(array)[0] if np.ndim(array) > 1 else 1 for array in tup])
 
 
-def _hstack(answer: Any, g: Any, tup: Any, **unused: Any) -> Any:
+def _hstack(ans: Any, g: Any, tup: Any, **unused: Any) -> Any:
     if not isinstance(tup, (list, tuple)):
         return None
     axis = 1 if g.ndim > 1 else 0
     return _cut(g, tup, axis, [np.shape(array)[axis] if np.ndim(array) else 1 for array in tup])
 
 
-def _dstack(answer: Any, g: Any, tup: Any) -> Any:
+def _dstack(ans: Any, g: Any, tup: Any) -> Any:
     if not isinstance(tup, (list, tuple)):
         return None
     return _cut(g, tup, 2, [np.shape(array)[2] if np.ndim(array) > 2 else 1 for array in tup])
 
 
-def _column_stack(answer: Any, g: Any, tup: Any) -> Any:
+def _column_stack(ans: Any, g: Any, tup: Any) -> Any:
     if not isinstance(tup, (list, tuple)):
         return None
     return _cut(g, tup, 1, [np.shape(array)[1] if np.ndim(array) > 1 else 1 for array in tup])
 
 
-def _append(answer: Any, g: Any, arr: Any, values: Any, axis: int | None = None) -> Any:
+def _append(ans: Any, g: Any, arr: Any, values: Any, axis: int | None = None) -> Any:
     arrays = (arr, values)
     if axis is not None:
         return _cut(g, arrays, axis, [np.shape(array)[axis] for array in arrays])
@@ -69,32 +69,32 @@ def _parts(g: Any) -> tuple[Any, ...]:
     return g if isinstance(g, tuple) else (g,)
 
 
-def _split(answer: Any, g: Any, ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+def _split(ans: Any, g: Any, ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
     return [np.concatenate(_parts(g), axis)]
 
 
-def _hsplit(answer: Any, g: Any, ary: Any, indices_or_sections: Any) -> Any:
+def _hsplit(ans: Any, g: Any, ary: Any, indices_or_sections: Any) -> Any:
     return [np.concatenate(_parts(g), 1 if np.ndim(ary) > 1 else 0)]
 
 
-def _dsplit(answer: Any, g: Any, ary: Any, indices_or_sections: Any) -> Any:
+def _dsplit(ans: Any, g: Any, ary: Any, indices_or_sections: Any) -> Any:
     return [np.concatenate(_parts(g), 2)]
 
 
-def _unstack(answer: Any, g: Any, x: Any, axis: int = 0) -> Any:
+def _unstack(ans: Any, g: Any, x: Any, axis: int = 0) -> Any:
     return [np.stack(_parts(g), axis)]
 
 
-def _meshgrid(answer: Any, g: Any, *xi: Any, sparse: bool = False, indexing: str = "xy", **unused: Any) -> Any:
-    parts = []
+def _meshgrid(ans: Any, g: Any, *xi: Any, sparse: bool = False, indexing: str = "xy", **unused: Any) -> Any:
+    gradients = []
     for place, (array, part) in enumerate(zip(xi, _parts(g), strict=True)):
         own = 1 - place if indexing == "xy" and place < 2 and len(xi) > 1 else place
         other_axes = tuple(axis for axis in range(len(xi)) if axis != own)
-        parts.append(np.reshape(np.sum(part, axis=other_axes) if other_axes else part, np.shape(array)))
-    return parts
+        gradients.append(np.reshape(np.sum(part, axis=other_axes) if other_axes else part, np.shape(array)))
+    return gradients
 
 
-def _cumulative(answer: Any, g: Any, x: Any, axis: int | None = None, **options: Any) -> Any:
+def _cumulative(ans: Any, g: Any, x: Any, axis: int | None = None, **options: Any) -> Any:
     if options.pop("include_initial", False):
         g = g[(slice(None),) * ((axis or 0) % g.ndim) + (slice(1, None),)]
     if options:

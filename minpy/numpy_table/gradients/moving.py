@@ -13,16 +13,16 @@ __all__ = ["RULES", "placed"]
 
 def placed(array: Any, index: Any, gradient: Any) -> Any:
     """Return zeros like an array with a gradient added where a key takes elements."""
-    parts = index if isinstance(index, tuple) else (index,)
+    subscripts = index if isinstance(index, tuple) else (index,)
     zeros = np.zeros_like(array, dtype=gradient.dtype)
-    if all(part is None or part is Ellipsis or isinstance(part, (int, np.integer, slice)) for part in parts):
+    if all(part is None or part is Ellipsis or isinstance(part, (int, np.integer, slice)) for part in subscripts):
         zeros[index] = gradient
     else:
         np.add.at(zeros, index, gradient)
     return zeros
 
 
-def _take(answer: Any, g: Any, a: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> Any:
+def _take(ans: Any, g: Any, a: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> Any:
     if mode != "raise":
         return None
     places = np.asarray(indices) if isinstance(indices, (list, tuple, int)) else indices
@@ -32,7 +32,7 @@ def _take(answer: Any, g: Any, a: Any, indices: Any, axis: int | None = None, mo
     return [placed(a, (*(slice(None),) * (axis % np.ndim(a)), places), g), None]
 
 
-def _take_along_axis(answer: Any, g: Any, arr: Any, indices: Any, axis: int | None = -1) -> Any:
+def _take_along_axis(ans: Any, g: Any, arr: Any, indices: Any, axis: int | None = -1) -> Any:
     if axis is None or np.ndim(arr) != np.ndim(indices):
         return None
     grid: list[Any] = list(np.ogrid[tuple(slice(length) for length in np.shape(arr))])
@@ -40,7 +40,7 @@ def _take_along_axis(answer: Any, g: Any, arr: Any, indices: Any, axis: int | No
     return [placed(arr, tuple(grid), g), None]
 
 
-def _pad(answer: Any, g: Any, array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Any:
+def _pad(ans: Any, g: Any, array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Any:
     shape = np.shape(array)
     widths = np.broadcast_to(np.asarray(pad_width), (len(shape), 2)).tolist()
     if mode == "constant":
@@ -52,32 +52,32 @@ def _pad(answer: Any, g: Any, array: Any, pad_width: Any, mode: Any = "constant"
     return [np.reshape(placed(np.reshape(array, flat.shape), (sources.reshape(-1),), np.reshape(g, (-1,))), shape)]
 
 
-def _array(answer: Any, g: Any, value: Any, **unused: Any) -> Any:
+def _array(ans: Any, g: Any, value: Any, **unused: Any) -> Any:
     return [g] if np.shape(g) == np.shape(value) and not isinstance(value, (list, tuple)) else None
 
 
-def _rot90(answer: Any, g: Any, m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
+def _rot90(ans: Any, g: Any, m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
     return [np.rot90(g, -k, axes)]
 
 
-def _triu(answer: Any, g: Any, m: Any, k: int = 0) -> Any:
+def _triu(ans: Any, g: Any, m: Any, k: int = 0) -> Any:
     return [np.triu(g, k)] if np.ndim(m) > 1 else None
 
 
-def _tril(answer: Any, g: Any, m: Any, k: int = 0) -> Any:
+def _tril(ans: Any, g: Any, m: Any, k: int = 0) -> Any:
     return [np.tril(g, k)] if np.ndim(m) > 1 else None
 
 
-def _diag(answer: Any, g: Any, v: Any, k: int = 0) -> Any:
+def _diag(ans: Any, g: Any, v: Any, k: int = 0) -> Any:
     if np.ndim(v) == 1:
         return [np.diagonal(g, k)]
-    count = np.shape(answer)[0]
+    count = np.shape(ans)[0]
     along = np.arange(count)
     return [placed(v, (along + max(-k, 0), along + max(k, 0)), g)]
 
 
-def _diagonal(answer: Any, g: Any, a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    along = np.arange(np.shape(answer)[-1])
+def _diagonal(ans: Any, g: Any, a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    along = np.arange(np.shape(ans)[-1])
     axis1, axis2 = axis1 % np.ndim(a), axis2 % np.ndim(a)
     order = [axis for axis in range(np.ndim(a)) if axis not in (axis1, axis2)] + [axis1, axis2]
     shape = tuple(np.shape(a)[axis] for axis in order)
@@ -85,7 +85,7 @@ def _diagonal(answer: Any, g: Any, a: Any, offset: int = 0, axis1: int = 0, axis
     return [np.transpose(gradient, [order.index(axis) for axis in range(len(order))])]
 
 
-def _trace(answer: Any, g: Any, a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, **options: Any) -> Any:
+def _trace(ans: Any, g: Any, a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, **options: Any) -> Any:
     if options:
         return None
     if np.ndim(a) == 2 and (axis1, axis2) == (0, 1):
@@ -96,7 +96,7 @@ def _trace(answer: Any, g: Any, a: Any, offset: int = 0, axis1: int = 0, axis2: 
     return _diagonal(along, along, a, offset, axis1, axis2)
 
 
-def _diff(answer: Any, g: Any, a: Any, n: int = 1, axis: int = -1, **options: Any) -> Any:
+def _diff(ans: Any, g: Any, a: Any, n: int = 1, axis: int = -1, **options: Any) -> Any:
     if options:
         return None
     for _ in range(n):
@@ -106,39 +106,39 @@ def _diff(answer: Any, g: Any, a: Any, n: int = 1, axis: int = -1, **options: An
     return [g]
 
 
-def _fliplr(answer: Any, g: Any, m: Any) -> Any:
+def _fliplr(ans: Any, g: Any, m: Any) -> Any:
     return [np.fliplr(g)]
 
 
-def _flipud(answer: Any, g: Any, m: Any) -> Any:
+def _flipud(ans: Any, g: Any, m: Any) -> Any:
     return [np.flipud(g)]
 
 
-def _rollaxis(answer: Any, g: Any, a: Any, axis: int, start: int = 0) -> Any:
+def _rollaxis(ans: Any, g: Any, a: Any, axis: int, start: int = 0) -> Any:
     axis, start = axis % np.ndim(a), start + np.ndim(a) if start < 0 else start
     return [np.moveaxis(g, start - 1 if axis < start else start, axis)]
 
 
-def _matrix_transpose(answer: Any, g: Any, x: Any) -> Any:
+def _matrix_transpose(ans: Any, g: Any, x: Any) -> Any:
     return [np.swapaxes(g, -1, -2)]
 
 
-def _reshaped(answer: Any, g: Any, *arrays: Any) -> Any:
-    parts = g if isinstance(g, tuple) else (g,)
-    return [np.reshape(part, np.shape(array)) for part, array in zip(parts, arrays, strict=True)]
+def _reshaped(ans: Any, g: Any, *arrays: Any) -> Any:
+    cotangents = g if isinstance(g, tuple) else (g,)
+    return [np.reshape(part, np.shape(array)) for part, array in zip(cotangents, arrays, strict=True)]
 
 
-def _diagonal_of_matrices(answer: Any, g: Any, x: Any, *, offset: int = 0) -> Any:
-    return _diagonal(answer, g, x, offset, -2, -1)
+def _diagonal_of_matrices(ans: Any, g: Any, x: Any, *, offset: int = 0) -> Any:
+    return _diagonal(ans, g, x, offset, -2, -1)
 
 
-def _trace_of_matrices(answer: Any, g: Any, x: Any, *, offset: int = 0, **options: Any) -> Any:
+def _trace_of_matrices(ans: Any, g: Any, x: Any, *, offset: int = 0, **options: Any) -> Any:
     rows, columns = np.shape(x)[-2:]
     diagonals = np.eye(rows, columns, k=offset, dtype=g.dtype)
     return None if options else [diagonals * np.reshape(g, (*np.shape(g), 1, 1))]
 
 
-def _tile(answer: Any, g: Any, A: Any, reps: Any) -> Any:
+def _tile(ans: Any, g: Any, A: Any, reps: Any) -> Any:
     times = (reps,) if isinstance(reps, (int, np.integer)) else tuple(reps)
     lengths = np.shape(A)
     count = max(len(times), len(lengths))
@@ -147,7 +147,7 @@ def _tile(answer: Any, g: Any, A: Any, reps: Any) -> Any:
     return [np.reshape(np.sum(np.reshape(g, pairs), axis=tuple(range(0, 2 * count, 2))), np.shape(A))]
 
 
-def _repeat(answer: Any, g: Any, a: Any, repeats: Any, axis: int | None = None) -> Any:
+def _repeat(ans: Any, g: Any, a: Any, repeats: Any, axis: int | None = None) -> Any:
     if not isinstance(repeats, (int, np.integer)):
         return _back(a, g, np.repeat(_positions(a), repeats, axis))
     shape = (np.size(a),) if axis is None else np.shape(a)
@@ -165,35 +165,35 @@ def _back(array: Any, g: Any, sources: Any) -> list[Any]:
     return [np.reshape(flat, np.shape(array))]
 
 
-def _resize(answer: Any, g: Any, a: Any, new_shape: Any) -> Any:
+def _resize(ans: Any, g: Any, a: Any, new_shape: Any) -> Any:
     return _back(a, g, np.resize(_positions(a), new_shape))
 
 
-def _delete(answer: Any, g: Any, arr: Any, obj: Any, axis: int | None = None) -> Any:
+def _delete(ans: Any, g: Any, arr: Any, obj: Any, axis: int | None = None) -> Any:
     return _back(arr, g, np.delete(_positions(arr), obj, axis))
 
 
-def _diagflat(answer: Any, g: Any, v: Any, k: int = 0) -> Any:
+def _diagflat(ans: Any, g: Any, v: Any, k: int = 0) -> Any:
     return [np.reshape(np.diagonal(g, k), np.shape(v))]
 
 
-def _ediff1d(answer: Any, g: Any, ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+def _ediff1d(ans: Any, g: Any, ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     before = 0 if to_begin is None else math.prod(np.shape(to_begin))
     after = np.shape(g)[0] - (0 if to_end is None else math.prod(np.shape(to_end)))
     steps = g[before:after]
-    parts: list[Any] = [np.reshape(np.pad(steps, (1, 0)) - np.pad(steps, (0, 1)), np.shape(ary))]
+    gradients: list[Any] = [np.reshape(np.pad(steps, (1, 0)) - np.pad(steps, (0, 1)), np.shape(ary))]
     for edge, part in ((to_end, g[after:]), (to_begin, g[:before])):
         if isinstance(edge, (list, tuple)):
             return None
-        parts.append(None if edge is None else np.reshape(part, np.shape(edge)))
-    return parts
+        gradients.append(None if edge is None else np.reshape(part, np.shape(edge)))
+    return gradients
 
 
-def _unwrap(answer: Any, g: Any, p: Any, *unused: Any, **options: Any) -> Any:
+def _unwrap(ans: Any, g: Any, p: Any, *unused: Any, **options: Any) -> Any:
     return [g]  # what is added is constant between the jumps
 
 
-def _nan_to_num(answer: Any, g: Any, x: Any, *unused: Any, **options: Any) -> Any:
+def _nan_to_num(ans: Any, g: Any, x: Any, *unused: Any, **options: Any) -> Any:
     return [np.where(np.isfinite(x), g, g.dtype.type(0))]
 
 

@@ -12,7 +12,7 @@ from minpy.core.sums import sum_to
 __all__ = ["RULES"]
 
 
-def _einsum(answer: Any, g: Any, subscripts: str, *operands: Any, **options: Any) -> Any:
+def _einsum(ans: Any, g: Any, subscripts: str, *operands: Any, **options: Any) -> Any:
     text = subscripts.replace(" ", "")
     if "." in text or options.keys() - {"optimize"}:
         return None
@@ -55,7 +55,7 @@ def _product_axes(a: Any, b: Any, axes: Any) -> tuple[list[int], list[int]]:
     return [int(axis) % np.ndim(a) for axis in first], [int(axis) % np.ndim(b) for axis in second]
 
 
-def _tensordot(answer: Any, g: Any, a: Any, b: Any, axes: Any = 2) -> Any:
+def _tensordot(ans: Any, g: Any, a: Any, b: Any, axes: Any = 2) -> Any:
     first, second = _product_axes(a, b, axes)
     free_a = [axis for axis in range(np.ndim(a)) if axis not in first]
     free_b = [axis for axis in range(np.ndim(b)) if axis not in second]
@@ -73,16 +73,16 @@ def _tensordot(answer: Any, g: Any, a: Any, b: Any, axes: Any = 2) -> Any:
     ]
 
 
-def _inner(answer: Any, g: Any, a: Any, b: Any) -> Any:
-    return _tensordot(answer, g, a, b, (-1, -1)) if np.ndim(a) and np.ndim(b) else None
+def _inner(ans: Any, g: Any, a: Any, b: Any) -> Any:
+    return _tensordot(ans, g, a, b, (-1, -1)) if np.ndim(a) and np.ndim(b) else None
 
 
-def _outer(answer: Any, g: Any, a: Any, b: Any) -> Any:
+def _outer(ans: Any, g: Any, a: Any, b: Any) -> Any:
     first, second = np.reshape(a, (-1,)), np.reshape(b, (-1,))
     return [np.reshape(np.dot(g, second), np.shape(a)), np.reshape(np.dot(first, g), np.shape(b))]
 
 
-def _kron(answer: Any, g: Any, a: Any, b: Any) -> Any:
+def _kron(ans: Any, g: Any, a: Any, b: Any) -> Any:
     count = max(np.ndim(a), np.ndim(b))
     shapes = [(1,) * (count - np.ndim(array)) + tuple(np.shape(array)) for array in (a, b)]
     pairs = np.reshape(g, [length for pair in zip(*shapes, strict=True) for length in pair])
@@ -95,24 +95,24 @@ def _kron(answer: Any, g: Any, a: Any, b: Any) -> Any:
     ]
 
 
-def _cross(answer: Any, g: Any, a: Any, b: Any, **options: Any) -> Any:
+def _cross(ans: Any, g: Any, a: Any, b: Any, **options: Any) -> Any:
     if options or np.shape(a)[-1] != 3 or np.shape(b)[-1] != 3:
         return None
     return [sum_to(np.cross(b, g), np.shape(a)), sum_to(np.cross(g, a), np.shape(b))]
 
 
-def _vecdot(answer: Any, g: Any, x1: Any, x2: Any, **options: Any) -> Any:
+def _vecdot(ans: Any, g: Any, x1: Any, x2: Any, **options: Any) -> Any:
     if options or np.result_type(x1, x2).kind == "c":
         return None
     g = np.expand_dims(g, -1)
     return [sum_to(g * x2, np.shape(x1)), sum_to(g * x1, np.shape(x2))]
 
 
-def _linalg_tensordot(answer: Any, g: Any, a: Any, b: Any, *, axes: Any = 2) -> Any:
-    return _tensordot(answer, g, a, b, axes)
+def _linalg_tensordot(ans: Any, g: Any, a: Any, b: Any, *, axes: Any = 2) -> Any:
+    return _tensordot(ans, g, a, b, axes)
 
 
-def _convolve(answer: Any, g: Any, a: Any, v: Any, mode: str = "full") -> Any:
+def _convolve(ans: Any, g: Any, a: Any, v: Any, mode: str = "full") -> Any:
     if np.ndim(a) != 1 or np.ndim(v) != 1 or np.result_type(a, v).kind == "c":
         return None
     longest, shortest = sorted((np.shape(a)[0], np.shape(v)[0]))[::-1]
@@ -121,21 +121,21 @@ def _convolve(answer: Any, g: Any, a: Any, v: Any, mode: str = "full") -> Any:
     return [np.correlate(whole, v, "valid"), np.correlate(whole, a, "valid")]
 
 
-def _correlate(answer: Any, g: Any, a: Any, v: Any, mode: str = "valid") -> Any:
+def _correlate(ans: Any, g: Any, a: Any, v: Any, mode: str = "valid") -> Any:
     if np.shape(a) < np.shape(v):  # which turns the answer round
         return None
-    parts = _convolve(answer, g, a, v[::-1], mode)
-    return None if parts is None else [parts[0], parts[1][::-1]]
+    gradients = _convolve(ans, g, a, v[::-1], mode)
+    return None if gradients is None else [gradients[0], gradients[1][::-1]]
 
 
-def _vander(answer: Any, g: Any, x: Any, N: int | None = None, increasing: bool = False) -> Any:
-    powers = np.arange(np.shape(answer)[-1])
+def _vander(ans: Any, g: Any, x: Any, N: int | None = None, increasing: bool = False) -> Any:
+    powers = np.arange(np.shape(ans)[-1])
     powers = powers if increasing else powers[::-1]
     slopes = np.reshape(x, (-1, 1)) ** np.maximum(powers - 1, 0)
     return [np.sum(g * slopes * powers.astype(g.dtype), axis=-1)]
 
 
-def _polyval(answer: Any, g: Any, p: Any, x: Any) -> Any:
+def _polyval(ans: Any, g: Any, p: Any, x: Any) -> Any:
     count = len(p)
     if count > 32 or isinstance(x, (list, tuple)):
         return None

@@ -10,11 +10,11 @@ import numpy as np
 __all__ = ["RULES"]
 
 
-def _sum(answer: Any, g: Any, a: Any, axis: Any = None, keepdims: bool = False, **options: Any) -> Any:
+def _sum(ans: Any, g: Any, a: Any, axis: Any = None, keepdims: bool = False, **options: Any) -> Any:
     return None if options.keys() - {"dtype"} else [np.broadcast_to(_spread(g, a, axis, keepdims), np.shape(a))]
 
 
-def _nansum(answer: Any, g: Any, a: Any, axis: Any = None, keepdims: bool = False, **options: Any) -> Any:
+def _nansum(ans: Any, g: Any, a: Any, axis: Any = None, keepdims: bool = False, **options: Any) -> Any:
     if options:
         return None
     return [np.where(np.isnan(a), g.dtype.type(0), _spread(g, a, axis, keepdims))]
@@ -28,32 +28,30 @@ def _spread(g: Any, a: Any, axis: Any, keepdims: bool) -> Any:
     return np.reshape(g, [1 if position in axes else length for position, length in enumerate(np.shape(a))])
 
 
-def _norm(answer: Any, g: Any, x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+def _norm(ans: Any, g: Any, x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     is_vector = isinstance(axis, (int, np.integer)) or (axis is None and np.ndim(x) == 1)
-    answer = np.where(answer == 0, g.dtype.type(1), answer)  # where all is 0, the gradient is 0
+    ans = np.where(ans == 0, g.dtype.type(1), ans)  # where all is 0, the gradient is 0
     if ord is None or (ord == "fro" and not is_vector) or (ord == 2 and is_vector):
-        return [_spread(g / answer, x, axis, keepdims) * (np.conj(x) if np.result_type(x).kind == "c" else x)]
+        return [_spread(g / ans, x, axis, keepdims) * (np.conj(x) if np.result_type(x).kind == "c" else x)]
     if not is_vector or isinstance(ord, str) or not np.isfinite(ord) or ord == 0 or np.result_type(x).kind == "c":
         return None
     # The p-norm: https://en.wikipedia.org/wiki/Norm_(mathematics)#p-norm
-    return [_spread(g / answer ** (ord - 1), x, axis, keepdims) * np.sign(x) * np.abs(x) ** (ord - 1)]
+    return [_spread(g / ans ** (ord - 1), x, axis, keepdims) * np.sign(x) * np.abs(x) ** (ord - 1)]
 
 
-def _var(
-    answer: Any, g: Any, a: Any, axis: Any = None, *, ddof: int = 0, keepdims: bool = False, **options: Any
-) -> Any:
+def _var(ans: Any, g: Any, a: Any, axis: Any = None, *, ddof: int = 0, keepdims: bool = False, **options: Any) -> Any:
     if options or np.result_type(a).kind != "f":
         return None
-    count = np.size(a) // max(np.size(answer), 1) - ddof
+    count = np.size(a) // max(np.size(ans), 1) - ddof
     return [_spread(g * (2 / count), a, axis, keepdims) * (a - np.mean(a, axis=axis, keepdims=True))]
 
 
-def _std(answer: Any, g: Any, a: Any, axis: Any = None, **options: Any) -> Any:
-    root = np.where(answer == 0, g.dtype.type(1), answer)  # where all are equal, the gradient is 0
-    return _var(answer, g / (2 * root), a, axis, **options)
+def _std(ans: Any, g: Any, a: Any, axis: Any = None, **options: Any) -> Any:
+    root = np.where(ans == 0, g.dtype.type(1), ans)  # where all are equal, the gradient is 0
+    return _var(ans, g / (2 * root), a, axis, **options)
 
 
-def _trapezoid(answer: Any, g: Any, y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
+def _trapezoid(ans: Any, g: Any, y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     if x is not None:
         if np.ndim(y) != 1 or np.ndim(x) != 1 or isinstance(x, (list, tuple)):
             return None

@@ -14,27 +14,27 @@ def _transposed_inverse(a: Any) -> Any:
     return np.swapaxes(np.linalg.inv(a), -1, -2)
 
 
-def _inv(answer: Any, g: Any, a: Any) -> Any:
-    turned = np.swapaxes(answer, -1, -2)
+def _inv(ans: Any, g: Any, a: Any) -> Any:
+    turned = np.swapaxes(ans, -1, -2)
     return [-np.matmul(np.matmul(turned, g), turned)]
 
 
-def _det(answer: Any, g: Any, a: Any) -> Any:
-    factors = g * answer
+def _det(ans: Any, g: Any, a: Any) -> Any:
+    factors = g * ans
     return [np.reshape(factors, (*np.shape(factors), 1, 1)) * _transposed_inverse(a)]
 
 
-def _slogdet(answer: Any, g: Any, a: Any) -> Any:
+def _slogdet(ans: Any, g: Any, a: Any) -> Any:
     if np.result_type(a).kind == "c":
         return None
     return [np.reshape(g[1], (*np.shape(g[1]), 1, 1)) * _transposed_inverse(a)]
 
 
-def _solve(answer: Any, g: Any, a: Any, b: Any) -> Any:
+def _solve(ans: Any, g: Any, a: Any, b: Any) -> Any:
     if np.ndim(a) != 2 or np.ndim(b) not in (1, 2):
         return None
     of_b = np.linalg.solve(np.transpose(a), g)
-    return [-(np.outer(of_b, answer) if np.ndim(b) == 1 else np.matmul(of_b, np.transpose(answer))), of_b]
+    return [-(np.outer(of_b, ans) if np.ndim(b) == 1 else np.matmul(of_b, np.transpose(ans))), of_b]
 
 
 # By name: see `minpy.numpy_table.gradients`.

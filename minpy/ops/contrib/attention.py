@@ -25,13 +25,13 @@ __all__ = [
 ]
 
 
-def _require(name: str, argument: str, value: Any, heads: int, parts: int) -> None:
+def _require(name: str, argument: str, value: Any, heads: int, count: int) -> None:
     if heads < 1:
         raise ArgumentError(f"{name}: heads is {heads}; expected 1 or more.")
-    if np.ndim(value) != 3 or np.shape(value)[2] % (heads * parts):
+    if np.ndim(value) != 3 or np.shape(value)[2] % (heads * count):
         raise ShapeError(
             f"{name}: {argument} has shape {np.shape(value)}; expected (time, batch, {heads} heads * "
-            f"{f'{parts} * ' if parts > 1 else ''}length), so that the last axis can be divided by {heads * parts}."
+            f"{f'{count} * ' if count > 1 else ''}length), so that the last axis can be divided by {heads * count}."
         )
 
 
@@ -82,9 +82,9 @@ def _scale(length: int, like: Any) -> Any:
 
 def _attended(attention: Any, values: Any, heads: int) -> Any:
     """Return the values summed with weights, (queries, batch, heads * length)."""
-    found = np.transpose(matmul(_by_heads(attention, heads), values), (2, 0, 1, 3))
-    time, batch, _, length = np.shape(found)
-    return np.reshape(found, (time, batch, heads * length))
+    attended = np.transpose(matmul(_by_heads(attention, heads), values), (2, 0, 1, 3))
+    time, batch, _, length = np.shape(attended)
+    return np.reshape(attended, (time, batch, heads * length))
 
 
 @operator(name="_contrib_interleaved_matmul_selfatt_qk", dtypes=promoted, category="product", may_alias=False)
@@ -271,13 +271,13 @@ def _encdec_attention_gradient(ans: Any, keys_values: Any, attention: Any, *, he
 
 
 def _times(length: int, factor: int) -> int:
-    return derived(lambda known: known * factor, length)
+    return derived(lambda n: n * factor, length)
 
 
 def _over(length: int, divisor: int) -> int:
     if length != UNKNOWN and length % divisor:
         raise ShapeError(f"an axis of length {length} cannot be divided by {divisor}.")
-    return derived(lambda known: known // divisor, length)
+    return derived(lambda n: n // divisor, length)
 
 
 @interleaved_matmul_selfatt_qk.def_infer_shape
@@ -291,7 +291,7 @@ def _selfatt_qk_shapes(inputs: Any, outputs: Any, *, heads: int) -> Any:
 
 @interleaved_matmul_encdec_qk.def_infer_shape
 def _encdec_qk_shapes(inputs: Any, outputs: Any, *, heads: int) -> Any:
-    rows, both, scores = (with_axes(known, 3) for known in (*inputs, *outputs))
+    rows, both, scores = (with_axes(shape, 3) for shape in (*inputs, *outputs))
     batch = merge_lengths(rows[1], both[1], _over(scores[0], heads))
     width = merge_lengths(rows[2], _over(both[2], 2))
     _over(width, heads)
@@ -299,13 +299,13 @@ def _encdec_qk_shapes(inputs: Any, outputs: Any, *, heads: int) -> Any:
     return [(queries, batch, width), (keys, batch, _times(width, 2))], [(_times(batch, heads), queries, keys)]
 
 
-def _valatt_shapes(inputs: Any, outputs: Any, heads: int, parts: int) -> Any:
-    both, weights, result = (with_axes(known, 3) for known in (*inputs, *outputs))
+def _valatt_shapes(inputs: Any, outputs: Any, heads: int, count: int) -> Any:
+    both, weights, result = (with_axes(shape, 3) for shape in (*inputs, *outputs))
     batch = merge_lengths(both[1], result[1], _over(weights[0], heads))
-    width = merge_lengths(result[2], _over(both[2], parts))
+    width = merge_lengths(result[2], _over(both[2], count))
     _over(width, heads)
     queries, keys = merge_lengths(weights[1], result[0]), merge_lengths(both[0], weights[2])
-    return [(keys, batch, _times(width, parts)), (_times(batch, heads), queries, keys)], [(queries, batch, width)]
+    return [(keys, batch, _times(width, count)), (_times(batch, heads), queries, keys)], [(queries, batch, width)]
 
 
 interleaved_matmul_selfatt_valatt.def_infer_shape(

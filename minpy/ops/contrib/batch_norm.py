@@ -46,9 +46,9 @@ _TRAINING = """
 _BY_KERNEL = {"_normalized": batch_norm.forward}
 
 
-def _with_variance(parts: tuple[Any, Any, Any], eps: float) -> tuple[Any, Any, Any]:
+def _with_variance(normalized: tuple[Any, Any, Any], eps: float) -> tuple[Any, Any, Any]:
     """Return (result, mean, variance) from (result, mean, 1 / sqrt(variance + eps))."""
-    result, mean, inverse = parts
+    result, mean, inverse = normalized
     return result, mean, 1 / (inverse * inverse) - inverse.dtype.type(eps)
 
 
@@ -93,7 +93,7 @@ def sync_batch_norm(
     >>> y.asnumpy().ravel()
     array([-1.,  1.], dtype=float32)
     """
-    parts = _normalized(
+    normalized = _normalized(
         *(data, gamma, beta, moving_mean, moving_var),
         eps=eps,
         momentum=momentum,
@@ -101,7 +101,7 @@ def sync_batch_norm(
         use_global_stats=use_global_stats,
         training=training,
     )
-    return _with_variance(parts, eps)
+    return _with_variance(normalized, eps)
 
 
 @operator(name="BatchNorm_v1", kernel=_BY_KERNEL, **_LIKE_BATCH_NORM)
@@ -139,7 +139,7 @@ def batch_norm_v1(
     >>> nd.BatchNorm_v1(x, one, one, two, one, eps=0).asnumpy().ravel()
     array([0., 2.], dtype=float32)
     """
-    parts = _normalized(
+    normalized = _normalized(
         *(data, gamma, beta, moving_mean, moving_var),
         eps=eps,
         momentum=momentum,
@@ -147,7 +147,7 @@ def batch_norm_v1(
         use_global_stats=use_global_stats,
         training=training,
     )
-    return _with_variance(parts, eps)
+    return _with_variance(normalized, eps)
 
 
 def _variance_rule(
@@ -269,4 +269,4 @@ for _operator in (sync_batch_norm, batch_norm_v1, batch_norm_with_relu):
     _operator.initializers = batch_norm.initializers
     _operator.saved_outputs = batch_norm.saved_outputs
     _operator.category = "normalization"
-batch_norm_with_relu.saved_outputs = lambda given: 4
+batch_norm_with_relu.saved_outputs = lambda attributes: 4

@@ -60,13 +60,13 @@ def bipartite_matching(data: np.ndarray, *, is_ascend: bool = False, threshold: 
     if scores.size:
         best = scores.max(2), scores.argmax(2)
         matched = greedy_pairs(
-            lambda batch, some: scores[batch, some], best, others, least, most=topk, rows_first=not turned
+            lambda batch, places: scores[batch, places], best, others, least, most=topk, rows_first=not turned
         )
-    found = np.full((len(scores), others), -1)
+    matches = np.full((len(scores), others), -1)
     batch, row = np.nonzero(matched >= 0)
-    found[batch, matched[batch, row]] = row
-    answers = (found, matched) if turned else (matched, found)
-    return tuple(answer.reshape(*data.shape[:-2], answer.shape[1]).astype(data.dtype) for answer in answers)
+    matches[batch, matched[batch, row]] = row
+    both = (matches, matched) if turned else (matched, matches)
+    return tuple(positions.reshape(*data.shape[:-2], positions.shape[1]).astype(data.dtype) for positions in both)
 
 
 def _check_scores(shape: tuple[int, ...]) -> None:

@@ -9,11 +9,12 @@ import numpy as np
 
 from minpy.core.array import raw_of
 from minpy.core.errors import ArgumentError, ShapeError
-from minpy.ops.contrib.boxes import is_center, single
+from minpy.ops.contrib.boxes import is_center
 from minpy.ops.dtypes import require_floats
 from minpy.ops.inference.partial_shapes import same_shape
 from minpy.ops.inference.rules import numbered
 from minpy.ops.kernels.boxes import as_corners, kept_boxes
+from minpy.ops.kernels.products import widened
 from minpy.ops.registry import operator
 from minpy.ops.tensor.indexing import index
 
@@ -30,7 +31,7 @@ _TO_CORNER = np.array([[1, 0, 1, 0], [0, 1, 0, 1], [-0.5, 0, 0.5, 0], [0, -0.5, 
     visible_outputs=1,
     outputs=numbered(1),
     shape_only=(0,),
-    saved_outputs=lambda given: 2,
+    saved_outputs=lambda attributes: 2,
 )
 def box_nms(
     data: np.ndarray,
@@ -164,7 +165,7 @@ def _kept_rows(
     alive = np.take_along_axis(valid, order, 1)
     boxes = np.take_along_axis(rows[..., coord_start : coord_start + 4], order[..., None], 1)
     groups = None if force_suppress else np.take_along_axis(rows[..., id_index], order, 1)
-    corners = [np.ascontiguousarray(single(part)) for part in as_corners(boxes, from_center)]
+    corners = [np.ascontiguousarray(widened(part)) for part in as_corners(boxes, from_center)]
     keep = kept_boxes(corners, alive, overlap_thresh, groups=groups)
     first = np.argsort(~keep, axis=1, kind="stable")
     kept = np.take_along_axis(order, first, 1)
@@ -213,5 +214,5 @@ def _box_nms_shapes(inputs: Any, outputs: Any, *, coord_start: int, score_index:
 
 @box_nms.def_infer_type
 def _box_nms_dtypes(inputs: Any, outputs: Any) -> Any:
-    known = inputs[0] if inputs[0] is not None else outputs[0]
-    return [known], [known, np.dtype(np.intp)][: len(outputs)]
+    dtype = inputs[0] if inputs[0] is not None else outputs[0]
+    return [dtype], [dtype, np.dtype(np.intp)][: len(outputs)]

@@ -14,10 +14,10 @@ from minpy.ops.kernels.boxes import as_corners, box_areas, pair_overlaps
 from minpy.ops.registry import operator
 from minpy.ops.tensor.indexing import truncated
 
-__all__ = ["box_decode", "box_encode", "box_iou", "is_center", "single"]
+__all__ = ["box_decode", "box_encode", "box_iou", "is_center"]
 
 
-def is_center(name: str, given: str, argument: str = "format") -> bool:
+def is_center(name: str, format: str, argument: str = "format") -> bool:
     """Tell whether boxes are given by their centers.
 
     Raises
@@ -25,14 +25,9 @@ def is_center(name: str, given: str, argument: str = "format") -> bool:
     ArgumentError
         For another format than 'corner' and 'center'.
     """
-    if given not in ("corner", "center"):
-        raise ArgumentError(f"{name}: {argument} is {given!r}; expected 'corner' or 'center'.")
-    return given == "center"
-
-
-def single(array: np.ndarray) -> np.ndarray:
-    """Return float16 as float32, in which NumPy computes faster, and does not overflow; others as they are."""
-    return array.astype(np.float32) if array.dtype == np.float16 else array
+    if format not in ("corner", "center"):
+        raise ArgumentError(f"{name}: {argument} is {format!r}; expected 'corner' or 'center'.")
+    return format == "center"
 
 
 # -- overlaps ----------------------------------------------------------------------------------------------------------
@@ -64,19 +59,19 @@ def box_iou(lhs: np.ndarray, rhs: np.ndarray, *, format: Literal["corner", "cent
     array([[0.5],
            [0. ]], dtype=float32)
     """
-    one, other = _sides(lhs, rhs, format)
-    width = np.maximum(np.minimum(one[2], other[2]) - np.maximum(one[0], other[0]), 0)
-    height = np.maximum(np.minimum(one[3], other[3]) - np.maximum(one[1], other[1]), 0)
+    left, right = _sides(lhs, rhs, format)
+    width = np.maximum(np.minimum(left[2], right[2]) - np.maximum(left[0], right[0]), 0)
+    height = np.maximum(np.minimum(left[3], right[3]) - np.maximum(left[1], right[1]), 0)
     common = width * height
-    union = box_areas(one) + box_areas(other) - common
-    some = union > 0
-    return np.where(some, common / np.where(some, union, 1), 0).astype(common.dtype, copy=False)
+    union = box_areas(left) + box_areas(right) - common
+    nonempty = union > 0
+    return np.where(nonempty, common / np.where(nonempty, union, 1), 0).astype(common.dtype, copy=False)
 
 
 @box_iou.def_kernel
 def _box_iou_kernel(lhs: Any, rhs: Any, *, format: str) -> Any:
-    one, other = _sides(lhs, rhs, format)
-    return pair_overlaps(one, other, box_areas(one), box_areas(other))
+    left, right = _sides(lhs, rhs, format)
+    return pair_overlaps(left, right, box_areas(left), box_areas(right))
 
 
 def _sides(lhs: Any, rhs: Any, format: str) -> tuple[list[Any], list[Any]]:
@@ -85,8 +80,8 @@ def _sides(lhs: Any, rhs: Any, format: str) -> tuple[list[Any], list[Any]]:
     for name, value in (("lhs", lhs), ("rhs", rhs)):
         require_floats("box_iou", value, argument=name)
         _check_boxes(name, value.shape)
-    one = lhs.reshape(lhs.shape[:-1] + (1,) * (rhs.ndim - 1) + (4,))
-    return as_corners(one, center), as_corners(rhs, center)
+    left = lhs.reshape(lhs.shape[:-1] + (1,) * (rhs.ndim - 1) + (4,))
+    return as_corners(left, center), as_corners(rhs, center)
 
 
 def _check_boxes(name: str, shape: tuple[int, ...]) -> None:
@@ -164,14 +159,14 @@ def box_encode(
     if not refs.shape[1]:
         refs = np.zeros((len(refs), 1, 4), samples.dtype)
     matched = np.take_along_axis(refs, rows[..., None], 1)
-    own, other = (_centers(np.where(positive[..., None], boxes, _UNIT)) for boxes in (anchors, matched))
-    parts = [
-        (other[0] - own[0]) / own[2],
-        (other[1] - own[1]) / own[3],
-        np.log(other[2] / own[2]),
-        np.log(other[3] / own[3]),
+    own, target = (_centers(np.where(positive[..., None], boxes, _UNIT)) for boxes in (anchors, matched))
+    offsets = [
+        (target[0] - own[0]) / own[2],
+        (target[1] - own[1]) / own[3],
+        np.log(target[2] / own[2]),
+        np.log(target[3] / own[3]),
     ]
-    targets = np.stack([(part - mean) / std for part, mean, std in zip(parts, means, stds, strict=True)], -1)
+    targets = np.stack([(part - mean) / std for part, mean, std in zip(offsets, means, stds, strict=True)], -1)
     mask = np.broadcast_to(positive[..., None], targets.shape)
     return np.where(mask, targets, 0).astype(samples.dtype, copy=False), mask.astype(samples.dtype)
 
@@ -201,8 +196,8 @@ def _box_encode_shapes(inputs: Any, outputs: Any) -> Any:
     batch = merge_shapes(refs[:1], (UNKNOWN,))
     rows = merge_shapes(samples, (*(batch or ()), UNKNOWN))
     boxes = merge_shapes(anchors, (UNKNOWN, UNKNOWN, 4))
-    for known in outputs:
-        boxes = merge_shapes(boxes, known)
+    for shape in outputs:
+        boxes = merge_shapes(boxes, shape)
     rows = merge_shapes(merge_shapes(rows, matches), None if boxes is None else boxes[:2]) or ()
     targets = (*rows, 4)
     vectors = [merge_shapes(vector, (4,)) for vector in (means, stds)]

@@ -112,10 +112,10 @@ def _count_sketch_shapes(inputs: Any, outputs: Any, *, out_dim: int) -> Any:
     data, result = with_axes(data, ndim), with_axes(outputs[0], ndim)
     lead = tuple(map(merge_lengths, data[:-1], result[:-1]))
     length = data[-1]
-    for known in (h, s):
-        length = length if known is None else merge_lengths(length, known[-1])
-    found = [(1, length) if known is None else (*known[:-1], length) for known in (h, s)]
-    return [(*lead, length), *found], [(*lead, out_dim)]
+    for shape in (h, s):
+        length = length if shape is None else merge_lengths(length, shape[-1])
+    vectors = [(1, length) if shape is None else (*shape[:-1], length) for shape in (h, s)]
+    return [(*lead, length), *vectors], [(*lead, out_dim)]
 
 
 @count_sketch.def_infer_type

@@ -40,10 +40,10 @@ class _Window(NamedTuple):
     num_filter: int
     num_group: int
     num_deformable_group: int
-    taps_of: Callable[[Any, int], tuple[Any, Any, Any]]
+    taps_of: Callable[[Any, int], tuple[Any, ...]]
 
 
-def _inner_taps(positions: Any, length: int) -> tuple[Any, Any, Any]:
+def _inner_taps(positions: Any, length: int) -> tuple[Any, Any]:
     """Return taps for which what lies beyond the last point, by less than one, counts as that point."""
     return clamped_taps(positions, length, np.logical_and(positions >= 0, positions < length))
 
@@ -100,19 +100,19 @@ _MEANING = {
 }
 
 
-def _require_fit(data: Any, window: _Window, no_bias: bool, layout: str | None, **given: Any) -> None:
+def _require_fit(data: Any, window: _Window, no_bias: bool, layout: str | None, **arrays: Any) -> None:
     """Raise unless all inputs have the shapes that the data and the attributes ask for."""
     name = window.name
     if layout not in (None, "NCHW"):
         raise ArgumentError(f"{name}: layout is {layout!r}; expected 'NCHW'.")
     if np.ndim(data) != 4:
         raise ShapeError(f"{name}: data has shape {np.shape(data)}; expected (batch, channels, height, width).")
-    bias = given.pop("bias")
+    bias = arrays.pop("bias")
     if (bias is None) != bool(no_bias):
         stands = "is missing; give it, or pass no_bias=True" if bias is None else "is given together with no_bias=True"
         raise ArgumentError(f"{name}: bias {stands}.")
     expected = _expected(np.shape(data), window)
-    for argument, array in {**given, **({} if bias is None else {"bias": bias})}.items():
+    for argument, array in {**arrays, **({} if bias is None else {"bias": bias})}.items():
         if np.shape(array) != expected[argument]:
             raise ShapeError(
                 f"{name}: {argument} has shape {np.shape(array)}; expected {expected[argument]}, which is "
@@ -134,16 +134,16 @@ def _samples(shape: Ints, offset: Any, window: _Window) -> tuple[Any, Any]:
     tall, wide = np.shape(offset)[2:]
     size = kernel[0] * kernel[1]
     working = np.promote_types(offset.dtype, np.float32)
-    apart = np.reshape(offset.astype(working), (batch, groups, size, 2, tall, wide))
-    moved = np.transpose(apart, (3, 0, 4, 5, 2, 1))
+    split = np.reshape(offset.astype(working), (batch, groups, size, 2, tall, wide))
+    moved = np.transpose(split, (3, 0, 4, 5, 2, 1))
     stride, dilate, pad = window.stride, window.dilate, window.pad
     elements_down = np.repeat(np.arange(kernel[0]), kernel[1]) * dilate[0]
     elements_across = np.tile(np.arange(kernel[1]), kernel[0]) * dilate[1]
     starts_down, starts_across = np.arange(tall) * stride[0] - pad[0], np.arange(wide) * stride[1] - pad[1]
     base_down = (starts_down[:, None, None, None] + elements_down[:, None]).astype(working)
     base_across = (starts_across[:, None, None] + elements_across[:, None]).astype(working)
-    rows, down, _ = window.taps_of(moved[0] + base_down, height)
-    columns, across, _ = window.taps_of(moved[1] + base_across, width)
+    rows, down = window.taps_of(moved[0] + base_down, height)[:2]
+    columns, across = window.taps_of(moved[1] + base_across, width)[:2]
     firsts = np.reshape(np.arange(batch) * height, (batch, 1, 1, 1, 1, 1))
     places = np.expand_dims((rows + firsts) * width, -1) + np.expand_dims(columns, -2)
     places = places * groups + np.reshape(np.arange(groups), (groups, 1, 1))
@@ -156,8 +156,8 @@ def _flat_mask(mask: Any, window: _Window) -> Any:
     """Return the factor of each sample, as a column."""
     batch, channels, tall, wide = np.shape(mask)
     size = window.kernel[0] * window.kernel[1]
-    apart = np.reshape(mask, (batch, window.num_deformable_group, size, tall, wide))
-    return np.reshape(np.transpose(apart, (0, 3, 4, 2, 1)), (batch * channels * tall * wide, 1))
+    split = np.reshape(mask, (batch, window.num_deformable_group, size, tall, wide))
+    return np.reshape(np.transpose(split, (0, 3, 4, 2, 1)), (batch * channels * tall * wide, 1))
 
 
 def _columns(rows: Any, positions: int, channels: int, window: _Window) -> Any:
@@ -165,16 +165,16 @@ def _columns(rows: Any, positions: int, channels: int, window: _Window) -> Any:
     size, groups = window.kernel[0] * window.kernel[1], window.num_group
     if groups == 1:
         return np.reshape(rows, (1, positions, size * channels))
-    apart = np.reshape(rows, (positions, size, groups, channels // groups))
-    return np.reshape(np.transpose(apart, (2, 0, 1, 3)), (groups, positions, size * (channels // groups)))
+    split = np.reshape(rows, (positions, size, groups, channels // groups))
+    return np.reshape(np.transpose(split, (2, 0, 1, 3)), (groups, positions, size * (channels // groups)))
 
 
 def _filters(weight: Any, window: _Window) -> Any:
     """Return the filters as matrices, (groups, elements * channels, filters)."""
     count, channels, tall, wide = np.shape(weight)
     groups = window.num_group
-    apart = np.reshape(weight, (groups, count // groups, channels, tall * wide))
-    return np.reshape(np.transpose(apart, (0, 3, 2, 1)), (groups, tall * wide * channels, count // groups))
+    split = np.reshape(weight, (groups, count // groups, channels, tall * wide))
+    return np.reshape(np.transpose(split, (0, 3, 2, 1)), (groups, tall * wide * channels, count // groups))
 
 
 def _convolved(data: Any, offset: Any, mask: Any, weight: Any, bias: Any, window: _Window) -> Any:
@@ -185,9 +185,9 @@ def _convolved(data: Any, offset: Any, mask: Any, weight: Any, bias: Any, window
     by_groups = np.reshape(pixels(data), (-1, shape[1] // window.num_deformable_group))
     rows = gather_rows(by_groups, weights.astype(data.dtype), places)
     product = matmul(_columns(rows, positions, shape[1], window), _filters(weight, window))
-    apart = np.reshape(product, (window.num_group, shape[0], tall, wide, count // window.num_group))
-    answer = np.reshape(np.transpose(apart, (1, 0, 4, 2, 3)), (shape[0], count, tall, wide))
-    return answer if bias is None else answer + np.reshape(bias, (count, 1, 1))
+    split = np.reshape(product, (window.num_group, shape[0], tall, wide, count // window.num_group))
+    result = np.reshape(np.transpose(split, (1, 0, 4, 2, 3)), (shape[0], count, tall, wide))
+    return result if bias is None else result + np.reshape(bias, (count, 1, 1))
 
 
 # -- the operators -----------------------------------------------------------------------------------------------------
@@ -342,24 +342,24 @@ def modulated_deformable_convolution(
 
 def _shapes(inputs: Shapes, outputs: Shapes, window: _Window, names: list[str]) -> tuple[Shapes, Shapes]:
     data = with_axes(inputs[0], 4)
-    answer = with_axes(merge_shapes(outputs[0], (UNKNOWN, window.num_filter, UNKNOWN, UNKNOWN)), 4)
+    result = with_axes(merge_shapes(outputs[0], (UNKNOWN, window.num_filter, UNKNOWN, UNKNOWN)), 4)
     weight = merge_shapes(inputs[names.index("weight")], (window.num_filter, UNKNOWN, *window.kernel)) or ()
-    batch = merge_lengths(data[0], answer[0])
+    batch = merge_lengths(data[0], result[0])
     channels = merge_lengths(data[1], derived(lambda n: n * window.num_group, weight[1]))
     long = 1 << 20  # in place of what is not known: the shapes that depend on it are not said then
     whole = tuple(long if length == UNKNOWN else length for length in data[2:])
-    some = window.num_group * window.num_deformable_group if channels == UNKNOWN else channels
-    known = _expected((batch, some, *whole), window)
-    size = [UNKNOWN if x == UNKNOWN else n for x, n in zip(data[2:], known["offset"][2:], strict=True)]
-    found: list[Any] = [(batch, channels, *data[2:])]
+    divisible = window.num_group * window.num_deformable_group if channels == UNKNOWN else channels
+    expected = _expected((batch, divisible, *whole), window)
+    size = [UNKNOWN if x == UNKNOWN else n for x, n in zip(data[2:], expected["offset"][2:], strict=True)]
+    shapes: list[Any] = [(batch, channels, *data[2:])]
     for name in names[1:]:
-        shape = known[name]
+        shape = expected[name]
         if name in ("offset", "mask"):
             shape = (batch, shape[1], *size)
         elif name == "weight" and channels == UNKNOWN:
             shape = weight
-        found.append(shape)
-    return found, [(batch, window.num_filter, *size)]
+        shapes.append(shape)
+    return shapes, [(batch, window.num_filter, *size)]
 
 
 @deformable_convolution.def_infer_shape

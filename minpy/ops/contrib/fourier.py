@@ -37,8 +37,8 @@ def fft(data: np.ndarray, *, compute_size: int = 128) -> np.ndarray:
     """
     _require_rows("contrib.fft", data)
     wide = data.astype(np.promote_types(data.dtype, np.float32), copy=False)
-    found = np.fft.fft(wide) if data.size else wide
-    pairs = np.stack([found.real, found.imag], -1)
+    transformed = np.fft.fft(wide) if data.size else wide
+    pairs = np.stack([transformed.real, transformed.imag], -1)
     return pairs.reshape(*data.shape[:-1], 2 * data.shape[-1]).astype(data.dtype, copy=False)
 
 
@@ -67,8 +67,8 @@ def ifft(data: np.ndarray, *, compute_size: int = 128) -> np.ndarray:
     if data.shape[-1] % 2:
         raise ShapeError(f"contrib.ifft: data has shape {data.shape}; expected an even last axis: pairs of numbers.")
     wide = data.astype(np.promote_types(data.dtype, np.float32), copy=False)
-    found = np.fft.ifft(wide[..., ::2] + 1j * wide[..., 1::2], norm="forward") if data.size else wide[..., ::2]
-    return found.real.astype(data.dtype, copy=False)
+    transformed = np.fft.ifft(wide[..., ::2] + 1j * wide[..., 1::2], norm="forward") if data.size else wide[..., ::2]
+    return transformed.real.astype(data.dtype, copy=False)
 
 
 def _require_rows(name: str, data: Any) -> None:

@@ -54,8 +54,8 @@ def _likelihood(
     end = np.expand_dims(max_time, 1)
     intensity = np.expand_dims(lda, 1) + alpha * beta * _memories(beta, state, gaps, of)
     logarithms = sum_over(np.log(np.where(of, intensity, 1)), axis=(1, 2))
-    rest = np.where(of, np.expand_dims(end, 2) - np.cumsum(gaps, axis=1), 0)
-    decay = np.where(of, np.exp(-beta * rest), 0)
+    remaining = np.where(of, np.expand_dims(end, 2) - np.cumsum(gaps, axis=1), 0)
+    decay = np.where(of, np.exp(-beta * remaining), 0)
     last = np.exp(-beta * end)
     # How many events the state and the events are expected to set off, for a branching ratio of 1.
     raised = state * (1 - last) + sum_over(of - decay, axis=1)
@@ -191,19 +191,19 @@ for _constant in (3, 5, 6):
 @hawkesll.def_infer_shape
 def _hawkesll_shapes(inputs: Any, outputs: Any) -> Any:
     lengths = dict.fromkeys("NKT", -1)
-    for axes, known in zip([*_SHAPES.values(), "N", "NK"], [*inputs, *outputs], strict=True):
-        for axis, length in zip(axes, with_axes(known, len(axes)), strict=True):
+    for axes, shape in zip([*_SHAPES.values(), "N", "NK"], [*inputs, *outputs], strict=True):
+        for axis, length in zip(axes, with_axes(shape, len(axes)), strict=True):
             lengths[axis] = merge_lengths(lengths[axis], length)
-    found = [tuple(lengths[axis] for axis in axes) for axes in [*_SHAPES.values(), "N", "NK"]]
-    return found[:8], found[8:]
+    shapes = [tuple(lengths[axis] for axis in axes) for axes in [*_SHAPES.values(), "N", "NK"]]
+    return shapes[:8], shapes[8:]
 
 
 @hawkesll.def_infer_type
 def _hawkesll_dtypes(inputs: Any, outputs: Any) -> Any:
-    floats = [known for position, known in enumerate(inputs) if position != 5 and known is not None] + [
-        known for known in outputs if known is not None
+    floats = [dtype for position, dtype in enumerate(inputs) if position != 5 and dtype is not None] + [
+        dtype for dtype in outputs if dtype is not None
     ]
     common = floats[0] if floats else None
     marks = np.dtype(np.int32) if inputs[5] is None else inputs[5]
-    found = [common if known is None else known for known in inputs]
-    return [*found[:5], marks, *found[6:]], [common if known is None else known for known in outputs]
+    dtypes = [common if dtype is None else dtype for dtype in inputs]
+    return [*dtypes[:5], marks, *dtypes[6:]], [common if dtype is None else dtype for dtype in outputs]

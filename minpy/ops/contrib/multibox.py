@@ -75,9 +75,7 @@ def multibox_prior(
     _check_priors(data.shape, sizes, ratios, steps, offsets)
     height, width = data.shape[2:4]
     dtype = data.dtype if data.dtype.itemsize > 2 else np.dtype(np.float32)
-    step = [
-        dtype.type(given if given > 0 else 1 / length) for given, length in zip(steps, (height, width), strict=True)
-    ]
+    step = [dtype.type(size if size > 0 else 1 / length) for size, length in zip(steps, (height, width), strict=True)]
     y = (np.arange(height, dtype=dtype) + dtype.type(offsets[0])) * step[0]
     x = (np.arange(width, dtype=dtype) + dtype.type(offsets[1])) * step[1]
     half_width, half_height = _half_sides(sizes, ratios, height / width, dtype)
@@ -258,19 +256,19 @@ def _best_overlaps(
     if not anchors:
         return best, match, (peak, place)
     for row in range(counts.max(initial=0)):
-        some = np.flatnonzero(counts > row)
-        overlaps = _object_overlaps(corners, areas, objects[some, row])
+        items = np.flatnonzero(counts > row)
+        overlaps = _object_overlaps(corners, areas, objects[items, row])
         first = overlaps.argmax(1)
-        place[some, row] = first
-        peak[some, row] = overlaps[np.arange(len(some)), first]
-        if len(some) == batch:
+        place[items, row] = first
+        peak[items, row] = overlaps[np.arange(len(items)), first]
+        if len(items) == batch:
             better = overlaps > best
             np.copyto(match, row, where=better)
             np.maximum(best, overlaps, out=best)
         else:
-            better = overlaps > best[some]
-            match[some] = np.where(better, row, match[some])
-            best[some] = np.maximum(best[some], overlaps)
+            better = overlaps > best[items]
+            match[items] = np.where(better, row, match[items])
+            best[items] = np.maximum(best[items], overlaps)
     return best, match, (peak, place)
 
 
@@ -320,13 +318,13 @@ def _encoded(anchors: Sequence[np.ndarray], objects: Any, variances: Sequence[fl
     """Return the regression targets of anchors and the objects that they are matched with."""
     width, height = anchors[2] - anchors[0], anchors[3] - anchors[1]
     x, y = (anchors[0] + anchors[2]) * 0.5, (anchors[1] + anchors[3]) * 0.5
-    parts = [
+    offsets = [
         ((objects[0] + objects[2]) * 0.5 - x) / width,
         ((objects[1] + objects[3]) * 0.5 - y) / height,
         np.log((objects[2] - objects[0]) / width),
         np.log((objects[3] - objects[1]) / height),
     ]
-    return np.stack([part / variance for part, variance in zip(parts, variances, strict=True)], -1)
+    return np.stack([part / variance for part, variance in zip(offsets, variances, strict=True)], -1)
 
 
 def _check_targets(anchor: Any, label: Any, cls_pred: Any) -> None:
@@ -486,9 +484,9 @@ def _check_detections(cls_prob: Any, loc_pred: Any, anchor: Any) -> None:
 @multibox_detection.def_infer_shape
 def _multibox_detection_shapes(inputs: Any, outputs: Any) -> Any:
     scores, moves, anchor = with_axes(inputs[0], 3), with_axes(inputs[1], 2), with_axes(inputs[2], 3)
-    found = with_axes(merge_shapes(outputs[0], (UNKNOWN, UNKNOWN, 6)), 3)
+    result = with_axes(merge_shapes(outputs[0], (UNKNOWN, UNKNOWN, 6)), 3)
     fourth = UNKNOWN if moves[1] == UNKNOWN else moves[1] // 4
-    batch, count = merge_shapes((scores[0], scores[2]), merge_shapes((moves[0], fourth), found[:2])) or ()
+    batch, count = merge_shapes((scores[0], scores[2]), merge_shapes((moves[0], fourth), result[:2])) or ()
     anchor = merge_shapes(anchor, (1, count, 4)) or ()
     places = merge_shapes(moves, (batch, derived(lambda anchors: 4 * anchors, anchor[1])))
     return [(batch, scores[1], anchor[1]), places, anchor], [(batch, anchor[1], 6)]

@@ -103,8 +103,8 @@ def index_array(data: np.ndarray, *, axes: tuple[int, ...] | None = None) -> np.
 
 
 def _numbered_axes(axes: Any, ndim: int) -> list[int]:
-    given = range(ndim) if axes is None else (axes,) if isinstance(axes, int) else axes
-    return [one_axis("contrib.index_array", axis, ndim) for axis in given]
+    numbers = range(ndim) if axes is None else (axes,) if isinstance(axes, int) else axes
+    return [one_axis("contrib.index_array", axis, ndim) for axis in numbers]
 
 
 @index_array.def_infer_shape
@@ -202,11 +202,11 @@ def _index_copy_shapes(inputs: Any, outputs: Any) -> Any:
         return [old, index, new], outputs
     if not ndim:
         raise ShapeError("expected at least one axis.")
-    old, new, result = (with_axes(known, ndim) for known in (old, new, outputs[0]))
+    old, new, result = (with_axes(shape, ndim) for shape in (old, new, outputs[0]))
     rows = merge_lengths(index[0], new[0])
-    rest = tuple(map(merge_lengths, old[1:], new[1:], result[1:]))
+    inner = tuple(map(merge_lengths, old[1:], new[1:], result[1:]))
     count = merge_lengths(old[0], result[0])
-    return [(count, *rest), (rows,), (rows, *rest)], [(count, *rest)]
+    return [(count, *inner), (rows,), (rows, *inner)], [(count, *inner)]
 
 
 # -- rows that are taken -----------------------------------------------------------------------------------------------
@@ -268,7 +268,7 @@ def _boolean_mask_shapes(inputs: Any, outputs: Any, *, axis: int) -> Any:
         return [data, index], outputs
     axis = one_axis("contrib.boolean_mask", axis, ndim)
     data, result = with_axes(data, ndim), with_axes(outputs[0], ndim)
-    rest = tuple(map(merge_lengths, data[:axis] + data[axis + 1 :], result[:axis] + result[axis + 1 :]))
+    other_lengths = tuple(map(merge_lengths, data[:axis] + data[axis + 1 :], result[:axis] + result[axis + 1 :]))
     length = merge_lengths(data[axis], index[0])
-    data = (*rest[:axis], length, *rest[axis:])
+    data = (*other_lengths[:axis], length, *other_lengths[axis:])
     return [data, (length,)], [replace_length(data, axis, result[axis] if result else UNKNOWN)]

@@ -265,7 +265,7 @@ def _finish(made: Operator, shapes: Any) -> None:
     made.def_grad_zero()
     made.def_infer_type(with_followers)
     made.def_infer_shape(shapes)
-    made.saved_outputs = lambda given: 2
+    made.saved_outputs = lambda attributes: 2
 
 
 _finish(multi_proposal, _shapes)

@@ -6,13 +6,13 @@ differences of sums up to the corners of each bin; the second over samples betwe
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from minpy.core.base import Shapes
 from minpy.core.errors import ArgumentError, ShapeError
+from minpy.ops.composed import Composed
 from minpy.ops.contrib.roi_align import require_boxes
 from minpy.ops.inference.rules import merge_lengths, with_axes
 from minpy.ops.kernels.sampling import (
@@ -21,7 +21,6 @@ from minpy.ops.kernels.sampling import (
     clamped_taps,
     gather_rows,
     images,
-    pair_rows,
     pixels,
     scatter_rows,
 )
@@ -150,7 +149,7 @@ def psroi_pooling(
     _require_groups("PSROIPooling", data.shape, output_dim, group_size, pooled_size)
     places, weights = _corners(data.shape, rois, spatial_scale, pooled_size, group_size)
     rows = gather_rows.forward(pixels(_sums(data), group_size**2), weights, places)
-    return box_grids(rows, len(rois), pooled_size, pooled_size).astype(data.dtype)
+    return box_grids(rows, np.shape(rois)[0], pooled_size, pooled_size).astype(data.dtype)
 
 
 @psroi_pooling.def_grad(argnum=0)
@@ -174,108 +173,80 @@ def _psroi_shapes(
     inputs: Shapes, outputs: Shapes, *, output_dim: int, pooled_size: int, group_size: int
 ) -> tuple[Shapes, Shapes]:
     group_size = group_size or pooled_size
-    data, rois, answer = with_axes(inputs[0], 4), with_axes(inputs[1], 2), with_axes(outputs[0], 4)
+    data, rois, result = with_axes(inputs[0], 4), with_axes(inputs[1], 2), with_axes(outputs[0], 4)
     _require_groups("PSROIPooling", (), output_dim, group_size, pooled_size)
-    boxes = merge_lengths(rois[0], answer[0])
-    known = (data[0], merge_lengths(data[1], output_dim * group_size**2), *data[2:])
-    return [known, (boxes, 5)], [(boxes, output_dim, pooled_size, pooled_size)]
+    boxes = merge_lengths(rois[0], result[0])
+    image_shape = (data[0], merge_lengths(data[1], output_dim * group_size**2), *data[2:])
+    return [image_shape, (boxes, 5)], [(boxes, output_dim, pooled_size, pooled_size)]
 
 
 # -- DeformablePSROIPooling --------------------------------------------------------------------------------------------
 
 
-class _Samples:
-    """Where the samples of all bins lie: computed once for the answer and for each gradient."""
+def _moved_samples(
+    shape: Ints,
+    rois: Any,
+    trans: Any,
+    spatial_scale: float,
+    group_size: int,
+    bins: int,
+    part_size: int,
+    sample_per_part: int,
+    trans_std: float,
+) -> tuple[Any, Any]:
+    """Return which rows each bin of each class takes, and their weights: (boxes * classes * bins * bins, taps) each.
 
-    def __init__(self, shape: Ints, rois: Any, trans: Any, attributes: Mapping[str, Any]) -> None:
-        spatial_scale, trans_std, no_trans = (attributes[name] for name in ("spatial_scale", "trans_std", "no_trans"))
-        bins, group_size = attributes["pooled_size"], attributes["group_size"]
-        part_size, sample_per_part = attributes["part_size"] or bins, attributes["sample_per_part"]
-        _, _, height, width = shape
-        boxes = rois.astype(np.promote_types(rois.dtype, np.float32))
-        dtype = boxes.dtype
-        half, scale = np.array(0.5, dtype), np.array(spatial_scale, dtype)
-        starts = _rounded(boxes[:, 1:3]) * scale - half
-        ends = (_rounded(boxes[:, 3:5]) + 1) * scale - half
-        sizes = np.maximum(ends - starts, np.array(0.1, dtype))
-        self.count = np.shape(rois)[0]
-        self.classes = 1 if no_trans else np.shape(trans)[1] // 2
-        self.shape = (self.count, self.classes, bins, bins)
-        # Each bin takes one of part_size x part_size displacements, of each class of channels.
+    A row of the matrix of pixels holds the channels of one class, at one place of the grid of channels.
+    """
+    height, width = shape[2:]
+    boxes = rois.astype(np.promote_types(rois.dtype, np.float32))
+    dtype = boxes.dtype
+    half, scale = np.array(0.5, dtype), np.array(spatial_scale, dtype)
+    starts = _rounded(boxes[:, 1:3]) * scale - half
+    ends = (_rounded(boxes[:, 3:5]) + 1) * scale - half
+    sizes = np.maximum(ends - starts, np.array(0.1, dtype))
+    count, classes = np.shape(rois)[0], 1 if trans is None else np.shape(trans)[1] // 2
+    whole = (count, classes, bins, bins, sample_per_part, sample_per_part)
+    if trans is not None:  # each bin takes one of part_size x part_size displacements, of each class of channels
         part = np.arange(bins) * part_size // bins
-        self.parts = np.zeros(part_size) if no_trans else part
-        steps, samples = np.arange(bins).astype(dtype), np.arange(sample_per_part).astype(dtype)
+        moves = np.reshape(trans, (count, classes, 2, part_size, part_size))[..., part[:, None], part]
+        moves = moves.astype(np.promote_types(dtype, trans.dtype)) * trans_std
 
-        def along(axis: int) -> tuple[Any, Any]:
-            """Return positions along an axis, x for 0, without displacements; and the size of the boxes."""
-            size = np.reshape(sizes[:, axis], (-1, 1, 1, 1, 1, 1))
-            index = np.reshape(steps, (1, 1, 1, bins, 1, 1) if axis == 0 else (1, 1, bins, 1, 1, 1))
-            inner = np.reshape(samples, (1, 1, 1, 1, 1, -1) if axis == 0 else (1, 1, 1, 1, -1, 1))
-            bin_size = size / bins
-            found = index * bin_size + np.reshape(starts[:, axis], (-1, 1, 1, 1, 1, 1))
-            return found + inner * (bin_size / sample_per_part), size
-
-        x, self.wide = along(0)
-        y, self.tall = along(1)
-        if not no_trans:
-            index = (slice(None), slice(None), slice(None), part[:, None], part)
-            moved = np.reshape(trans, (self.count, self.classes, 2, part_size, part_size))[index]
-            moved = moved.astype(np.promote_types(dtype, trans.dtype)) * trans_std
-            apart = (self.count, self.classes, bins, bins, 1, 1)
-            x = x + np.reshape(moved[:, :, 0], apart) * self.wide
-            y = y + np.reshape(moved[:, :, 1], apart) * self.tall
-        whole = (self.count, self.classes, bins, bins, sample_per_part, sample_per_part)
-        x, y = x + np.zeros(whole, dtype), y + np.zeros(whole, dtype)
-        inside = (x >= -0.5) & (x <= width - 0.5) & (y >= -0.5) & (y <= height - 0.5)
-        rows, down, down_slopes = clamped_taps(y, height, inside)
-        columns, across, across_slopes = clamped_taps(x, width, inside)
+    def along(axis: int) -> Any:
+        """Return the positions of all samples along an axis, x for 0."""
+        size, start = (np.reshape(values[:, axis], (-1, 1, 1, 1, 1, 1)) for values in (sizes, starts))
+        bin_size = size / bins
+        bin_number = np.reshape(np.arange(bins).astype(dtype), (-1, *(1,) * (2 + axis)))
+        sample_number = np.reshape(np.arange(sample_per_part).astype(dtype), (-1, *(1,) * axis))
+        positions = bin_number * bin_size + start + sample_number * (bin_size / sample_per_part)
+        if trans is not None:
+            positions = positions + np.reshape(moves[:, :, axis], (*whole[:4], 1, 1)) * size
+        positions = positions + np.zeros(whole, dtype)
         # At a point itself, where the slope changes, MXNet has none.
-        down_slopes = np.where(np.expand_dims(y == np.floor(y), -1), 0, down_slopes)
-        across_slopes = np.where(np.expand_dims(x == np.floor(x), -1), 0, across_slopes)
-        counts = np.sum(inside.astype(dtype), axis=(4, 5), keepdims=True)
-        share = np.reshape(1 / np.maximum(counts, 1), (*whole[:4], 1, 1, 1, 1))
-        images = np.reshape(boxes[:, 0].astype(np.intp), (*(self.count, 1, 1, 1, 1, 1), 1))
-        places = np.expand_dims((images * height + rows) * width, -1) + np.expand_dims(columns, -2)
-        groups = np.reshape(_groups(bins, group_size), (1, 1, bins, bins, 1, 1, 1, 1))
-        # A row of the matrix of pixels holds the channels of one class, at one place of the grid of channels.
-        classes = np.reshape(np.arange(self.classes), (1, self.classes, 1, 1, 1, 1, 1, 1))
-        places = (places * group_size**2 + groups) * self.classes + classes
-        taps = 4 * sample_per_part**2
-        flat = (self.count * self.classes * bins * bins, taps)
+        return np.where(positions == np.floor(positions), np.floor(positions), positions)
 
-        def of_corners(one: Any, other: Any) -> Any:
-            return np.reshape(np.expand_dims(one, -1) * np.expand_dims(other, -2) * share, flat)
-
-        self.places = np.reshape(places, flat)
-        self.weights = of_corners(down, across)
-        self.down_slopes, self.across_slopes = of_corners(down_slopes, across), of_corners(down, across_slopes)
-
-    def answers(self, rows: Any) -> Any:
-        """Return the answer, from a row for each bin of each class."""
-        channels = np.shape(rows)[1]
-        apart = np.reshape(rows, (*self.shape, channels))
-        turned = np.transpose(apart, (0, 1, 4, 2, 3))
-        return np.reshape(turned, (self.count, self.classes * channels, *self.shape[2:]))
-
-    def rows(self, g: Any) -> Any:
-        """Return the transpose of `answers`."""
-        channels = np.shape(g)[1] // self.classes
-        apart = np.reshape(g, (self.count, self.classes, channels, *self.shape[2:]))
-        return np.reshape(
-            np.transpose(apart, (0, 1, 3, 4, 2)), (self.count * self.classes * self.shape[2] ** 2, channels)
-        )
-
-
-def _by_class(rows: Any, classes: int) -> Any:
-    """Return the matrix of pixels with a row for each class of channels."""
-    count, channels = np.shape(rows)
-    return np.reshape(rows, (count * classes, channels // classes))
+    x, y = along(0), along(1)
+    inside = (x >= -0.5) & (x <= width - 0.5) & (y >= -0.5) & (y <= height - 0.5)
+    rows, down = clamped_taps(y, height, inside)
+    columns, across = clamped_taps(x, width, inside)
+    counts = np.sum(inside.astype(dtype), axis=(4, 5))
+    share = np.reshape(1 / np.maximum(counts, 1), (*whole[:4], 1, 1, 1, 1))
+    images = np.reshape(boxes[:, 0].astype(np.intp), (-1, *(1,) * 6))
+    places = np.expand_dims((images * height + rows) * width, -1) + np.expand_dims(columns, -2)
+    groups = np.reshape(_groups(bins, group_size), (bins, bins, 1, 1, 1, 1))
+    places = (places * group_size**2 + groups) * classes + np.reshape(np.arange(classes), (-1, *(1,) * 6))
+    weights = np.expand_dims(down, -1) * np.expand_dims(across, -2) * share
+    flat = (count * classes * bins * bins, 4 * sample_per_part**2)
+    return np.reshape(places, flat), np.reshape(weights, flat)
 
 
 @operator(
     name="_contrib_DeformablePSROIPooling",
+    kind=Composed,
     optional_inputs={"trans": lambda attributes: not attributes.get("no_trans", False)},
     zero=(1,),
+    category="pooling",
+    saved_outputs=lambda attributes: 2,
 )
 def deformable_psroi_pooling(
     data: np.ndarray,
@@ -341,11 +312,15 @@ def deformable_psroi_pooling(
     require_boxes("DeformablePSROIPooling", data, rois, 5, "(image, x1, y1, x2, y2)", 0)
     _require_groups("DeformablePSROIPooling", data.shape, output_dim, group_size, pooled_size)
     _require_trans(np.shape(rois)[0], trans, output_dim, part_size or pooled_size, sample_per_part, no_trans)
-    attributes = {"spatial_scale": spatial_scale, "group_size": group_size, "pooled_size": pooled_size}
-    moving = {"part_size": part_size, "sample_per_part": sample_per_part, "trans_std": trans_std, "no_trans": no_trans}
-    samples = _Samples(data.shape, rois, trans, {**attributes, **moving})
-    rows_of_classes = _by_class(pixels(data, group_size**2), samples.classes)
-    return samples.answers(gather_rows.forward(rows_of_classes, samples.weights, samples.places))
+    part_size = part_size or pooled_size
+    places, weights = _moved_samples(
+        data.shape, rois, trans, spatial_scale, group_size, pooled_size, part_size, sample_per_part, trans_std
+    )
+    classes = 1 if trans is None else np.shape(trans)[1] // 2
+    rows = np.reshape(pixels(data, group_size**2), (-1, output_dim // classes))
+    boxes = np.shape(rois)[0]
+    grids = box_grids(gather_rows(rows, weights, places), boxes * classes, pooled_size, pooled_size)
+    return np.reshape(grids, (boxes, output_dim, pooled_size, pooled_size))
 
 
 def _require_trans(
@@ -370,53 +345,16 @@ def _require_trans(
         )
 
 
-@deformable_psroi_pooling.def_grad(argnum=0)
-def _deformable_data_gradient(ans: Any, data: Any, rois: Any, trans: Any, **attributes: Any) -> Any:
-    shape, group_size = np.shape(data), attributes["group_size"]
-
-    def gradient(g: Any) -> Any:
-        samples = _Samples(shape, rois, trans, attributes)
-        count = shape[0] * shape[2] * shape[3] * group_size**2 * samples.classes
-        rows = scatter_rows(samples.rows(g), samples.weights.astype(g.dtype), samples.places, count=count)
-        return images(rows, shape, group_size**2)
-
-    return gradient
-
-
-@deformable_psroi_pooling.def_grad(argnum=2)
-def _deformable_trans_gradient(ans: Any, data: Any, rois: Any, trans: Any, **attributes: Any) -> Any:
-    group_size, trans_std = attributes["group_size"], attributes["trans_std"]
-
-    def gradient(g: Any) -> Any:
-        samples = _Samples(np.shape(data), rois, trans, attributes)
-        rows_of_classes = _by_class(pixels(data, group_size**2), samples.classes)
-        pairs = pair_rows(rows_of_classes, samples.rows(g), samples.places)
-        parts = [
-            np.reshape(np.sum(pairs * slopes, axis=1), samples.shape) * np.reshape(size * trans_std, (-1, 1, 1, 1))
-            for slopes, size in ((samples.across_slopes, samples.wide), (samples.down_slopes, samples.tall))
-        ]
-        # Bins that share a displacement add up: products with the matrix that says which bin takes which part.
-        takes = (samples.parts[:, None] == np.arange(np.shape(trans)[3])).astype(g.dtype)
-        both = np.matmul(np.matmul(np.transpose(takes), np.stack(parts, axis=2)), takes)
-        return np.reshape(both, np.shape(trans)).astype(trans.dtype)
-
-    return gradient
-
-
 @deformable_psroi_pooling.def_infer_shape
 def _deformable_shapes(
     inputs: Shapes, outputs: Shapes, *, output_dim: int, pooled_size: int, group_size: int, part_size: int
 ) -> tuple[Shapes, Shapes]:
-    data, rois, answer = with_axes(inputs[0], 4), with_axes(inputs[1], 2), with_axes(outputs[0], 4)
+    data, rois, result = with_axes(inputs[0], 4), with_axes(inputs[1], 2), with_axes(outputs[0], 4)
     _require_groups("DeformablePSROIPooling", (), output_dim, group_size, pooled_size)
-    boxes = merge_lengths(rois[0], answer[0])
-    found: list[Any] = [(data[0], merge_lengths(data[1], output_dim * group_size**2), *data[2:]), (boxes, 5)]
+    boxes = merge_lengths(rois[0], result[0])
+    shapes: list[Any] = [(data[0], merge_lengths(data[1], output_dim * group_size**2), *data[2:]), (boxes, 5)]
     if len(inputs) > 2:
         trans, part = with_axes(inputs[2], 4), part_size or pooled_size
         along = tuple(merge_lengths(length, part) for length in trans[2:])
-        found.append((merge_lengths(trans[0], boxes), trans[1], *along))
-    return found, [(boxes, output_dim, pooled_size, pooled_size)]
-
-
-deformable_psroi_pooling.category = "pooling"
-deformable_psroi_pooling.saved_outputs = lambda given: 2
+        shapes.append((merge_lengths(trans[0], boxes), trans[1], *along))
+    return shapes, [(boxes, output_dim, pooled_size, pooled_size)]

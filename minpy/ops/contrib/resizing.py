@@ -65,12 +65,12 @@ def _averaging(length: int, count: int, dtype: str) -> np.ndarray:
 
 
 def _pooled_lengths(output_size: Any) -> tuple[int, int]:
-    given = (output_size,) if isinstance(output_size, (int, np.integer)) else tuple(output_size or (1,))
-    if len(given) not in (1, 2) or min(given) < 1:
+    lengths = (output_size,) if isinstance(output_size, (int, np.integer)) else tuple(output_size or (1,))
+    if len(lengths) not in (1, 2) or min(lengths) < 1:
         raise ArgumentError(
             f"AdaptiveAvgPooling2D: output_size is {output_size}; expected a whole number >= 1, or (height, width)."
         )
-    return int(given[0]), int(given[-1])
+    return int(lengths[0]), int(lengths[-1])
 
 
 @operator(name="_contrib_AdaptiveAvgPooling2D", shape_only=(0,), category="pooling")
@@ -163,23 +163,23 @@ def _resized_length(length: int, like: int, fixed: int, scale: float | None, mod
         return UNKNOWN
     odd = length % 2
     if mode == "size" and not scaled:
-        found = fixed
+        result = fixed
     elif mode in ("size", "odd_scale"):
         if scale is None or scale <= 0:
             raise ArgumentError(
                 f"BilinearResize2D: scale_{axis} is {scale}; mode={mode!r} with a scale needs scale_height and "
                 "scale_width, each above 0."
             )
-        found = int((length - 1) * scale) + 1 if odd and mode == "odd_scale" else int(length * scale)
+        result = int((length - 1) * scale) + 1 if odd and mode == "odd_scale" else int(length * scale)
     else:
         changes = odd if mode.startswith("to_even") else 1 - odd
-        found = length + (changes if mode.endswith("up") else -changes)
-    if found < 1:
+        result = length + (changes if mode.endswith("up") else -changes)
+    if result < 1:
         raise ArgumentError(
-            f"BilinearResize2D: the new {axis} is {found}, of data with {axis} {length} and mode={mode!r}; expected 1 "
+            f"BilinearResize2D: the new {axis} is {result}, of data with {axis} {length} and mode={mode!r}; expected 1 "
             f"or more."
         )
-    return found
+    return result
 
 
 def _resized_lengths(
@@ -264,8 +264,8 @@ def _interpolations(
     data: Any, like: Any, *, align_corners: bool, **attributes: Any
 ) -> Callable[[str], tuple[np.ndarray, np.ndarray]]:
     height, width = np.shape(data)[2:]
-    other = (UNKNOWN, UNKNOWN) if like is None else np.shape(like)[2:]
-    tall, wide = _resized_lengths((height, width), other, **attributes)
+    like_lengths = (UNKNOWN, UNKNOWN) if like is None else np.shape(like)[2:]
+    tall, wide = _resized_lengths((height, width), like_lengths, **attributes)
     return lambda dtype: (
         _interpolating(height, tall, align_corners, dtype),
         _interpolating(width, wide, align_corners, dtype),

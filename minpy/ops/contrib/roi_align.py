@@ -91,7 +91,7 @@ def _samples_along(starts: Any, lengths: Any, bins: int, ratio: int) -> tuple[An
 def _axis_taps(starts: Any, lengths: Any, bins: int, sample_ratio: int, limit: int) -> tuple[Any, Any]:
     """Return which points of an axis of `limit` points each bin of each box takes, and their weights."""
     positions, share = _samples_along(starts, lengths, bins, sample_ratio)
-    places, weights, _ = clamped_taps(positions, limit, _counts(positions, limit))
+    places, weights = clamped_taps(positions, limit, _counts(positions, limit))
     weights = weights * np.expand_dims(share, -1)
     shape = (*np.shape(positions)[:2], 2 * np.shape(positions)[2])
     return np.reshape(places, shape), np.reshape(weights, shape)
@@ -122,8 +122,8 @@ def _box_taps(
     numbers = np.reshape(np.maximum(rois[:, 0], 0).astype(np.intp), (-1, 1, 1))
     rows = (numbers * height + rows) * width
 
-    def of_both(one: Any, other: Any, combine: Any) -> Any:
-        return combine(one[:, :, None, :, None], other[:, None, :, None, :])
+    def of_both(of_rows: Any, of_columns: Any, combine: Any) -> Any:
+        return combine(of_rows[:, :, None, :, None], of_columns[:, None, :, None, :])
 
     places, weights = of_both(rows, columns, np.add), of_both(down, across, np.multiply)
     if position_sensitive:
@@ -239,16 +239,16 @@ def _roi_align_shapes(
     inputs: Shapes, outputs: Shapes, *, pooled_size: Any, position_sensitive: bool
 ) -> tuple[Shapes, Shapes]:
     grid = pooled_lengths("ROIAlign", pooled_size)
-    data, rois, answer = with_axes(inputs[0], 4), with_axes(inputs[1], 2), with_axes(outputs[0], 4)
-    boxes, channels, places = merge_lengths(rois[0], answer[0]), data[1], grid[0] * grid[1]
+    data, rois, result = with_axes(inputs[0], 4), with_axes(inputs[1], 2), with_axes(outputs[0], 4)
+    boxes, channels, places = merge_lengths(rois[0], result[0]), data[1], grid[0] * grid[1]
     if position_sensitive:
         if channels != UNKNOWN:
             _require_places("ROIAlign", channels, grid)
-        found = derived(lambda n: n // places, channels)
-        channels = merge_lengths(channels, derived(lambda n: n * places, answer[1]))
+        pooled_channels = derived(lambda n: n // places, channels)
+        channels = merge_lengths(channels, derived(lambda n: n * places, result[1]))
     else:
-        found = channels = merge_lengths(channels, answer[1])
-    return [(data[0], channels, *data[2:]), (boxes, 5)], [(boxes, found, *grid)]
+        pooled_channels = channels = merge_lengths(channels, result[1])
+    return [(data[0], channels, *data[2:]), (boxes, 5)], [(boxes, pooled_channels, *grid)]
 
 
 # -- RROIAlign ---------------------------------------------------------------------------------------------------------
@@ -273,8 +273,8 @@ def _rotated_taps(
     cosine, sine = np.reshape(np.cos(angles), alone), np.reshape(np.sin(angles), alone)
     x = across * cosine + down * sine + np.reshape(middles[:, 0], alone)
     y = down * cosine - across * sine + np.reshape(middles[:, 1], alone)
-    rows, weights_down, _ = clamped_taps(y, height, _counts(y, height))
-    columns, weights_across, _ = clamped_taps(x, width, _counts(x, width))
+    rows, weights_down = clamped_taps(y, height, _counts(y, height))
+    columns, weights_across = clamped_taps(x, width, _counts(x, width))
     numbers = np.reshape(rois[:, 0].astype(np.intp), (-1, 1, 1, 1, 1, 1))
     places = np.expand_dims((numbers * height + rows) * width, -1) + np.expand_dims(columns, -2)
     weights = np.expand_dims(weights_down, -1) * np.expand_dims(weights_across, -2)
@@ -345,6 +345,6 @@ def _rotated_gradient(
 @rotated_roi_align.def_infer_shape
 def _rotated_shapes(inputs: Shapes, outputs: Shapes, *, pooled_size: Any) -> tuple[Shapes, Shapes]:
     grid = pooled_lengths("RROIAlign", pooled_size)
-    data, rois, answer = with_axes(inputs[0], 4), with_axes(inputs[1], 2), with_axes(outputs[0], 4)
-    boxes, channels = merge_lengths(rois[0], answer[0]), merge_lengths(data[1], answer[1])
+    data, rois, result = with_axes(inputs[0], 4), with_axes(inputs[1], 2), with_axes(outputs[0], 4)
+    boxes, channels = merge_lengths(rois[0], result[0]), merge_lengths(data[1], result[1])
     return [(data[0], channels, *data[2:]), (boxes, 6)], [(boxes, channels, *grid)]

@@ -14,7 +14,7 @@ __all__ = ["contracted", "dot_shapes", "matmul_shapes", "tensordot_axes_shapes",
 
 
 def contracted(
-    a: tuple[int, ...], b: tuple[int, ...], pairs: Sequence[tuple[int, int]], answer: PartialShape
+    a: tuple[int, ...], b: tuple[int, ...], pairs: Sequence[tuple[int, int]], result: PartialShape
 ) -> tuple[Shapes, Shapes]:
     """Infer shapes where pairs of axes are summed over, and the others stand in the answer, those of `a` first.
 
@@ -36,7 +36,7 @@ def contracted(
     summed_a, summed_b = {i % len(a) for i, _ in pairs}, {j % len(b) for _, j in pairs}
     free_a = [axis for axis in range(len(a)) if axis not in summed_a]
     free_b = [axis for axis in range(len(b)) if axis not in summed_b]
-    lengths = merge_shapes((*(first[axis] for axis in free_a), *(second[axis] for axis in free_b)), answer)
+    lengths = merge_shapes((*(first[axis] for axis in free_a), *(second[axis] for axis in free_b)), result)
     assert lengths is not None
     for axis, length in zip(free_a, lengths[: len(free_a)], strict=True):
         first[axis] = length
@@ -67,8 +67,8 @@ def matmul_shapes(inputs: Shapes, outputs: Shapes, **attributes: Any) -> tuple[S
     first, second = (*a[:-1], length), (*b[:inner], length, *b[inner + 1 :])
     batch = broadcast_shapes(first[:-2], second[:-2])
     assert batch is not None
-    answer = (*batch, *(first[-2:-1] if len(a) > 1 else ()), *(second[-1:] if len(b) > 1 else ()))
-    return [first, second], [merge_shapes(answer, outputs[0])]
+    result = (*batch, *(first[-2:-1] if len(a) > 1 else ()), *(second[-1:] if len(b) > 1 else ()))
+    return [first, second], [merge_shapes(result, outputs[0])]
 
 
 def tensordot_shapes(

@@ -62,8 +62,8 @@ def _resolved(axes: list[int], codes: list[int], shape: Sequence[int], target: S
         return axes[position - count : position]
 
     result: list[int] = []
-    rest = iter(codes)
-    for code in rest:
+    remaining = iter(codes)
+    for code in remaining:
         if code >= _INFERRED:
             result.append(code)
             position += 1
@@ -79,25 +79,25 @@ def _resolved(axes: list[int], codes: list[int], shape: Sequence[int], target: S
         elif code == _MERGED:
             result.append(math.prod(take(code, 2)))
         elif code == _SPLIT:
-            (length,), parts = take(code), [next(rest, None), next(rest, None)]
-            result += _split(length, parts, fail)
+            (length,), factors = take(code), [next(remaining, None), next(remaining, None)]
+            result += _split(length, factors, fail)
         else:
             raise fail(f"{code} is no length and no code; codes are -1 to -6")
     size = math.prod(shape)
     if result.count(_INFERRED) > 1:
         raise fail("-1 stands more than once")
     if _INFERRED in result:
-        known = math.prod(length for length in result if length != _INFERRED)
-        if not known or size % known:
-            raise fail(f"{size} elements cannot be divided by {known}")
-        result[result.index(_INFERRED)] = size // known
+        product = math.prod(length for length in result if length != _INFERRED)
+        if not product or size % product:
+            raise fail(f"{size} elements cannot be divided by {product}")
+        result[result.index(_INFERRED)] = size // product
     if math.prod(result) != size:
         raise fail(f"it has {size} elements, and {tuple(result)} has {math.prod(result)}")
     return result
 
 
-def _split(length: int, parts: Sequence[int | None], fail: Callable[[str], ShapeError]) -> list[int]:
-    first, second = parts
+def _split(length: int, factors: Sequence[int | None], fail: Callable[[str], ShapeError]) -> list[int]:
+    first, second = factors
     if first is None or second is None or min(first, second) < _INFERRED or first == second == _INFERRED:
         raise fail("code -6 comes with two lengths, of which one may be -1")
     if first == _INFERRED:

@@ -42,7 +42,7 @@ def is_known(shape: PartialShape) -> bool:
     return shape is not None and UNKNOWN not in shape
 
 
-def merge_shapes(one: PartialShape, other: PartialShape) -> PartialShape:
+def merge_shapes(first: PartialShape, second: PartialShape) -> PartialShape:
     """Return what two statements about the same shape say together.
 
     Raises
@@ -57,13 +57,13 @@ def merge_shapes(one: PartialShape, other: PartialShape) -> PartialShape:
     >>> merge_shapes(None, (2, UNKNOWN))
     (2, -1)
     """
-    if one is None or one == other:
-        return other
-    if other is None:
-        return one
-    if len(one) != len(other) or any(UNKNOWN not in (a, b) and a != b for a, b in zip(one, other, strict=True)):
-        raise ShapeError(f"{show_shape(one)} and {show_shape(other)} differ.")
-    return tuple(b if a == UNKNOWN else a for a, b in zip(one, other, strict=True))
+    if first is None or first == second:
+        return second
+    if second is None:
+        return first
+    if len(first) != len(second) or any(UNKNOWN not in (a, b) and a != b for a, b in zip(first, second, strict=True)):
+        raise ShapeError(f"{show_shape(first)} and {show_shape(second)} differ.")
+    return tuple(b if a == UNKNOWN else a for a, b in zip(first, second, strict=True))
 
 
 def broadcast_shapes(*shapes: PartialShape) -> PartialShape:
@@ -81,18 +81,18 @@ def broadcast_shapes(*shapes: PartialShape) -> PartialShape:
     """
     if any(shape is None for shape in shapes):
         return None
-    known: list[tuple[int, ...]] = [shape for shape in shapes if shape is not None]
+    present: list[tuple[int, ...]] = [shape for shape in shapes if shape is not None]
     result = []
-    for axis in range(1, max(map(len, known), default=0) + 1):
-        lengths = {shape[-axis] for shape in known if len(shape) >= axis} - {1}
+    for axis in range(1, max(map(len, present), default=0) + 1):
+        lengths = {shape[-axis] for shape in present if len(shape) >= axis} - {1}
         fixed = lengths - {UNKNOWN}
         if len(fixed) > 1:
-            raise ShapeError(f"{' and '.join(map(show_shape, known))} do not broadcast: they differ in axis {-axis}.")
+            raise ShapeError(f"{' and '.join(map(show_shape, present))} do not broadcast: they differ in axis {-axis}.")
         result.append(fixed.pop() if fixed else UNKNOWN if lengths else 1)
     return tuple(reversed(result))
 
 
-def merge_dtypes(one: numpy.dtype | None, other: numpy.dtype | None) -> numpy.dtype | None:
+def merge_dtypes(first: numpy.dtype | None, second: numpy.dtype | None) -> numpy.dtype | None:
     """Return what two statements about the same dtype (None: unknown) say together.
 
     Raises
@@ -100,11 +100,11 @@ def merge_dtypes(one: numpy.dtype | None, other: numpy.dtype | None) -> numpy.dt
     DTypeError
         If they contradict each other.
     """
-    if one is None or other is None:  # first: numpy.dtype('float64') == None is True
-        return other if one is None else one
-    if one == other:
-        return one
-    raise DTypeError(f"{one} and {other} differ.")
+    if first is None or second is None:  # first: numpy.dtype('float64') == None is True
+        return second if first is None else first
+    if first == second:
+        return first
+    raise DTypeError(f"{first} and {second} differ.")
 
 
 def show_shape(shape: PartialShape) -> str:
@@ -137,8 +137,8 @@ def as_dtype(value: Any) -> numpy.dtype | None:
 def same_shape(inputs: Shapes, outputs: Shapes, **attributes: Any) -> tuple[Shapes, Shapes]:
     """Infer shapes where all inputs and outputs have the same one."""
     shape: PartialShape = None
-    for known in (*inputs, *outputs):
-        shape = merge_shapes(shape, known)
+    for stated in (*inputs, *outputs):
+        shape = merge_shapes(shape, stated)
     return [shape] * len(inputs), [shape] * len(outputs)
 
 
@@ -149,8 +149,8 @@ def broadcasting(inputs: Shapes, outputs: Shapes, **attributes: Any) -> tuple[Sh
 
 def same_dtype(inputs: DTypes, outputs: DTypes, **attributes: Any) -> tuple[DTypes, DTypes]:
     """Infer dtypes where all inputs and outputs that say nothing else have the first known one."""
-    known = next((dtype for dtype in (*inputs, *outputs) if dtype is not None), None)
+    common = next((dtype for dtype in (*inputs, *outputs) if dtype is not None), None)
     return (
-        [known if dtype is None else dtype for dtype in inputs],
-        [known if dtype is None else dtype for dtype in outputs],
+        [common if dtype is None else dtype for dtype in inputs],
+        [common if dtype is None else dtype for dtype in outputs],
     )

@@ -158,10 +158,10 @@ def _resolve(
             return result
     size = math.prod(length for length in full if length != UNKNOWN)
     if unknown is not None:
-        known = math.prod(length for length in result if length != UNKNOWN)
-        if known == 0 or size % known:
-            raise fail(f"{size} elements cannot be divided by {known}")
-        result[unknown] = size // known
+        product = math.prod(length for length in result if length != UNKNOWN)
+        if product == 0 or size % product:
+            raise fail(f"{size} elements cannot be divided by {product}")
+        result[unknown] = size // product
     if unknown is None and math.prod(result) != size:
         raise fail(f"it has {size} elements, the target {math.prod(result)}")
     return result

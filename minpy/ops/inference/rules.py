@@ -75,7 +75,7 @@ def product(lengths: Iterable[int]) -> int:
     (6, -1, 0)
     """
     lengths = tuple(lengths)
-    return 0 if 0 in lengths else derived(lambda *known: math.prod(known), *lengths)
+    return 0 if 0 in lengths else derived(lambda *numbers: math.prod(numbers), *lengths)
 
 
 def merge_lengths(*lengths: int) -> int:
@@ -86,10 +86,10 @@ def merge_lengths(*lengths: int) -> int:
     ShapeError
         If they contradict each other.
     """
-    known = set(lengths) - {UNKNOWN}
-    if len(known) > 1:
-        raise ShapeError(f"lengths that must be equal are {' and '.join(map(str, sorted(known)))}.")
-    return known.pop() if known else UNKNOWN
+    stated = set(lengths) - {UNKNOWN}
+    if len(stated) > 1:
+        raise ShapeError(f"lengths that must be equal are {' and '.join(map(str, sorted(stated)))}.")
+    return stated.pop() if stated else UNKNOWN
 
 
 def with_axes(shape: PartialShape, count: int) -> tuple[int, ...]:
@@ -123,18 +123,18 @@ def solved(shape: PartialShape, size: int) -> PartialShape:
     """
     if shape is None or size == UNKNOWN or shape.count(UNKNOWN) != 1:
         return shape
-    rest = math.prod(length for length in shape if length != UNKNOWN)
-    if not rest or size % rest:
+    divisor = math.prod(length for length in shape if length != UNKNOWN)
+    if not divisor or size % divisor:
         return shape
-    return tuple(size // rest if length == UNKNOWN else length for length in shape)
+    return tuple(size // divisor if length == UNKNOWN else length for length in shape)
 
 
-def by_default(known: PartialShape, default: PartialShape) -> PartialShape:
+def by_default(shape: PartialShape, default: PartialShape) -> PartialShape:
     """Return what is known of a shape, completed from a default where that fits."""
     try:
-        return merge_shapes(known, default)
+        return merge_shapes(shape, default)
     except ShapeError:
-        return known
+        return shape
 
 
 # -- shapes ------------------------------------------------------------------------------------------------------------
@@ -150,8 +150,8 @@ def forwards(function: Callable[..., Any]) -> Callable[..., tuple[Shapes, Shapes
     def rule(inputs: Shapes, outputs: Shapes, **attributes: Any) -> tuple[Shapes, Shapes]:
         if any(shape is None for shape in inputs):
             return inputs, outputs
-        found = function(*inputs, **attributes)
-        return inputs, found if isinstance(found, list) else [found] * len(outputs)
+        result = function(*inputs, **attributes)
+        return inputs, result if isinstance(result, list) else [result] * len(outputs)
 
     return rule
 
@@ -166,8 +166,8 @@ def vectors_along(name: str, axis: int, inputs: Shapes, output: PartialShape) ->
     """Return the shapes of inputs of which the first is like the output, and the others are vectors along an axis."""
     data = merge_shapes(inputs[0], output)
     vector: PartialShape = (UNKNOWN,)
-    for known in inputs[1:]:
-        vector = merge_shapes(vector, known)
+    for shape in inputs[1:]:
+        vector = merge_shapes(vector, shape)
     if data is not None:
         axis = one_axis(name, axis, len(data))
         vector = merge_shapes(vector, data[axis : axis + 1])
@@ -183,8 +183,8 @@ def dtype_of(*positions: int) -> Callable[..., tuple[DTypes, DTypes]]:
 
     def rule(inputs: DTypes, outputs: DTypes, **attributes: Any) -> tuple[DTypes, DTypes]:
         shared, outputs = same_dtype([inputs[position] for position in positions], outputs)
-        found = dict(zip(positions, shared, strict=True))
-        return [found.get(position, known) for position, known in enumerate(inputs)], outputs
+        by_position = dict(zip(positions, shared, strict=True))
+        return [by_position.get(position, dtype) for position, dtype in enumerate(inputs)], outputs
 
     return rule
 
@@ -192,7 +192,7 @@ def dtype_of(*positions: int) -> Callable[..., tuple[DTypes, DTypes]]:
 def with_followers(inputs: DTypes, outputs: DTypes, **attributes: Any) -> tuple[DTypes, DTypes]:
     """Infer dtypes where outputs have that of the first input, and other inputs too, unless they have one (labels)."""
     [data], outputs = same_dtype(inputs[:1], outputs)
-    return [data, *(data if known is None else known for known in inputs[1:])], outputs
+    return [data, *(data if dtype is None else dtype for dtype in inputs[1:])], outputs
 
 
 def dtype_attribute(default: Any = None, name: str = "dtype") -> Callable[..., tuple[DTypes, DTypes]]:
@@ -200,19 +200,19 @@ def dtype_attribute(default: Any = None, name: str = "dtype") -> Callable[..., t
     like_first = dtype_of(0)
 
     def rule(inputs: DTypes, outputs: DTypes, **attributes: Any) -> tuple[DTypes, DTypes]:
-        given = attributes.get(name, default)
-        if given is None or given == "None":
+        value = attributes.get(name, default)
+        if value is None or value == "None":
             return like_first(inputs, outputs)
-        return inputs, [as_dtype(given)] * len(outputs)
+        return inputs, [as_dtype(value)] * len(outputs)
 
     return rule
 
 
 def promoted(inputs: DTypes, outputs: DTypes, **attributes: Any) -> tuple[DTypes, DTypes]:
     """Infer dtypes where all are equal; or, if those of the inputs are known to differ, as NumPy promotes them."""
-    known = [dtype for dtype in inputs if dtype is not None]
-    if known and len(known) == len(inputs):
-        return inputs, [np.result_type(*known)] * len(outputs)
+    dtypes = [dtype for dtype in inputs if dtype is not None]
+    if dtypes and len(dtypes) == len(inputs):
+        return inputs, [np.result_type(*dtypes)] * len(outputs)
     return same_dtype(inputs, outputs)
 
 
@@ -241,8 +241,8 @@ def computed(operator: Any) -> Callable[..., tuple[DTypes, DTypes]]:
 @functools.lru_cache(None)
 def _of_booleans(operator: Any, count: int) -> np.dtype:
     with np.errstate(all="ignore"):
-        answer: np.dtype = run_keeping_dtype(operator, [np.ones(1, np.bool_)] * count, {}).dtype
-    return answer
+        dtype: np.dtype = run_keeping_dtype(operator, [np.ones(1, np.bool_)] * count, {}).dtype
+    return dtype
 
 
 # -- names -------------------------------------------------------------------------------------------------------------

@@ -33,19 +33,19 @@ def box_areas(corners: Any, margin: float = 0) -> Any:
     return np.where((width < 0) | (height < 0), np.zeros((), width.dtype), width * height)
 
 
-def pair_overlaps(one: Any, other: Any, one_area: Any, other_area: Any, margin: float = 0) -> Any:
+def pair_overlaps(first: Any, second: Any, first_area: Any, second_area: Any, margin: float = 0) -> Any:
     """Return intersection over union of boxes that broadcast, given as corners; 0 where the union is empty."""
-    width = np.minimum(one[2], other[2])
-    width -= np.maximum(one[0], other[0])
-    height = np.minimum(one[3], other[3])
-    height -= np.maximum(one[1], other[1])
+    width = np.minimum(first[2], second[2])
+    width -= np.maximum(first[0], second[0])
+    height = np.minimum(first[3], second[3])
+    height -= np.maximum(first[1], second[1])
     if margin:
         width += margin
         height += margin
     np.maximum(width, 0, out=width)
     np.maximum(height, 0, out=height)
     width *= height
-    union = one_area + other_area
+    union = first_area + second_area
     union -= width
     return np.divide(width, union, out=np.zeros_like(width), where=union > 0)
 
@@ -93,23 +93,25 @@ def kept_boxes(
     keep = np.zeros(alive.shape, bool)
     if not alive.any():
         return keep
-    if groups is not None and (apart := _apart(groups, alive)) is not None:
-        rows, places, columns = apart
+    if groups is not None and (split := _apart(groups, alive)) is not None:
+        rows, places, columns = split
         there = np.zeros((rows.max() + 1, columns.max() + 1), bool)
         there[rows, columns] = True
-        parts = [np.zeros(there.shape, corner.dtype) for corner in corners]
-        for part, corner in zip(parts, corners, strict=True):
+        group_corners = [np.zeros(there.shape, corner.dtype) for corner in corners]
+        for part, corner in zip(group_corners, corners, strict=True):
             part[rows, columns] = corner[places]
-        keep[places] = kept_boxes(parts, there, threshold, margin=margin, inclusive=inclusive)[rows, columns]
+        keep[places] = kept_boxes(group_corners, there, threshold, margin=margin, inclusive=inclusive)[rows, columns]
         return keep
     dtype = corners[0].dtype
-    rest = _Rest([*corners, box_areas(corners, margin)], groups, np.arange(alive.shape[1])[None].repeat(len(alive), 0))
-    rest.close_up(alive)
+    pending = _Rest(
+        [*corners, box_areas(corners, margin)], groups, np.arange(alive.shape[1])[None].repeat(len(alive), 0)
+    )
+    pending.close_up(alive)
     rows = np.arange(len(alive))[:, None]
     limit = dtype.type(threshold)
     most = max(8, min(_HEAD, int((_HEAD_PAIRS / len(alive)) ** 0.5)))
-    while rest.alive.shape[1]:
-        head = rest.part(slice(None, most))
+    while pending.alive.shape[1]:
+        head = pending.part(slice(None, most))
         overlapping = _exceeding(head, head, limit, margin, inclusive)
         length = overlapping.shape[1]
         overlapping &= np.tri(length, length, -1, bool).T
@@ -121,8 +123,8 @@ def kept_boxes(
             stays = decided
         keep[np.broadcast_to(rows, stays.shape)[stays], head.positions[stays]] = True
         head.close_up(stays)
-        rest = rest.part(slice(most, None))
-        rest.close_up(rest.alive & ~_suppressed(head, rest, limit, margin, inclusive))
+        pending = pending.part(slice(most, None))
+        pending.close_up(pending.alive & ~_suppressed(head, pending, limit, margin, inclusive))
     return keep
 
 
@@ -171,28 +173,28 @@ class _Rest:
         return _Rest([pick(value) for value in self.values], groups, pick(self.positions), pick(self.alive))
 
 
-def _exceeding(one: _Rest, other: _Rest, limit: Any, margin: float, inclusive: bool) -> np.ndarray:
+def _exceeding(chosen: _Rest, candidates: _Rest, limit: Any, margin: float, inclusive: bool) -> np.ndarray:
     """Return, of shape (batch, ones, others), which pairs overlap by more than the limit."""
-    first = [value[:, :, None] for value in one.values]
-    second = [value[:, None, :] for value in other.values]
+    first = [value[:, :, None] for value in chosen.values]
+    second = [value[:, None, :] for value in candidates.values]
     overlaps = pair_overlaps(first, second, first[4], second[4], margin)
-    found: np.ndarray = overlaps >= limit if inclusive else overlaps > limit
-    if one.groups is not None:
-        found &= one.groups[:, :, None] == other.groups[:, None, :]
-    return found
+    exceeding: np.ndarray = overlaps >= limit if inclusive else overlaps > limit
+    if chosen.groups is not None:
+        exceeding &= chosen.groups[:, :, None] == candidates.groups[:, None, :]
+    return exceeding
 
 
-def _suppressed(head: _Rest, rest: _Rest, limit: Any, margin: float, inclusive: bool) -> np.ndarray:
+def _suppressed(head: _Rest, candidates: _Rest, limit: Any, margin: float, inclusive: bool) -> np.ndarray:
     """Return which boxes of the rest overlap one of the head."""
-    found = np.zeros(rest.alive.shape, bool)
-    batch, count = rest.alive.shape
+    suppressed = np.zeros(candidates.alive.shape, bool)
+    batch, count = candidates.alive.shape
     if not count:
-        return found
+        return suppressed
     step = max(1, _PAIRS // (batch * count))
     for start in range(0, head.alive.shape[1], step):
-        some = head.part(slice(start, start + step))
-        found |= (_exceeding(some, rest, limit, margin, inclusive) & some.alive[:, :, None]).any(1)
-    return found
+        chosen = head.part(slice(start, start + step))
+        suppressed |= (_exceeding(chosen, candidates, limit, margin, inclusive) & chosen.alive[:, :, None]).any(1)
+    return suppressed
 
 
 # -- matching ----------------------------------------------------------------------------------------------------------
@@ -248,9 +250,9 @@ def greedy_pairs(
         value[where] = -np.inf
         stale = np.nonzero((value > -np.inf) & taken[items, column])
         if len(stale[0]):
-            found = np.where(taken[stale[0]], -np.inf, scores(*stale))
-            column[stale] = found.argmax(1)
-            value[stale] = np.where(found.max(1) > least, found.max(1), -np.inf)
+            remaining = np.where(taken[stale[0]], -np.inf, scores(*stale))
+            column[stale] = remaining.argmax(1)
+            value[stale] = np.where(remaining.max(1) > least, remaining.max(1), -np.inf)
     return matched
 
 

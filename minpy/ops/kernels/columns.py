@@ -119,9 +119,9 @@ def _columns(
     """Yield (which columns, the columns), of shape (groups, height, count). The next ones may overwrite them."""
     channels, batch = len(last), last.shape[-1]
     height = channels * math.prod(kernel)
-    rest = math.prod(positions[1:]) * batch
+    stride_of_first = math.prod(positions[1:]) * batch
     if _is_identity(kernel, stride):
-        yield slice(0, positions[0] * rest), last.reshape(num_group, height // num_group, -1)
+        yield slice(0, positions[0] * stride_of_first), last.reshape(num_group, height // num_group, -1)
         return
     inner = last.strides[1:-1]
     windows: np.ndarray = np.ndarray(
@@ -139,7 +139,7 @@ def _columns(
     for first, end in _blocks(height, positions, batch, last.itemsize):
         buffer = _scratch((channels, *kernel, end - first, *positions[1:], batch), last.dtype)
         np.copyto(buffer, windows[(*before, slice(first, end))])
-        yield slice(first * rest, end * rest), buffer.reshape(num_group, height // num_group, -1)
+        yield slice(first * stride_of_first, end * stride_of_first), buffer.reshape(num_group, height // num_group, -1)
 
 
 @operator(name="_convolution", public=False)
@@ -178,11 +178,11 @@ def convolve_data(
         return _batch_first(np.matmul(matrix, upstream).reshape(channels, *lengths, batch)).astype(dtype, copy=False)
     padded = tuple(x + 2 * p for x, p in zip(lengths, pad, strict=True))
     last = np.zeros((channels, *padded, batch), gradient.dtype)
-    rest = math.prod(positions[1:]) * batch
+    inner = math.prod(positions[1:]) * batch
     for first, end in _blocks(channels * math.prod(kernel), positions, batch, last.itemsize):
         columns = _scratch((channels, *kernel, end - first, *positions[1:], batch), last.dtype)
         products = columns.reshape(num_group, matrix.shape[1], -1)
-        np.matmul(matrix, upstream[:, :, first * rest : end * rest], out=products)
+        np.matmul(matrix, upstream[:, :, first * inner : end * inner], out=products)
         firsts, counts = (first, *(0,) * (len(kernel) - 1)), (end - first, *positions[1:])
         for offset in itertools.product(*map(range, kernel)):
             starts = [o * d + f * s for o, d, f, s in zip(offset, dilate, firsts, stride, strict=True)]

@@ -29,9 +29,9 @@ _SQRT_HALF = math.sqrt(0.5)
 def _erf(x: np.ndarray, out: np.ndarray, square: np.ndarray) -> None:
     np.multiply(x, x, out=square)
     np.clip(square, 0, _BEYOND, out=square)  # tanh of more than 5 is 1 all the same; `minimum` takes twice as long
-    first, *rest, last = _COEFFICIENTS[::-1]
+    first, *middle, last = _COEFFICIENTS[::-1]
     np.multiply(square, first, out=out)
-    for coefficient in rest:
+    for coefficient in middle:
         out += coefficient
         out *= square
     out += last
@@ -41,13 +41,13 @@ def _erf(x: np.ndarray, out: np.ndarray, square: np.ndarray) -> None:
 
 def _by_blocks(compute: Callable[..., None], *arrays: np.ndarray) -> np.ndarray:
     """Return what `compute(*blocks, out, scratch, scratch)` fills, block by block."""
-    given = [np.ascontiguousarray(array).reshape(-1) for array in arrays]
-    result = np.empty(given[0].shape, np.float32)
+    flat = [np.ascontiguousarray(array).reshape(-1) for array in arrays]
+    result = np.empty(flat[0].shape, np.float32)
     scratch = np.empty((2, min(result.size, _BLOCK)), np.float32)
     with np.errstate(over="ignore"):  # squares of large numbers, whose functions are at their limits
         for start in range(0, result.size, _BLOCK):
             out = result[start : start + _BLOCK]
-            compute(*(array[start : start + _BLOCK] for array in given), out, *scratch[:, : out.size])
+            compute(*(array[start : start + _BLOCK] for array in flat), out, *scratch[:, : out.size])
     return result.reshape(arrays[0].shape)
 
 

@@ -59,9 +59,9 @@ def largest_positions(data: np.ndarray, count: int, ascending: bool) -> Any:
     find = np.argmin if ascending else np.argmax
     rows = np.arange(len(work))
     for turn in range(count):
-        found = find(work, axis=1)
-        if turn and (work[rows, found] == out).any():  # as those are marked that were chosen already
+        positions = find(work, axis=1)
+        if turn and (work[rows, positions] == out).any():  # as those are marked that were chosen already
             return None
-        chosen[:, turn] = found
-        work[rows, found] = out
+        chosen[:, turn] = positions
+        work[rows, positions] = out
     return chosen.reshape(*data.shape[:-1], count)

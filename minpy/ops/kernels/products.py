@@ -19,8 +19,8 @@ _HALF = np.dtype(np.float16)
 
 def is_half(left: Any, right: Any) -> bool:
     """Tell whether the product of two arrays is in float16. They may be recorded arrays, or stand-ins for arrays."""
-    found: bool = left.dtype == _HALF and right.dtype == _HALF
-    return found
+    half: bool = left.dtype == _HALF and right.dtype == _HALF
+    return half
 
 
 def widened(data: Any) -> Any:
@@ -82,10 +82,10 @@ def linear(rows: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, out: n
     result lies column by column then, as BLAS leaves it; so does the next layer's, which reads it as it lies.
     """
     if is_half(rows, weight):
-        found = linear(widened(rows), widened(weight), None if bias is None else widened(bias))
+        product = linear(widened(rows), widened(weight), None if bias is None else widened(bias))
         if out is None:
-            return found if bias is not None and bias.dtype != _HALF else found.astype(_HALF)
-        np.copyto(out, found, casting="same_kind")
+            return product if bias is not None and bias.dtype != _HALF else product.astype(_HALF)
+        np.copyto(out, product, casting="same_kind")
         return out
     if rows.dtype == weight.dtype and turns(rows.shape, weight.shape, rows.dtype):
         result = np.empty((len(rows), len(weight)), rows.dtype, "F") if out is None else out

@@ -76,12 +76,12 @@ class Layers:
     def shapes(self) -> list[tuple[int, ...]]:
         """Return the shapes of what lies in the vector of parameters: the weights of all cells, then the biases."""
         gates, size = self.gates, self.size
-        found: list[tuple[int, ...]] = []
+        shapes: list[tuple[int, ...]] = []
         for cell in range(self.count * self.directions):
-            found += [(gates, size, self.inputs_of(cell // self.directions)), (gates, size, self.results)]
+            shapes += [(gates, size, self.inputs_of(cell // self.directions)), (gates, size, self.results)]
             if self.projection:
-                found.append((self.projection, size))
-        return found + [(gates, size)] * (2 * self.count * self.directions)
+                shapes.append((self.projection, size))
+        return shapes + [(gates, size)] * (2 * self.count * self.directions)
 
     def parameters(self) -> int:
         """Return the length of the vector of parameters."""
@@ -93,14 +93,14 @@ class Layers:
         For each cell the gates, and of an LSTM the cells and their tanh, of a GRU the candidates' products with the
         state; after the cells of a layer that is not the last its outputs.
         """
-        found: list[tuple[int, ...]] = []
+        shapes: list[tuple[int, ...]] = []
         for layer in range(self.count):
             for _ in range(self.directions):
-                found.append((self.gates, steps, batch, self.size))
-                found += [(steps, batch, self.size)] * {"lstm": 2, "gru": 1}.get(self.mode, 0)
+                shapes.append((self.gates, steps, batch, self.size))
+                shapes += [(steps, batch, self.size)] * {"lstm": 2, "gru": 1}.get(self.mode, 0)
             if layer + 1 < self.count:
-                found.append((steps, batch, self.results * self.directions))
-        return found
+                shapes.append((steps, batch, self.results * self.directions))
+        return shapes
 
 
 class Weights(NamedTuple):
@@ -123,10 +123,10 @@ def laid_out(vector: Any, shapes: Sequence[tuple[int, ...]]) -> Iterator[Any]:
 
 def weights_of(parameters: Any, layers: Layers) -> list[Weights]:
     """Return the weights of every cell as views of the vector of parameters (or recorded parts of it)."""
-    parts = laid_out(parameters, layers.shapes())
+    arrays = laid_out(parameters, layers.shapes())
     cells = layers.count * layers.directions
-    weights = [(next(parts), next(parts), next(parts) if layers.projection else None) for _ in range(cells)]
-    return [Weights(*some, next(parts), next(parts)) for some in weights]
+    weights = [(next(arrays), next(arrays), next(arrays) if layers.projection else None) for _ in range(cells)]
+    return [Weights(*matrices, next(arrays), next(arrays)) for matrices in weights]
 
 
 def _halves(layers: Layers, dtype: Any) -> np.ndarray:
@@ -176,15 +176,15 @@ def run(
     dtype = data.dtype
     shapes = layers.reserved(steps, batch)
     reserve = np.empty(sum(map(math.prod, shapes)), dtype)
-    parts = laid_out(reserve, shapes)
+    arrays = laid_out(reserve, shapes)
     width = layers.results
     last = np.empty((len(weights), batch, width), dtype)
     last_cell = None if cell is None else np.empty((len(weights), batch, layers.size), dtype)
     current = result = data
     for layer in range(layers.count):
-        own = [_own(parts, layers) for _ in range(layers.directions)]
+        own = [_own(arrays, layers) for _ in range(layers.directions)]
         final = layer + 1 == layers.count
-        result = np.empty((steps, batch, layers.directions * width), dtype) if final else next(parts)
+        result = np.empty((steps, batch, layers.directions * width), dtype) if final else next(arrays)
         rows = current.reshape(steps * batch, current.shape[2])
         for direction, kept in enumerate(own):
             index = layer * layers.directions + direction
@@ -199,9 +199,9 @@ def run(
     return result, last, last_cell, reserve
 
 
-def _own(parts: Iterator[np.ndarray], layers: Layers) -> list[Any]:
+def _own(arrays: Iterator[np.ndarray], layers: Layers) -> list[Any]:
     """Return the gates of a cell, and the two further arrays that it keeps (or None)."""
-    kept: list[Any] = [next(parts) for _ in range({"lstm": 3, "gru": 2}.get(layers.mode, 1))]
+    kept: list[Any] = [next(arrays) for _ in range({"lstm": 3, "gru": 2}.get(layers.mode, 1))]
     return kept + [None] * (3 - len(kept))
 
 
@@ -242,9 +242,9 @@ class _Pass(NamedTuple):
     second: Any
 
 
-def _forward(one: _Pass) -> tuple[np.ndarray, Any]:
+def _forward(call: _Pass) -> tuple[np.ndarray, Any]:
     """Run one cell over all steps; return its last state and cell."""
-    layers, weights, backwards, valid, rows, state, cell, out, gates, first, second = one
+    layers, weights, backwards, valid, rows, state, cell, out, gates, first, second = call
     count, steps, batch, size = gates.shape
     mode = layers.mode
     np.matmul(rows, _turned(weights.input, layers), out=gates.reshape(count, steps * batch, size))
@@ -344,38 +344,38 @@ def vjp(
     """
     steps, batch = data.shape[:2]
     dtype, width = data.dtype, layers.results
-    parts = laid_out(reserve, layers.reserved(steps, batch))
+    arrays = laid_out(reserve, layers.reserved(steps, batch))
     kept, outputs = [], []
     for layer in range(layers.count):
-        kept.append([_own(parts, layers) for _ in range(layers.directions)])
-        outputs.append(result if layer + 1 == layers.count else next(parts))
-    found = np.empty(layers.parameters(), dtype)
-    into = weights_of(found, layers)
+        kept.append([_own(arrays, layers) for _ in range(layers.directions)])
+        outputs.append(result if layer + 1 == layers.count else next(arrays))
+    of_parameters = np.empty(layers.parameters(), dtype)
+    into = weights_of(of_parameters, layers)
     to_state = np.empty(state.shape, dtype)
     to_cell = None if cell is None else np.empty(cell.shape, dtype)
     for layer in reversed(range(layers.count)):
-        given = outputs[layer - 1] if layer else data
+        layer_input = outputs[layer - 1] if layer else data
         if layer and len(masks):
-            given = given * masks[layer - 1]
-        rows = given.reshape(steps * batch, given.shape[2])
+            layer_input = layer_input * masks[layer - 1]
+        rows = layer_input.reshape(steps * batch, layer_input.shape[2])
         to_rows = np.zeros_like(rows)
         for direction, own in enumerate(kept[layer]):
             index = layer * layers.directions + direction
-            some = slice(direction * width, (direction + 1) * width)
+            columns = slice(direction * width, (direction + 1) * width)
             start = None if cell is None else cell[index]
-            before = outputs[layer][:, :, some]
+            before = outputs[layer][:, :, columns]
             to_state[index], ended = _backward(
                 _Pass(layers, weights[index], direction == 1, valid, rows, state[index], start, before, *own),
-                _Upstream(g[:, :, some], of_state[index], None if of_cell is None else of_cell[index]),
+                _Upstream(g[:, :, columns], of_state[index], None if of_cell is None else of_cell[index]),
                 into[index],
                 to_rows,
             )
             if to_cell is not None:
                 to_cell[index] = ended
-        g = to_rows.reshape(given.shape)
+        g = to_rows.reshape(layer_input.shape)
         if layer and len(masks):
             g *= masks[layer - 1]
-    return g, found, to_state, to_cell
+    return g, of_parameters, to_state, to_cell
 
 
 def _before(values: np.ndarray, start: np.ndarray, valid: np.ndarray | None, backwards: bool) -> np.ndarray:
@@ -402,12 +402,12 @@ class _Upstream(NamedTuple):
     cell: Any
 
 
-def _backward(one: _Pass, upstream_of: _Upstream, into: Weights, to_rows: np.ndarray) -> tuple[np.ndarray, Any]:
+def _backward(call: _Pass, upstream_of: _Upstream, into: Weights, to_rows: np.ndarray) -> tuple[np.ndarray, Any]:
     """Pull gradients back through one cell and all steps; return those of its first state and cell.
 
     Those of the weights are written into `into`, those of the rows added to `to_rows`.
     """
-    layers, weights, backwards, valid, rows, state, cell, outputs, gates, first, second = one
+    layers, weights, backwards, valid, rows, state, cell, outputs, gates, first, second = call
     g, to_hidden, to_cell = upstream_of
     count, steps, batch, size = gates.shape
     mode, dtype = layers.mode, rows.dtype
@@ -431,11 +431,11 @@ def _backward(one: _Pass, upstream_of: _Upstream, into: Weights, to_rows: np.nda
     for step in range(steps) if backwards else reversed(range(steps)):
         gate, slope = gates[:, step], slopes[:, step]
         upstream = to_hidden + g[step]
-        rest = rest_of_cell = None
+        carried = rest_of_cell = None
         if valid is not None:
             ends = ~valid[step]
             upstream *= valid[step]
-            rest = to_hidden * ends
+            carried = to_hidden * ends
         if mode == "lstm":
             if valid is not None:
                 rest_of_cell = to_cell * ends
@@ -493,8 +493,8 @@ def _backward(one: _Pass, upstream_of: _Upstream, into: Weights, to_rows: np.nda
                 np.subtract(1, scratch, out=scratch)
                 np.multiply(upstream, scratch, out=slope[0])
             to_hidden = np.dot(slope[0], weight[0])
-        if rest is not None:
-            to_hidden += rest
+        if carried is not None:
+            to_hidden += carried
     _weight_gradients(rows, hidden, slopes, of_product, layers, into)
     for position, gate_number in enumerate(layers.order):
         to_rows += np.dot(slopes[position].reshape(steps * batch, size), weights.input[gate_number])

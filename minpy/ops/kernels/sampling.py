@@ -88,8 +88,8 @@ def scatter_rows(gradient: Any, weights: Any, places: Any, *, count: int) -> Any
     total = int(pieces.sum())
     sources, factors = np.zeros(total * length, np.intp), np.zeros(total * length, gradient.dtype)
     sources[slots], factors[slots] = order // places.shape[1], weights.reshape(-1)[order]
-    parts = _gathered(gradient, factors.reshape(total, length), sources.reshape(total, length))
-    result[used] = np.add.reduceat(parts, firsts, axis=0) if total > len(used) else parts
+    sums = _gathered(gradient, factors.reshape(total, length), sources.reshape(total, length))
+    result[used] = np.add.reduceat(sums, firsts, axis=0) if total > len(used) else sums
     return result.astype(dtype, copy=False)
 
 
@@ -181,18 +181,16 @@ def taps(positions: Any, length: int) -> tuple[Any, Any, Any]:
     return np.where(inside, points, 0).astype(np.intp), weights, slopes
 
 
-def clamped_taps(positions: Any, length: int, inside: Any) -> tuple[Any, Any, Any]:
-    """Return the two points of an axis beside each position, their weights, and the weights' slopes.
+def clamped_taps(positions: Any, length: int, inside: Any) -> tuple[Any, Any]:
+    """Return the two points of an axis beside each position, and their weights, as `taps` does.
 
     Positions outside count as the end of the axis that is nearest, where they are `inside` of what counts at all;
-    others have weights and slopes that are zero. The rest is as for `taps`.
+    others have weights that are zero.
     """
     last = max(length - 1, 0)
     near = np.where(inside, np.clip(positions, 0, last), 0)
     low = np.floor(near)
     part = near - low
     weights = np.where(np.expand_dims(inside, -1), np.stack((1 - part, part), axis=-1), 0)
-    moves = np.logical_and(inside, np.logical_and(positions >= 0, positions <= last))
-    slopes = np.where(np.expand_dims(moves, -1), np.array([-1, 1], weights.dtype), 0)
     points = np.stack((low, np.minimum(low + 1, last)), axis=-1)
-    return points.astype(np.intp), weights, slopes
+    return points.astype(np.intp), weights

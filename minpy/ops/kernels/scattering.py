@@ -45,7 +45,7 @@ def add_rows(data: np.ndarray, rows: np.ndarray, count: int) -> np.ndarray:
         result[numbers[more]] += data.take(order[starts[more] + turn], axis=0)
         turn += 1
         more = more[times[more] > turn]
-    for one in more:
-        rest = data.take(order[starts[one] + turn : starts[one] + times[one]], axis=0)
-        result[numbers[one]] += sum_over(rest.astype(dtype, copy=False), axis=0)
+    for number in more:
+        further = data.take(order[starts[number] + turn : starts[number] + times[number]], axis=0)
+        result[numbers[number]] += sum_over(further.astype(dtype, copy=False), axis=0)
     return result.astype(data.dtype, copy=False)

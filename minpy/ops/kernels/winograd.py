@@ -91,22 +91,22 @@ def _transform_data(split: np.ndarray, row: int, at: tuple[slice, slice], result
     first, end, left, width = 2 * at[0].start, 2 * at[0].stop - 1, at[1].start, result.shape[3]
     place = slice(left, left + width + 1)
     part = rows(split[:, first + a : end + a : 2, :, place], split[:, first + b : end + b : 2, :, place])
-    for column, (one, other, columns) in enumerate(DATA):
+    for column, (early, late, columns) in enumerate(DATA):
         columns(
-            part[:, :, one % 2, one // 2 : one // 2 + width],
-            part[:, :, other % 2, other // 2 : other // 2 + width],
+            part[:, :, early % 2, early // 2 : early // 2 + width],
+            part[:, :, late % 2, late // 2 : late // 2 + width],
             out=result[column],
         )
 
 
 def _fold(products: np.ndarray, row: int, result: np.ndarray) -> None:
     """Add what one row of the products, of shape (4, filters, *tiles, batch), is to the tiles of the result."""
-    one, two, three, four = products
-    one += two
-    one += three
-    two -= three
-    two -= four
-    for column, sums in enumerate((one, two)):
+    first, second, third, fourth = products
+    first += second
+    first += third
+    second -= third
+    second -= fourth
+    for column, sums in enumerate((first, second)):
         upper, lower = result[:, :, 0, :, column], result[:, :, 1, :, column]
         if row == 0:
             upper[...] = sums

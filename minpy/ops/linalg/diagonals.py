@@ -10,8 +10,8 @@ import numpy as np
 from minpy.core.errors import ShapeError
 from minpy.core.sums import sum_over
 from minpy.ops.inference.partial_shapes import UNKNOWN, merge_shapes, same_dtype
-from minpy.ops.inference.rules import derived, forwards, known_ndim, merge_lengths
-from minpy.ops.linalg.matrices import merge_square, require_matrices, require_square
+from minpy.ops.inference.rules import derived, known_ndim, merge_lengths
+from minpy.ops.linalg.matrices import leading_shape, merge_square, require_matrices, require_square
 from minpy.ops.registry import operator
 
 __all__ = ["extractdiag", "extracttrian", "makediag", "maketrian", "sumlogdiag"]
@@ -49,11 +49,7 @@ def _sumlogdiag_gradient(ans: Any, A: Any) -> Any:
     return lambda g: np.where(on_diagonal, np.reshape(g, (*shape[:-2], 1, 1)) / np.where(on_diagonal, A, 1), 0)
 
 
-@sumlogdiag.def_infer_shape
-@forwards
-def _sumlogdiag_shape(A: Any, **_: Any) -> Any:
-    square: Any = merge_square(A)
-    return square[:-2] or (1,)
+sumlogdiag.def_infer_shape(leading_shape)
 
 
 # -- what is taken out, and put in -------------------------------------------------------------------------------------
@@ -254,42 +250,26 @@ def _maketrian_gradient(ans: Any, A: Any, *, offset: int, lower: bool) -> Any:
 
 def _between(inputs: Any, outputs: Any, offset: int, taken: Any, size: Any) -> Any:
     """Return the shapes of matrices, and of what is taken out of them: `taken` elements of a diagonal or a triangle."""
-    [matrices], [parts] = inputs, outputs
-    if known_ndim(matrices, parts) is None:
+    [matrices], [elements] = inputs, outputs
+    if known_ndim(matrices, elements) is None:
         return inputs, outputs
     square = merge_square(matrices)
-    if parts is not None:
-        if not parts:
+    if elements is not None:
+        if not elements:
             raise ShapeError("expected at least one axis.")
-        whole = derived(lambda count: size(count) + abs(offset), parts[-1])
-        square = merge_square(square, (*parts[:-1], whole, whole))
+        whole = derived(lambda count: size(count) + abs(offset), elements[-1])
+        square = merge_square(square, (*elements[:-1], whole, whole))
     lead, length = (square or ())[:-2], (square or ())[-1]
     if length != UNKNOWN and length < abs(offset):
         raise ShapeError(f"offset {offset} is out of range for matrices of {length} rows and columns.")
     count = derived(lambda length: taken(length - abs(offset)), length)
-    parts = merge_shapes(parts, (*lead, count)) or ()
-    return [square], [(*lead, merge_lengths(parts[-1], count))]
+    elements = merge_shapes(elements, (*lead, count)) or ()
+    return [square], [(*lead, merge_lengths(elements[-1], count))]
 
 
-def _triangular_number(count: int) -> int:
-    return count * (count + 1) // 2
-
-
-def _same(count: int) -> int:
-    return count
-
-
-extractdiag.def_infer_shape(lambda inputs, outputs, *, offset: _between(inputs, outputs, offset, _same, _same))
-
-
-makediag.def_infer_shape(lambda inputs, outputs, *, offset: _between(outputs, inputs, offset, _same, _same)[::-1])
-
-
-@extracttrian.def_infer_shape
-def _extracttrian_shapes(inputs: Any, outputs: Any, *, offset: int) -> Any:
-    return _between(inputs, outputs, offset, _triangular_number, _triangle_size)
-
-
-@maketrian.def_infer_shape
-def _maketrian_shapes(inputs: Any, outputs: Any, *, offset: int) -> Any:
-    return _between(outputs, inputs, offset, _triangular_number, _triangle_size)[::-1]
+_ON_DIAGONAL = (lambda length: length,) * 2
+_IN_TRIANGLES = (lambda length: length * (length + 1) // 2, _triangle_size)
+extractdiag.def_infer_shape(lambda inputs, outputs, *, offset: _between(inputs, outputs, offset, *_ON_DIAGONAL))
+makediag.def_infer_shape(lambda inputs, outputs, *, offset: _between(outputs, inputs, offset, *_ON_DIAGONAL)[::-1])
+extracttrian.def_infer_shape(lambda inputs, outputs, *, offset: _between(inputs, outputs, offset, *_IN_TRIANGLES))
+maketrian.def_infer_shape(lambda inputs, outputs, *, offset: _between(outputs, inputs, offset, *_IN_TRIANGLES)[::-1])

@@ -88,8 +88,8 @@ def _dot_lhs_gradient(ans: Any, lhs: Any, rhs: Any, *, transpose_a: bool, transp
 
     def gradient(g: Any) -> Any:
         g = np.reshape(g, (rows, matrix.shape[0]))
-        found = matrix_product(np.transpose(matrix), np.transpose(g)) if transpose_a else matrix_product(g, matrix)
-        return np.reshape(found, shape)
+        product = matrix_product(np.transpose(matrix), np.transpose(g)) if transpose_a else matrix_product(g, matrix)
+        return np.reshape(product, shape)
 
     return gradient
 
@@ -101,8 +101,8 @@ def _dot_rhs_gradient(ans: Any, lhs: Any, rhs: Any, *, transpose_a: bool, transp
 
     def gradient(g: Any) -> Any:
         g = np.reshape(g, (matrix.shape[0], columns))
-        found = matrix_product(np.transpose(g), matrix) if transpose_b else matrix_product(np.transpose(matrix), g)
-        return np.reshape(found, shape)
+        product = matrix_product(np.transpose(g), matrix) if transpose_b else matrix_product(np.transpose(matrix), g)
+        return np.reshape(product, shape)
 
     return gradient
 
@@ -116,8 +116,8 @@ def _dot_shape(inputs: Any, outputs: Any, *, transpose_a: bool, transpose_b: boo
         raise ShapeError("both arrays need at least one axis; multiply numbers with *.")
     are_vectors = len(lhs) == len(rhs) == 1
     pair = (0 if transpose_a else len(lhs) - 1, len(rhs) - 1 if transpose_b else 0)
-    inputs, answers = contracted(lhs, rhs, [pair], None if are_vectors else outputs[0])
-    return inputs, [(1,)] if are_vectors else answers
+    inputs, shapes = contracted(lhs, rhs, [pair], None if are_vectors else outputs[0])
+    return inputs, [(1,)] if are_vectors else shapes
 
 
 def _flip(array: Any) -> Any:
@@ -184,12 +184,12 @@ def _batch_dot_rhs_gradient(ans: Any, lhs: Any, rhs: Any, *, transpose_a: bool, 
 
 @batch_dot.def_infer_shape
 def _batch_dot_shapes(inputs: Any, outputs: Any, *, transpose_a: bool, transpose_b: bool) -> Any:
-    ndim = next((len(known) for known in (*inputs, *outputs) if known is not None), None)
+    ndim = next((len(stated) for stated in (*inputs, *outputs) if stated is not None), None)
     if ndim is None:
         return inputs, outputs
     if ndim < 3:
         raise ShapeError("expected (..., n, k) and (..., k, m), with at least one leading axis.")
-    lhs, rhs, result = (with_axes(known, ndim) for known in (*inputs, *outputs))
+    lhs, rhs, result = (with_axes(stated, ndim) for stated in (*inputs, *outputs))
     lead = merge_shapes(merge_shapes(lhs[:-2], rhs[:-2]), result[:-2]) or ()
     rows, inner = lhs[:-3:-1] if transpose_a else lhs[-2:]
     other, columns = rhs[:-3:-1] if transpose_b else rhs[-2:]
@@ -214,30 +214,30 @@ matmul = operator(
 
 def _summed_to(array: Any, shape: tuple[int, ...]) -> Any:
     """Return a gradient summed over the axes along which its argument was broadcast."""
-    given = np.shape(array)
-    if given == shape:
+    full = np.shape(array)
+    if full == shape:
         return array
     return sum_to(array, shape)
 
 
 @matmul.def_grad(argnum=0)
 def _matmul_lhs_gradient(ans: Any, lhs: Any, rhs: Any) -> Any:
-    shape, other = np.shape(lhs), np.shape(rhs)
-    if len(shape) == len(other) == 2:
+    shape, rhs_shape = np.shape(lhs), np.shape(rhs)
+    if len(shape) == len(rhs_shape) == 2:
         return lambda g: np.dot(g, np.transpose(rhs))
-    if len(other) == 1:
+    if len(rhs_shape) == 1:
         return lambda g: np.expand_dims(g, -1) * rhs
     if len(shape) == 1:
-        return lambda g: _summed_to(np.reshape(np.matmul(rhs, np.expand_dims(g, -1)), other[:-1]), shape)
+        return lambda g: _summed_to(np.reshape(np.matmul(rhs, np.expand_dims(g, -1)), rhs_shape[:-1]), shape)
     return lambda g: _summed_to(np.matmul(g, _flip(rhs)), shape)
 
 
 @matmul.def_grad(argnum=1)
 def _matmul_rhs_gradient(ans: Any, lhs: Any, rhs: Any) -> Any:
-    shape, other = np.shape(rhs), np.shape(lhs)
-    if len(shape) == len(other) == 2:
+    shape, lhs_shape = np.shape(rhs), np.shape(lhs)
+    if len(shape) == len(lhs_shape) == 2:
         return lambda g: np.dot(np.transpose(lhs), g)
-    if len(other) == 1:
+    if len(lhs_shape) == 1:
         if len(shape) == 1:
             return lambda g: g * lhs
         return lambda g: _summed_to(np.expand_dims(lhs, -1) * np.expand_dims(g, -2), shape)
@@ -259,10 +259,10 @@ def _numpy_dot_matrices(a: Any, b: Any) -> tuple[Any, Any]:
 
 @numpy_dot.def_grad(argnum=0)
 def _numpy_dot_a_gradient(ans: Any, a: Any, b: Any) -> Any:
-    shape, other = np.shape(a), np.shape(b)
-    if not shape or not other:
+    shape, b_shape = np.shape(a), np.shape(b)
+    if not shape or not b_shape:
         return lambda g: np.reshape(np.sum(g * b), ()) if not shape else g * b
-    if len(shape) == len(other) == 2:
+    if len(shape) == len(b_shape) == 2:
         return lambda g: np.dot(g, np.transpose(b))
     matrix = _numpy_dot_matrices(a, b)[1]
     return lambda g: np.reshape(np.dot(np.reshape(g, (math.prod(shape[:-1]), matrix.shape[0])), matrix), shape)
@@ -270,10 +270,10 @@ def _numpy_dot_a_gradient(ans: Any, a: Any, b: Any) -> Any:
 
 @numpy_dot.def_grad(argnum=1)
 def _numpy_dot_b_gradient(ans: Any, a: Any, b: Any) -> Any:
-    shape, other = np.shape(b), np.shape(a)
-    if not shape or not other:
+    shape, a_shape = np.shape(b), np.shape(a)
+    if not shape or not a_shape:
         return lambda g: np.reshape(np.sum(g * a), ()) if not shape else g * a
-    if len(shape) == len(other) == 2:
+    if len(shape) == len(a_shape) == 2:
         return lambda g: np.dot(np.transpose(a), g)
     matrix = _numpy_dot_matrices(a, b)[0]
     moved = shape if len(shape) == 1 else (*shape[:-2], shape[-1], shape[-2])

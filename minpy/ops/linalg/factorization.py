@@ -68,8 +68,8 @@ def potrf(A: np.ndarray, *, lower: bool = True) -> np.ndarray:
     require_factorable("linalg.potrf", "A", A)
     require_square("linalg.potrf", "A", A)
     trouble = "is not positive definite: it has no Cholesky factor. Adding a small multiple of the identity may help."
-    found: np.ndarray = solved_each("linalg.potrf", "A", np.linalg.cholesky, A if lower else transposed(A), trouble)
-    return found if lower else transposed(found)
+    factor: np.ndarray = solved_each("linalg.potrf", "A", np.linalg.cholesky, A if lower else transposed(A), trouble)
+    return factor if lower else transposed(factor)
 
 
 def _cholesky_pulled(L: Any, g: Any) -> Any:
@@ -138,8 +138,8 @@ def _potri_gradient(ans: Any, A: Any, *, lower: bool) -> Any:
     def gradient(g: Any) -> Any:
         # X = (L Lᵀ)⁻¹ and dX = -X (dL Lᵀ + L dLᵀ) X, and X L = L⁻ᵀ.
         factor = A if lower else transposed(A)
-        found = -triangle(trsm(factor, np.matmul(ans, g + transposed(g)), rightside=True, transpose=True))
-        return found if lower else transposed(found)
+        product = -triangle(trsm(factor, np.matmul(ans, g + transposed(g)), rightside=True, transpose=True))
+        return product if lower else transposed(product)
 
     return gradient
 
@@ -190,9 +190,9 @@ def _gelqf_gradient(ans: Any, A: Any) -> Any:
     Q, L = ans
 
     def gradient(g: Any) -> Any:
-        found = np.matmul(transposed(L), triangle(g[1])) - np.matmul(g[0], transposed(Q))
+        product = np.matmul(transposed(L), triangle(g[1])) - np.matmul(g[0], transposed(Q))
         size = np.shape(L)[-1]
-        lower = triangle(found)
+        lower = triangle(product)
         mirrored_lower = np.where(np.tri(size, dtype=np.bool_), lower, transposed(lower))
         return trsm(L, g[0] + np.matmul(mirrored_lower, Q), transpose=True)
 
@@ -234,8 +234,8 @@ def syevd(A: np.ndarray) -> Any:
     """
     require_factorable("linalg.syevd", "A", A)
     require_square("linalg.syevd", "A", A)
-    found = solved_each("linalg.syevd", "A", np.linalg.eigh, A, "has eigenvalues that do not converge.")
-    values, vectors = found
+    result = solved_each("linalg.syevd", "A", np.linalg.eigh, A, "has eigenvalues that do not converge.")
+    values, vectors = result
     rows = transposed(vectors)
     largest = np.argmax(np.abs(rows), axis=-1) if rows.size else np.zeros(rows.shape[:-1], np.intp)
     signs = np.where(np.take_along_axis(rows, largest[..., np.newaxis], -1) < 0, -1, 1).astype(rows.dtype)

@@ -11,9 +11,10 @@ from minpy.core.base import Shapes
 from minpy.core.errors import ArgumentValueError, DTypeError, ShapeError
 from minpy.ops.dtypes import require_floats
 from minpy.ops.inference.partial_shapes import PartialShape, merge_shapes
-from minpy.ops.inference.rules import merge_lengths
+from minpy.ops.inference.rules import forwards, merge_lengths
 
 __all__ = [
+    "leading_shape",
     "merge_square",
     "mirrored",
     "require_factorable",
@@ -78,12 +79,12 @@ def require_square(name: str, argument: str, data: Any) -> None:
 
 def require_same_batch(name: str, **arrays: Any) -> None:
     """Raise, unless arrays agree in all axes but the last two."""
-    (first, one), *others = arrays.items()
-    for other, array in others:
-        if array.shape[:-2] != one.shape[:-2]:
+    (first, model), *others = arrays.items()
+    for argument, array in others:
+        if array.shape[:-2] != model.shape[:-2]:
             raise ShapeError(
-                f"{name}: {first} {one.shape} and {other} {array.shape} differ in the axes before the matrices: "
-                f"{one.shape[:-2]} and {array.shape[:-2]}. They must be equal; nothing is broadcast."
+                f"{name}: {first} {model.shape} and {argument} {array.shape} differ in the axes before the matrices: "
+                f"{model.shape[:-2]} and {array.shape[:-2]}. They must be equal; nothing is broadcast."
             )
 
 
@@ -121,6 +122,13 @@ def merge_square(*shapes: PartialShape) -> PartialShape:
         raise ShapeError("expected matrices in the last two axes, (..., n, n).")
     size = merge_lengths(merged[-2], merged[-1])
     return (*merged[:-2], size, size)
+
+
+@forwards
+def leading_shape(A: Any, **_: Any) -> Any:
+    """Infer the shape of one number for each of the square matrices."""
+    square: Any = merge_square(A)
+    return square[:-2] or (1,)
 
 
 def square_shapes(inputs: Shapes, outputs: Shapes, **attributes: Any) -> tuple[Shapes, Shapes]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -36,10 +37,10 @@ def _turned(array: Any, turn: bool) -> Any:
 
 def _rows_axis(name: str, axis: int, ndim: int) -> int:
     """Return the axis of the rows, counted from the left."""
-    found = one_axis(name, axis, ndim)
-    if found == ndim - 1:
+    position = one_axis(name, axis, ndim)
+    if position == ndim - 1:
         raise ShapeError(f"{name}: axis {axis} is the last one, that of the columns; expected -{ndim} <= axis < -1.")
-    return found
+    return position
 
 
 def _rows_beside(array: Any, axis: int) -> Any:
@@ -111,12 +112,12 @@ def gemm(
            [14., 14.]], dtype=float32)
     """
     name = "linalg.gemm"
-    found = _scaled(_product(name, A, B, transpose_a, transpose_b, axis), alpha)
+    product = _scaled(_product(name, A, B, transpose_a, transpose_b, axis), alpha)
     require_matrices(name, "C", C)
-    found = _rows_beside(found, _rows_axis(name, axis, A.ndim))
-    if C.shape != found.shape:
-        raise ShapeError(f"{name}: C has shape {C.shape}; expected {found.shape}, that of the product of A and B.")
-    return found + _scaled(C, beta)
+    product = _rows_beside(product, _rows_axis(name, axis, A.ndim))
+    if C.shape != product.shape:
+        raise ShapeError(f"{name}: C has shape {C.shape}; expected {product.shape}, that of the product of A and B.")
+    return product + _scaled(C, beta)
 
 
 @operator(name="_linalg_gemm2", aliases=("linalg_gemm2",), dtypes=promoted, category="product")
@@ -155,8 +156,8 @@ def gemm2(
     array([[4., 4.],
            [4., 4.]], dtype=float32)
     """
-    found = _scaled(_product("linalg.gemm2", A, B, transpose_a, transpose_b, axis), alpha)
-    return _rows_beside(found, _rows_axis("linalg.gemm2", axis, A.ndim))
+    product = _scaled(_product("linalg.gemm2", A, B, transpose_a, transpose_b, axis), alpha)
+    return _rows_beside(product, _rows_axis("linalg.gemm2", axis, A.ndim))
 
 
 def _left_gradient(ans: Any, A: Any, B: Any, *, transpose_a: bool, transpose_b: bool, alpha: float, axis: int) -> Any:
@@ -164,8 +165,8 @@ def _left_gradient(ans: Any, A: Any, B: Any, *, transpose_a: bool, transpose_b: 
 
     def gradient(g: Any) -> Any:
         g = _scaled(_rows_beside(g, axis), alpha)
-        found = matmul(right, transposed(g)) if transpose_a else matmul(g, transposed(right))
-        return _rows_beside(found, axis)
+        product = matmul(right, transposed(g)) if transpose_a else matmul(g, transposed(right))
+        return _rows_beside(product, axis)
 
     return gradient
 
@@ -175,8 +176,8 @@ def _right_gradient(ans: Any, A: Any, B: Any, *, transpose_a: bool, transpose_b:
 
     def gradient(g: Any) -> Any:
         g = _scaled(_rows_beside(g, axis), alpha)
-        found = matmul(transposed(g), left) if transpose_b else matmul(transposed(left), g)
-        return _rows_beside(found, axis)
+        product = matmul(transposed(g), left) if transpose_b else matmul(transposed(left), g)
+        return _rows_beside(product, axis)
 
     return gradient
 
@@ -185,20 +186,8 @@ gemm2.def_grad(_left_gradient, 0)
 gemm2.def_grad(_right_gradient, 1)
 
 
-@gemm.def_grad(argnum=0)
-def _gemm_left_gradient(
-    ans: Any, A: Any, B: Any, C: Any, *, transpose_a: bool, transpose_b: bool, alpha: float, axis: int
-) -> Any:
-    return _left_gradient(ans, A, B, transpose_a=transpose_a, transpose_b=transpose_b, alpha=alpha, axis=axis)
-
-
-@gemm.def_grad(argnum=1)
-def _gemm_right_gradient(
-    ans: Any, A: Any, B: Any, C: Any, *, transpose_a: bool, transpose_b: bool, alpha: float, axis: int
-) -> Any:
-    return _right_gradient(ans, A, B, transpose_a=transpose_a, transpose_b=transpose_b, alpha=alpha, axis=axis)
-
-
+gemm.def_grad(lambda ans, A, B, C, *, beta, **product: _left_gradient(ans, A, B, **product), 0)
+gemm.def_grad(lambda ans, A, B, C, *, beta, **product: _right_gradient(ans, A, B, **product), 1)
 gemm.def_grad(lambda ans, A, B, C, *, beta: lambda g: _scaled(g, beta), 2)
 
 
@@ -209,17 +198,17 @@ def _swapped(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
     return tuple(lengths)
 
 
-def _product_shapes(name: str, inputs: Any, outputs: Any, transpose_a: bool, transpose_b: bool, axis: int) -> Any:
+def _product_shapes(name: str, inputs: Any, outputs: Any, *, transpose_a: bool, transpose_b: bool, axis: int) -> Any:
     ndim = known_ndim(*inputs, *outputs)
     if ndim is None:
         return inputs, outputs
     if ndim < 2:
         raise ShapeError("expected matrices in the last two axes, (..., n, m).")
     axis = _rows_axis(name, axis, ndim)
-    A, B, *results = (_swapped(with_axes(known, ndim), axis) for known in (*inputs, *outputs))
+    A, B, *results = (_swapped(with_axes(stated, ndim), axis) for stated in (*inputs, *outputs))
     result = results[0]
-    for known in results[1:]:
-        result = merge_shapes(result, known) or ()
+    for stated in results[1:]:
+        result = merge_shapes(result, stated) or ()
     lead = merge_shapes(merge_shapes(A[:-2], B[:-2]), result[:-2]) or ()
     rows, inner = A[:-3:-1] if transpose_a else A[-2:]
     other, columns = B[:-3:-1] if transpose_b else B[-2:]
@@ -230,18 +219,12 @@ def _product_shapes(name: str, inputs: Any, outputs: Any, transpose_a: bool, tra
     )
     left, right = (inner, rows) if transpose_a else (rows, inner), (columns, inner) if transpose_b else (inner, columns)
     shape = _swapped((*lead, rows, columns), axis)
-    found = [_swapped(lead + left, axis), _swapped(lead + right, axis), *[shape] * (len(inputs) - 2)]
-    return found, [shape]
+    shapes = [_swapped(lead + left, axis), _swapped(lead + right, axis), *[shape] * (len(inputs) - 2)]
+    return shapes, [shape]
 
 
-@gemm.def_infer_shape
-def _gemm_shapes(inputs: Any, outputs: Any, *, transpose_a: bool, transpose_b: bool, axis: int) -> Any:
-    return _product_shapes("linalg.gemm", inputs, outputs, transpose_a, transpose_b, axis)
-
-
-@gemm2.def_infer_shape
-def _gemm2_shapes(inputs: Any, outputs: Any, *, transpose_a: bool, transpose_b: bool, axis: int) -> Any:
-    return _product_shapes("linalg.gemm2", inputs, outputs, transpose_a, transpose_b, axis)
+gemm.def_infer_shape(partial(_product_shapes, "linalg.gemm"))
+gemm2.def_infer_shape(partial(_product_shapes, "linalg.gemm2"))
 
 
 # -- triangular, and with itself ---------------------------------------------------------------------------------------
@@ -307,8 +290,8 @@ def _trmm_triangle_gradient(
     ans: Any, A: Any, B: Any, *, transpose: bool, rightside: bool, lower: bool, alpha: float
 ) -> Any:
     def gradient(g: Any) -> Any:
-        found = matmul(transposed(B), g) if rightside else matmul(g, transposed(B))
-        return _scaled(triangle(_turned(found, transpose), lower), alpha)
+        product = matmul(transposed(B), g) if rightside else matmul(g, transposed(B))
+        return _scaled(triangle(_turned(product, transpose), lower), alpha)
 
     return gradient
 
@@ -361,8 +344,8 @@ def syrk(A: np.ndarray, *, transpose: bool = False, alpha: float = 1.0) -> np.nd
            [32., 77.]], dtype=float32)
     """
     require_matrices("linalg.syrk", "A", A)
-    other = transposed(A)
-    return _scaled(matmul(other, A) if transpose else matmul(A, other), alpha)
+    turned = transposed(A)
+    return _scaled(matmul(turned, A) if transpose else matmul(A, turned), alpha)
 
 
 @syrk.def_grad()
@@ -438,20 +421,20 @@ def _khatri_rao_gradient(ans: Any, *args: Any) -> Any:
     lengths = [np.shape(matrix)[0] for matrix in args]
     # Each matrix along an axis of its own, beside that of the columns.
     placed = [
-        np.reshape(matrix, (*(lengths[one] if one == axis else 1 for one in range(count)), columns))
+        np.reshape(matrix, (*(lengths[number] if number == axis else 1 for number in range(count)), columns))
         for axis, matrix in enumerate(args)
     ]
 
     def gradient(g: Any) -> Any:
         g = np.reshape(g, (*lengths, columns))
-        parts = []
+        gradients = []
         for axis in range(count):
             part = g
-            for other in range(count):
-                if other != axis:
-                    part = part * placed[other]
-            parts.append(sum_over(part, axis=tuple(other for other in range(count) if other != axis)))
-        return tuple(parts)
+            for place in range(count):
+                if place != axis:
+                    part = part * placed[place]
+            gradients.append(sum_over(part, axis=tuple(place for place in range(count) if place != axis)))
+        return tuple(gradients)
 
     return gradient
 
@@ -461,7 +444,7 @@ khatri_rao.def_multiple_grad(_khatri_rao_gradient)
 
 @khatri_rao.def_infer_shape
 def _khatri_rao_shapes(inputs: Any, outputs: Any, **_: Any) -> Any:
-    matrices = [with_axes(known, 2) for known in inputs]
+    matrices = [with_axes(stated, 2) for stated in inputs]
     result = with_axes(outputs[0], 2)
     columns = merge_lengths(result[1], *(shape[1] for shape in matrices))
     rows: PartialShape = (product(shape[0] for shape in matrices),) if matrices else (UNKNOWN,)

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from minpy.ops.inference.partial_shapes import same_dtype
-from minpy.ops.inference.rules import forwards, numbered
+from minpy.ops.inference.rules import numbered
 from minpy.ops.linalg.matrices import (
-    merge_square,
+    leading_shape,
     require_factorable,
     require_square,
     solved_each,
@@ -61,10 +61,10 @@ def solve_triangular(factor: np.ndarray, right: np.ndarray, lower: bool) -> np.n
     starts = range(0, size, _BLOCK)
     for start in starts if lower else reversed(starts):
         block = slice(start, start + _BLOCK)
-        rest = slice(start + _BLOCK, size) if lower else slice(0, start)
+        unsolved = slice(start + _BLOCK, size) if lower else slice(0, start)
         solved = _solve_whole(factor[..., block, block], result[..., block, :], lower)
         result[..., block, :] = solved
-        result[..., rest, :] -= np.matmul(factor[..., rest, block], solved)
+        result[..., unsolved, :] -= np.matmul(factor[..., unsolved, block], solved)
     return result
 
 
@@ -115,20 +115,20 @@ def trsm(
     factor, right = triangle(A, lower), transposed(B) if rightside else B
     factor, lower = (transposed(factor), not lower) if turn else (factor, lower)
     try:
-        found = _solve(factor, right, lower)
+        solution = _solve(factor, right, lower)
     except np.linalg.LinAlgError:
         solved_each("linalg.trsm", "A", np.linalg.inv, factor, "is singular: it has a zero on its diagonal.")
         raise
-    found = transposed(found) if rightside else found
-    return found if alpha == 1 else found * alpha
+    solution = transposed(solution) if rightside else solution
+    return solution if alpha == 1 else solution * alpha
 
 
 @trsm.def_grad(argnum=0)
 def _trsm_triangle_gradient(ans: Any, A: Any, B: Any, *, transpose: bool, rightside: bool, lower: bool) -> Any:
     def gradient(g: Any) -> Any:
         back = trsm(A, g, transpose=not transpose, rightside=rightside, lower=lower)
-        found = np.matmul(transposed(ans), back) if rightside else np.matmul(back, transposed(ans))
-        return -triangle(transposed(found) if transpose else found, lower)
+        product = np.matmul(transposed(ans), back) if rightside else np.matmul(back, transposed(ans))
+        return -triangle(transposed(product) if transpose else product, lower)
 
     return gradient
 
@@ -168,8 +168,8 @@ def inverse(A: np.ndarray) -> np.ndarray:
     """
     require_factorable("linalg.inverse", "A", A)
     require_square("linalg.inverse", "A", A)
-    found: np.ndarray = solved_each("linalg.inverse", "A", np.linalg.inv, A, "is singular: it has no inverse.")
-    return found
+    result: np.ndarray = solved_each("linalg.inverse", "A", np.linalg.inv, A, "is singular: it has no inverse.")
+    return result
 
 
 @inverse.def_grad()
@@ -178,7 +178,7 @@ def _inverse_gradient(ans: Any, A: Any) -> Any:
     return lambda g: -np.matmul(np.matmul(back, g), back)
 
 
-@operator(name="_linalg_det", aliases=("linalg_det",), outputs=numbered(1), saved_outputs=lambda given: 3)
+@operator(name="_linalg_det", aliases=("linalg_det",), outputs=numbered(1), saved_outputs=lambda attributes: 3)
 def det(A: np.ndarray) -> np.ndarray:
     """Return the determinant of each of many matrices.
 
@@ -223,7 +223,7 @@ def _det_gradient(ans: Any, A: Any) -> Any:
     return gradient
 
 
-@operator(name="_linalg_slogdet", aliases=("linalg_slogdet",), outputs=numbered(2), saved_outputs=lambda given: 4)
+@operator(name="_linalg_slogdet", aliases=("linalg_slogdet",), outputs=numbered(2), saved_outputs=lambda attributes: 4)
 def slogdet(A: np.ndarray) -> Any:
     """Return the sign of the determinant of each of many matrices, and the logarithm of its absolute value.
 
@@ -263,13 +263,7 @@ def _slogdet_gradient(ans: Any, A: Any) -> Any:
     return gradient
 
 
-@forwards
-def _determinant_shape(A: Any, **_: Any) -> Any:
-    square: Any = merge_square(A)
-    return square[:-2] or (1,)
-
-
 for _operator in (det, slogdet):
-    _operator.def_infer_shape(_determinant_shape)
+    _operator.def_infer_shape(leading_shape)
     _operator.def_infer_type(same_dtype)
 # MXNet keeps the factorization and its pivots as outputs that users do not see.

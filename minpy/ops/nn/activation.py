@@ -96,12 +96,12 @@ def _slopes_shape(gamma: tuple[int, ...], data: tuple[int, ...]) -> tuple[int, .
     They are one for all, one for each channel (axis 1), or one for each example, or each channel of each example: axes
     of `gamma`, from the last to the first, are those of the data's first two that are as long.
     """
-    ones, rest = [1] * len(data), list(gamma)
+    ones, lengths = [1] * len(data), list(gamma)
     shape = list(ones)
     for axis in range(min(len(data), 2))[::-1]:
-        if rest and rest[-1] in (1, data[axis]):
-            shape[axis] = rest.pop()
-    if math.prod(rest) == 1:
+        if lengths and lengths[-1] in (1, data[axis]):
+            shape[axis] = lengths.pop()
+    if math.prod(lengths) == 1:
         return tuple(shape)
     channels = data[min(1, len(data) - 1)] if data else 1
     if math.prod(gamma) != channels:
@@ -264,4 +264,4 @@ leaky_relu.def_infer_type(with_followers)
 activation.category = leaky_relu.category = "activation"
 activation.caption = leaky_relu.caption = lambda attributes: str(attributes.get("act_type", "leaky"))
 leaky_relu.initializers = {"gamma": '["Constant", {"value": 0.25}]'}
-leaky_relu.saved_outputs = lambda given: 2 if given.get("act_type") == "rrelu" else 1
+leaky_relu.saved_outputs = lambda attributes: 2 if attributes.get("act_type") == "rrelu" else 1

@@ -16,14 +16,10 @@ from minpy.ops.axes import one_axis
 from minpy.ops.dtypes import require_floats
 from minpy.ops.inference.partial_shapes import same_dtype
 from minpy.ops.inference.rules import vectors_along
+from minpy.ops.kernels.products import widened
 from minpy.ops.registry import operator
 
 __all__ = ["batch_norm", "batch_norm_dtypes", "batch_norm_gradients", "batch_norm_shapes"]
-
-
-def _widened(data: Any) -> Any:
-    """Return the data in a dtype in which sums of many numbers are exact enough."""
-    return data.astype("float32") if np.dtype(data.dtype).itemsize == 2 else data
 
 
 def _move(state: np.ndarray, value: np.ndarray, momentum: float) -> None:
@@ -129,9 +125,9 @@ def batch_norm(
     axis = one_axis("BatchNorm", axis, data.ndim)
     _require_vectors(data, axis, {"gamma": gamma, "beta": beta, "moving_mean": moving_mean, "moving_var": moving_var})
     shape, others = _around(axis, data.ndim)
-    values = _widened(data)
+    values = widened(data)
     if training and not use_global_stats:
-        count = math.prod(data.shape[other] for other in others)
+        count = math.prod(data.shape[along] for along in others)
         mean = sum_over(values, others) / max(count, 1)
         result = values - mean.reshape(shape)
         variance = sum_over(np.square(result), others) / max(count, 1)
@@ -173,15 +169,15 @@ def batch_norm_gradients(
 
     def gradients(g: Any) -> Any:
         upstream, of_mean, of_inverse = g[0], g[1], g[2]
-        upstream = _widened(upstream)
-        mean, inverse = _widened(ans[1]), _widened(ans[2])
-        centred = _widened(data) - np.reshape(mean, shape)
+        upstream = widened(upstream)
+        mean, inverse = widened(ans[1]), widened(ans[2])
+        centred = widened(data) - np.reshape(mean, shape)
         shift = sum_over(upstream, others)
         slope = sum_over(upstream * centred, others) * inverse
-        scale = inverse if fix_gamma else inverse * _widened(gamma)
+        scale = inverse if fix_gamma else inverse * widened(gamma)
         part = upstream * np.reshape(scale, shape)
         if training and not use_global_stats:
-            count = max(math.prod(np.shape(data)[other] for other in others), 1)
+            count = max(math.prod(np.shape(data)[summed] for summed in others), 1)
             along = (scale * slope + of_inverse * inverse * inverse) * inverse / count
             part = part - centred * np.reshape(along, shape) + np.reshape((of_mean - scale * shift) / count, shape)
         return part, slope * (0 if fix_gamma else 1), shift
@@ -204,12 +200,12 @@ def batch_norm_dtypes(inputs: Any, outputs: Any) -> Any:
     """Infer the dtypes of a batch normalization: of float16 the vectors are in float32."""
     [data], [result] = same_dtype(inputs[:1], outputs[:1])
     wide = np.dtype(np.float32) if data == np.float16 else data
-    vectors = [wide if known is None else known for known in inputs[1:]]
+    vectors = [wide if dtype is None else dtype for dtype in inputs[1:]]
     return [data, *vectors], [result, *[vectors[0]] * (len(outputs) - 1)]
 
 
 batch_norm.initializers = {"moving_mean": '["zero", {}]', "moving_var": '["one", {}]'}
 batch_norm.outputs_read = (1, 2)  # mean and inverse deviation: the result itself need not be kept
 
-batch_norm.saved_outputs = lambda given: 3
+batch_norm.saved_outputs = lambda attributes: 3
 batch_norm.category = "normalization"

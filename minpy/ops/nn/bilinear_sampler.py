@@ -39,8 +39,8 @@ def _corners(shape: Ints, grid: Any) -> tuple[Any, Any, tuple[Any, Any]]:
     firsts = np.reshape(np.arange(batch) * (height * width), (batch, 1, 1, 1, 1))
     count = batch * grid.shape[2] * grid.shape[3]
 
-    def of_corners(one: Any, other: Any) -> Any:
-        return np.reshape(np.expand_dims(one, -1) * np.expand_dims(other, -2), (count, 4))
+    def of_corners(of_rows: Any, of_columns: Any) -> Any:
+        return np.reshape(np.expand_dims(of_rows, -1) * np.expand_dims(of_columns, -2), (count, 4))
 
     places = np.expand_dims(rows * width, -1) + np.expand_dims(columns, -2) + firsts
     slopes = of_corners(down, across_slopes) * wide, of_corners(down_slopes, across) * tall
@@ -63,11 +63,11 @@ def _sampled_grid_gradient(g: Any, data: Any, grid: Any) -> Any:
     places, _, slopes = _corners(np.shape(data), grid)
     pairs = pair_rows(pixels(data), pixels(g), places)
     batch, _, height, width = np.shape(grid)
-    parts = [np.reshape(np.sum(pairs * slope, axis=1), (batch, height, width)) for slope in slopes]
-    return np.stack(parts, axis=1).astype(grid.dtype)
+    gradients = [np.reshape(np.sum(pairs * slope, axis=1), (batch, height, width)) for slope in slopes]
+    return np.stack(gradients, axis=1).astype(grid.dtype)
 
 
-@operator(name="BilinearSampler", category="pooling", saved_outputs=lambda given: 2)
+@operator(name="BilinearSampler", category="pooling", saved_outputs=lambda attributes: 2)
 def bilinear_sampler(data: np.ndarray, grid: np.ndarray, *, cudnn_off: bool | None = None) -> np.ndarray:
     """Return an image sampled at the positions of a grid, interpolated between its points; outside it is zero.
 
@@ -115,11 +115,11 @@ bilinear_sampler.def_grad(lambda ans, data, grid: lambda g: _sampled_grid_gradie
 
 @bilinear_sampler.def_infer_shape
 def _sampler_shapes(inputs: Shapes, outputs: Shapes) -> tuple[Shapes, Shapes]:
-    data, grid, answer = (with_axes(shape, 4) for shape in (*inputs, *outputs))
-    batch = merge_lengths(data[0], grid[0], answer[0])
+    data, grid, result = (with_axes(shape, 4) for shape in (*inputs, *outputs))
+    batch = merge_lengths(data[0], grid[0], result[0])
     merge_lengths(grid[1], 2)
-    channels = merge_lengths(data[1], answer[1])
-    lengths = merge_shapes(grid[2:], answer[2:]) or ()
+    channels = merge_lengths(data[1], result[1])
+    lengths = merge_shapes(grid[2:], result[2:]) or ()
     return [(batch, channels, *data[2:]), (batch, 2, *lengths)], [(batch, channels, *lengths)]
 
 
@@ -168,7 +168,7 @@ def _require_matrices(name: str, argument: str, matrices: Any) -> None:
         )
 
 
-@operator(name="GridGenerator", shape_only=(0,), category="pooling", saved_outputs=lambda given: 2)
+@operator(name="GridGenerator", shape_only=(0,), category="pooling", saved_outputs=lambda attributes: 2)
 def grid_generator(
     data: np.ndarray, *, transform_type: Literal["affine", "warp"], target_shape: tuple[int, ...] = (0, 0)
 ) -> np.ndarray:
@@ -245,7 +245,7 @@ def _grid_shapes(inputs: Shapes, outputs: Shapes, *, transform_type: str, target
 # -- both --------------------------------------------------------------------------------------------------------------
 
 
-@operator(name="SpatialTransformer", category="pooling", saved_outputs=lambda given: 3)
+@operator(name="SpatialTransformer", category="pooling", saved_outputs=lambda attributes: 3)
 def spatial_transformer(
     data: np.ndarray,
     loc: np.ndarray,
@@ -318,8 +318,8 @@ def _transformer_shapes(
     inputs: Shapes, outputs: Shapes, *, target_shape: Any, transform_type: str, sampler_type: str
 ) -> tuple[Shapes, Shapes]:
     _require_types(transform_type, sampler_type)
-    data, answer = with_axes(inputs[0], 4), with_axes(outputs[0], 4)
-    batch = merge_lengths(data[0], with_axes(inputs[1], 2)[0], answer[0])
-    channels = merge_lengths(data[1], answer[1])
+    data, result = with_axes(inputs[0], 4), with_axes(outputs[0], 4)
+    batch = merge_lengths(data[0], with_axes(inputs[1], 2)[0], result[0])
+    channels = merge_lengths(data[1], result[1])
     size = _target("SpatialTransformer", target_shape)
     return [(batch, channels, *data[2:]), (batch, 6)], [(batch, channels, *size)]

@@ -13,15 +13,11 @@ from minpy.core.errors import ArgumentError, ShapeError
 from minpy.core.sums import sum_over
 from minpy.ops.dtypes import require_floats
 from minpy.ops.inference.partial_shapes import PartialShape, merge_shapes, same_shape
+from minpy.ops.kernels.products import widened
 from minpy.ops.nn.pooling import window_spread, window_sum
 from minpy.ops.registry import operator
 
 __all__ = ["group_norm", "instance_norm", "l2_normalization", "lrn"]
-
-
-def _widened(data: Any) -> Any:
-    """Return the data in a dtype in which squares do not overflow, and sums of many numbers are exact enough."""
-    return data.astype("float32") if np.dtype(data.dtype).itemsize == 2 else data
 
 
 # -- to mean 0 and variance 1, in groups of channels -------------------------------------------------------------------
@@ -30,7 +26,7 @@ def _widened(data: Any) -> Any:
 def _standardized(data: Any, groups: int, eps: float) -> tuple[Any, Any, Any]:
     """Return (n, mean, deviation): n = (data - mean) / deviation has shape (batch, groups, everything else)."""
     batch, *lengths = np.shape(data)
-    rows = np.reshape(_widened(data), (batch, groups, math.prod(lengths) // max(groups, 1)))
+    rows = np.reshape(widened(data), (batch, groups, math.prod(lengths) // max(groups, 1)))
     count = max(np.shape(rows)[2], 1)
     mean = sum_over(rows, axis=2, keepdims=True) / count
     centred = rows - mean
@@ -48,9 +44,9 @@ def _standardizing_gradients(data: Any, gamma: Any, groups: int, eps: float) -> 
 
     def gradients(g: Any, of_mean: Any = None, of_deviation: Any = None) -> tuple[Any, Any, Any]:
         normal, _, deviation = _standardized(data, groups, eps)
-        g = np.reshape(_widened(g), np.shape(normal))
+        g = np.reshape(widened(g), np.shape(normal))
         count = max(np.shape(normal)[2], 1)
-        along = g * np.reshape(_widened(gamma), (*np.shape(gamma), 1))
+        along = g * np.reshape(widened(gamma), (*np.shape(gamma), 1))
         shift = sum_over(along, axis=2, keepdims=True) / count
         slope = sum_over(along * normal, axis=2, keepdims=True) / count
         part = (along - shift - normal * slope) / deviation
@@ -203,11 +199,11 @@ def _normed_axes(mode: str, ndim: int) -> tuple[int, ...]:
 
 def _length(data: Any, eps: float, mode: str) -> Any:
     axes = _normed_axes(mode, np.ndim(data))
-    squares = _widened(data) * _widened(data)
+    squares = widened(data) * widened(data)
     return np.sqrt((sum_over(squares, axis=axes, keepdims=True) if axes else squares) + eps)
 
 
-@operator(name="L2Normalization", shapes=same_shape, may_alias=False, saved_outputs=lambda given: 2)
+@operator(name="L2Normalization", shapes=same_shape, may_alias=False, saved_outputs=lambda attributes: 2)
 def l2_normalization(
     data: np.ndarray, *, eps: float = 1e-10, mode: Literal["instance", "channel", "spatial"] = "instance"
 ) -> np.ndarray:
@@ -266,12 +262,12 @@ def _as_rows(data: Any) -> Any:
 
 def _divisor_base(data: Any, alpha: float, knorm: float, nsize: int) -> Any:
     """Return knorm + alpha / nsize * (the sum of the squares of nsize channels), as rows."""
-    rows = _as_rows(_widened(data))
+    rows = _as_rows(widened(data))
     sums = window_sum(rows * rows, **_window(nsize), counts=np.shape(rows)[2:])
     return sums * (alpha / nsize) + knorm
 
 
-@operator(name="LRN", shapes=same_shape, may_alias=False, saved_outputs=lambda given: 2)
+@operator(name="LRN", shapes=same_shape, may_alias=False, saved_outputs=lambda attributes: 2)
 def lrn(data: np.ndarray, *, alpha: float = 1e-4, beta: float = 0.75, knorm: float = 2.0, nsize: int) -> np.ndarray:
     """Return the data divided by a power of the squares of the channels beside: local response normalization.
 
@@ -310,7 +306,7 @@ def lrn(data: np.ndarray, *, alpha: float = 1e-4, beta: float = 0.75, knorm: flo
 def _lrn_gradient(ans: Any, data: Any, *, alpha: float, beta: float, knorm: float, nsize: int) -> Any:
     def gradient(g: Any) -> Any:
         base = _divisor_base(data, alpha, knorm, nsize)
-        rows, upstream = _as_rows(_widened(data)), _as_rows(_widened(g))
+        rows, upstream = _as_rows(widened(data)), _as_rows(widened(g))
         along = upstream * rows * base ** (-beta - 1)
         spread = window_spread(along, **_window(nsize), lengths=np.shape(rows)[2:])
         part = upstream * base**-beta - rows * spread * (2 * alpha * beta / nsize)
@@ -319,6 +315,6 @@ def _lrn_gradient(ans: Any, data: Any, *, alpha: float, beta: float, knorm: floa
     return gradient
 
 
-instance_norm.saved_outputs = group_norm.saved_outputs = lambda given: 3
+instance_norm.saved_outputs = group_norm.saved_outputs = lambda attributes: 3
 for _operator in (instance_norm, group_norm, l2_normalization, lrn):
     _operator.category = "normalization"

@@ -20,9 +20,9 @@ __all__ = ["class_log_probability"]
 @lru_cache(16)
 def _starts(rows: int, classes: int) -> np.ndarray:
     """Return where each row begins in a flat array."""
-    found = np.arange(0, rows * classes, classes)
-    found.setflags(write=False)
-    return found
+    starts = np.arange(0, rows * classes, classes)
+    starts.setflags(write=False)
+    return starts
 
 
 def _places(label: np.ndarray, rows: int, classes: int, mode: str = "clip") -> np.ndarray:
@@ -71,14 +71,14 @@ def _raw(data: np.ndarray, label: np.ndarray, *, keepdims: bool, mode: str) -> n
     _require_labels(data, label)
     shape = data.shape
     classes = shape[-1]
-    rest = data - maximum_along(data, -1)
-    places = _places(label, rest.size // classes, classes, mode)
-    found = rest.reshape(-1)[places]
-    np.exp(rest, out=rest)
-    total = sum_along(rest, -1).reshape(-1)
+    shifted = data - maximum_along(data, -1)
+    places = _places(label, shifted.size // classes, classes, mode)
+    picked = shifted.reshape(-1)[places]
+    np.exp(shifted, out=shifted)
+    total = sum_along(shifted, -1).reshape(-1)
     np.log(total, out=total)
-    found -= total
-    return found.reshape((*shape[:-1], 1) if keepdims else shape[:-1])
+    picked -= total
+    return picked.reshape((*shape[:-1], 1) if keepdims else shape[:-1])
 
 
 @class_log_probability.def_grad()
@@ -111,5 +111,5 @@ def _shapes(inputs: Any, outputs: Any, *, keepdims: bool) -> Any:
     data, label = inputs
     if data is None:
         return inputs, outputs
-    rest = without_axis(data, len(data) - 1)
-    return [data, rest if label is None else label], [replace_length(data, len(data) - 1, 1) if keepdims else rest]
+    outer = without_axis(data, len(data) - 1)
+    return [data, outer if label is None else label], [replace_length(data, len(data) - 1, 1) if keepdims else outer]

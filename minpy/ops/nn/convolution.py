@@ -28,7 +28,7 @@ Ints = tuple[int, ...]
 LAYOUTS = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
 
 
-def per_axis(name: str, attribute: str, given: Any, count: int, default: int, least: int) -> Ints:
+def per_axis(name: str, attribute: str, value: Any, count: int, default: int, least: int) -> Ints:
     """Return an attribute with one number for each of `count` axes; `()` means `default` for all.
 
     Raises
@@ -36,7 +36,7 @@ def per_axis(name: str, attribute: str, given: Any, count: int, default: int, le
     ShapeError
         If there are more or fewer numbers, or one is below `least`; `name` is the operator's.
     """
-    numbers = (given,) if isinstance(given, (int, np.integer)) else tuple(given or ())
+    numbers = (value,) if isinstance(value, (int, np.integer)) else tuple(value or ())
     if not numbers:
         return (default,) * count
     if len(numbers) != count or min(numbers) < least:
@@ -79,10 +79,10 @@ def _require_groups(name: str, shape: Ints, num_filter: int, num_group: int) -> 
 
 
 def _require_fit(
-    name: str, data: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, expected: Ints, meaning: str, **given: Any
+    name: str, data: Any, weight: Any, bias: Any, expected: Ints, meaning: str, filters: tuple[int, int], no_bias: bool
 ) -> None:
     """Raise unless weight and bias have the shapes that the data and the attributes ask for."""
-    num_filter, num_group, no_bias = given["num_filter"], given["num_group"], given["no_bias"]
+    num_filter, num_group = filters
     _require_groups(name, data.shape, num_filter, num_group)
     if weight.shape != expected:
         raise ShapeError(
@@ -179,8 +179,7 @@ def convolution(
     _require_layout("Convolution", layout, len(kernel))
     expected = (num_filter, data.shape[1] // max(num_group, 1), *kernel)
     meaning = "(num_filter, channels / num_group, *kernel)"
-    given = {"num_filter": num_filter, "num_group": num_group, "no_bias": no_bias}
-    _require_fit("Convolution", data, weight, bias, expected, meaning, **given)
+    _require_fit("Convolution", data, weight, bias, expected, meaning, (num_filter, num_group), no_bias)
     if min(output_lengths(data.shape[2:], kernel, window["stride"], window["dilate"], window["pad"])) < 1:
         raise ShapeError(
             f"Convolution: kernel {kernel} with dilate={window['dilate']} does not fit into data of shape {data.shape} "
@@ -189,50 +188,46 @@ def convolution(
     return _with_bias(convolve.forward(data, weight, **window), bias)
 
 
-@convolution.def_grad(argnum=0)
-def _convolution_data_gradient(
-    ans: Any, data: Any, weight: Any, bias: Any, *, kernel: Any, stride: Any, dilate: Any, pad: Any, num_group: int
-) -> Any:
-    return data_gradient(data, weight, **window_of("Convolution", data, kernel, stride, dilate, pad, num_group))
+def _with_window(gradient: Any) -> Any:
+    """Return the rule that calls `gradient` with the data, the weights and the window."""
+
+    def rule(
+        ans: Any, data: Any, weight: Any, bias: Any, *, kernel: Any, stride: Any, dilate: Any, pad: Any, num_group: int
+    ) -> Any:
+        return gradient(data, weight, **window_of("Convolution", data, kernel, stride, dilate, pad, num_group))
+
+    return rule
 
 
-@convolution.def_grad(argnum=1)
-def _convolution_weight_gradient(
-    ans: Any, data: Any, weight: Any, bias: Any, *, kernel: Any, stride: Any, dilate: Any, pad: Any, num_group: int
-) -> Any:
-    return weight_gradient(data, weight, **window_of("Convolution", data, kernel, stride, dilate, pad, num_group))
-
-
-convolution.def_grad(lambda ans, data, weight, bias: _bias_gradient, argnum=2)
+convolution.def_grad(_with_window(data_gradient), 0)
+convolution.def_grad(_with_window(weight_gradient), 1)
+convolution.def_grad(lambda ans, data, weight, bias: _bias_gradient, 2)
 
 
 def _positions(x: int, kernel: int, stride: int, dilate: int, pad: int, least: int = 1) -> int:
     """Return at how many positions a filter fits on an axis."""
-    found: int = derived(lambda length: (length + 2 * pad - dilate * (kernel - 1) - 1) // stride + 1, x)
-    if found < least and x != UNKNOWN:
+    count: int = derived(lambda length: (length + 2 * pad - dilate * (kernel - 1) - 1) // stride + 1, x)
+    if count < least and x != UNKNOWN:
         raise ShapeError(
             f"kernel {kernel} with dilate={dilate} does not fit into an axis of length {x} with pad={pad}."
         )
-    return found
+    return count
 
 
 def _spread(x: int, kernel: int, stride: int, dilate: int, pad: int, adj: int = 0) -> int:
     """Return the length of an axis of the data of which a convolution makes `x` positions, with `adj` left over."""
-    found: int = derived(lambda length: (length - 1) * stride + dilate * (kernel - 1) + 1 - 2 * pad + adj, x)
-    if found < 1 and x != UNKNOWN:
+    spread: int = derived(lambda length: (length - 1) * stride + dilate * (kernel - 1) + 1 - 2 * pad + adj, x)
+    if spread < 1 and x != UNKNOWN:
         raise ShapeError(f"pad={pad} leaves nothing of an axis of {x} positions of a kernel of length {kernel}.")
-    return found
+    return spread
 
 
 @convolution.def_infer_shape
 def _convolution_shapes(
     inputs: Any, outputs: Any, *, kernel: Any, num_filter: int, stride: Any, dilate: Any, pad: Any, num_group: int
 ) -> Any:
-    axes = _axes("Convolution", kernel, stride, dilate, pad)
+    axes, data, result = _axes("Convolution", inputs[0], outputs[0], kernel, stride, dilate, pad)
     kernel = tuple(axis[0] for axis in axes)
-    if inputs[0] is not None and len(inputs[0]) != len(axes) + 2:
-        raise wrong_axes("", inputs[0], axes_of_layout(LAYOUTS[len(axes)]))
-    data, result = with_axes(inputs[0], len(axes) + 2), with_axes(outputs[0], len(axes) + 2)
     weight = merge_shapes(inputs[1], (num_filter, UNKNOWN, *kernel)) or ()
     batch = merge_lengths(data[0], result[0])
     channels = merge_lengths(data[1], derived(lambda n: n * num_group, weight[1]))
@@ -248,14 +243,16 @@ def _convolution_shapes(
     return [data, weight, *[(num_filter,)] * (len(inputs) - 2)], [result]
 
 
-def _axes(name: str, kernel: Any, stride: Any, dilate: Any, pad: Any) -> list[tuple[int, int, int, int]]:
-    """Return (kernel, stride, dilate, pad) of each axis."""
+def _axes(name: str, data: Any, result: Any, kernel: Any, stride: Any, dilate: Any, pad: Any) -> Any:
+    """Return (kernel, stride, dilate, pad) of each axis, and the shapes of data and result with as many axes."""
     count = 1 if isinstance(kernel, int) else len(kernel)
     if count not in LAYOUTS:
         raise ShapeError(f"{name}: kernel is {kernel}; expected 1 to 3 numbers.")
-    given = (("kernel", kernel, 1, 1), ("stride", stride, 1, 1), ("dilate", dilate, 1, 1), ("pad", pad, 0, 0))
-    values = [per_axis(name, attribute, value, count, default, least) for attribute, value, default, least in given]
-    return list(zip(*values, strict=True))
+    if data is not None and len(data) != count + 2:
+        raise wrong_axes("", data, axes_of_layout(LAYOUTS[count]))
+    window = (("kernel", kernel, 1, 1), ("stride", stride, 1, 1), ("dilate", dilate, 1, 1), ("pad", pad, 0, 0))
+    values = [per_axis(name, attribute, value, count, default, least) for attribute, value, default, least in window]
+    return list(zip(*values, strict=True)), with_axes(data, count + 2), with_axes(result, count + 2)
 
 
 # The attributes of a deconvolution that say what it computes.
@@ -364,8 +361,7 @@ def deconvolution(
     _require_layout("Deconvolution", layout, len(kernel))
     expected = (data.shape[1], num_filter // max(num_group, 1), *kernel)
     meaning = "(channels, num_filter / num_group, *kernel)"
-    given = {"num_filter": num_filter, "num_group": num_group, "no_bias": no_bias}
-    _require_fit("Deconvolution", data, weight, bias, expected, meaning, **given)
+    _require_fit("Deconvolution", data, weight, bias, expected, meaning, (num_filter, num_group), no_bias)
     return _with_bias(convolve_data.forward(data, weight, **window), bias)
 
 
@@ -399,11 +395,8 @@ def _deconvolution_shapes(
     target_shape: Any,
     num_group: int,
 ) -> Any:
-    axes = _axes("Deconvolution", kernel, stride, dilate, pad)
+    axes, data, result = _axes("Deconvolution", inputs[0], outputs[0], kernel, stride, dilate, pad)
     kernel = tuple(axis[0] for axis in axes)
-    if inputs[0] is not None and len(inputs[0]) != len(axes) + 2:
-        raise wrong_axes("", inputs[0], axes_of_layout(LAYOUTS[len(axes)]))
-    data, result = with_axes(inputs[0], len(axes) + 2), with_axes(outputs[0], len(axes) + 2)
     batch = merge_lengths(data[0], result[0])
     weight = merge_shapes(inputs[1], (data[1], num_filter // max(num_group, 1), *kernel)) or ()
     lengths = per_axis("Deconvolution", "target_shape", target_shape, len(axes), 0, 0)

@@ -126,8 +126,8 @@ def _with_band(band: Any, columns: int, layout: _Layout) -> Any:
     """Return the transpose of `_band`: matrices that are zero elsewhere."""
     *lead, rows, width = np.shape(band)
     sides = [(0, 0)] * len(lead)
-    apart = np.pad(np.expand_dims(band, -1), (*sides, (0, 0), (0, 0), (0, layout.step - 1)), "constant")
-    spread = np.reshape(apart, (*lead, rows, width * layout.step))[..., : 2 * layout.reach + 1]
+    separated = np.pad(np.expand_dims(band, -1), (*sides, (0, 0), (0, 0), (0, layout.step - 1)), "constant")
+    spread = np.reshape(separated, (*lead, rows, width * layout.step))[..., : 2 * layout.reach + 1]
     longer = np.pad(spread, (*sides, (0, 0), (0, columns + 1 - (2 * layout.reach + 1))), "constant")
     flat = np.reshape(longer, (*lead, rows * (columns + 1)))[..., : rows * columns]
     return np.reshape(flat, (*lead, rows, columns))
@@ -136,24 +136,24 @@ def _with_band(band: Any, columns: int, layout: _Layout) -> Any:
 # -- the two comparisons -----------------------------------------------------------------------------------------------
 
 
-def _products(one: Any, two: Any, layout: _Layout) -> Any:
+def _products(first: Any, second: Any, layout: _Layout) -> Any:
     """Return the sums over channels of products, (batch, displacements, rows, columns)."""
-    parts = []
-    for _, rows in _around(two, layout):
-        band = _band(np.matmul(one, np.swapaxes(rows, 2, 3)), layout)
-        parts.append(np.transpose(band, (0, 3, 1, 2)))
-    return np.concatenate(parts, axis=1)
+    bands = []
+    for _, rows in _around(second, layout):
+        band = _band(np.matmul(first, np.swapaxes(rows, 2, 3)), layout)
+        bands.append(np.transpose(band, (0, 3, 1, 2)))
+    return np.concatenate(bands, axis=1)
 
 
-def _distances(one: Any, two: Any, layout: _Layout) -> Any:
+def _distances(first: Any, second: Any, layout: _Layout) -> Any:
     """Return the sums over channels of absolute differences, (batch, displacements, rows, columns)."""
     columns = layout.covered[1]
-    parts = []
-    for _, rows in _around(two, layout):
+    sums = []
+    for _, rows in _around(second, layout):
         for index in range(layout.width):
             start = index * layout.step
-            parts.append(np.sum(np.abs(one - rows[:, :, start : start + columns]), axis=3))
-    return np.stack(parts, axis=1)
+            sums.append(np.sum(np.abs(first - rows[:, :, start : start + columns]), axis=3))
+    return np.stack(sums, axis=1)
 
 
 def _spread(g: Any, layout: _Layout, channels: int) -> Any:
@@ -165,34 +165,34 @@ def _spread(g: Any, layout: _Layout, channels: int) -> Any:
     return window_spread(wide, lengths=layout.covered, kernel=size, stride=(layout.stride,) * 2, pad=(0, 0))
 
 
-def _gradient(g: Any, other: Any, layout: _Layout, is_multiply: bool, first: bool, own: Any, dtype: Any) -> Any:
-    """Return the gradient of the first or the second map; `own` is that one, padded, and `other` the other one."""
-    g = _spread(g, layout, np.shape(other)[3])
+def _gradient(g: Any, paired: Any, layout: _Layout, is_multiply: bool, first: bool, own: Any, dtype: Any) -> Any:
+    """Return the gradient of the first or the second map; `own` is that map, padded, and `paired` the other."""
+    g = _spread(g, layout, np.shape(paired)[3])
     columns = layout.covered[1]
     wide = columns + 2 * layout.reach
     start, left = layout.distance, layout.distance - layout.reach
-    one = _middle(own if first else other, layout)
-    two = other if first else own
+    centers = _middle(own if first else paired, layout)
+    neighbours = paired if first else own
     total: Any = 0
-    for index, (top, part) in enumerate(_around(two, layout)):
+    for index, (top, part) in enumerate(_around(neighbours, layout)):
         upstream = g[:, index * layout.width : (index + 1) * layout.width]
         if is_multiply:
             matrices = _with_band(np.transpose(upstream, (0, 2, 3, 1)), wide, layout)
             if first:
                 total = total + np.matmul(matrices, part)
             else:
-                found = np.matmul(np.swapaxes(matrices, 2, 3), one)
-                total = total + _at_row(found, top - left, layout)
+                share = np.matmul(np.swapaxes(matrices, 2, 3), centers)
+                total = total + _at_row(share, top - left, layout)
             continue
         for place in range(layout.width):
             shift = place * layout.step
-            sign = np.where(one >= part[:, :, shift : shift + columns], 1, -1).astype(g.dtype)
-            found = np.expand_dims(upstream[:, place], 3) * sign
+            sign = np.where(centers >= part[:, :, shift : shift + columns], 1, -1).astype(g.dtype)
+            share = np.expand_dims(upstream[:, place], 3) * sign
             if first:
-                total = total + found
+                total = total + share
             else:
-                aside = np.pad(found, ((0, 0), (0, 0), (shift, wide - columns - shift), (0, 0)), "constant")
-                total = total - _at_row(aside, top - left, layout)
+                spread = np.pad(share, ((0, 0), (0, 0), (shift, wide - columns - shift), (0, 0)), "constant")
+                total = total - _at_row(spread, top - left, layout)
     before = (start, start) if first else (left, left)
     return _unpadded(total, layout, before, dtype)
 
@@ -202,7 +202,7 @@ def _at_row(part: Any, row: int, layout: _Layout) -> Any:
     return np.pad(part, ((0, 0), (row, 2 * layout.reach - row), (0, 0), (0, 0)), "constant")
 
 
-@operator(name="Correlation", category="pooling", saved_outputs=lambda given: 3)
+@operator(name="Correlation", category="pooling", saved_outputs=lambda attributes: 3)
 def correlation(
     data1: np.ndarray,
     data2: np.ndarray,
@@ -255,8 +255,8 @@ def correlation(
             "channels, height, width)."
         )
     layout = _layout(np.shape(data1), kernel_size, max_displacement, stride1, stride2, pad_size)
-    one, two = _middle(_padded(data1, layout), layout), _padded(data2, layout)
-    sums = (_products if is_multiply else _distances)(one, two, layout)
+    first, second = _middle(_padded(data1, layout), layout), _padded(data2, layout)
+    sums = (_products if is_multiply else _distances)(first, second, layout)
     if not layout.kernel == layout.stride == 1:
         size = (layout.kernel,) * 2
         window = {"kernel": size, "stride": (layout.stride,) * 2, "pad": (0, 0), "counts": layout.counts}
@@ -270,9 +270,9 @@ def _map_gradient(first: bool) -> Any:
 
     def rule(ans: Any, data1: Any, data2: Any, *, is_multiply: bool, **attributes: Any) -> Any:
         layout = _layout(np.shape(data1), **attributes)
-        own, other = (_padded(data, layout) for data in ((data1, data2) if first else (data2, data1)))
+        own, paired = (_padded(data, layout) for data in ((data1, data2) if first else (data2, data1)))
         dtype = (data1 if first else data2).dtype
-        return lambda g: _gradient(g, other, layout, is_multiply, first, own, dtype)
+        return lambda g: _gradient(g, paired, layout, is_multiply, first, own, dtype)
 
     return rule
 

@@ -23,8 +23,8 @@ def _key(shapes: list[Ints], offset: Any, h_w: Any, center_crop: bool) -> tuple[
     if len(shapes) not in (1, 2):
         raise ArgumentError(f"Crop takes an image, or two of which the second gives the size; got {len(shapes)}.")
     if any(len(shape) != 4 for shape in shapes):
-        given = " and ".join(map(str, shapes))
-        raise ShapeError(f"Crop: got {given}; expected images of shape (batch, channels, height, width).")
+        received = " and ".join(map(str, shapes))
+        raise ShapeError(f"Crop: got {received}; expected images of shape (batch, channels, height, width).")
     size = tuple(shapes[1][2:] if len(shapes) == 2 else h_w)
     lengths = shapes[0][2:]
     corner = tuple((x - n) // 2 for x, n in zip(lengths, size, strict=True)) if center_crop else tuple(offset)
@@ -90,7 +90,7 @@ def _crop_gradients(ans: Any, *data: Any, offset: Any, h_w: Any, center_crop: bo
 
 @crop.def_infer_shape
 def _crop_shapes(inputs: Shapes, outputs: Shapes, *, h_w: Any) -> tuple[Shapes, Shapes]:
-    first, answer = (with_axes(shape, 4) for shape in (inputs[0], outputs[0]))
-    size = tuple(h_w) if len(inputs) == 1 else (inputs[1] or answer)[2:]
-    lead = merge_shapes(first[:2], answer[:2]) or ()
+    first, result = (with_axes(shape, 4) for shape in (inputs[0], outputs[0]))
+    size = tuple(h_w) if len(inputs) == 1 else (inputs[1] or result)[2:]
+    lead = merge_shapes(first[:2], result[:2]) or ()
     return [(*lead, *first[2:]), *inputs[1:]], [(*lead, *size)]

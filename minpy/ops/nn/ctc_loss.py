@@ -13,6 +13,7 @@ from minpy.core.sums import sum_over
 from minpy.ops.dtypes import require_floats
 from minpy.ops.inference.partial_shapes import merge_shapes
 from minpy.ops.inference.rules import merge_lengths, with_axes, with_followers
+from minpy.ops.kernels.products import widened
 from minpy.ops.registry import operator
 from minpy.ops.tensor.indexing import truncated, unindex
 
@@ -167,13 +168,13 @@ def _lengths(name: str, lengths: Any, bounds: tuple[int, ...]) -> Any:
     """Return lengths as integers, one for each row of (batch, most)."""
     if lengths is None:
         raise ArgumentError(f"CTCLoss: use_{name}=True, but {name} is missing.")
-    found = truncated(raw_of(lengths))
-    if found.shape != bounds[:1]:
-        raise ShapeError(f"CTCLoss: {name} has shape {found.shape}; expected {bounds[:1]}, the batch.")
-    if found.size and (found.min() < 0 or found.max() > bounds[1]):
-        wrong = found.max() if found.max() > bounds[1] else found.min()
+    integers = truncated(raw_of(lengths))
+    if integers.shape != bounds[:1]:
+        raise ShapeError(f"CTCLoss: {name} has shape {integers.shape}; expected {bounds[:1]}, the batch.")
+    if integers.size and (integers.min() < 0 or integers.max() > bounds[1]):
+        wrong = integers.max() if integers.max() > bounds[1] else integers.min()
         raise ArgumentError(f"CTCLoss: {name} holds {wrong}; expected lengths from 0 to {bounds[1]}.")
-    return found
+    return integers
 
 
 def _without_padding(data: Any, paths: _Paths) -> Any:
@@ -182,18 +183,18 @@ def _without_padding(data: Any, paths: _Paths) -> Any:
 
 
 def _log_softmax(data: Any) -> Any:
-    values = data.astype("float32") if np.dtype(data.dtype).itemsize == 2 else data
+    values = widened(data)
     shifted = values - np.max(values, axis=2, keepdims=True)
     return shifted - np.log(sum_over(np.exp(shifted), axis=2, keepdims=True))
 
 
-def _log_sum(*parts: Any) -> Any:
+def _log_sum(*values: Any) -> Any:
     """Return log(exp(a) + exp(b) + ...)."""
-    top = parts[0]
-    for part in parts[1:]:
+    top = values[0]
+    for part in values[1:]:
         top = np.maximum(top, part)
-    total = np.exp(parts[0] - top)
-    for part in parts[1:]:
+    total = np.exp(values[0] - top)
+    for part in values[1:]:
         total = total + np.exp(part - top)
     return top + np.log(total)
 
@@ -211,15 +212,15 @@ def _forward(scores: Any, paths: _Paths) -> list[Any]:
     said = scores[paths.key]
     never = scores.dtype.type(_NEVER)
     # Before the first step a path stands in front of the places where it may begin.
-    found = [np.where(paths.first, never * 0, never)]
+    states = [np.where(paths.first, never * 0, never)]
     for step in range(said.shape[0]):
-        before = found[-1]
+        before = states[-1]
         if step:
             skipped = np.where(paths.skips, _moved(before, 2), never)
             before = _log_sum(before, _moved(before, 1), skipped)
         now = np.where(paths.inside, before + said[step], never)
-        found.append(np.where(paths.valid[step], now, found[-1]))
-    return found
+        states.append(np.where(paths.valid[step], now, states[-1]))
+    return states
 
 
 def _backward(scores: Any, paths: _Paths) -> list[Any]:
@@ -227,15 +228,15 @@ def _backward(scores: Any, paths: _Paths) -> list[Any]:
     said = scores[paths.key]
     never = scores.dtype.type(_NEVER)
     last = np.where(paths.last, never * 0, never)
-    after, found = last, []
+    after, states = last, []
     for step in reversed(range(said.shape[0])):
         if step + 1 < said.shape[0]:
             ahead = after + said[step + 1]
             skipped = _moved(np.where(paths.skips, ahead, never), -2)
             after = np.where(paths.inside, _log_sum(ahead, _moved(ahead, -1), skipped), never)
         after = np.where(paths.ends[step], last, after)
-        found.append(after)
-    return found[::-1]
+        states.append(after)
+    return states[::-1]
 
 
 def _total(last: Any, paths: _Paths) -> Any:
@@ -287,13 +288,13 @@ for _position in (1, 2, 3):
 @ctc_loss.def_infer_shape
 def _ctc_shapes(inputs: Any, outputs: Any) -> Any:
     data, label = with_axes(inputs[0], 3), with_axes(inputs[1], 2)
-    lengths = [with_axes(known, 1) for known in (*inputs[2:], *outputs)]
-    batch = merge_lengths(data[1], label[0], *(one[0] for one in lengths))
+    lengths = [with_axes(shape, 1) for shape in (*inputs[2:], *outputs)]
+    batch = merge_lengths(data[1], label[0], *(stated[0] for stated in lengths))
     data, label = (data[0], batch, data[2]), (batch, label[1])
     vector = merge_shapes((batch,), None)
     return [data, label, *[vector] * (len(inputs) - 2)], [vector]
 
 
 ctc_loss.def_infer_type(with_followers)
-ctc_loss.saved_outputs = lambda given: 2
+ctc_loss.saved_outputs = lambda attributes: 2
 ctc_loss.category = "loss"

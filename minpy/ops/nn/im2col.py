@@ -169,7 +169,7 @@ def _im2col_shapes(inputs: Any, outputs: Any, *, kernel: Any, stride: Any, dilat
     size = math.prod(kernel)
     batch = merge_lengths(data[0], columns[0])
     channels = merge_lengths(data[1], derived(lambda rows: rows // size, columns[1]))
-    return [(batch, channels, *data[2:])], [(batch, derived(lambda known: known * size, channels), product(counts))]
+    return [(batch, channels, *data[2:])], [(batch, derived(lambda n: n * size, channels), product(counts))]
 
 
 @col2im.def_infer_shape
@@ -182,4 +182,4 @@ def _col2im_shapes(
     size = math.prod(kernel)
     batch = merge_lengths(columns[0], image[0])
     channels = merge_lengths(image[1], derived(lambda rows: rows // size, columns[1]))
-    return [(batch, derived(lambda known: known * size, channels), math.prod(counts))], [(batch, channels, *lengths)]
+    return [(batch, derived(lambda n: n * size, channels), math.prod(counts))], [(batch, channels, *lengths)]

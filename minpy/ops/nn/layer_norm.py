@@ -116,8 +116,8 @@ def _layer_norm_gradient(
         scaled = first * np.reshape(widened(gamma), _along(axis, np.ndim(data)))
         part = scaled - sum_over(scaled, axis=axis, keepdims=True) / count
         part = (part - normal * (sum_over(scaled * normal, axis=axis, keepdims=True) / count)) / deviation
-        found = part + (g[1] + g[2] * normal) / count if output_mean_var else part
-        return found.astype("float16") if data.dtype == np.float16 else found
+        result = part + (g[1] + g[2] * normal) / count if output_mean_var else part
+        return result.astype("float16") if data.dtype == np.float16 else result
 
     return gradient
 
@@ -131,8 +131,8 @@ def _layer_norm_gamma_gradient(
 
     def gradient(g: Any) -> Any:
         first = g[0] if output_mean_var else g
-        found = sum_over(widened(first) * _normalized(data, axis, eps)[0], axis=others)
-        return found.astype(gamma.dtype) if data.dtype == np.float16 else found
+        result = sum_over(widened(first) * _normalized(data, axis, eps)[0], axis=others)
+        return result.astype(gamma.dtype) if data.dtype == np.float16 else result
 
     return gradient
 
@@ -155,5 +155,5 @@ def _layer_norm_shapes(inputs: Any, outputs: Any, *, axis: int) -> Any:
 
 layer_norm.def_infer_type(with_followers)
 
-layer_norm.saved_outputs = lambda given: 3
+layer_norm.saved_outputs = lambda attributes: 3
 layer_norm.category = "normalization"

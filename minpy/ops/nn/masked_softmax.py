@@ -61,11 +61,11 @@ def _prepared(name: str, data: Any, mask: Any, axis: int, temperature: float | N
     """Return (the logits to compute with, the mask as booleans, the axis counted from the left)."""
     require_floats(name, data)
     axis = one_axis(name, axis, data.ndim)
-    shape, given = data.shape, mask.shape
-    fits = zip(reversed(given), reversed(shape), strict=False)
-    if len(given) > len(shape) or any(length not in (1, wanted) for length, wanted in fits):
+    shape, mask_shape = data.shape, mask.shape
+    fits = zip(reversed(mask_shape), reversed(shape), strict=False)
+    if len(mask_shape) > len(shape) or any(length not in (1, wanted) for length, wanted in fits):
         raise ShapeError(
-            f"{name}: mask has shape {given}; expected {shape}, that of data, or one that broadcasts to it."
+            f"{name}: mask has shape {mask_shape}; expected {shape}, that of data, or one that broadcasts to it."
         )
     if data.dtype.itemsize == 2:  # sums of many float16 would lose their small terms
         data = data.astype(np.float32)
@@ -113,9 +113,9 @@ def masked_log_softmax(
     logits, chosen, axis = _prepared("masked_log_softmax", data, mask, axis, temperature)
     kept = np.where(chosen, logits, -np.inf)
     highest = np.max(kept, axis=axis, keepdims=True, initial=-np.inf)
-    rest = kept - np.where(np.isneginf(highest), 0, highest)
-    total = sum_over(np.exp(rest), axis, keepdims=True)
-    return (rest - np.log(np.where(total == 0, 1, total))).astype(data.dtype, copy=False)
+    shifted = kept - np.where(np.isneginf(highest), 0, highest)
+    total = sum_over(np.exp(shifted), axis, keepdims=True)
+    return (shifted - np.log(np.where(total == 0, 1, total))).astype(data.dtype, copy=False)
 
 
 @masked_log_softmax.def_grad(argnum=0)

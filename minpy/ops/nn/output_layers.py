@@ -112,7 +112,7 @@ linear_regression_output = _regression(
     answer="the data",
     loss="half the squared error",
     data="Predictions",
-    label="O",
+    label="Of the data's shape.",
 )
 logistic_regression_output = _regression(
     "LogisticRegressionOutput",
@@ -133,7 +133,7 @@ mae_regression_output = _regression(
     answer="the data",
     loss="the absolute error",
     data="Predictions",
-    label="O",
+    label="Of the data's shape.",
 )
 
 

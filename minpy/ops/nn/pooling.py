@@ -150,10 +150,10 @@ def _first_maxima(
     free = np.ones_like(largest, dtype=bool)
     for positions, elements in overlaps(data.shape[2:], kernel, stride, pad, largest.shape[2:]):
         remaining = free[positions]
-        found = data[elements] == largest[positions]
-        found &= remaining
-        remaining ^= found
-        yield positions, elements, found
+        first = data[elements] == largest[positions]
+        first &= remaining
+        remaining ^= first
+        yield positions, elements, first
 
 
 @operator(name="_window_place", public=False, zero=(1, 2))
@@ -164,14 +164,14 @@ def window_place(gradient: Any, data: Any, largest: Any, *, kernel: Ints, stride
         result = np.zeros(rows.shape, gradient.dtype)
         result[np.arange(len(rows)), rows.argmax(axis=1)] = gradient.reshape(-1)
         return result.reshape(data.shape)
-    apart = all(s >= k for s, k in zip(stride, kernel, strict=True))
+    disjoint = all(s >= k for s, k in zip(stride, kernel, strict=True))
     tiled = stride == kernel and data.shape[2:] == tuple(n * s for n, s in zip(largest.shape[2:], stride, strict=True))
     result = np.empty_like(data, gradient.dtype) if tiled and not any(pad) else np.zeros_like(data, gradient.dtype)
-    for positions, elements, found in _first_maxima(data, largest, kernel, stride, pad):
-        if apart:
-            np.multiply(gradient[positions], found, out=result[elements])
+    for positions, elements, is_first in _first_maxima(data, largest, kernel, stride, pad):
+        if disjoint:
+            np.multiply(gradient[positions], is_first, out=result[elements])
         else:
-            result[elements] += gradient[positions] * found
+            result[elements] += gradient[positions] * is_first
     return result
 
 
@@ -182,8 +182,8 @@ def window_pick(values: Any, data: Any, largest: Any, *, kernel: Ints, stride: I
         rows = data.reshape(math.prod(data.shape[:2]), -1)
         return values.reshape(rows.shape)[np.arange(len(rows)), rows.argmax(axis=1)].reshape(largest.shape)
     result = np.zeros_like(largest, dtype=values.dtype)
-    for positions, elements, found in _first_maxima(data, largest, kernel, stride, pad):
-        result[positions] += values[elements] * found
+    for positions, elements, is_first in _first_maxima(data, largest, kernel, stride, pad):
+        result[positions] += values[elements] * is_first
     return result
 
 
@@ -200,9 +200,9 @@ window_pick.def_infer_shape(lambda inputs, outputs, **window: (inputs, [inputs[2
 # -- Pooling -----------------------------------------------------------------------------------------------------------
 
 
-def first_numbers(given: Any, count: int) -> Any:
+def first_numbers(value: Any, count: int) -> Any:
     """Return the first `count` of several numbers; one number as it is."""
-    return tuple(given)[:count] if isinstance(given, (tuple, list)) else given
+    return tuple(value)[:count] if isinstance(value, (tuple, list)) else value
 
 
 # The attributes of pooling that say which windows there are.
@@ -260,10 +260,10 @@ def _has_channels_last(shape: Ints, layout: str | None) -> bool:
             f"Pooling: data has shape {shape}; expected (batch, channels, width), (batch, channels, height, "
             "width) or (batch, channels, depth, height, width)."
         )
-    known = LAYOUTS[ndim - 2]
-    turned = "N" + known[2:] + "C"
-    if layout not in (None, known, turned):
-        raise ArgumentError(f"Pooling: layout is {layout!r}; expected {known!r} or {turned!r} for {ndim} axes.")
+    default = LAYOUTS[ndim - 2]
+    turned = "N" + default[2:] + "C"
+    if layout not in (None, default, turned):
+        raise ArgumentError(f"Pooling: layout is {layout!r}; expected {default!r} or {turned!r} for {ndim} axes.")
     return layout == turned
 
 
@@ -363,7 +363,7 @@ def pooling(
 @pooling.def_grad()
 def _pooling_gradient(ans: Any, data: Any, *, pool_type: str, p_value: int | None, **attributes: Any) -> Any:
     channels_last, values = _channels_second(data, attributes["layout"])
-    answer = np.moveaxis(ans, -1, 1) if channels_last else ans
+    result = np.moveaxis(ans, -1, 1) if channels_last else ans
     shape = np.shape(values)
     kernel, stride, pad, counts = windows(shape, **{name: attributes[name] for name in _WINDOW})
     lengths = shape[2:]
@@ -372,10 +372,10 @@ def _pooling_gradient(ans: Any, data: Any, *, pool_type: str, p_value: int | Non
     def gradient(g: Any) -> Any:
         g = np.moveaxis(g, -1, 1) if channels_last else g
         if pool_type == "max":
-            part = window_place(g, values, answer, **window)
+            part = window_place(g, values, result, **window)
         elif pool_type == "lp" and p_value != 1:
             power = p_value - 1  # type: ignore[operator]
-            slope = np.where(answer == 0, 0, g / np.where(answer == 0, 1, answer) ** power)
+            slope = np.where(result == 0, 0, g / np.where(result == 0, 1, result) ** power)
             part = window_spread(slope, lengths=lengths, **window) * values**power
         else:
             if pool_type == "avg":
@@ -408,11 +408,11 @@ def _pooling_shape(
     # Windows along one axis do not depend on the other axes: in place of a length that is not known a long one will do.
     long = (*front, *(_LONG if length == UNKNOWN else length for length in lengths))
     counts = windows(long, kernel, global_pool, pooling_convention, stride, pad)[3]
-    found = tuple(
+    result = tuple(
         UNKNOWN if length == UNKNOWN and not global_pool else count
         for length, count in zip(lengths, counts, strict=True)
     )
-    return (front[0], *found, front[1]) if channels_last else (*front, *found)
+    return (front[0], *result, front[1]) if channels_last else (*front, *result)
 
 
 def _caption(attributes: dict[str, Any]) -> str:
@@ -422,10 +422,10 @@ def _caption(attributes: dict[str, Any]) -> str:
     return f"{kind}, {joined(attributes['kernel'])}/{joined(attributes.get('stride') or (1,))}"
 
 
-def _saved_outputs(given: dict[str, Any]) -> int:
+def _saved_outputs(saved: dict[str, Any]) -> int:
     """Return 2 where MXNet keeps the positions of maxima, which callers do not see."""
-    layout = given.get("layout") or "NC"
-    return 2 if given.get("kernel") and given.get("pool_type", "max") == "max" and layout.startswith("NC") else 1
+    layout = saved.get("layout") or "NC"
+    return 2 if saved.get("kernel") and saved.get("pool_type", "max") == "max" and layout.startswith("NC") else 1
 
 
 pooling.category, pooling.caption, pooling.saved_outputs = "pooling", _caption, _saved_outputs

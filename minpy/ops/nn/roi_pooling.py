@@ -93,7 +93,7 @@ def _first_maxima(data: np.ndarray, rois: np.ndarray, grid: Ints, spatial_scale:
     image = spread(images, 0)
     full = np.flatnonzero((y1 > y0) & (x1 > x0))
     levels = np.stack([_levels(y1 - y0), _levels(x1 - x0)])[:, full]
-    found = np.full((len(image), channels), -1, np.int64)
+    positions = np.full((len(image), channels), -1, np.int64)
     down = 0
     for level in np.unique(levels[0]):
         while down < level:
@@ -101,22 +101,22 @@ def _first_maxima(data: np.ndarray, rois: np.ndarray, grid: Ints, spatial_scale:
             down += 1
         chosen = levels[0] == level
         part, across = table, 0
-        for other in np.unique(levels[1][chosen]):
-            while across < other:
+        for power in np.unique(levels[1][chosen]):
+            while across < power:
                 part = _doubled(part, 2, 1 << across)
                 across += 1
-            bins = full[chosen & (levels[1] == other)]
+            bins = full[chosen & (levels[1] == power)]
             rows, stride = part.reshape(math.prod(part.shape[:3]), channels), part.shape[2]
             firsts = image[bins] * part.shape[1]
             tops, bottoms = (firsts + y0[bins]) * stride, (firsts + y1[bins] - (1 << level)) * stride
-            lefts, rights = x0[bins], x1[bins] - (1 << other)
+            lefts, rights = x0[bins], x1[bins] - (1 << power)
             best = rows[tops + lefts]
             for places in (tops + rights, bottoms + lefts, bottoms + rights):
                 np.maximum(best, rows[places], out=best)
-            found[bins] = _LOW - (best & _LOW)
+            positions[bins] = _LOW - (best & _LOW)
     planes = (image[:, None] * channels + np.arange(channels)) * (height * width)
-    found = np.where(found < 0, -1, found + planes)
-    return np.ascontiguousarray(found.reshape(*whole, channels).transpose(0, 3, 1, 2))
+    positions = np.where(positions < 0, -1, positions + planes)
+    return np.ascontiguousarray(positions.reshape(*whole, channels).transpose(0, 3, 1, 2))
 
 
 @operator(name="_pick_flat", public=False, shape_only=(0,), zero=(1,))
@@ -186,15 +186,15 @@ def _roi_pooling_gradient(ans: Any, data: Any, rois: Any) -> Any:
 @roi_pooling.def_infer_shape
 def _roi_pooling_shapes(inputs: Shapes, outputs: Shapes, *, pooled_size: Any) -> tuple[Shapes, Shapes]:
     grid = pooled_lengths("ROIPooling", pooled_size)
-    data, rois, answer = with_axes(inputs[0], 4), with_axes(inputs[1], 2), with_axes(outputs[0], 4)
-    boxes, channels = merge_lengths(rois[0], answer[0]), merge_lengths(data[1], answer[1])
+    data, rois, result = with_axes(inputs[0], 4), with_axes(inputs[1], 2), with_axes(outputs[0], 4)
+    boxes, channels = merge_lengths(rois[0], result[0]), merge_lengths(data[1], result[1])
     return [(data[0], channels, *data[2:]), (boxes, 5)], [(boxes, channels, *grid)] * len(outputs)
 
 
 @roi_pooling.def_infer_type
 def _roi_pooling_dtypes(inputs: DTypes, outputs: DTypes) -> tuple[DTypes, DTypes]:
-    [data], [answer] = same_dtype(inputs[:1], outputs[:1])
-    return [data, data if inputs[1] is None else inputs[1]], [answer, *[np.dtype(np.int64)] * (len(outputs) - 1)]
+    [data], [result] = same_dtype(inputs[:1], outputs[:1])
+    return [data, data if inputs[1] is None else inputs[1]], [result, *[np.dtype(np.int64)] * (len(outputs) - 1)]
 
 
-roi_pooling.saved_outputs = lambda given: 2
+roi_pooling.saved_outputs = lambda attributes: 2

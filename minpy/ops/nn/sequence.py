@@ -208,7 +208,7 @@ def _sequence_reverse_gradient(
 def _with_batch(data: Any, lengths: Any, axis: int) -> Any:
     """Return the shapes of data and of the lengths of its sequences (or none), which say the length of the batch."""
     if data is not None and len(data) > 1 and axis in (0, 1):
-        lengths = [merge_shapes(known, data[1 - axis : 2 - axis]) for known in lengths]
+        lengths = [merge_shapes(shape, data[1 - axis : 2 - axis]) for shape in lengths]
         data = replace_length(data, 1 - axis, *lengths[0]) if lengths else data
     return [data, *lengths]
 

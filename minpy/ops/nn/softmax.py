@@ -41,8 +41,8 @@ def softmax_along(data: Any, axis: int = -1) -> Any:
 
 
 def _log_softmax_along(data: Any, axis: int) -> Any:
-    rest = shifted(data, axis)
-    return rest - np.log(sum_over(np.exp(rest), axis, keepdims=True))
+    values = shifted(data, axis)
+    return values - np.log(sum_over(np.exp(values), axis, keepdims=True))
 
 
 def _raw_log_softmax(data: np.ndarray, axis: int) -> np.ndarray:
@@ -171,7 +171,7 @@ def _softmax_shapes(inputs: Any, outputs: Any, *, axis: int) -> Any:
     data, *length = inputs
     if data is not None:
         axis = one_axis("softmax", axis, len(data))
-        length = [merge_shapes(known, without_axis(data, axis)) for known in length]
+        length = [merge_shapes(shape, without_axis(data, axis)) for shape in length]
     return [data, *length], outputs
 
 

@@ -198,8 +198,8 @@ def _softmax_output_gradient_into(
             rows = np.arange(len(columns))
             np.copyto(out, ans)
             if columns.size and columns.view(np.uintp).max() >= out.shape[1]:
-                known = (columns >= 0) & (columns < out.shape[1])
-                rows, columns = rows[known], columns[known]
+                in_range = (columns >= 0) & (columns < out.shape[1])
+                rows, columns = rows[in_range], columns[in_range]
             out[rows, columns] -= 1
         scale = grad_scale / max(len(out), 1) if normalization == "batch" else grad_scale
         if scale != 1:

@@ -32,8 +32,8 @@ def _require_known(scale: int, sample_type: str, multi_input_mode: str) -> None:
 def _factors(shapes: Sequence[Ints], scale: int) -> list[tuple[int, int]]:
     """Return how often each point of each image is repeated, down and across: all become as large as the first."""
     if not shapes or any(len(shape) != 4 for shape in shapes):
-        given = ", ".join(map(str, shapes)) or "nothing"
-        raise ShapeError(f"UpSampling: got {given}; expected images of shape (batch, channels, height, width).")
+        received = ", ".join(map(str, shapes)) or "nothing"
+        raise ShapeError(f"UpSampling: got {received}; expected images of shape (batch, channels, height, width).")
     height, width = (length * scale for length in shapes[0][2:])
     for shape in shapes:
         if 0 in shape[2:] or height % shape[2] or width % shape[3]:
@@ -110,15 +110,15 @@ def upsampling(
         if len(data) != 2:
             raise ArgumentError(f"UpSampling: 'bilinear' takes an image and its weights, got {len(data)} input(s).")
         _factors(shapes[:1], scale)
-        answer: np.ndarray = deconvolution.forward(*data, **bilinear_window(shapes[0], scale))
-        return answer
-    parts = [_repeated(part, *factors) for part, factors in zip(data, _factors(shapes, scale), strict=True)]
-    if len(parts) == 1:
-        return parts[0]
+        result: np.ndarray = deconvolution.forward(*data, **bilinear_window(shapes[0], scale))
+        return result
+    repeated = [_repeated(part, *factors) for part, factors in zip(data, _factors(shapes, scale), strict=True)]
+    if len(repeated) == 1:
+        return repeated[0]
     if multi_input_mode == "concat":
-        return np.concatenate(parts, axis=1)
-    total = parts[0] + parts[1]
-    for part in parts[2:]:
+        return np.concatenate(repeated, axis=1)
+    total = repeated[0] + repeated[1]
+    for part in repeated[2:]:
         total = total + part
     return total
 
@@ -137,10 +137,10 @@ def _upsampling_gradients(
 
     def gradients(g: Any) -> tuple[Any, ...]:
         if multi_input_mode == "sum":
-            parts = [g] * len(shapes)
+            cotangents = [g] * len(shapes)
         else:
-            parts = [g[:, end - shape[1] : end] for end, shape in zip(ends, shapes, strict=True)]
-        return tuple(_collected(part, shape, *f) for part, shape, f in zip(parts, shapes, factors, strict=True))
+            cotangents = [g[:, end - shape[1] : end] for end, shape in zip(ends, shapes, strict=True)]
+        return tuple(_collected(part, shape, *f) for part, shape, f in zip(cotangents, shapes, factors, strict=True))
 
     return gradients
 
@@ -169,9 +169,9 @@ def _input_names(attributes: dict[str, Any], count: int | None = None) -> list[s
     return [f"arg{index}" for index in range(count or attributes.get("num_args") or 0)]
 
 
-def _saved_attributes(given: dict[str, Any]) -> dict[str, Any]:
+def _saved_attributes(attributes: dict[str, Any]) -> dict[str, Any]:
     """Return attributes as files hold them: the weights of 'bilinear' do not count."""
-    return {**given, "num_args": 1} if given.get("sample_type") == "bilinear" else given
+    return {**attributes, "num_args": 1} if attributes.get("sample_type") == "bilinear" else attributes
 
 
 upsampling.input_names = _input_names

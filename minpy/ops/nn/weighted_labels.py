@@ -35,8 +35,8 @@ def labels_that_count(label: np.ndarray, weight: np.ndarray, data: np.ndarray, *
         counts = np.any(counts, axis=(*range(new), *broadcast), keepdims=True)
     counts = np.reshape(counts, np.shape(label))
     last = min(classes - 1, np.iinfo(label.dtype).max) if label.dtype.kind in "iu" else classes - 1
-    known = np.where(np.equal(label, label), label, np.zeros_like(label))  # NaN is 0
-    return np.where(counts, label, np.clip(known, 0, last)).astype(label.dtype)
+    numbers = np.where(np.equal(label, label), label, np.zeros_like(label))  # NaN is 0
+    return np.where(counts, label, np.clip(numbers, 0, last)).astype(label.dtype)
 
 
 @labels_that_count.def_infer_shape

@@ -36,7 +36,7 @@ def _array_of_gradient(ans: Any, *leaves: Any) -> Callable[[Any], Any]:
     def gradient(g: Any) -> tuple[Any, ...]:
         flat = np.reshape(g, -1)
         starts = [0, *ends[:-1]]
-        return tuple(np.reshape(flat[a:b], one) for a, b, one in zip(starts, ends, shapes, strict=True))
+        return tuple(np.reshape(flat[a:b], shape) for a, b, shape in zip(starts, ends, shapes, strict=True))
 
     return gradient
 
@@ -50,14 +50,14 @@ def full_of(value: Any, *, shape: Any, dtype: Any) -> Any:
 full_of.def_grad(lambda ans, value: lambda g: g)  # broadcasting is undone for all rules
 
 
-def assembled(what: str, source: Any, dtype: Any) -> Any:
+def assembled(caller: str, nested: Any, dtype: Any) -> Any:
     """Return an array of a dtype with the values of a nest of lists and tuples, some of which are recorded or traced.
 
     Parameters
     ----------
-    what : str
+    caller : str
         The function that was called, for messages.
-    source : nested lists and tuples of arrays and numbers, or an array
+    nested : nested lists and tuples of arrays and numbers, or an array
     dtype : dtype
 
     Returns
@@ -72,26 +72,26 @@ def assembled(what: str, source: Any, dtype: Any) -> Any:
     DTypeError
         If a value is no number.
     """
-    leaves = [*_leaves(source)]
+    leaves = [*_leaves(nested)]
     if any(map(_is_told_by_operators, leaves)):
-        return OPERATORS["cast"](_stacked(source), dtype=np.dtype(dtype).name)
-    shape = _shape(what, source, "")
+        return OPERATORS["cast"](_stacked(nested), dtype=np.dtype(dtype).name)
+    shape = _shape(caller, nested, "")
     if not any(map(_is_graph, leaves)):
         return array_of(*leaves, shape=shape, dtype=np.dtype(dtype))
-    parts = [np.ravel(leaf) if hasattr(leaf, "shape") else np.full(1, leaf, dtype) for leaf in leaves]
-    joined: Any = np.concatenate(parts) if len(parts) > 1 else parts[0]
+    flat = [np.ravel(leaf) if hasattr(leaf, "shape") else np.full(1, leaf, dtype) for leaf in leaves]
+    joined: Any = np.concatenate(flat) if len(flat) > 1 else flat[0]
     return joined.reshape(shape).astype(np.dtype(dtype))
 
 
-def _stacked(source: Any) -> Any:
+def _stacked(nested: Any) -> Any:
     """Return a nest of symbols as one, whose shapes are not known."""
-    return OPERATORS["stack"](*map(_stacked, source), axis=0) if isinstance(source, (list, tuple)) else source
+    return OPERATORS["stack"](*map(_stacked, nested), axis=0) if isinstance(nested, (list, tuple)) else nested
 
 
-def filled_with(what: str, value: Any, shape: Any, dtype: Any) -> Any:
+def filled_with(caller: str, value: Any, shape: Any, dtype: Any) -> Any:
     """Return an array of a shape and dtype that is filled with a value which is recorded or traced; see `assembled`."""
     if isinstance(value, (list, tuple)):
-        value = assembled(what, value, dtype)
+        value = assembled(caller, value, dtype)
     if _is_told_by_operators(value):
         return OPERATORS["cast"](OPERATORS["broadcast_to"](value, shape=shape), dtype=np.dtype(dtype).name)
     if not _is_graph(value):
@@ -149,27 +149,27 @@ def _is_told_by_operators(value: Any) -> bool:
     return dispatch.kind_of(type(value)) == dispatch.TRACER and not hasattr(value, "_value")
 
 
-def _leaves(source: Any) -> Iterator[Any]:
-    if isinstance(source, (list, tuple)):
-        for item in source:
+def _leaves(nested: Any) -> Iterator[Any]:
+    if isinstance(nested, (list, tuple)):
+        for item in nested:
             yield from _leaves(item)
     else:
-        yield source
+        yield nested
 
 
-def _shape(what: str, source: Any, where: str) -> tuple[int, ...]:
-    if isinstance(source, (list, tuple)):
-        shapes = [_shape(what, item, f"{where}[{position}]") for position, item in enumerate(source)]
+def _shape(caller: str, nested: Any, where: str) -> tuple[int, ...]:
+    if isinstance(nested, (list, tuple)):
+        shapes = [_shape(caller, item, f"{where}[{position}]") for position, item in enumerate(nested)]
         for position, shape in enumerate(shapes):
             if shape != shapes[0]:
                 raise ArgumentError(
-                    f"{what}: the nested lists are ragged: source{where}[0] has shape {shapes[0]}, "
+                    f"{caller}: the nested lists are ragged: source{where}[0] has shape {shapes[0]}, "
                     f"source{where}[{position}] has {shape}. Make them equal (pad them), or keep a list of arrays."
                 )
-        return (len(source), *(shapes[0] if shapes else ()))
-    own: Any = getattr(source, "shape", None)
+        return (len(nested), *(shapes[0] if shapes else ()))
+    own: Any = getattr(nested, "shape", None)
     if own is None:
-        if not isinstance(source, (int, float, complex)):
-            raise DTypeError(f"{what}: source{where} is {describe(source)}, which is no number. Convert it first.")
+        if not isinstance(nested, (int, float, complex)):
+            raise DTypeError(f"{caller}: source{where} is {describe(nested)}, which is no number. Convert it first.")
         return ()
     return tuple(own)

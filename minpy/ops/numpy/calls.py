@@ -32,7 +32,7 @@ _TYPED = {
 
 def functions_of(module: Any, prefix: str = "") -> dict[str, Callable[..., Any]]:
     """Return the functions of one of NumPy's modules that are functions of arrays, by their names in `minpy.np`."""
-    found = {}
+    functions = {}
     for name in [*getattr(module, "__all__", dir(module)), *(("abs", "max", "min", "round") if module is np else ())]:
         value = vars(module).get(name)
         if name.startswith("_") or not callable(value) or inspect.isclass(value):
@@ -40,8 +40,8 @@ def functions_of(module: Any, prefix: str = "") -> dict[str, Callable[..., Any]]
         row = row_of(value)
         if row is not None and not row.has_operator:
             continue
-        found[f"{prefix}{name}"] = value
-    return found
+        functions[f"{prefix}{name}"] = value
+    return functions
 
 
 # By name, all functions that have an operator here.
@@ -97,9 +97,9 @@ def call_text(name: str, arguments: Sequence[Any], keywords: dict[str, Any], is_
         )
 
     # A scalar of NumPy's has a say in the answer's dtype.
-    parts = [text(value, True) for value in arguments]
-    parts += [f"{key}={text(value, isinstance(value, np.inexact))}" for key, value in keywords.items()]
-    return ", ".join(parts), inputs
+    texts = [text(value, True) for value in arguments]
+    texts += [f"{key}={text(value, isinstance(value, np.inexact))}" for key, value in keywords.items()]
+    return ", ".join(texts), inputs
 
 
 @functools.lru_cache(1024)
@@ -114,12 +114,12 @@ def _filled(expression: ast.expr, inputs: Sequence[Any]) -> Any:
     if isinstance(expression, ast.Name):
         return _NAMES[expression.id] if expression.id in _NAMES else inputs[int(expression.id.removeprefix("x"))]
     if isinstance(expression, (ast.List, ast.Tuple)):
-        parts = [_filled(part, inputs) for part in expression.elts]
-        return parts if isinstance(expression, ast.List) else tuple(parts)
+        filled = [_filled(part, inputs) for part in expression.elts]
+        return filled if isinstance(expression, ast.List) else tuple(filled)
     if isinstance(expression, ast.Call):
-        parts = [_filled(part, inputs) for part in expression.args]
+        filled = [_filled(part, inputs) for part in expression.args]
         assert isinstance(expression.func, ast.Name)
-        return _TYPED[expression.func.id](*parts) if expression.func.id in _TYPED else slice(*parts)
+        return _TYPED[expression.func.id](*filled) if expression.func.id in _TYPED else slice(*filled)
     if isinstance(expression, ast.UnaryOp) and isinstance(expression.operand, ast.Name):
         return -_NAMES[expression.operand.id]
     return ast.literal_eval(expression)
@@ -128,17 +128,18 @@ def _filled(expression: ast.expr, inputs: Sequence[Any]) -> Any:
 def _define(name: str, function: Callable[..., Any]) -> None:
     def definition(*inputs: Any, call: str, num_outputs: int = 1) -> Any:
         arguments, keywords = _parsed(call)
-        answer = function(
-            *(_filled(one, inputs) for one in arguments), **{key: _filled(value, inputs) for key, value in keywords}
+        result = function(
+            *(_filled(node, inputs) for node in arguments),
+            **{key: _filled(value, inputs) for key, value in keywords},
         )
-        if isinstance(answer, (tuple, list)):
-            return tuple(answer) if num_outputs > 1 else answer[0] if len(answer) == 1 else tuple(answer)
-        return answer
+        if isinstance(result, (tuple, list)):
+            return tuple(result) if num_outputs > 1 else result[0] if len(result) == 1 else tuple(result)
+        return result
 
     definition.__doc__ = f"Return `numpy.{name}`."
 
-    def dtypes(*given: np.dtype, **attributes: Any) -> Any:
-        return _dtypes_by_running(definition, given, attributes)
+    def dtypes(*input_dtypes: np.dtype, **attributes: Any) -> Any:
+        return _dtypes_by_running(definition, input_dtypes, attributes)
 
     named(
         f"{PREFIX}{name}",
@@ -149,21 +150,21 @@ def _define(name: str, function: Callable[..., Any]) -> None:
     )(definition)
 
 
-def _dtypes_by_running(function: Callable[..., Any], given: Sequence[np.dtype], attributes: dict[str, Any]) -> Any:
+def _dtypes_by_running(function: Callable[..., Any], dtypes: Sequence[np.dtype], attributes: dict[str, Any]) -> Any:
     """Return the dtypes that a function answers on small arrays: they do not depend on lengths."""
     for shape in ((2, 2), (2,), (3, 3, 3), (), (1, 1, 1, 1), (4,), (3,), (2, 2, 2, 2)):
-        arrays = [np.ones(shape, dtype) for dtype in given]
+        arrays = [np.ones(shape, dtype) for dtype in dtypes]
         if len(shape) == 2:
             arrays = [array if array.dtype.kind == "b" else array + np.eye(2, dtype=array.dtype) for array in arrays]
         try:
             with np.errstate(all="ignore"):
-                answer = function(*arrays, **attributes)
+                result = function(*arrays, **attributes)
         except Exception:  # another number of axes may do
             continue
-        answers = answer if isinstance(answer, tuple) else [answer]
-        found = [np.asarray(one).dtype for one in answers]
-        return found if len(found) > 1 else found[0]
-    return np.result_type(*given)
+        results = result if isinstance(result, tuple) else [result]
+        result_dtypes = [np.asarray(value).dtype for value in results]
+        return result_dtypes if len(result_dtypes) > 1 else result_dtypes[0]
+    return np.result_type(*dtypes)
 
 
 for _name, _function in FUNCTIONS_BY_NAME.items():

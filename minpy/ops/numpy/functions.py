@@ -33,7 +33,7 @@ def _with_axes(value: Any, a: Any, axis: Any, keepdims: bool) -> Any:
     if axis is None or keepdims:
         return value
     axes = _axes(axis, a)
-    return np.reshape(value, tuple(1 if one in axes else length for one, length in enumerate(np.shape(a))))
+    return np.reshape(value, tuple(1 if position in axes else length for position, length in enumerate(np.shape(a))))
 
 
 # -- reductions --------------------------------------------------------------------------------------------------------

@@ -104,14 +104,14 @@ def reduced(inputs: Shapes, outputs: Shapes, *, axis: Any = None, keepdims: bool
     """Infer the shapes of reductions over axes (None: all), as far as they are known."""
     shape = inputs[0]
     if shape is None:
-        known: Any = () if axis is None and not keepdims else None
+        result: Any = () if axis is None and not keepdims else None
     else:
         axes = range(len(shape)) if axis is None else [axis] if isinstance(axis, int) else axis
-        chosen = {int(one) % max(len(shape), 1) for one in axes}
-        known = tuple(
-            1 if one in chosen else length for one, length in enumerate(shape) if keepdims or one not in chosen
+        chosen = {int(number) % max(len(shape), 1) for number in axes}
+        result = tuple(
+            1 if number in chosen else length for number, length in enumerate(shape) if keepdims or number not in chosen
         )
-    return inputs, [known] * len(outputs)
+    return inputs, [result] * len(outputs)
 
 
 # -- dtypes ------------------------------------------------------------------------------------------------------------
@@ -126,11 +126,11 @@ def _dtype_rule(operator: Operator, policy: DTypePolicy) -> Callable[..., tuple[
             inputs, _ = same_dtype(inputs, outputs)
         else:  # outputs say nothing of the inputs
             inputs, _ = same_dtype(inputs, ())
-        known = tuple(dtype for dtype in inputs if dtype is not None)
-        if len(known) < len(inputs) and policy not in _FIXED:
+        present = tuple(dtype for dtype in inputs if dtype is not None)
+        if len(present) < len(inputs) and policy not in _FIXED:
             return inputs, outputs
-        found = _answered(operator, policy, known, attributes)
-        return inputs, found if isinstance(found, list) else [found] * len(outputs)
+        results = _answered(operator, policy, present, attributes)
+        return inputs, results if isinstance(results, list) else [results] * len(outputs)
 
     return rule
 
@@ -151,8 +151,8 @@ def _answered(operator: Operator, policy: DTypePolicy, inputs: tuple[np.dtype, .
 @functools.lru_cache(1024)
 def _computed(operator: Operator, inputs: tuple[np.dtype, ...], attributes: tuple[tuple[str, Any], ...]) -> np.dtype:
     with np.errstate(all="ignore"):
-        answer = operator.definition(*(np.ones(1, dtype) for dtype in inputs), **dict(attributes))
-    return np.asarray(answer).dtype
+        result = operator.definition(*(np.ones(1, dtype) for dtype in inputs), **dict(attributes))
+    return np.asarray(result).dtype
 
 
 def unknown_length(inputs: Shapes, outputs: Shapes, **attributes: Any) -> tuple[Shapes, Shapes]:

@@ -80,8 +80,8 @@ def _atleast(count: int) -> None:
         return ["output"] if number == 1 else list(numbered(number))
 
     def at_least(*arys: Any, num_args: int = 1) -> Any:
-        found = [_with_axes(array, count) for array in arys]
-        return found[0] if len(found) == 1 else tuple(found)
+        results = [_with_axes(array, count) for array in arys]
+        return results[0] if len(results) == 1 else tuple(results)
 
     at_least.__doc__ = f"Return arrays with {count} axes at least."
     named(f"_np_atleast_{count}d", outputs=outputs, dtype=lambda *dtypes, **_: [*dtypes])(at_least)

@@ -83,8 +83,8 @@ def _svd_shape(inputs: Shapes, outputs: Shapes) -> tuple[Shapes, Shapes]:
 @named("_npi_svd", shape=_svd_shape, outputs=("output0", "output1", "output2"))
 def npi_svd(A: Any) -> Any:
     """Return (U, s, V) of A = U diag(s) V, for matrices with no more rows than columns."""
-    found = np.linalg.svd(A, full_matrices=False)
-    return found[0], found[1], found[2]
+    result = np.linalg.svd(A, full_matrices=False)
+    return result[0], result[1], result[2]
 
 
 def _eigen_shape(inputs: Shapes, outputs: Shapes, **attributes: Any) -> tuple[Shapes, Shapes]:
@@ -120,8 +120,8 @@ def npi_eigvals(A: Any) -> Any:
 @named("_npi_eigh", shape=_eigen_shape, outputs=("output0", "output1"))
 def npi_eigh(A: Any, *, UPLO: str = "L") -> Any:
     """Return eigenvalues and eigenvectors of symmetric matrices, of which one triangle is looked at."""
-    found = np.linalg.eigh(A, UPLO)  # type: ignore[call-overload]
-    return found[0], found[1]
+    result = np.linalg.eigh(A, UPLO)  # type: ignore[call-overload]
+    return result[0], result[1]
 
 
 @named("_npi_eigvalsh", shape=_eigen_shape)

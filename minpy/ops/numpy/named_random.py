@@ -25,8 +25,8 @@ Partials = Callable[..., Mapping[str, Any]]
 
 def _of_inputs(names: tuple[str, ...], inputs: Any, attributes: Mapping[str, Any]) -> dict[str, Any]:
     """Return parameters by name: those that are no number are the inputs, in order."""
-    given = iter(inputs)
-    return {name: attributes[name] if attributes.get(name) is not None else next(given) for name in names}
+    remaining = iter(inputs)
+    return {name: attributes[name] if attributes.get(name) is not None else next(remaining) for name in names}
 
 
 def _define(
@@ -45,9 +45,9 @@ def _define(
         return (*shape_of(size), *common) if batched else common if size is None else shape_of(size)
 
     def definition(
-        input1: Any = None, input2: Any = None, *, size: Any = None, ctx: Any = None, dtype: Any = None, **given: Any
+        input1: Any = None, input2: Any = None, *, size: Any = None, ctx: Any = None, dtype: Any = None, **numbers: Any
     ) -> Any:
-        values = _of_inputs(names, [one for one in (input1, input2) if one is not None], given)
+        values = _of_inputs(names, [one for one in (input1, input2) if one is not None], numbers)
         shape = size_of(size, map(np.shape, values.values()))
         return np.asarray(draw(*values.values(), shape)).astype(as_dtype(dtype) or np.dtype(default))
 
@@ -74,12 +74,12 @@ def _define(
     def gradients(ans: Any, *inputs: Any, **attributes: Any) -> Callable[[Any], Any]:
         arrays = [one for one in inputs if one is not None]
         values = _of_inputs(names, arrays, attributes)
-        found = partials(ans, **values)
+        slopes = partials(ans, **values)
         wanted = [one for one in names if attributes.get(one) is None]
 
         def pull(g: Any) -> tuple[Any, ...]:
-            parts = [sum_to(g * found[one], np.shape(values[one])) for one in wanted]
-            return (*parts, *[None] * (len(inputs) - len(parts)))
+            gradients = [sum_to(g * slopes[one], np.shape(values[one])) for one in wanted]
+            return (*gradients, *[None] * (len(inputs) - len(gradients)))
 
         return pull
 

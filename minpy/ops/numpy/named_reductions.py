@@ -16,14 +16,14 @@ __all__ = ["AXES", "root_of_squares"]
 AXES = int | tuple[int, ...] | None
 
 
-def _default(given: np.dtype, **attributes: Any) -> np.dtype:
+def _default(data: np.dtype, **attributes: Any) -> np.dtype:
     """Return the dtype of means: of integers float64, as in NumPy."""
-    return dtype_or(attributes.get("dtype"), np.float64 if given.kind in "biu" else given)
+    return dtype_or(attributes.get("dtype"), np.float64 if data.kind in "biu" else data)
 
 
-def _summed(given: np.dtype, **attributes: Any) -> np.dtype:
+def _summed(data: np.dtype, **attributes: Any) -> np.dtype:
     """Return the dtype of sums and products: as in NumPy that of the array, but of narrow integers wider ones."""
-    return dtype_or(attributes.get("dtype"), np.sum(np.ones(1, given)).dtype)
+    return dtype_or(attributes.get("dtype"), np.sum(np.ones(1, data)).dtype)
 
 
 @named("_np_sum", dtype=_summed, shape=reduced)
@@ -46,8 +46,8 @@ def np_prod(
 
 def _extreme(name: str, reduce: Callable[..., Any], combine: Callable[..., Any], which: str, than: str) -> None:
     def definition(a: Any, *, axis: AXES = None, keepdims: bool = False, initial: float | None = None) -> Any:
-        found = reduce(a, axis=axis, keepdims=keepdims)
-        return found if initial is None else combine(found, np.asarray(initial, np.result_type(a)))
+        extreme = reduce(a, axis=axis, keepdims=keepdims)
+        return extreme if initial is None else combine(extreme, np.asarray(initial, np.result_type(a)))
 
     definition.__doc__ = f"Return the {which} elements over axes, of all by default; or `initial`, if that is {than}."
     named(name, shape=reduced)(definition)
@@ -138,7 +138,7 @@ def npi_average(
     weights = weights.astype(kind)
     if np.shape(weights) != np.shape(a):  # a vector along one axis
         assert isinstance(axis, int)
-        weights = np.reshape(weights, [-1 if one == axis % np.ndim(a) else 1 for one in range(np.ndim(a))])
+        weights = np.reshape(weights, [-1 if position == axis % np.ndim(a) else 1 for position in range(np.ndim(a))])
         weights = weights + np.zeros(np.shape(a), kind)
     total = np.sum(weights, axis=axis)
     mean = np.sum(a * weights, axis=axis) / total
@@ -146,9 +146,9 @@ def npi_average(
 
 
 def _percentile_shape(inputs: Shapes, outputs: Shapes, *, axis: AXES, keepdims: bool) -> tuple[Shapes, Shapes]:
-    _, (rest,) = reduced(inputs[:1], outputs, axis=axis, keepdims=keepdims)
+    _, (kept,) = reduced(inputs[:1], outputs, axis=axis, keepdims=keepdims)
     levels: Any = inputs[1] if len(inputs) > 1 else ()
-    return inputs, [None if rest is None or levels is None else (*levels, *rest)]
+    return inputs, [None if kept is None or levels is None else (*levels, *kept)]
 
 
 @named(
@@ -168,5 +168,5 @@ def npi_percentile(
     q_scalar: float | None = None,
 ) -> Any:
     """Return percentiles over axes; they have no gradient, as in MXNet."""
-    found = np.percentile(a, q_scalar if q is None else q, axis=axis, method=interpolation, keepdims=keepdims)  # type: ignore[call-overload]
-    return found.astype(a.dtype if a.dtype.kind == "f" else np.float64)
+    result = np.percentile(a, q_scalar if q is None else q, axis=axis, method=interpolation, keepdims=keepdims)  # type: ignore[call-overload]
+    return result.astype(a.dtype if a.dtype.kind == "f" else np.float64)

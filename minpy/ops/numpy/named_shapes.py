@@ -59,10 +59,10 @@ def np_squeeze(a: Any, *, axis: AXIS = None) -> Any:
 
 
 def _transpose_shape(inputs: Shapes, outputs: Shapes, *, axes: Any) -> tuple[Shapes, Shapes]:
-    known = inputs[0] if inputs[0] is not None else outputs[0]
-    if known is None:
+    stated = inputs[0] if inputs[0] is not None else outputs[0]
+    if stated is None:
         return inputs, outputs
-    order = [axis % len(known) for axis in axes] if axes else range(len(known))[::-1]
+    order = [axis % len(stated) for axis in axes] if axes else range(len(stated))[::-1]
     return permuted(inputs, outputs, order)
 
 
@@ -215,11 +215,11 @@ def npi_ediff1d(
     kind = np.result_type(ary)
     first = to_begin_scalar if to_begin is None else to_begin
     last = to_end_scalar if to_end is None else to_end
-    parts = [np.ravel(first).astype(kind)] if first is not None else []
-    parts.append(flat[1:] - flat[:-1])
+    pieces = [np.ravel(first).astype(kind)] if first is not None else []
+    pieces.append(flat[1:] - flat[:-1])
     if last is not None:
-        parts.append(np.ravel(last).astype(kind))
-    return np.concatenate(parts) if len(parts) > 1 else parts[0]
+        pieces.append(np.ravel(last).astype(kind))
+    return np.concatenate(pieces) if len(pieces) > 1 else pieces[0]
 
 
 # -- inserting and deleting --------------------------------------------------------------------------------------------
@@ -258,10 +258,10 @@ def _inserted(arr: Any, values: Any, where: Any, axis: int | None) -> Any:
     # Where the elements of the result come from, told by inserting positions.
     count, length = np.size(arr), np.shape(arr)[axis]
     numbers = np.reshape(np.arange(count), np.shape(arr))
-    given = np.reshape(np.arange(np.size(values)), np.shape(values)) + count
-    source = np.insert(numbers, where, given, axis=axis)
-    assert np.shape(source)[axis] >= length
-    return np.take(np.concatenate([np.ravel(arr), np.ravel(values).astype(kind)]), source)
+    new_numbers = np.reshape(np.arange(np.size(values)), np.shape(values)) + count
+    taken = np.insert(numbers, where, new_numbers, axis=axis)
+    assert np.shape(taken)[axis] >= length
+    return np.take(np.concatenate([np.ravel(arr), np.ravel(values).astype(kind)]), taken)
 
 
 _FIRST: Any = lambda *dtypes, **_: dtypes[0]
@@ -319,8 +319,8 @@ def _bincount_dtype(*dtypes: np.dtype, **attributes: Any) -> np.dtype:
 )
 def npi_bincount(data: Any, weights: Any = None, *, minlength: int = 0, has_weights: bool = False) -> Any:
     """Return how often each number occurs, or the sums of the weights of its occurrences."""
-    found = np.bincount(data.astype(np.int64), weights, minlength)
-    return found if weights is None else found.astype(weights.dtype)
+    counts = np.bincount(data.astype(np.int64), weights, minlength)
+    return counts if weights is None else counts.astype(weights.dtype)
 
 
 def _unique_outputs(attributes: dict[str, Any]) -> list[str]:

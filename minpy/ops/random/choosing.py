@@ -111,14 +111,14 @@ def _shuffle_gradient(ans: Any, data: Any) -> Any:
 
 @shuffle.def_infer_shape
 def _shuffle_shapes(inputs: Any, outputs: Any) -> Any:
-    inputs, found = same_shape(inputs, outputs[:1])
-    return inputs, [*found, None if inputs[0] is None else inputs[0][:1]][: len(outputs)]
+    inputs, results = same_shape(inputs, outputs[:1])
+    return inputs, [*results, None if inputs[0] is None else inputs[0][:1]][: len(outputs)]
 
 
 @shuffle.def_infer_type
 def _shuffle_dtypes(inputs: Any, outputs: Any) -> Any:
-    inputs, found = same_dtype(inputs, outputs[:1])
-    return inputs, [*found, np.dtype(np.int64)][: len(outputs)]
+    inputs, results = same_dtype(inputs, outputs[:1])
+    return inputs, [*results, np.dtype(np.int64)][: len(outputs)]
 
 
 @multinomial.def_infer_shape

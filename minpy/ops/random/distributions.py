@@ -16,17 +16,17 @@ __all__ = ["DISTRIBUTIONS", "Distribution", "as_shape", "draw", "draw_each", "dr
 
 
 def _float_dtype(name: str, dtype: Any) -> np.dtype:
-    found = dtype_or(dtype, np.float32)
-    if found.kind != "f":
-        raise DTypeError(f"{name}: dtype {found} is not floating point; expected 'float16', 'float32' or 'float64'.")
-    return found
+    resolved = dtype_or(dtype, np.float32)
+    if resolved.kind != "f":
+        raise DTypeError(f"{name}: dtype {resolved} is not floating point; expected 'float16', 'float32' or 'float64'.")
+    return resolved
 
 
 def _integer_dtype(name: str, dtype: Any) -> np.dtype:
-    found = dtype_or(dtype, np.int32)
-    if found.kind not in "iu":
-        raise DTypeError(f"{name}: dtype {found} does not hold integers; expected 'int32' or 'int64'.")
-    return found
+    resolved = dtype_or(dtype, np.int32)
+    if resolved.kind not in "iu":
+        raise DTypeError(f"{name}: dtype {resolved} does not hold integers; expected 'int32' or 'int64'.")
+    return resolved
 
 
 def _require(condition: Any, name: str, text: str, *values: Any) -> None:

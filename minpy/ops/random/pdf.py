@@ -159,8 +159,8 @@ def _define(
         _check(title, names, sample, parameters, vectors, counts)
         dtype = np.result_type(*(array for array in (sample, *parameters) if array.dtype.kind == "f"))
         wide = [array.astype(np.promote_types(dtype, np.float32), copy=False) for array in (sample, *parameters)]
-        found = logarithm(*raised(wide[0], wide[1:]))
-        return (found if is_log else np.exp(found)).astype(dtype, copy=False)
+        log_density = logarithm(*raised(wide[0], wide[1:]))
+        return (log_density if is_log else np.exp(log_density)).astype(dtype, copy=False)
 
     counts = derivatives["sample"] is None
     vars(forward)["__signature__"] = inspect.Signature(
@@ -206,13 +206,13 @@ def _rule(derivative: Callable[..., Any], raised: Callable[..., Any], vectors: i
     def rule(ans: Any, sample: Any, *parameters: Any, is_log: bool) -> Any:
         def gradient(g: Any) -> Any:
             values = raised(sample, parameters)
-            answer, g = (np.expand_dims(value, -1) if vectors else value for value in (ans, g))
+            density, g = (np.expand_dims(value, -1) if vectors else value for value in (ans, g))
             if is_log:
                 return g * derivative(*values)
             # Where a density is 0, the derivative of its logarithm may be infinite: it is taken somewhere else.
-            none = answer == 0
+            none = density == 0
             part = derivative(*(np.where(none, 0.5, value) for value in values))
-            return g * np.where(none, 0, answer * part)
+            return g * np.where(none, 0, density * part)
 
         return gradient
 
@@ -253,8 +253,8 @@ def _check(
 
 def _density_shapes(inputs: Shapes, outputs: Shapes, vectors: int) -> tuple[Shapes, Shapes]:
     sample, parameter = inputs[0], None
-    for known in inputs[1:]:
-        parameter = merge_shapes(parameter, known)
+    for shape in inputs[1:]:
+        parameter = merge_shapes(parameter, shape)
     parameters = [parameter] * (len(inputs) - 1)
     if sample is None or len(sample) < vectors:
         return [sample, *parameters], outputs
@@ -275,8 +275,8 @@ def _density_dtypes(inputs: DTypes, outputs: DTypes, **_: Any) -> tuple[DTypes, 
     sample, *parameters = inputs
     if sample is None or sample.kind == "f":
         return promoted(inputs, outputs)
-    found, outputs = promoted(parameters, outputs)
-    return [sample, *found], outputs
+    dtypes, outputs = promoted(parameters, outputs)
+    return [sample, *dtypes], outputs
 
 
 # -- the distributions -------------------------------------------------------------------------------------------------

@@ -148,8 +148,8 @@ def _random(name: str) -> Operator:
     """Define `_random_X`: numbers as parameters."""
     defaults = DISTRIBUTIONS[name].parameters
 
-    def forward(*, shape: Any = None, ctx: str = "", dtype: Any = None, **given: Any) -> Any:
-        return draw(name, [given.get(key, value) for key, value in defaults.items()], shape, dtype)
+    def forward(*, shape: Any = None, ctx: str = "", dtype: Any = None, **parameters: Any) -> Any:
+        return draw(name, [parameters.get(key, value) for key, value in defaults.items()], shape, dtype)
 
     aliases = (f"random_{name}", *_ALIASES.get(name, ()))
     doc = _RANDOM_DOC.format(name=name, parameters=", ".join(defaults))
@@ -163,8 +163,8 @@ def _random_like(name: str) -> Operator:
     """Define `_random_X_like`: shape and dtype of an array."""
     defaults = DISTRIBUTIONS[name].parameters
 
-    def forward(data: Any, **given: Any) -> Any:
-        return draw(name, [given.get(key, value) for key, value in defaults.items()], data.shape, data.dtype.name)
+    def forward(data: Any, **passed: Any) -> Any:
+        return draw(name, [passed.get(key, value) for key, value in defaults.items()], data.shape, data.dtype.name)
 
     doc = _LIKE_DOC.format(name=name, parameters=", ".join(defaults))
     parameters = [inspect.Parameter("data", _INPUT), *_numbers(defaults)]
@@ -183,8 +183,8 @@ def _sample(name: str) -> Operator:
     def shapes(inputs: Shapes, outputs: Shapes, *, shape: Any) -> tuple[Shapes, Shapes]:
         inner = () if shape is None else as_shape(shape)
         outer = None
-        for known in inputs:
-            outer = merge_shapes(outer, known)
+        for stated in inputs:
+            outer = merge_shapes(outer, stated)
         if outputs[0] is not None:
             outer = merge_shapes(outer, outputs[0][: len(outputs[0]) - len(inner)])
         return [outer] * len(inputs), [None if outer is None else (*outer, *inner)]

@@ -51,13 +51,13 @@ def unique_zipfian(*, range_max: int, shape: tuple[int, ...] | None = None) -> A
     samples, trials = np.empty((rows, count), np.int64), np.zeros(rows, np.int64)
     for row in range(rows):
         drawn = np.empty(0, np.int64)
-        found, first = drawn, drawn
-        while len(found) < count:
+        distinct, first = drawn, drawn
+        while len(distinct) < count:
             more = np.expm1(generator().uniform(0, math.log(range_max + 1), max(2 * count, len(drawn), 16)))
             drawn = np.append(drawn, np.minimum(more.astype(np.int64), range_max - 1))
-            found, first = np.unique(drawn, return_index=True)
+            distinct, first = np.unique(drawn, return_index=True)
         kept = np.argsort(first)[:count]
-        samples[row] = found[kept]
+        samples[row] = distinct[kept]
         trials[row] = first[kept[-1]] + 1 if count else 0
     return samples, trials
 

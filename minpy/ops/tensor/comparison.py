@@ -150,10 +150,10 @@ where.def_grad_kernel(lambda ans, condition, x, y: lambda g: keep(_along_rows(co
 def _where_shapes(inputs: Any, outputs: Any) -> Any:
     condition, x, y = inputs
     if () in (x, y):  # a number, which the other one says nothing about
-        other = y if x == () else x
-        if other == ():
+        branch = y if x == () else x
+        if branch == ():
             return inputs, [condition]
-        [other], outputs = same_shape([other], outputs)
-        return [condition, x, other] if x == () else [condition, other, y], outputs
+        [branch], outputs = same_shape([branch], outputs)
+        return [condition, x, branch] if x == () else [condition, branch, y], outputs
     [x, y], outputs = same_shape([x, y], outputs)
     return [condition, x, y], outputs

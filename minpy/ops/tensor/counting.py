@@ -53,9 +53,9 @@ def histogram(
     (array([3, 1]), array([0., 2., 4.], dtype=float32))
     """
     if (bins is None) == (bin_cnt is None) or (bin_cnt is not None and range is None):
-        given = [name for name, value in (("bins", bins), ("bin_cnt", bin_cnt), ("range", range)) if value is not None]
+        passed = [name for name, value in (("bins", bins), ("bin_cnt", bin_cnt), ("range", range)) if value is not None]
         raise ArgumentError(
-            f"_histogram: {', '.join(given) or 'nothing'} is given beside the data; give either the edges, bins=, or "
+            f"_histogram: {', '.join(passed) or 'nothing'} is given beside the data; give either the edges, bins=, or "
             "their number and ends, bin_cnt= and range=."
         )
     given_bins: Any = bin_cnt if bins is None else bins
@@ -86,8 +86,8 @@ def _histogram_shapes(inputs: Any, outputs: Any, *, bin_cnt: int | None) -> Any:
 
 @histogram.def_infer_type
 def _histogram_dtypes(inputs: Any, outputs: Any, *, bin_cnt: int | None) -> Any:
-    known = next((dtype for dtype in (*inputs, outputs[1]) if dtype is not None), None)
-    return [known] * len(inputs), [np.dtype(np.int64), known]
+    common = next((dtype for dtype in (*inputs, outputs[1]) if dtype is not None), None)
+    return [common] * len(inputs), [np.dtype(np.int64), common]
 
 
 @operator(name="_onehot_encode", zero="all")
@@ -121,5 +121,5 @@ def _onehot_shapes(inputs: Any, outputs: Any) -> Any:
 
 @onehot_encode.def_infer_type
 def _onehot_dtypes(inputs: Any, outputs: Any) -> Any:
-    known = inputs[1] if inputs[1] is not None else outputs[0]
-    return [inputs[0], known], [known]
+    dtype = inputs[1] if inputs[1] is not None else outputs[0]
+    return [inputs[0], dtype], [dtype]

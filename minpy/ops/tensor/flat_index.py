@@ -79,11 +79,11 @@ def unravel_index(data: np.ndarray, *, shape: tuple[int, ...] = ()) -> np.ndarra
            [1., 2., 0.]], dtype=float32)
     """
     lengths = _lengths("unravel_index", shape)
-    rest = data.astype(np.int64)
+    remainder = data.astype(np.int64)
     rows = []
     for stride in _strides(lengths):
-        rows.append(rest // stride)
-        rest = rest % stride
+        rows.append(remainder // stride)
+        remainder = remainder % stride
     return np.stack(rows).astype(data.dtype)
 
 

@@ -52,8 +52,8 @@ def cast_storage(data: np.ndarray, *, stype: str) -> np.ndarray:
     array([1., 0.], dtype=float32)
     """
     if stype != "default":
-        known = "there are no sparse arrays" if stype in ("csr", "row_sparse") else "expected 'default'"
-        raise ArgumentError(f"cast_storage: stype is {stype!r}; {known}. Leave the array dense: stype='default'.")
+        reason = "there are no sparse arrays" if stype in ("csr", "row_sparse") else "expected 'default'"
+        raise ArgumentError(f"cast_storage: stype is {stype!r}; {reason}. Leave the array dense: stype='default'.")
     return data.copy()
 
 

@@ -51,10 +51,10 @@ __all__ = [
 
 def is_basic(key: Any) -> bool:
     """Tell whether a key selects a view: integers, slices, None and Ellipsis only."""
-    parts = key if type(key) is tuple else (key,)
+    subscripts = key if type(key) is tuple else (key,)
     return all(
-        part is None or part is Ellipsis or isinstance(part, (int, np.integer, slice)) for part in parts
-    ) and not any(isinstance(part, (bool, np.bool_)) for part in parts)
+        part is None or part is Ellipsis or isinstance(part, (int, np.integer, slice)) for part in subscripts
+    ) and not any(isinstance(part, (bool, np.bool_)) for part in subscripts)
 
 
 @operator(name="_index", public=False, shape_only=(0, 0))
@@ -79,9 +79,9 @@ def _unindex_kernel(data: Any, *, key: Any, shape: tuple[int, ...]) -> Any:
     counted = type(key) is tuple and all(type(part) is np.ndarray and part.dtype.kind in "iu" for part in key)
     if not counted or data.dtype.kind not in "fc" or 0 in shape:
         return unindex.definition(data, key=key, shape=shape)
-    parts = np.broadcast_arrays(*key)
+    positions = np.broadcast_arrays(*key)
     lengths = shape[: len(key)]
-    inside = tuple(np.where(part < 0, part + length, part) for part, length in zip(parts, lengths, strict=True))
+    inside = tuple(np.where(part < 0, part + length, part) for part, length in zip(positions, lengths, strict=True))
     rows = np.ravel_multi_index(inside, lengths).reshape(-1)
     return add_rows(data.reshape(rows.size, math.prod(shape[len(key) :])), rows, math.prod(lengths)).reshape(shape)
 
@@ -166,14 +166,14 @@ _OF_PICK = (
 
 
 def checked_positions(
-    index: np.ndarray, length: int, what: str = _OF_PICK[0], expected: str = _OF_PICK[1]
+    index: np.ndarray, length: int, subject: str = _OF_PICK[0], expected: str = _OF_PICK[1]
 ) -> np.ndarray:
     """Return indices of any dtype as integers, fractions cut off; a negative one, too, is an error."""
     positions = truncated(index)
     if positions.size and positions.view(np.uintp).max() >= length:  # as unsigned, negative ones are large
         place = np.unravel_index(int(np.argmax((positions < 0) | (positions >= length))), positions.shape)
         where = f"[{', '.join(map(str, place))}]" if place else ""
-        raise OutOfRangeError(f"{what}{where} is {index[place]}; expected {expected.format(length)}")
+        raise OutOfRangeError(f"{subject}{where} is {index[place]}; expected {expected.format(length)}")
     return positions
 
 
@@ -220,8 +220,8 @@ def _take_gradient(ans: Any, a: Any, indices: Any, *, axis: int, mode: str) -> A
     rows = np.reshape(indices, (math.prod(np.shape(indices)),))
 
     def gradient(g: Any) -> Any:
-        parts = np.reshape(g, (before, rows.shape[0], after))
-        columns = np.reshape(np.transpose(parts, (1, 0, 2)), (rows.shape[0], before * after))
+        split = np.reshape(g, (before, rows.shape[0], after))
+        columns = np.reshape(np.transpose(split, (1, 0, 2)), (rows.shape[0], before * after))
         summed = np.reshape(scatter_rows(columns, rows, count=length, mode=mode), (length, before, after))
         return np.reshape(np.transpose(summed, (1, 0, 2)), shape)
 
@@ -324,7 +324,7 @@ def _pick_gradient(ans: Any, data: Any, index: Any, *, axis: int, mode: str) -> 
     return lambda g: put_along(np.reshape(g, positions.shape), positions, axis=axis, length=shape[axis])
 
 
-pick.saved_attributes = lambda given: given | {"mode": "clip"} if given.get("mode") == "raise" else given
+pick.saved_attributes = lambda saved: saved | {"mode": "clip"} if saved.get("mode") == "raise" else saved
 
 
 @pick.def_infer_shape
@@ -333,8 +333,8 @@ def _pick_shapes(inputs: Any, outputs: Any, *, axis: int, keepdims: bool) -> Any
     if data is None:
         return inputs, outputs
     axis = one_axis("pick", axis, len(data))
-    rest = without_axis(data, axis) or (1,)
-    return [data, by_default(index, rest)], [replace_length(data, axis, 1) if keepdims else rest]
+    outer = without_axis(data, axis) or (1,)
+    return [data, by_default(index, outer)], [replace_length(data, axis, 1) if keepdims else outer]
 
 
 @operator(name="batch_take", zero=(1,), dtypes=dtype_of(0), shape_only=(0,))
@@ -404,8 +404,8 @@ def one_hot(
 
 def _wrapped(values: Any, dtype: Any) -> np.ndarray:
     """Return floats in a dtype; in one of integers fractions are cut off, and -1 is 255 in uint8."""
-    given = np.array(values, np.float64)
-    return given.astype(np.int64).astype(dtype) if np.dtype(dtype).kind in "iu" else given.astype(dtype)
+    floats = np.array(values, np.float64)
+    return floats.astype(np.int64).astype(dtype) if np.dtype(dtype).kind in "iu" else floats.astype(dtype)
 
 
 @one_hot.def_kernel
@@ -413,8 +413,8 @@ def _one_hot_kernel(indices: Any, *, depth: int, on_value: float, off_value: flo
     rows = truncated(indices).reshape(-1)
     on, off = _wrapped((on_value, off_value), dtype)
     result = np.full((rows.size, depth), off) if off_value else np.zeros((rows.size, depth), dtype)
-    known = np.flatnonzero((rows >= 0) & (rows < depth))
-    result[known, rows[known]] = on
+    in_range = np.flatnonzero((rows >= 0) & (rows < depth))
+    result[in_range, rows[in_range]] = on
     return result.reshape(*indices.shape, depth)
 
 

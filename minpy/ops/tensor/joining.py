@@ -65,12 +65,12 @@ def concat(*data: np.ndarray, dim: int = 1, num_args: int | None = None) -> np.n
 def concat_gradient(ans: Any, *data: Any, dim: int) -> Any:
     """Return the function from the gradient of a concatenation to those of its parts."""
     axis = dim % np.ndim(data[0])
-    parts, start = [], 0
+    keys, start = [], 0
     for array in data:
         stop = start + np.shape(array)[axis]
-        parts.append((*(slice(None),) * axis, slice(start, stop)))
+        keys.append((*(slice(None),) * axis, slice(start, stop)))
         start = stop
-    return lambda g: tuple(g[part] for part in parts)
+    return lambda g: tuple(g[part] for part in keys)
 
 
 concat.def_multiple_grad(concat_gradient)
@@ -89,12 +89,12 @@ def concat_shapes(inputs: Any, outputs: Any, *, dim: int) -> Any:
             raise ShapeError("the arrays differ in their number of axes.")
         common = merge_shapes(common, shape and replace_length(shape, axis, UNKNOWN)) or ()
     lengths = [UNKNOWN if shape is None else shape[axis] for shape in inputs]
-    total = merge_lengths(derived(lambda *known: sum(known), *lengths), *(shape[axis] for shape in outputs if shape))
+    total = merge_lengths(derived(lambda *terms: sum(terms), *lengths), *(shape[axis] for shape in outputs if shape))
     if total != UNKNOWN and lengths.count(UNKNOWN) == 1:
-        rest = total - sum(length for length in lengths if length != UNKNOWN)
-        if rest < 0:
+        missing = total - sum(length for length in lengths if length != UNKNOWN)
+        if missing < 0:
             raise ShapeError(f"the arrays are longer than their result along axis {axis}, which has length {total}.")
-        lengths[lengths.index(UNKNOWN)] = rest
+        lengths[lengths.index(UNKNOWN)] = missing
     return [replace_length(common, axis, length) for length in lengths], [replace_length(common, axis, total)]
 
 

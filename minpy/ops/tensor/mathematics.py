@@ -15,7 +15,7 @@ from minpy.ops.inference.partial_shapes import same_shape
 from minpy.ops.kernels.selecting import LARGE
 from minpy.ops.registry import operator
 
-__all__ = ["hard_sigmoid", "negative", "relu", "sigmoid", "smooth_l1", "softrelu", "softsign", "tanh"]
+__all__ = ["hard_sigmoid", "negative", "relu", "sigmoid", "smooth_l1", "softrelu", "softsign", "tanh", "unary"]
 
 
 def _ufunc(ufunc: np.ufunc, sentence: str, example: str, result: str, notes: str = "", name: str = "") -> Operator:
@@ -24,9 +24,8 @@ def _ufunc(ufunc: np.ufunc, sentence: str, example: str, result: str, notes: str
     return made
 
 
-def _function(
-    forward: Callable[[Any], Any], name: str, sentence: str, example: str, result: str, notes: str = ""
-) -> Any:
+def unary(forward: Callable[[Any], Any], name: str, sentence: str, example: str, result: str, notes: str = "") -> Any:
+    """Define an operator of one array, elementwise, that is no ufunc; the rest is as for `unary_doc`."""
     return operator(forward, name=name, like_ufunc=True, doc=unary_doc(name, sentence, example, result, notes))
 
 
@@ -61,7 +60,7 @@ square.def_grad(lambda ans, data: lambda g: g * (data + data))
 sqrt = _ufunc(np.sqrt, "Return the square root of each element; NaN for negative ones.", "[4, 2]", "[2.    , 1.4142]")
 sqrt.def_grad(lambda ans, data: lambda g: g / (ans + ans))
 
-rsqrt = _function(
+rsqrt = unary(
     lambda data: np.reciprocal(np.sqrt(data)), "rsqrt", "Return 1 / sqrt(data).", "[4, 2]", "[0.5   , 0.7071]"
 )
 rsqrt.def_grad(lambda ans, data: lambda g: g * (ans * ans * ans) * -0.5)
@@ -69,9 +68,7 @@ rsqrt.def_grad(lambda ans, data: lambda g: g * (ans * ans * ans) * -0.5)
 cbrt = _ufunc(np.cbrt, "Return the cube root of each element.", "[8, -27]", "[ 2., -3.]")
 cbrt.def_grad(lambda ans, data: lambda g: g / (ans * ans * 3))
 
-rcbrt = _function(
-    lambda data: np.reciprocal(np.cbrt(data)), "rcbrt", "Return 1 / cbrt(data).", "[8, -1]", "[ 0.5, -1. ]"
-)
+rcbrt = unary(lambda data: np.reciprocal(np.cbrt(data)), "rcbrt", "Return 1 / cbrt(data).", "[8, -1]", "[ 0.5, -1. ]")
 rcbrt.def_grad(lambda ans, data: lambda g: g * ans / (data * -3))
 
 # -- exponentials and logarithms ---------------------------------------------------------------------------------------
@@ -151,7 +148,7 @@ radians.def_grad(lambda ans, data: lambda g: g * (math.pi / 180))
 
 
 # Neither exponential overflows: one is of the negative part, the other of minus the absolute value.
-sigmoid = _function(
+sigmoid = unary(
     lambda data: np.exp(np.minimum(data, 0)) / (np.exp(-np.absolute(data)) + 1),
     "sigmoid",
     "Return 1 / (1 + exp(-data)), the logistic function.",
@@ -181,7 +178,7 @@ def _sigmoid_into(out: np.ndarray, data: np.ndarray) -> None:
     np.reciprocal(out, out)
 
 
-relu = _function(
+relu = unary(
     lambda data: np.maximum(data, 0),
     "relu",
     "Return max(data, 0).",
@@ -216,7 +213,7 @@ softrelu = operator(
 )
 softrelu.def_grad(lambda ans, data: lambda g: g * -np.expm1(-ans))
 
-softsign = _function(
+softsign = unary(
     lambda data: data / (np.absolute(data) + 1),
     "softsign",
     "Return data / (1 + abs(data)).",

@@ -46,8 +46,8 @@ def amp_cast(data: np.ndarray, *, dtype: str) -> np.ndarray:
     return data.astype(_cast_dtype(np.dtype(data.dtype), dtype))
 
 
-def _cast_dtype(known: np.dtype, dtype: Any) -> np.dtype:
-    return np.dtype(dtype) if known in _CAST else known
+def _cast_dtype(own: np.dtype, dtype: Any) -> np.dtype:
+    return np.dtype(dtype) if own in _CAST else own
 
 
 amp_cast.def_grad(lambda ans, data: lambda g: g)
@@ -89,10 +89,10 @@ def amp_multicast(*data: np.ndarray, num_outputs: int, cast_narrow: bool = False
     _require_count("amp_multicast", data, "num_outputs", num_outputs)
     dtypes = [np.dtype(array.dtype) for array in data]
     dtype = _common(dtypes, cast_narrow)
-    found = tuple(
-        array.astype(dtype) if known.kind == "f" else array.copy() for array, known in zip(data, dtypes, strict=True)
+    results = tuple(
+        array.astype(dtype) if own.kind == "f" else array.copy() for array, own in zip(data, dtypes, strict=True)
     )
-    return found[0] if len(found) == 1 else found
+    return results[0] if len(results) == 1 else results
 
 
 def _common(dtypes: Sequence[Any], cast_narrow: bool) -> Any:
@@ -112,7 +112,7 @@ def _multicast_gradients(ans: Any, *data: Any, num_outputs: int) -> Any:
 
 @amp_multicast.def_infer_shape
 def _multicast_shapes(inputs: Any, outputs: Any) -> Any:
-    shapes = [merge_shapes(one, other) for one, other in zip(inputs, outputs, strict=True)]
+    shapes = [merge_shapes(before, after) for before, after in zip(inputs, outputs, strict=True)]
     return shapes, shapes
 
 
@@ -137,12 +137,12 @@ class _Finite(Operator):
         OPERATORS[self.__name__] = self
 
     def __call__(self, /, *arguments: Any, out: Any = None, **attributes: Any) -> Any:
-        found = super().__call__(*arguments, **attributes)
+        finite = super().__call__(*arguments, **attributes)
         if out is None:
-            return found
+            return finite
         if str(attributes.get("init_output", True)) in ("False", "0", "false"):
-            found = found * (out != 0)
-        return dispatch.write_out(self, found, out)
+            finite = finite * (out != 0)
+        return dispatch.write_out(self, finite, out)
 
 
 def _all_finite(data: np.ndarray, *, init_output: bool = True) -> np.ndarray:

@@ -45,7 +45,7 @@ def _laid_out(name: str, data: Any, axis: int | None) -> tuple[np.ndarray, int]:
     return raw, one_axis(name, axis, raw.ndim)
 
 
-@operator(name="sort", outputs=numbered(1), saved_outputs=lambda given: 2)
+@operator(name="sort", outputs=numbered(1), saved_outputs=lambda attributes: 2)
 def sort(data: np.ndarray, *, axis: int | None = -1, is_ascend: bool = True) -> np.ndarray:
     """Return the elements in order.
 
@@ -265,4 +265,4 @@ def _topk_dtypes(inputs: Any, outputs: Any, *, ret_typ: str, dtype: Any) -> Any:
     return inputs, [*elements, positions][: len(outputs)]
 
 
-topk.saved_outputs = lambda given: 2 if given.get("ret_typ") in ("value", "both") else 1
+topk.saved_outputs = lambda attributes: 2 if attributes.get("ret_typ") in ("value", "both") else 1

@@ -99,16 +99,16 @@ def resolve_axes(name: str, axis: Any, shape: tuple[int, ...], exclude: bool = F
     ndim = len(shape)
     if axis is None or axis == () or axis == []:
         return tuple(range(ndim))
-    given = (axis,) if isinstance(axis, (int, np.integer)) else tuple(axis)
-    for one in given:
-        if not -ndim <= one < ndim:
+    numbers = (axis,) if isinstance(axis, (int, np.integer)) else tuple(axis)
+    for number in numbers:
+        if not -ndim <= number < ndim:
             raise ShapeError(
-                f"{name}: axis {one} does not exist in an array of shape {shape}; axes are {-ndim} to {ndim - 1}."
+                f"{name}: axis {number} does not exist in an array of shape {shape}; axes are {-ndim} to {ndim - 1}."
             )
-    chosen = {int(one) % ndim for one in given}
-    if len(chosen) != len(given):
+    chosen = {int(number) % ndim for number in numbers}
+    if len(chosen) != len(numbers):
         raise ShapeError(f"{name}: axis {axis} names an axis of an array of shape {shape} twice.")
-    return tuple(one for one in range(ndim) if (one in chosen) != bool(exclude))
+    return tuple(number for number in range(ndim) if (number in chosen) != bool(exclude))
 
 
 def _reduced(name: str, data: Any, axis: Any, exclude: bool) -> Any:
@@ -137,7 +137,7 @@ def _with_axes(value: Any, data: Any, axis: Any, keepdims: bool, exclude: bool) 
     if axis is None or keepdims:
         return value  # of shape (1,), or kept: it broadcasts as it is
     axes = resolve_axes("reduction", axis, shape, exclude)
-    return np.reshape(value, tuple(1 if one in axes else length for one, length in enumerate(shape)))
+    return np.reshape(value, tuple(1 if position in axes else length for position, length in enumerate(shape)))
 
 
 def expand(value: Any, shape: tuple[int, ...]) -> Any:
@@ -163,9 +163,7 @@ def sum(data: np.ndarray, *, axis: Axis = None, keepdims: bool = False, exclude:
     return _shaped(sum_over(data, axes, keepdims))
 
 
-@sum.def_grad()
-def _sum_gradient(ans: Any, data: Any, *, axis: Axis, keepdims: bool, exclude: bool) -> Callable[[Any], Any]:
-    return lambda g: expand(_with_axes(g, data, axis, keepdims, exclude), np.shape(data))
+sum.def_grad(lambda ans, data, **over: lambda g: expand(_with_axes(g, data, **over), np.shape(data)))
 
 
 @operator(
@@ -177,9 +175,7 @@ def nansum(data: np.ndarray, *, axis: Axis = None, keepdims: bool = False, exclu
     return _shaped(sum_over(np.where(data == data, data, data.dtype.type(0)), axes, keepdims))
 
 
-@nansum.def_grad()
-def _nansum_gradient(ans: Any, data: Any, *, axis: Axis, keepdims: bool, exclude: bool) -> Callable[[Any], Any]:
-    return lambda g: np.where(data == data, _with_axes(g, data, axis, keepdims, exclude), 0)
+nansum.def_grad(lambda ans, data, **over: lambda g: np.where(data == data, _with_axes(g, data, **over), 0))
 
 
 @operator(
@@ -195,8 +191,8 @@ def mean(data: np.ndarray, *, axis: Axis = None, keepdims: bool = False, exclude
 
 
 @mean.def_grad()
-def _mean_gradient(ans: Any, data: Any, *, axis: Axis, keepdims: bool, exclude: bool) -> Callable[[Any], Any]:
-    return lambda g: expand(_with_axes(g / _count(data, g), data, axis, keepdims, exclude), np.shape(data))
+def _mean_gradient(ans: Any, data: Any, **over: Any) -> Callable[[Any], Any]:
+    return lambda g: expand(_with_axes(g / _count(data, g), data, **over), np.shape(data))
 
 
 @operator(
@@ -227,16 +223,16 @@ def _product_of_others(rows: Any) -> Any:
 
     There is no division, so zeros need no care, and what NumPy's derivatives make of it is right at any order.
     """
-    *rest, length = np.shape(rows)
+    *outer, length = np.shape(rows)
     if length < 2:
-        return np.ones((*rest, length), rows.dtype)
+        return np.ones((*outer, length), rows.dtype)
     pairs = length // 2
     left, right = rows[..., 0 : 2 * pairs : 2], rows[..., 1 : 2 * pairs : 2]
     products, last = left * right, rows[..., 2 * pairs :]
     others = _product_of_others(np.concatenate([products, last], axis=-1))
     beside = others[..., :pairs]
-    found = np.reshape(np.stack([beside * right, beside * left], axis=-1), (*rest, 2 * pairs))
-    return np.concatenate([found, others[..., pairs:]], axis=-1)
+    beside_pairs = np.reshape(np.stack([beside * right, beside * left], axis=-1), (*outer, 2 * pairs))
+    return np.concatenate([beside_pairs, others[..., pairs:]], axis=-1)
 
 
 def raw_product_of_others(data: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
@@ -494,7 +490,7 @@ def _reduced_shapes(inputs: Any, outputs: Any, *, axis: Any, keepdims: bool, exc
     if data is None:
         return inputs, outputs if axis is not None or keepdims else [(1,)] * len(outputs)
     axes = range(len(data)) if axis is None else resolve_axes("reduction", axis, data, exclude)
-    kept = [1 if one in axes else length for one, length in enumerate(data) if keepdims or one not in axes]
+    kept = [1 if number in axes else length for number, length in enumerate(data) if keepdims or number not in axes]
     return inputs, [tuple(kept) or (1,)] * len(outputs)
 
 

@@ -70,8 +70,8 @@ def _reshape_shapes(
     inputs: Any, outputs: Any, *, shape: Any, reverse: bool, target_shape: Any, keep_highest: bool
 ) -> Any:
     [data], (target, reverse) = inputs, codes_given(shape, reverse, target_shape, keep_highest)
-    found = shape_of_target(target) if data is None else resolve_shape(data, target, reverse)
-    result: Any = merge_shapes(outputs[0], found)
+    resolved = shape_of_target(target) if data is None else resolve_shape(data, target, reverse)
+    result: Any = merge_shapes(outputs[0], resolved)
     return [solved(data, product(result)) if is_known(result) else data], [result]
 
 

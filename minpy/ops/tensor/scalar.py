@@ -58,10 +58,10 @@ def _result_dtype(dtype: np.dtype, scalar: Any, is_int: bool) -> np.dtype:
 
 
 def _infer_dtypes(inputs: DTypes, outputs: DTypes, *, scalar: float, is_int: bool) -> tuple[DTypes, DTypes]:
-    data, answer = inputs[0], outputs[0]
+    data, result = inputs[0], outputs[0]
     if data is not None:
         return inputs, [_result_dtype(data, scalar, is_int)]
-    return [answer if is_int or answer != np.float64 else None], outputs
+    return [result if is_int or result != np.float64 else None], outputs
 
 
 def _cast(scalar: Any, dtype: np.dtype) -> Any:
@@ -102,8 +102,8 @@ def _define(
     kernel: Callable[[Any, Any], Any] | None = None,
 ) -> Operator:
     """Define `_plus_scalar`, say, which is `_PlusScalar`, too; without a rule its gradient is zero."""
-    side, rest = ("R", kind[1:]) if kind[1:] in ("minus", "div", "mod", "power") else ("", kind)
-    name, alias = f"_{kind}_scalar", f"_{side}{rest.title().replace('_', '')}Scalar"
+    side, operation = ("R", kind[1:]) if kind[1:] in ("minus", "div", "mod", "power") else ("", kind)
+    name, alias = f"_{kind}_scalar", f"_{side}{operation.title().replace('_', '')}Scalar"
     forward = _forward(compute, cast)
     forward.__kwdefaults__ = {"scalar": 1.0, "is_int": True}
     forward.__doc__ = _DOC.format(name=name, formula=formula, sentence=sentence, example=example, result=result)
@@ -125,10 +125,10 @@ def _forward(compute: Callable[[Any, Any], Any], cast: Callable[[Any, np.dtype],
     def forward(data: Any, *, scalar: float, is_int: bool) -> Any:
         dtype = _result_dtype(data.dtype, scalar, is_int)
         number = cast(scalar, dtype)
-        answer = compute(data if data.dtype is dtype else data.astype(dtype, copy=False), number)
-        if answer.dtype == np.float16 and dtype.kind != "f":  # NumPy's for bytes
-            answer = compute(data.astype(np.float32), number)
-        return answer if answer.dtype is dtype else answer.astype(dtype, copy=False)
+        result = compute(data if data.dtype is dtype else data.astype(dtype, copy=False), number)
+        if result.dtype == np.float16 and dtype.kind != "f":  # NumPy's for bytes
+            result = compute(data.astype(np.float32), number)
+        return result if result.dtype is dtype else result.astype(dtype, copy=False)
 
     return forward  # type: ignore[return-value]
 

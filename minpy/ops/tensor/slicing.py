@@ -139,9 +139,9 @@ def _like_key(shape: tuple[int, ...], like: tuple[int, ...], axes: Any) -> tuple
     if axes in ((), None) and len(shape) != len(like):
         raise ShapeError(f"slice_like: data {shape} and shape_like {like} differ in their number of axes; give axes.")
     chosen = several_axes("slice_like", axes if axes not in ((), None) else range(len(shape)), len(shape))
-    given = _as_tuple(axes) if axes not in ((), None) else chosen
+    names = _as_tuple(axes) if axes not in ((), None) else chosen
     key = [Slice(None)] * len(shape)
-    for axis, name in zip(chosen, given, strict=True):
+    for axis, name in zip(chosen, names, strict=True):
         length = like[one_axis("slice_like", name, len(like))]
         if length > shape[axis]:
             raise ShapeError(
@@ -186,8 +186,8 @@ def _slice_like_shape(data: Any, shape_like: Any, *, axes: Any = (), **_: Any) -
     if UNKNOWN not in data and UNKNOWN not in shape_like:
         key = _like_key(data, shape_like, axes)
         return tuple(len(range(*part.indices(length))) for part, length in zip(key, data, strict=True))
-    given = _as_tuple(axes) if axes not in ((), None) else range(len(data))
-    for axis in given:
+    numbers = _as_tuple(axes) if axes not in ((), None) else range(len(data))
+    for axis in numbers:
         position = one_axis("slice_like", axis, len(data))
         data = replace_length(data, position, shape_like[one_axis("slice_like", axis, len(shape_like))])
     return data
@@ -262,7 +262,7 @@ def _diag_shape(data: Any, *, k: int = 0, axis1: int = 0, axis2: int = 1, **_: A
     if len(data) == 1:
         return (derived(lambda n: n + abs(k), *data),) * 2
     axis1, axis2 = one_axis("diag", axis1, len(data)), one_axis("diag", axis2, len(data))
-    rest = tuple(length for axis, length in enumerate(data) if axis not in (axis1, axis2))
+    outer = tuple(length for axis, length in enumerate(data) if axis not in (axis1, axis2))
     if UNKNOWN in (data[axis1], data[axis2]):
-        return (*rest, UNKNOWN)
-    return (*rest, len(_diagonal_key(data, k, axis1, axis2)[0]))
+        return (*outer, UNKNOWN)
+    return (*outer, len(_diagonal_key(data, k, axis1, axis2)[0]))

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from minpy.core.errors import MissingDependencyError
-from minpy.ops.documenting import unary_doc
 from minpy.ops.kernels.error_function import float32_erf
 from minpy.ops.registry import operator
+from minpy.ops.tensor.mathematics import unary
 
 # Elements from which on a polynomial is faster than SciPy.
 _MANY = 256
@@ -47,20 +47,14 @@ def _from_scipy(name: str) -> Callable[[Any], Any]:
     return forward
 
 
-def _rounded(answer: Any, data: Any) -> Any:
+def _rounded(values: Any, data: Any) -> Any:
     """Return what SciPy answers in the dtype of floating-point data, of which it has no float16."""
-    return answer.astype(data.dtype, copy=False) if data.dtype.kind == "f" else answer
-
-
-def _special(
-    forward: Callable[[Any], Any], name: str, sentence: str, example: str, result: str, notes: str = ""
-) -> Any:
-    return operator(forward, name=name, like_ufunc=True, doc=unary_doc(name, sentence, example, result, notes))
+    return values.astype(data.dtype, copy=False) if data.dtype.kind == "f" else values
 
 
 _NEEDS_SCIPY = "It needs SciPy: `pip install scipy`."
 
-erf = _special(
+erf = unary(
     _erf,
     "erf",
     "Return the error function of each element.",
@@ -75,7 +69,7 @@ erf.def_kernel(lambda data: float32_erf(data) if data.dtype.char == "f" and data
 
 erf.def_grad(lambda ans, data: lambda g: g * (np.exp(-(data * data)) * (2 / math.sqrt(math.pi))))
 
-erfinv = _special(
+erfinv = unary(
     _from_scipy("erfinv"),
     "erfinv",
     "Return the number whose error function is the element, in [-1, 1].",
@@ -85,7 +79,7 @@ erfinv = _special(
 )
 erfinv.def_grad(lambda ans, data: lambda g: g * (np.exp(ans * ans) * (math.sqrt(math.pi) / 2)))
 
-gamma = _special(
+gamma = unary(
     _from_scipy("gamma"),
     "gamma",
     "Return the gamma function of each element: (n - 1)! for a whole number n.",
@@ -95,7 +89,7 @@ gamma = _special(
 )
 gamma.def_grad(lambda ans, data: lambda g: g * (ans * polygamma(data, n=0)))
 
-gammaln = _special(
+gammaln = unary(
     _from_scipy("gammaln"),
     "gammaln",
     "Return the logarithm of the absolute value of the gamma function.",
@@ -110,8 +104,8 @@ gammaln.def_grad(lambda ans, data: lambda g: g * polygamma(data, n=0))
 def polygamma(data: np.ndarray, *, n: int) -> np.ndarray:
     """Return the n-th derivative of digamma, which is the derivative of gammaln (n = 0: digamma itself)."""
     special = _scipy_special("polygamma")
-    answer = special.psi(data) if n == 0 else special.polygamma(n, data)
-    return answer.astype(data.dtype, copy=False)
+    values = special.psi(data) if n == 0 else special.polygamma(n, data)
+    return values.astype(data.dtype, copy=False)
 
 
 polygamma.def_grad(lambda ans, data, *, n: lambda g: g * polygamma(data, n=n + 1))

@@ -69,10 +69,10 @@ def split(
             f"split: squeeze_axis=True needs parts of length 1, but axis {axis} of data {data.shape} gives "
             f"{num_outputs} parts of length {length // num_outputs}."
         )
-    parts = tuple(map(_dense, np.split(data, num_outputs, axis)))
+    pieces = tuple(map(_dense, np.split(data, num_outputs, axis)))
     if squeeze_axis:
-        parts = tuple(part.squeeze(axis) for part in parts)
-    return parts[0] if num_outputs == 1 else parts
+        pieces = tuple(part.squeeze(axis) for part in pieces)
+    return pieces[0] if num_outputs == 1 else pieces
 
 
 @split.def_grad()
@@ -146,14 +146,14 @@ def split_v2(
             f"split_v2: axis {axis} of data {data.shape} has length {length}, which cannot be cut into "
             f"{indices_or_sections} equal parts."
         )
-    parts = tuple(map(_dense, np.split(data, indices_or_sections, axis)))
+    pieces = tuple(map(_dense, np.split(data, indices_or_sections, axis)))
     if squeeze_axis:
-        if any(part.shape[axis] != 1 for part in parts):
+        if any(part.shape[axis] != 1 for part in pieces):
             raise ShapeError(
                 f"split_v2: squeeze_axis=True needs parts of length 1, along axis {axis} of data {data.shape}."
             )
-        parts = tuple(part.squeeze(axis) for part in parts)
-    return parts[0] if len(parts) == 1 else parts
+        pieces = tuple(part.squeeze(axis) for part in pieces)
+    return pieces[0] if len(pieces) == 1 else pieces
 
 
 @split_v2.def_grad()
@@ -264,13 +264,13 @@ for _operator in (split, split_v2, split_at):
     _operator.keep_shape_only(0)
 
 
-def _as_saved(given: dict[str, Any]) -> dict[str, Any]:
+def _as_saved(attributes: dict[str, Any]) -> dict[str, Any]:
     """Return the attributes of `split_v2` as those of MXNet's `_split_v2`."""
-    given = dict(given)
-    parts = given.pop("indices_or_sections", 1)
-    if isinstance(parts, int):
-        return {"indices": (), "sections": parts, **given}
-    return {"indices": (0, *parts), "sections": 0, **given}
+    attributes = dict(attributes)
+    sections = attributes.pop("indices_or_sections", 1)
+    if isinstance(sections, int):
+        return {"indices": (), "sections": sections, **attributes}
+    return {"indices": (0, *sections), "sections": 0, **attributes}
 
 
 split_v2.saved_name, split_v2.saved_attributes = "_split_v2", _as_saved

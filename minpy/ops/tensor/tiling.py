@@ -248,8 +248,8 @@ def depth_to_space(data: np.ndarray, *, block_size: int) -> np.ndarray:
     _check_block("depth_to_space", data.shape, block_size, (1,), block_size * block_size)
     n, c, h, w = data.shape
     depth = c // (block_size * block_size)
-    parts = data.reshape(n, block_size, block_size, depth, h, w).transpose(0, 3, 4, 1, 5, 2)
-    return parts.reshape(n, depth, h * block_size, w * block_size)
+    blocks = data.reshape(n, block_size, block_size, depth, h, w).transpose(0, 3, 4, 1, 5, 2)
+    return blocks.reshape(n, depth, h * block_size, w * block_size)
 
 
 @operator(name="space_to_depth")
@@ -273,8 +273,8 @@ def space_to_depth(data: np.ndarray, *, block_size: int) -> np.ndarray:
     _check_block("space_to_depth", data.shape, block_size, (2, 3), block_size)
     n, c, h, w = data.shape
     rows, columns = h // block_size, w // block_size
-    parts = data.reshape(n, c, rows, block_size, columns, block_size).transpose(0, 3, 5, 1, 2, 4)
-    return parts.reshape(n, c * block_size * block_size, rows, columns)
+    blocks = data.reshape(n, c, rows, block_size, columns, block_size).transpose(0, 3, 5, 1, 2, 4)
+    return blocks.reshape(n, c * block_size * block_size, rows, columns)
 
 
 depth_to_space.def_grad(lambda ans, data, *, block_size: lambda g: space_to_depth(g, block_size=block_size))

@@ -56,12 +56,12 @@ def _transpose_raw_gradient(ans: Any, data: Any, *, axes: tuple[int, ...]) -> An
 
 @transpose.def_infer_shape
 def _transpose_shapes(inputs: Any, outputs: Any, *, axes: Any) -> Any:
-    known = inputs[0] if inputs[0] is not None else outputs[0]
-    count = len(axes) if axes else None if known is None else len(known)
+    stated = inputs[0] if inputs[0] is not None else outputs[0]
+    count = len(axes) if axes else None if stated is None else len(stated)
     if count is None:
         return inputs, outputs
-    if known is not None and len(known) != count:
-        raise ShapeError(f"axes {tuple(axes)} are no permutation of {len(known)} axes.")
+    if stated is not None and len(stated) != count:
+        raise ShapeError(f"axes {tuple(axes)} are no permutation of {len(stated)} axes.")
     return permuted(inputs, outputs, several_axes("transpose", axes or range(count)[::-1], count))
 
 
@@ -93,11 +93,11 @@ swapaxes.def_grad_kernel(lambda ans, data, *, dim1, dim2: lambda g: laid_out(np.
 
 @swapaxes.def_infer_shape
 def _swapaxes_shapes(inputs: Any, outputs: Any, *, dim1: int, dim2: int) -> Any:
-    known = inputs[0] if inputs[0] is not None else outputs[0]
-    if known is None:
+    stated = inputs[0] if inputs[0] is not None else outputs[0]
+    if stated is None:
         return inputs, outputs
-    first, second = (one_axis("swapaxes", dim, len(known)) for dim in (dim1, dim2))
-    order = list(range(len(known)))
+    first, second = (one_axis("swapaxes", dim, len(stated)) for dim in (dim1, dim2))
+    order = list(range(len(stated)))
     order[first], order[second] = second, first
     return permuted(inputs, outputs, order)
 
