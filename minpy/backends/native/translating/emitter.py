@@ -25,7 +25,6 @@ from minpy.backends.native.language import (
     contiguous,
 )
 from minpy.backends.native.translating.dtypes import Operand, converted, require_supported
-from minpy.backends.native.translating.forms import form_of
 from minpy.backends.native.translating.results import NotLowered
 
 __all__ = ["Emitter", "uniform_value"]
