@@ -164,10 +164,7 @@ class Compiled:
     def explain(self) -> Explanations:
         """Return what became of each program that there is: which kernels, what stayed a call and why, what it costs.
 
-        Returns
-        -------
-        tuple of Explanation
-            Of the latest program first; each prints as text, and has a `picture`.
+        The latest program comes first; each prints as text, and has a `picture`.
         """
         return Explanations([program.explain() for program in self.programs])
 

@@ -164,11 +164,8 @@ class Program:
 
         `arrays`: of all variables that are not captured.
 
-        Returns
-        -------
-        (sequence of numpy.ndarray, list of numpy.ndarray) or None
-            The gradients in the order of `steps.grad_req`, in new arrays. None where no executable has both parts: then
-            it takes a frame.
+        The gradients are new arrays, in the order of `steps.grad_req`. None where no executable has both parts: then it
+        takes a frame.
         """
         steps = self.steps
         if steps.refers:

@@ -252,11 +252,6 @@ def call_graph(compiled: Compiled, inputs: Sequence[Array], name: str = "graph")
 
     `inputs`: for its arguments and states, in the order of `compiled.variables`. `name`: what messages call it.
 
-    Returns
-    -------
-    list of Array
-        The outputs.
-
     Raises ArgumentError for another number of inputs. Raises ShapeError or DTypeError if the inputs do not fit the
     graph.
     """

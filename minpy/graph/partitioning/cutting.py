@@ -31,14 +31,8 @@ def apply_strategy(
 ) -> int:
     """Replace groups of nodes by nodes; return how many.
 
-    Parameters
-    ----------
-    graph : Graph
-        Is changed; its `args` and `aux` are the values that are known.
-    partitioner, strategy
-    options : mapping of str
-    output_name : callable
-        What files call an output of a node.
+    `graph`: is changed; its `args` and `aux` are the values that are known. `output_name`: what files call an output of
+    a node.
     """
     where = f"{partitioner.title}: strategy {strategy.name!r}"
     graph.freeze()

@@ -18,10 +18,7 @@ NOT_TAKEN, ANY_GROUP = -2, -1
 class Labels(Selector):
     """Chooses nodes by numbers: those of one number form groups, and take in what may be in any.
 
-    Parameters
-    ----------
-    labels : sequence of int
-        For each node: -2 not taken, -1 for any group, from 0 for one group.
+    `labels`: for each node: -2 not taken, -1 for any group, from 0 for one group.
     """
 
     def __init__(self, labels: Sequence[int]) -> None:
@@ -44,10 +41,7 @@ class Labels(Selector):
 def labels_of(marks: Any, count: int, where: str) -> list[int]:
     """Return the numbers that a strategy gave the nodes.
 
-    Raises
-    ------
-    ArgumentError
-        If they are no list of numbers, one for each node.
+    Raises ArgumentError if they are no list of numbers, one for each node.
     """
     try:
         labels = [int(label) for label in marks]
@@ -64,18 +58,9 @@ def labels_of(marks: Any, count: int, where: str) -> list[int]:
 def grown(graph: Graph, selector: Selector, where: str) -> list[list[GraphNode]]:
     """Return the groups of nodes that a selector chooses, each in the order of the graph.
 
-    Parameters
-    ----------
-    graph : Graph
-        Frozen.
-    selector : Selector
-    where : str
-        Whose selector it is, for messages.
+    `graph`: frozen. `where`: whose selector it is, for messages.
 
-    Raises
-    ------
-    ArgumentError
-        If what the selector keeps of a group is no part of it, or depends on itself.
+    Raises ArgumentError if what the selector keeps of a group is no part of it, or depends on itself.
     """
     groups: list[list[GraphNode]] = []
     line = _Line(graph)

@@ -68,7 +68,6 @@ class Strategy:
 
     Attributes
     ----------
-    name : str
     family : OperatorFamily
         Makes the operator of the nodes that stand for groups, by `configured(parameters, noted, [symbol])`.
     reviews : bool
@@ -82,11 +81,7 @@ class Strategy:
     def supported(self, graph: Graph, options: Mapping[str, Any]) -> Sequence[int] | None:
         """Return a number for each node: -2 not taken, -1 for any group, from 0 for one group; None: ask a selector.
 
-        Parameters
-        ----------
-        graph : Graph
-            Frozen: the numbers are for `graph.nodes`.
-        options : mapping of str
+        `graph`: frozen: the numbers are for `graph.nodes`.
         """
         return None
 
@@ -99,57 +94,34 @@ class Strategy:
     ) -> tuple[bool, Mapping[str, str]]:
         """Return (whether a group becomes a node, the attributes that this has then).
 
-        Parameters
-        ----------
-        graph : Graph
-            The group; `array` of its variables is set where the value is known.
-        number : int
-            Of the group, from 0.
-        options : mapping of str
-        args, aux : mapping of str to NDArray
-            What is known of the whole graph's values, by the names there.
+        `graph`: the group; `array` of its variables is set where the value is known. `number`: of the group, from 0.
+        `args`, `aux`: what is known of the whole graph's values, by the names there.
         """
         return True, {}
 
 
-class Partitioner:
-    """Replaces parts of a graph by nodes, in the ways of its strategies, one after the other.
-
-    Attributes
-    ----------
-    name : str
-    strategies : list of Strategy
-    """
+class _Named:
+    """What `optimize_for` finds by a name, and gives options."""
 
     name: str
+
+    @property
+    def title(self) -> str:
+        """What messages begin with."""
+        return f"optimize_for({self.name!r})"
+
+    def check_options(self, options: Mapping[str, Any]) -> None:
+        """Raise `ArgumentError` for options that nobody takes."""
+
+
+class Partitioner(_Named):
+    """Replaces parts of a graph by nodes, in the ways of its strategies, one after the other."""
+
     strategies: Sequence[Strategy]
 
-    @property
-    def title(self) -> str:
-        """What messages begin with."""
-        return f"optimize_for({self.name!r})"
 
-    def check_options(self, options: Mapping[str, Any]) -> None:
-        """Raise `ArgumentError` for options that nobody takes."""
-
-
-class Pass:
-    """Rewrites a graph as a whole.
-
-    Attributes
-    ----------
-    name : str
-    """
-
-    name: str
-
-    @property
-    def title(self) -> str:
-        """What messages begin with."""
-        return f"optimize_for({self.name!r})"
-
-    def check_options(self, options: Mapping[str, Any]) -> None:
-        """Raise `ArgumentError` for options that nobody takes."""
+class Pass(_Named):
+    """Rewrites a graph as a whole."""
 
     def run(
         self,
@@ -161,14 +133,8 @@ class Pass:
     ) -> Graph:
         """Return the graph that takes the place of `graph`: this one, edited, or another.
 
-        Parameters
-        ----------
-        graph : Graph
-        options : mapping of str
-        args, aux : mapping of str to NDArray
-            The values that are known.
-        allocate : callable
-            `allocate(name, shape, dtype, is_argument)` returns memory for a new parameter, as a NumPy array to fill.
+        `args`, `aux`: the values that are known. `allocate`: `allocate(name, shape, dtype, is_argument)` returns memory
+        for a new parameter, as a NumPy array to fill.
         """
         raise NotImplementedError(f"{type(self).__name__} defines no run.")
 
@@ -176,12 +142,8 @@ class Pass:
 def require_free(name: Any, what: str, replace: bool = False) -> None:
     """Raise unless a partitioner or pass may have this name.
 
-    Raises
-    ------
-    ArgumentError
-        If it is no string.
-    ArgumentValueError
-        If it is empty, or another has it, and it is not to be replaced.
+    Raises ArgumentError if it is no string. Raises ArgumentValueError if it is empty, or another has it, and it is not
+    to be replaced.
     """
     if not isinstance(name, str):
         raise ArgumentError(f"{what}: the name is {describe(name)}; expected a string.")

@@ -113,10 +113,7 @@ def source(name: str, dtype: str) -> str:
 
     `name`, `dtype`: as of `covers`.
 
-    Returns
-    -------
-    str
-        One `define internal`, that is always inlined. What `requires` names has to be in the module, too.
+    It is one `define internal`, which is always inlined. What `requires` names has to be in the module, too.
 
     Raises KeyMissingError if the function is not covered.
 

@@ -127,10 +127,7 @@ def optimized(routine: Routine, fast_math: bool = False, notes: Notes | None = N
     `routine`: it stays as it is. `fast_math`: whether to allow what is exact for real numbers only, such as products
     with reciprocals of constants. `notes`: is told what was done.
 
-    Returns
-    -------
-    Routine
-        With the same inputs; what it gives is the same up to the order in which sums are taken.
+    It has the same inputs, and what it gives is the same up to the order in which sums are taken.
 
     Examples
     --------

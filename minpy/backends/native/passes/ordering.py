@@ -20,10 +20,7 @@ def reordered(
     of its arrays; nothing may come to need itself. `made`: what each part is to compute by its end, also if only later
     parts read it.
 
-    Returns
-    -------
-    Routine
-        Steps stay in their order, but for those that others now need earlier. Calls stay in their order.
+    Steps stay in their order, but for those that others now need earlier. Calls stay in their order.
     """
     order = _Order(routine, replacements)
     parts = []
