@@ -18,12 +18,12 @@ from typing import Any
 
 import numpy as np
 
+from minpy.backends.native.convolutions.algorithm_choice import choose
 from minpy.backends.native.convolutions.calls import Convolution, Packing, convolution_call
 from minpy.backends.native.convolutions.channels_last import operands_of
-from minpy.backends.native.convolutions.choosing import choose
 from minpy.backends.native.convolutions.problem import Problem
 from minpy.backends.native.convolutions.registers import Processor
-from minpy.backends.native.kernels.module import module_text
+from minpy.backends.native.kernels.ir_module import module_text
 from minpy.backends.native.language import Array, Call, Origin
 from minpy.backends.native.machine import llvm
 from minpy.ops.kernels import columns

@@ -16,7 +16,7 @@ try:
     from minpy.context import Context, cpu, cpu_pinned, cpu_shared, current_context, gpu, num_gpus
     from minpy.core.customop import customop
     from minpy.core.errors import MXNetError
-    from minpy.core.switches import (
+    from minpy.core.numpy_semantics import (
         is_np_array,
         is_np_shape,
         np_array,

@@ -2,7 +2,7 @@
 
 import sys
 
-from minpy.dropin.running import main
+from minpy.dropin.launcher import main
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from minpy.core import tape
+from minpy.core import tape_walk
 from minpy.core.array import Array
 from minpy.core.backward import backward as backward_from
 from minpy.core.backward import head_gradient, require_recorded
@@ -379,7 +379,7 @@ def grad(
         starts = list(map(connect, starts, [seed._node if isinstance(seed, Array) else None for seed in seeds]))
     del seeds
     with Scope(create_graph, train_mode):
-        gradient_of = tape.gradients(
+        gradient_of = tape_walk.gradients(
             nodes,
             starts,
             [variable._node for variable in variables],

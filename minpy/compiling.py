@@ -16,18 +16,18 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 import numpy
 
 from minpy.backends.switches import CompileWarning, disabled, keeps_bits, same_bits, selection
-from minpy.bridge.boxes import is_box
+from minpy.bridge.hips_boxes import is_box
 from minpy.capture.values import BaseArrayProxy
 from minpy.core.array import Array, raw_of
 from minpy.core.errors import ArgumentError, describe, is_quitting
 from minpy.core.source_lines import warn_at_program
 from minpy.core.state import TRACES, tracing
 from minpy.differentiation.trees import leaves_of, map_tree
+from minpy.jit.argument_writes import MustRunEagerly, no_writes
 from minpy.jit.budget import budget_of
 from minpy.jit.entry import MISS, RUN_EAGERLY
-from minpy.jit.function import Specialized
 from minpy.jit.pytrees import flatten
-from minpy.jit.writes import MustRunEagerly, no_writes
+from minpy.jit.specialized import Specialized
 from minpy.symbol import Symbol
 
 if TYPE_CHECKING:

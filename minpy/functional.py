@@ -22,9 +22,9 @@ from typing import Any
 
 import numpy
 
-from minpy.bridge.boxes import is_box
+from minpy.bridge.hips_boxes import is_box
 from minpy.core.errors import ArgumentError, describe
-from minpy.differentiation import tracing
+from minpy.differentiation import recorded_run
 from minpy.differentiation.nested import Call, matching, ones_like
 from minpy.differentiation.trees import leaves_of, map_tree
 
@@ -305,7 +305,7 @@ def jvp(function: Function, primals: Sequence[Any], tangents: Sequence[Any], **k
         )
     call = Call("jvp", function, tuple(range(len(primals))), False, primals, keywords, run=False)
     directions = matching("jvp: the tangent", tuple(tangents), tuple(primals), call.variables)
-    call.outputs, pushed = tracing.jvp(call.flat, call.variables, range(len(call.variables)), directions)
+    call.outputs, pushed = recorded_run.jvp(call.flat, call.variables, range(len(call.variables)), directions)
     return call.result(), call.like_result(pushed)
 
 

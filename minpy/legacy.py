@@ -11,7 +11,7 @@ import numpy
 
 import minpy.numpy as np
 from minpy import array, functional, tape
-from minpy.bridge.boxes import is_box
+from minpy.bridge.hips_boxes import is_box
 from minpy.core.array import Array, as_raw
 from minpy.core.errors import ArgumentError, nearest
 from minpy.core.state import Scope

@@ -26,12 +26,12 @@ from __future__ import annotations
 from types import UnionType
 from typing import Any, NamedTuple, Union, get_args, get_origin
 
-from minpy.core.attributes import REQUIRED, Attribute
+from minpy.core.signatures import REQUIRED, Attribute
 from minpy.custom.prop import CustomOp, CustomOpProp
 from minpy.custom.registry import find_prop, get_all_registered_operators, register
 from minpy.namespaces import module_functions
 from minpy.ops.registry import find_operator
-from minpy.symbol.legacy import NDArrayOp, NumpyOp, PythonOp
+from minpy.symbol.legacy_operators import NDArrayOp, NumpyOp, PythonOp
 
 __all__ = [
     "CustomOp",

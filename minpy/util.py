@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from minpy.context import Context, num_gpus
 from minpy.core.errors import ArgumentError, ArgumentValueError, ContextError, describe
-from minpy.core.switches import (
+from minpy.core.numpy_semantics import (
     is_np_array,
     is_np_default_dtype,
     is_np_shape,

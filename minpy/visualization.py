@@ -17,7 +17,7 @@ from minpy.graph.ir import Node, Value, variables
 from minpy.graph.text import drawing
 from minpy.namespaces import module_functions
 from minpy.ops.inference.partial_shapes import is_known
-from minpy.ops.inference.rules import joined
+from minpy.ops.inference.rule_parts import joined
 from minpy.symbol.picture import PARAMETER_ENDINGS, color_of, label_of
 from minpy.symbol.symbol import Symbol
 

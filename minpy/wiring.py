@@ -11,7 +11,7 @@ __all__ = ["install"]
 
 _EXTENSIONS = {
     "Operator.check": "minpy.checking:check_operator",
-    "Operator.compile": "minpy.jit.operators:install",
+    "Operator.compile": "minpy.jit.compiled_operators:install",
     "Operator.trace_report": "minpy.capture.report:trace_report",
     # The class of arrays that functions written for NumPy, or for MXNet, are given.
     "array of mxnet": "minpy.ndarray.ndarray:NDArray",
@@ -19,10 +19,10 @@ _EXTENSIONS = {
     # The operators of nodes that stand for the groups of partitioners written in Python.
     "PythonStrategy.family": "minpy.symbol.graph_operators:GraphOperatorFamily",
     # Updates of large weights run natively, once they have been called often enough.
-    "Update.natively": "minpy.backends.native.updating:run",
+    "Update.natively": "minpy.backends.native.optimizer_updates:run",
     # Backends, in the order in which they are asked.
-    "backends.native": "minpy.backends.native.backend:NativeBackend",
-    "backends.python": "minpy.backends.python.backend:PythonBackend",
+    "backends.native": "minpy.backends.native.native_backend:NativeBackend",
+    "backends.python": "minpy.backends.python.python_backend:PythonBackend",
     # What MinPy's programs import from `minpy.core`.
     "minpy.core.Function": "minpy.legacy:Function",
     "minpy.core.MXNetSymbolError": "minpy.legacy:MXNetSymbolError",
@@ -52,6 +52,6 @@ _EXTENSIONS = {
 def install() -> None:
     """Enter everything; nothing of it is imported."""
     provide(_EXTENSIONS)
-    add_module("captured functions", "minpy.gluon.block.library")
+    add_module("captured functions", "minpy.gluon.block.own_functions")
     add_module("Operator.check", "minpy.ndarray.checking")
     add_module("Operator.check", "minpy.symbol.checking")

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from minpy.backends.native import mathematics
-from minpy.backends.native.machine import helper, llvm
+from minpy.backends.native.machine import helper_thread_ir, llvm
 
 TRIPLE = "aarch64-unknown-linux-gnu"
 COMPILER, EMULATOR = "aarch64-linux-gnu-gcc", "qemu-aarch64"
@@ -110,7 +110,7 @@ def numbers(dtype: type, count: int) -> np.ndarray:
 def main() -> int:
     """Compile, run and compare; return the exit status."""
     functions = [(name, kind) for name in mathematics.FUNCTIONS for kind in DTYPES if mathematics.covers(name, kind)]
-    ir = mathematics.definitions(functions) + COUNT + helper.SOURCE
+    ir = mathematics.definitions(functions) + COUNT + helper_thread_ir.SOURCE
     for name, kind in functions:
         arguments = ", ".join(f"{kind} {value}" for value in ("%a", "%b")[: mathematics.arity(name)])
         ir += LOOP.format(symbol=mathematics.symbol(name, kind), type=kind, arguments=arguments)
@@ -119,14 +119,14 @@ def main() -> int:
     pairs = {kind: (x := numbers(dtype, length), np.roll(x, 12345)) for kind, dtype in DTYPES.items()}
     text = MAIN % {
         "declarations": "\n".join(f"void {symbol}(void *, void *, void *, long);" for symbol in symbols),
-        "size": helper.SIZE,
+        "size": helper_thread_ir.SIZE,
         "table": ", ".join(
             f"{{{symbol}, {np.dtype(DTYPES[kind]).itemsize}}}"
             for symbol, (_, kind) in zip(symbols, functions, strict=True)
         ),
-        "functions": ", ".join(helper.FUNCTIONS),
-        "how": helper.PLACES["how"],
-        "all_signals": helper.PLACES["all_signals"],
+        "functions": ", ".join(helper_thread_ir.FUNCTIONS),
+        "how": helper_thread_ir.PLACES["how"],
+        "all_signals": helper_thread_ir.PLACES["all_signals"],
     }
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)

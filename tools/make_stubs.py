@@ -21,8 +21,8 @@ import numpy
 import minpy
 import minpy.ndarray as nd
 import minpy.symbol as sym
-from minpy.core.attributes import REQUIRED
 from minpy.core.operator import Operator
+from minpy.core.signatures import REQUIRED
 from minpy.namespaces import ALIASES
 from minpy.ndarray import methods
 from minpy.ops.registry import OPERATORS

@@ -35,7 +35,7 @@ StepCalls = Callable[[Node], Callable[..., Any]]
 
 
 class LoweredGraph(Protocol):
-    """A graph as a backend gets it; `minpy.graph.steps.Steps` is one."""
+    """A graph as a backend gets it; `minpy.graph.schedule.Steps` is one."""
 
     @property
     def variables(self) -> Sequence[Node]:

@@ -34,7 +34,7 @@ def register(name: str, maker: Callable[[], Backend] | str) -> None:
 
     Examples
     --------
-    >>> register('python', 'minpy.backends.python.backend:PythonBackend')
+    >>> register('python', 'minpy.backends.python.python_backend:PythonBackend')
     Traceback (most recent call last):
     minpy.core.errors.ArgumentError: register: there is a backend 'python' already; choose another name.
     """

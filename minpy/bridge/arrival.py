@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
-from minpy.bridge.boxes import boxes
+from minpy.bridge.hips_boxes import boxes
 from minpy.core import dispatch
 from minpy.core.array import Array
 from minpy.importing import import_module

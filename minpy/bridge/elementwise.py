@@ -9,7 +9,7 @@ import numpy
 from autograd.extend import defvjp, primitive
 from autograd.numpy.numpy_vjps import unbroadcast_f
 
-from minpy.bridge.composing import value_of
+from minpy.bridge.composition_values import value_of
 
 __all__ = ["ELEMENTWISE"]
 

@@ -25,15 +25,15 @@ from autograd.numpy.numpy_boxes import ArrayBox
 from autograd.tracer import getval, isbox, new_box, primitive, trace_stack
 from autograd.util import toposort
 
-from minpy.core import dispatch, guards
+from minpy.core import dispatch, user_functions
 from minpy.core.array import Array, raw_of
-from minpy.core.base import BaseOperator
+from minpy.core.base_operator import BaseOperator
 from minpy.core.buffers import share_with
 from minpy.core.errors import ArgumentError, NoGradientError
 from minpy.core.nodes import attach_outputs, record_node
 from minpy.core.state import Scope, state
-from minpy.core.tape import conform
-from minpy.differentiation import tracing
+from minpy.core.tape_walk import conform
+from minpy.differentiation import recorded_run
 from minpy.differentiation.trees import leaves_of, map_tree
 from minpy.numpy_table.table import ROWS
 
@@ -161,7 +161,7 @@ def _pull(
     upstream, outputs, inputs = tuple(arrays[:count]), tuple(arrays[count:]), values[2 * count :]
     node: Any = SimpleNamespace(shape=None if several else outputs[0].shape)
     if operator.guarded:
-        outputs, inputs = tuple(map(guards.read_only, outputs)), tuple(map(guards.read_only, inputs))
+        outputs, inputs = tuple(map(user_functions.read_only, outputs)), tuple(map(user_functions.read_only, inputs))
     with Scope(state.recording and any(isinstance(value, Array) for value in values), None):
         bridging, state.bridging = state.bridging, True
         try:
@@ -187,7 +187,7 @@ def _push(
     raws = [numpy.asarray(raw_of(output)) for output in outputs]
     if operator.jvp_rules.get(index) is not None:
         shapes, dtypes = tuple(raw.shape for raw in raws), tuple(raw.dtype for raw in raws)
-        return tracing.apply_jvp_rule(
+        return recorded_run.apply_jvp_rule(
             operator,
             index,
             outputs if several else outputs[0],
@@ -203,7 +203,7 @@ def _push(
     def pulled(*upstream: Any) -> Any:
         return _pull(operator, attributes, (index,), count, several, *upstream, *values)
 
-    _, transpose = tracing.vjp(pulled, [numpy.zeros_like(raw) for raw in raws], range(count))
+    _, transpose = recorded_run.vjp(pulled, [numpy.zeros_like(raw) for raw in raws], range(count))
     results = transpose(tangent)
     return tuple(results) if several else results[0]
 
@@ -222,11 +222,11 @@ def _unwrapped(value: Any) -> Any:
 
 def _gradient_of(function: Callable[..., Any], index: int, count: int, several: bool, *values: Any) -> Any:
     upstream, inputs = values[:count], values[count:]
-    return tracing.vjp(function, inputs, [index])[1](upstream if several else upstream[0])[0]
+    return recorded_run.vjp(function, inputs, [index])[1](upstream if several else upstream[0])[0]
 
 
 def _tangent_of(function: Callable[..., Any], index: int, tangent: Any, *inputs: Any) -> Any:
-    return tracing.jvp(function, inputs, [index], [tangent])[1]
+    return recorded_run.jvp(function, inputs, [index], [tangent])[1]
 
 
 def _apply_vjp(argnums: Sequence[int], answer: Any, arguments: Sequence[Any], _: Any) -> Callable[[Any], Any]:

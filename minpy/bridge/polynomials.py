@@ -1,4 +1,4 @@
-"""Functions of polynomials, whose coefficients are arrays: with gradients, as `minpy.bridge.compositions`."""
+"""Functions of polynomials, whose coefficients are arrays: with gradients, as `minpy.bridge.numpy_gradients`."""
 
 from __future__ import annotations
 

@@ -16,9 +16,9 @@ from typing import Any
 import numpy
 
 from minpy.bridge.arrival import await_autograd, register_array
-from minpy.bridge.boxes import is_box
-from minpy.bridge.lists import has_lists, with_arrays
+from minpy.bridge.hips_boxes import is_box
 from minpy.bridge.orders import ORDERED, in_known_order
+from minpy.bridge.sequence_arguments import has_lists, with_arrays
 from minpy.bridge.writers import WRITERS, target_of, write
 from minpy.core.array import Array
 from minpy.core.buffers import memory_of, note_external, note_write
@@ -367,7 +367,7 @@ def autograd_version(function: Any) -> Callable[..., Any] | None:
     import autograd.numpy
     from autograd.tracer import trace_primitives_map
 
-    from minpy.bridge.rearrangements import COMPOSITIONS
+    from minpy.bridge.moving_gradients import COMPOSITIONS
 
     if function in COMPOSITIONS:
         return COMPOSITIONS[function]

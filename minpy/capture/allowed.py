@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy
 
-from minpy.capture import library
+from minpy.capture import own_functions
 from minpy.core.extensions import import_modules
 from minpy.importing import import_module
 from minpy.late import LateNamespace
@@ -94,7 +94,7 @@ def is_known(module: types.ModuleType) -> bool:
         import_modules("captured functions")
     return (
         module.__name__ in MODULES
-        or module.__name__ in library.MODULES
+        or module.__name__ in own_functions.MODULES
         or (top not in sys.stdlib_module_names and top not in LIBRARIES)
     )
 

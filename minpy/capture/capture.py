@@ -26,14 +26,14 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from minpy.capture.facts import Fact
+from minpy.capture.abstract_evaluation import Fact
+from minpy.capture.captured_run import run_captured
 from minpy.capture.forwards import facts_of
 from minpy.capture.nd_proxy import NDArrayProxy, wrapped
 from minpy.capture.places import CaptureRefused
 from minpy.capture.proxy import ArrayProxy
 from minpy.capture.reads import Reads
 from minpy.capture.recorder import Recorder
-from minpy.capture.running import run_captured
 from minpy.capture.shadow import ShadowFunctions
 from minpy.capture.values import ARGUMENT, Storage
 from minpy.core.array import FRONT_ENDS, Array, raw_of

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy
 
-from minpy.capture.functions import full_like
 from minpy.capture.noting import as_array, call_function, constant, is_known, known_of, operand, steps_of
+from minpy.capture.numpy_functions import full_like
 from minpy.capture.recorder import Recorder
 from minpy.capture.values import BaseArrayProxy
 from minpy.differentiation.trees import leaves_of

@@ -9,14 +9,14 @@ from typing import Any
 import numpy
 
 from minpy.capture import steps
-from minpy.capture.facts import Fact
+from minpy.capture.abstract_evaluation import Fact
+from minpy.capture.captured_run import run_captured
 from minpy.capture.nd_proxy import NDArrayProxy, unwrapped, wrapped
 from minpy.capture.noting import constant, made, operand
 from minpy.capture.places import CaptureRefused
 from minpy.capture.proxy import ArrayProxy
 from minpy.capture.reads import CONSTANT_TYPES, Reads, attribute
 from minpy.capture.recorder import Recorder
-from minpy.capture.running import run_captured
 from minpy.capture.shadow import ShadowFunctions
 from minpy.capture.values import BaseArrayProxy
 from minpy.core.array import Shaped

@@ -13,18 +13,18 @@ from typing import Any, NoReturn
 
 import numpy
 
-from minpy.capture import library
+from minpy.capture import own_functions
 from minpy.capture.fronts import as_front
-from minpy.capture.operators import call_operator
+from minpy.capture.operator_calls import call_operator
 from minpy.capture.proxy import ArrayProxy
+from minpy.capture.proxy_attributes import WATCHED, note_own, watch
 from minpy.capture.recorder import Recorder
 from minpy.capture.scalars import ScalarProxy, pinned
 from minpy.capture.storage import setitem, store
 from minpy.capture.values import BaseArrayProxy
-from minpy.capture.watching import WATCHED, note_own, watch
 from minpy.core import dispatch
 from minpy.core.array import FRONT_ENDS, Array
-from minpy.core.switches import is_np_shape
+from minpy.core.numpy_semantics import is_np_shape
 from minpy.differentiation.trees import map_tree
 from minpy.ops.inference.reshaping import resolve_shape
 from minpy.ops.linalg import dot as linear
@@ -108,7 +108,7 @@ class NDArrayProxy:
                 return functools.partial(OPERATORS[name], self)
         if name == "grad":
             return getattr(self.inner, name)
-        member = library.member_of_array(self, name)
+        member = own_functions.member_of_array(self, name)
         if member is not None:
             return member
         raise self.recorder.refuse(f"an NDArray's attribute {name!r} cannot be captured")
@@ -242,7 +242,7 @@ def unwrapped(value: Any) -> Any:
 def _call_on_arrays(operator: Any, inputs: list[Any], attributes: dict[str, Any], name: str | None) -> Any:
     """Answer a call of an operator with such proxies among its inputs."""
     proxy = next(value for value in inputs if isinstance(value, NDArrayProxy))
-    handler = library.with_states(proxy.recorder, operator)
+    handler = own_functions.with_states(proxy.recorder, operator)
     if handler is not None:
         return handler(*inputs, **attributes)
     values = []

@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from minpy.capture import steps
-from minpy.capture.facts import VALUE_BASED, Fact, fact_of, invertible, large, reduced, shrunken, tiny
+from minpy.capture.abstract_evaluation import VALUE_BASED, Fact, fact_of, invertible, large, reduced, shrunken, tiny
 from minpy.capture.recorder import Recorder
 from minpy.capture.values import BaseArrayProxy
 from minpy.capture.view_or_copy import note_order, several, viewed
@@ -16,7 +16,7 @@ from minpy.core.array import Array
 from minpy.core.dtypes import ARRAY_KINDS
 from minpy.differentiation.trees import leaves_of
 from minpy.graph.ir import Node, Value
-from minpy.numpy_table.rows import Row
+from minpy.numpy_table.row import Row
 from minpy.numpy_table.table import row_of
 from minpy.ops.registry import OPERATORS
 

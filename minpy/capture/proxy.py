@@ -13,16 +13,16 @@ from typing import Any
 
 import numpy
 
-from minpy.capture import library, steps
-from minpy.capture.facts import Fact
+from minpy.capture import own_functions, steps
+from minpy.capture.abstract_evaluation import Fact
 from minpy.capture.fronts import fronted
 from minpy.capture.noting import call_function, elementwise, require_order, steps_of
+from minpy.capture.proxy_attributes import WATCHED, note_own, watch
 from minpy.capture.scalars import ScalarProxy, met, pinned
 from minpy.capture.storage import as_dtype, getitem, replayed, require_writable, setitem, store, store_all
 from minpy.capture.ufuncs import add_at, call_ufunc, is_default, masked
 from minpy.capture.values import BaseArrayProxy, ViewStep, latched
 from minpy.capture.view_or_copy import called_on
-from minpy.capture.watching import WATCHED, note_own, watch
 from minpy.core.array import FRONT_ENDS
 from minpy.core.dtypes import ARRAY_KINDS
 from minpy.ops.registry import OPERATORS
@@ -277,7 +277,7 @@ class ArrayProxy(numpy.lib.mixins.NDArrayOperatorsMixin, BaseArrayProxy):
             return self._call(getattr(numpy, name))
         if name.startswith("_"):
             raise AttributeError(name)
-        member = None if self.front is None else library.member_of_array(self, name)
+        member = None if self.front is None else own_functions.member_of_array(self, name)
         if member is not None:
             return member
         if self.recorder.freezes:

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy
 
+from minpy.capture.captured_run import run_captured
 from minpy.capture.forwards import capture_forward, definition_of
 from minpy.capture.places import CaptureRefused, SourceLocation
 from minpy.capture.proxy import ArrayProxy
 from minpy.capture.reads import Reads
 from minpy.capture.recorder import Recorder
-from minpy.capture.rules import RuleCall, capture_rule
-from minpy.capture.running import run_captured
+from minpy.capture.rule_capture import RuleCall, capture_rule
 from minpy.core.array import raw_of
-from minpy.core.attributes import bind
-from minpy.core.outputs import returns_tuple_of_one
+from minpy.core.output_counts import returns_tuple_of_one
+from minpy.core.signatures import bind
 from minpy.graph.builder import GraphBuilder
 from minpy.graph.ir import CONSTANT, variable
 

@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from minpy.capture.facts import VALUE_BASED, Fact
+from minpy.capture.abstract_evaluation import VALUE_BASED, Fact
+from minpy.capture.proxy_attributes import WATCHED, note_own, watch
 from minpy.capture.reads import Read
 from minpy.capture.recorder import Recorder
-from minpy.capture.watching import WATCHED, note_own, watch
 from minpy.graph.ir import Node, Value, variable
 
 __all__ = [

@@ -16,22 +16,22 @@ from typing import Any
 
 import numpy
 
-from minpy.capture import containers
+from minpy.capture import read_containers
 from minpy.capture.allowed import LIBRARIES, MODULES, known_module
 from minpy.capture.foreign import BuiltinProxy, DictProxy, ForeignProxy, FunctionProxy, ListProxy
-from minpy.capture.objects import ObjectReads
+from minpy.capture.guard_sources import ABSENT, contents, is_constant, module_member
 from minpy.capture.places import CaptureRefused, SourceLocation
+from minpy.capture.read_objects import ObjectReads
 from minpy.capture.reads import Reads, attribute, item, keys, missing
 from minpy.capture.recorder import Recorder
 from minpy.capture.scalars import ScalarProxy, Scalars, is_dynamic
 from minpy.capture.shadow_code import codes_of, require_harmless, store_location
 from minpy.capture.shadow_globals import ShadowGlobals
 from minpy.capture.shadow_values import proxy_of
-from minpy.capture.sources import ABSENT, contents, is_constant, module_member
 from minpy.capture.values import BaseArrayProxy
 from minpy.core.array import FRONT_ENDS, Array, raw_of
 from minpy.core.dtypes import ARRAY_KINDS
-from minpy.core.switches import SwitchScope
+from minpy.core.numpy_semantics import SwitchScope
 
 __all__ = ["ShadowFunctions"]
 
@@ -121,7 +121,7 @@ class ShadowFunctions(ObjectReads):
             if contents(shadow, None) is not value:
                 raise self.refuse(f"it sets {name!r} of an enclosing function", store_location(codes, "DEREF", name))
         for proxy, before in self._containers:
-            now = containers.values_of(proxy)
+            now = read_containers.values_of(proxy)
             if len(now) != len(before) or any(value is not was for value, was in zip(now, before, strict=True)):
                 raise self.refuse("it changes a list or a dict that it did not make")
 
@@ -228,7 +228,7 @@ class ShadowFunctions(ObjectReads):
         CaptureRefused
         """
         result = self.run(function, arguments, keywords)
-        containers.require_own(self, result)
+        read_containers.require_own(self, result)
         return result
 
     def run(self, function: Callable[..., Any], arguments: Any, keywords: Any) -> Any:
@@ -299,7 +299,7 @@ class ShadowFunctions(ObjectReads):
     def argument(self, value: Any, part_proxy: Callable[[Any, str], Any], name: str) -> Any:
         """Return what stands for an argument that is no array; `part_proxy` gives that of values in it."""
         kind = type(value)
-        is_tuple = kind is tuple or containers.is_plain_namedtuple(kind)
+        is_tuple = kind is tuple or read_containers.is_plain_namedtuple(kind)
         if not is_tuple and kind is not list and kind is not dict:
             return self.value(value, None, None, None, name)
         made_before = self._nests.get(id(value))
@@ -311,7 +311,7 @@ class ShadowFunctions(ObjectReads):
         elif kind is list:
             proxy = ListProxy(self, [part_proxy(part, f"{name}[{at}]") for at, part in enumerate(value)])
         else:
-            stands = containers.keys_of(self, value, name)
+            stands = read_containers.keys_of(self, value, name)
             if stands is None:
                 raise self.refuse(f"{name} has keys that compare in a way of their own")
             parts = [part_proxy(part, f"{name}[{key!r}]") for key, part in value.items()]
@@ -321,7 +321,7 @@ class ShadowFunctions(ObjectReads):
 
     def watched(self, proxy: Any) -> Any:
         """Return the proxy of a container, of which is noted what is in it."""
-        self._containers.append((proxy, containers.values_of(proxy)))
+        self._containers.append((proxy, read_containers.values_of(proxy)))
         return proxy
 
     def _array(self, value: Any, source: Any, container: Any, key: Any, name: str) -> Any:
@@ -368,4 +368,4 @@ class ShadowFunctions(ObjectReads):
         """Return the class of what a value stands for."""
         if isinstance(value, ForeignProxy):
             return type(value.__owner__)
-        return containers.KINDS.get(type(value), type(value))
+        return read_containers.KINDS.get(type(value), type(value))

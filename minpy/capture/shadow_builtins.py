@@ -11,9 +11,9 @@ from typing import Any
 import numpy
 
 from minpy.capture.foreign import ClassProxy, ForeignProxy, ObjectProxy, OpaqueProxy, SuperProxy, real
+from minpy.capture.guard_sources import ABSENT, class_of, is_instance, is_subclass, member
 from minpy.capture.nd_proxy import NDArrayProxy
 from minpy.capture.scalars import ScalarProxy
-from minpy.capture.sources import ABSENT, class_of, is_instance, is_subclass, member
 from minpy.capture.values import BaseArrayProxy
 from minpy.core.array import FRONT_ENDS
 

@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from minpy.capture.places import SourceLocation
+from minpy.capture.proxy_attributes import WATCHED
 from minpy.capture.shadow_builtins import may_be_read
-from minpy.capture.watching import WATCHED
 
 __all__ = ["codes_of", "require_harmless", "store_location"]
 

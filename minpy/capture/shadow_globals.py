@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from minpy.capture.sources import ABSENT
+from minpy.capture.guard_sources import ABSENT
 
 __all__ = ["ShadowGlobals"]
 

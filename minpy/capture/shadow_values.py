@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy
 
-from minpy.capture import containers, library, ours
+from minpy.capture import minpy_functions, own_functions, read_containers
 from minpy.capture.allowed import (
     EXCEPTIONS,
     LIBRARIES,
@@ -31,7 +31,7 @@ from minpy.capture.scalars import MATH, call_math, pinned
 from minpy.capture.shadow_builtins import SHADOWED
 from minpy.capture.values import BaseArrayProxy
 from minpy.core.array import FRONT_ENDS, Array
-from minpy.core.base import BaseOperator
+from minpy.core.base_operator import BaseOperator
 from minpy.core.operator import Operator
 
 __all__ = ["proxy_of"]
@@ -65,15 +65,15 @@ def proxy_of(shadow: Any, value: Any, name: str) -> Any:
     stands = getattr(kind, "__capture__", None)
     if stands is not None and shadow.capture is not None and not isinstance(value, type):
         return stands(value, shadow.capture)
-    proxy = library.proxy_of_instance(shadow, value, name)
+    proxy = own_functions.proxy_of_instance(shadow, value, name)
     if proxy is not None:
         return proxy
     if kind in MODULE_TYPES:
         return ModuleProxy(shadow, value, name)
     if isinstance(value, BaseOperator):
         return _operator(shadow, value, name)
-    if containers.is_container(value):
-        return containers.made(shadow, value, name)
+    if read_containers.is_container(value):
+        return read_containers.made(shadow, value, name)
     if kind in (types.FunctionType, types.MethodType):
         return _callable(shadow, value, name)
     if kind is functools.partial:
@@ -87,14 +87,16 @@ def proxy_of(shadow: Any, value: Any, name: str) -> Any:
             return functools.partial(call_math, value)
         if value in CREATION:
             return functools.partial(_create, CREATION[value], shadow.recorder, value)
-        if value in SAFE or value in FUNCTION_HANDLERS or containers.is_getter(value):
+        if value in SAFE or value in FUNCTION_HANDLERS or read_containers.is_getter(value):
             return value
     if kind is numpy.ufunc:
-        is_known = is_numpy(value) or getattr(numpy, value.__name__, None) is value or containers.is_of_scipy(value)
+        is_known = (
+            is_numpy(value) or getattr(numpy, value.__name__, None) is value or read_containers.is_of_scipy(value)
+        )
         return value if is_known else _opaque(shadow, value, name)
     if getattr(value, "__module__", None) == "cmath":
         return value
-    if containers.is_plain_enum(value):
+    if read_containers.is_plain_enum(value):
         return value
     if _is_readable(shadow, value) and changing_reason(value, name) is None:
         return ObjectProxy(shadow, value, name)
@@ -135,7 +137,7 @@ def _class(shadow: Any, value: type, name: str) -> Any:
         return value
     if issubclass(value, EXCEPTIONS):
         return value if is_safe_exception(value) else _opaque(shadow, value, name)
-    if containers.is_plain_namedtuple(value):
+    if read_containers.is_plain_namedtuple(value):
         return value
     top = value.__module__.split(".")[0]
     if top in LIBRARIES or not value.__flags__ & OF_PYTHON:
@@ -144,7 +146,7 @@ def _class(shadow: Any, value: type, name: str) -> Any:
 
 
 def _callable(shadow: Any, value: Any, name: str) -> Any:
-    proxy = library.proxy_of(shadow, value, name)
+    proxy = own_functions.proxy_of(shadow, value, name)
     if proxy is not None:
         return proxy
     if value in CREATION:
@@ -158,7 +160,7 @@ def _callable(shadow: Any, value: Any, name: str) -> Any:
         return types.MethodType(shadow.function(value.__func__, name), shadow.shadow_of(value.__self__, name))
     module = str(getattr(value, "__module__", None))
     if module.startswith("minpy."):
-        proxy = ours.stands_for(shadow, value, module)
+        proxy = minpy_functions.stands_for(shadow, value, module)
         if proxy is not None:
             return proxy
     if module.split(".")[0] in LIBRARIES:
@@ -178,7 +180,7 @@ def _partial(shadow: Any, value: Any, name: str) -> Any:
 
 
 def _operator(shadow: Any, operator: Any, name: str) -> Any:
-    caller = None if shadow.capture is None else library.with_states(shadow.recorder, operator)
+    caller = None if shadow.capture is None else own_functions.with_states(shadow.recorder, operator)
     if caller is not None:
         return caller
     is_plain = not (operator.random or operator.auxiliary or operator.uses_training)

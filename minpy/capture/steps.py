@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy
 
-from minpy.core.attributes import Signature
 from minpy.core.operator import Operator
-from minpy.differentiation.tracing import vjp
+from minpy.core.signatures import Signature
+from minpy.differentiation.recorded_run import vjp
 from minpy.ops.registry import FUNCTIONS
 
 __all__ = [

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 
-from minpy.capture.facts import Fact, fact_of, tiny
+from minpy.capture.abstract_evaluation import Fact, fact_of, tiny
 from minpy.capture.noting import call_function, elementwise, operand, steps_of
 from minpy.capture.recorder import Recorder
 from minpy.capture.storage import plain_index, require_apart, require_writable, store

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
 
-from minpy.capture.facts import Fact
+from minpy.capture.abstract_evaluation import Fact
 from minpy.capture.recorder import Recorder
 from minpy.graph.ir import Value
 

@@ -21,12 +21,12 @@ from minpy.checking.checks import (
     check_shape_rule,
     check_strides,
 )
-from minpy.checking.draws import Draws
-from minpy.checking.forms import check_forms
-from minpy.checking.gradients import check_at_zeros, check_gradient, check_jvp, check_second_order, check_zero
-from minpy.checking.modes import MODES, SECOND_ORDER, Unsupported, register_mode
+from minpy.checking.execution_modes import MODES, SECOND_ORDER, Unsupported, register_mode
+from minpy.checking.gradient_checks import check_at_zeros, check_gradient, check_jvp, check_second_order, check_zero
+from minpy.checking.kernel_forms import check_forms
 from minpy.checking.point import Options, Point
-from minpy.checking.report import FAILED, OK, Report, Row, attempt, skip
+from minpy.checking.random_state import Draws
+from minpy.checking.report_rows import FAILED, OK, Report, Row, attempt, skip
 from minpy.core.extensions import import_modules
 from minpy.core.state import Scope
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy
 
-from minpy.checking.draws import Draws
+from minpy.checking.random_state import Draws
 from minpy.core.array import Array, as_raw, raw_of
-from minpy.core.attributes import bind
 from minpy.core.errors import describe, describe_arguments
-from minpy.differentiation import tracing
+from minpy.core.signatures import bind
+from minpy.differentiation import recorded_run
 
 __all__ = ["Case", "as_outputs"]
 
@@ -131,7 +131,7 @@ class Case:
     def gradients(self, upstream: Sequence[Any], slots: Sequence[int] | None = None) -> list[Any]:
         """Return the gradients that the rules give, of the variables at the positions `slots` (None: of all)."""
         chosen = range(len(self.slots)) if slots is None else slots
-        answer, pull = tracing.vjp(self.function, self.variables, chosen)
+        answer, pull = recorded_run.vjp(self.function, self.variables, chosen)
         several = isinstance(answer, (tuple, list))
         return pull(upstream if several else upstream[0])
 

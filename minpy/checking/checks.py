@@ -8,11 +8,11 @@ import numpy
 
 from minpy.checking.case import Arrays, Case, as_outputs
 from minpy.checking.differences import Tolerance, equal, repeats
-from minpy.checking.modes import Runner, Unsupported
+from minpy.checking.execution_modes import Runner, Unsupported
 from minpy.checking.point import Point
-from minpy.checking.report import OK, Row, failure, skip
+from minpy.checking.report_rows import OK, Row, failure, skip
 from minpy.core.errors import MutationError, describe, is_quitting
-from minpy.differentiation import tracing
+from minpy.differentiation import recorded_run
 
 __all__ = [
     "RANDOM",
@@ -89,7 +89,7 @@ def _changed_by_rule(point: Point, position: int) -> str:
     """Return what the gradient rule of one variable changes in place; "" if nothing."""
     copy = point.case.mapped(numpy.copy)
     upstream = [value.copy() for value in point.upstream]
-    answer, pull = tracing.vjp(copy.function, copy.variables, [position])
+    answer, pull = recorded_run.vjp(copy.function, copy.variables, [position])
     outputs = as_outputs(answer)
     before = [value.copy() for value in outputs]
     try:

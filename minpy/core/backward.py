@@ -14,7 +14,7 @@ from minpy.core.buffers import SOLE_LOCAL, SOLE_SLOT, note_write
 from minpy.core.errors import GradientError, NotRecordedError, describe
 from minpy.core.nodes import Leaf, Node
 from minpy.core.state import state
-from minpy.core.tape import gradients
+from minpy.core.tape_walk import gradients
 
 __all__ = ["backward", "head_gradient", "require_recorded"]
 

@@ -17,9 +17,9 @@ import numpy
 
 from minpy.core import dispatch
 from minpy.core.array import Array
-from minpy.core.attributes import Signature
-from minpy.core.base import BaseOperator
+from minpy.core.base_operator import BaseOperator
 from minpy.core.errors import ArgumentError, describe
+from minpy.core.signatures import Signature
 
 __all__ = ["FAMILIES", "ConfiguredOperator", "OperatorFamily", "find_configured", "text_of"]
 

@@ -8,7 +8,7 @@ from weakref import WeakValueDictionary
 
 from minpy.core.errors import ArgumentError, describe
 from minpy.core.operator import Operator
-from minpy.core.outputs import declared_outputs
+from minpy.core.output_counts import declared_outputs
 
 __all__ = ["USER_OPERATORS", "customop", "user_name"]
 

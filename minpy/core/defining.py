@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from minpy.core.base import BaseOperator, ShapeInference, TypeInference
+from minpy.core.base_operator import BaseOperator, ShapeInference, TypeInference
+from minpy.core.default_attributes import adapted, require_parameters
 from minpy.core.errors import ArgumentError, describe
-from minpy.core.filling import adapted, require_parameters
+from minpy.core.gradient_rules import GradientRules, Rule
 from minpy.core.replacing import Definitions
-from minpy.core.rules import GradientRules, Rule
 
 __all__ = ["Defining"]
 

@@ -7,8 +7,8 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from minpy.core.attributes import Signature
-from minpy.core.describing import ShownDocstring
+from minpy.core.operator_help import ShownDocstring
+from minpy.core.signatures import Signature
 
 __all__ = ["Bound", "is_method", "with_keyword_input"]
 

@@ -13,7 +13,6 @@ from typing import Any
 import numpy
 
 from minpy.core.array import Array, Shaped, raw_of
-from minpy.core.attributes import bind
 from minpy.core.buffers import note_write, share_with
 from minpy.core.errors import (
     ArgumentError,
@@ -28,10 +27,11 @@ from minpy.core.errors import (
     named,
     operator_error,
 )
-from minpy.core.guards import call_line, given, read_only, run_guarded
-from minpy.core.integers import in_their_dtype, refused
+from minpy.core.integer_results import in_their_dtype, refused
 from minpy.core.nodes import attach_outputs, record_node
+from minpy.core.signatures import bind
 from minpy.core.state import state
+from minpy.core.user_functions import call_line, given, read_only, run_guarded
 
 __all__ = [
     "call",

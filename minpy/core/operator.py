@@ -13,19 +13,19 @@ from typing import Any
 
 import numpy
 
-from minpy.core import guards
+from minpy.core import user_functions
 from minpy.core.array import FRONT_ENDS, Array, new_array
-from minpy.core.attributes import Signature, read_signature
+from minpy.core.default_attributes import default_attributes
 from minpy.core.defining import Defining
 from minpy.core.derived import Bound, is_method, with_keyword_input
-from minpy.core.describing import ShownDocstring, docstring, shown_names
 from minpy.core.errors import GradientError, NoGradientError, describe, in_place_of
 from minpy.core.extensions import extension
-from minpy.core.filling import default_attributes
-from minpy.core.outputs import LearnedOutputs, declared_outputs, require_declared
+from minpy.core.gradient_rules import GradientRules, OutputBuffer, Plan, Rule, Unstaged, VjpInto
+from minpy.core.operator_help import ShownDocstring, docstring, shown_names
+from minpy.core.output_counts import LearnedOutputs, declared_outputs, require_declared
 from minpy.core.pickling import reference
 from minpy.core.replacing import Definitions
-from minpy.core.rules import GradientRules, OutputBuffer, Plan, Rule, Unstaged, VjpInto
+from minpy.core.signatures import Signature, read_signature
 
 __all__ = ["Operator"]
 
@@ -252,7 +252,11 @@ class Operator(Defining):
         One rule for all of them may compute some in `output_buffers`, which are given for all of these positions.
         """
         if self.guarded:
-            gradient = tuple(map(guards.read_only, gradient)) if type(gradient) is tuple else guards.read_only(gradient)
+            gradient = (
+                tuple(map(user_functions.read_only, gradient))
+                if type(gradient) is tuple
+                else user_functions.read_only(gradient)
+            )
         recorded = _holds_arrays(gradient) or _holds_arrays(answer) or _holds_arrays(arguments)
         if self.kind == "mxnet":
             answer = tuple(map(self.wrap_raw, answer)) if type(answer) is tuple else self.wrap_raw(answer)
@@ -341,7 +345,7 @@ class Operator(Defining):
         upstream = f"the upstream gradient {name}{' ' if name else ''}{describe(gradient)}"
         takes_each = code is not None and type(gradient) is tuple and code.co_argcount == len(gradient) > 1
         advice = "The upstream gradient of several outputs is one tuple: lambda g: ..., with g[0], g[1]."
-        return guards.user_error(self, error, what, arguments, upstream, advice if takes_each else "")
+        return user_functions.user_error(self, error, what, arguments, upstream, advice if takes_each else "")
 
     def unstaged(self, index: int, found: Any) -> GradientError:
         """Return the error for a rule that has returned something else than a function."""

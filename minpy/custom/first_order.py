@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from minpy.core.array import Array
-from minpy.core.base import BaseOperator
+from minpy.core.base_operator import BaseOperator
 from minpy.core.errors import NoGradientError
 from minpy.core.nodes import connect, record_node
 from minpy.core.state import state

@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 
 from minpy.core.array import Array, new_array
-from minpy.core.base import BaseOperator
+from minpy.core.base_operator import BaseOperator
 from minpy.core.dispatch import TRACER, kind_of
 from minpy.core.errors import (
     ArgumentError,

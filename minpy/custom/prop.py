@@ -11,7 +11,7 @@ from minpy.context import Context
 from minpy.core.array import Array
 from minpy.core.buffers import loans, note_write
 from minpy.core.errors import ArgumentError, MXNetError, NoGradientError, ShapeError, describe
-from minpy.custom.buffers import Buffer
+from minpy.custom.output_buffers import Buffer
 from minpy.ndarray.ndarray import NDArray
 
 __all__ = ["CustomOp", "CustomOpProp"]

@@ -12,7 +12,7 @@ from minpy.core.array import FRONT_ENDS, Array, as_raw
 from minpy.core.buffers import owned
 from minpy.core.dispatch import require_differentiable
 from minpy.core.errors import ArgumentError, DTypeError, ShapeError, describe
-from minpy.differentiation import tracing
+from minpy.differentiation import recorded_run
 from minpy.differentiation.trees import leaves_of, map_tree
 
 __all__ = ["Call", "matching", "ones_like"]
@@ -47,7 +47,7 @@ class Call:
         self.structure: Any = None
         self.outputs: Sequence[Any] = ()
         if run:
-            self.outputs, self.pull = tracing.vjp(self.flat, self.variables, range(len(self.variables)))
+            self.outputs, self.pull = recorded_run.vjp(self.flat, self.variables, range(len(self.variables)))
 
     def flat(self, *values: Any) -> tuple[Any, ...]:
         """Call the function on a flat list of variables, and return a flat tuple of results."""

@@ -12,7 +12,7 @@ from minpy import ndarray as nd
 from minpy import numpy as np
 from minpy.context import Context
 from minpy.core.errors import ArgumentError, ShapeError, describe
-from minpy.core.switches import is_np_array
+from minpy.core.numpy_semantics import is_np_array
 
 __all__ = ["split_and_load", "split_data"]
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from minpy.core.errors import ArgumentError, ArgumentValueError, describe
-from minpy.core.switches import is_np_shape
+from minpy.core.numpy_semantics import is_np_shape
 from minpy.gluon.clipping import clip_global_norm
 from minpy.gluon.downloads import check_sha1, download, replace_file
 from minpy.gluon.hooks import HookHandle

@@ -12,7 +12,7 @@ from minpy.namespaces import listing, missing
 
 if TYPE_CHECKING:
     from minpy.graph.partitioning.editable import Entry, Graph, GraphNode
-    from minpy.graph.partitioning.registering import register_partitioner, register_pass
+    from minpy.graph.partitioning.python_partitioners import register_partitioner, register_pass
     from minpy.graph.partitioning.registry import Selector
 
 __all__ = ["Entry", "Graph", "GraphNode", "Selector", "register_partitioner", "register_pass"]

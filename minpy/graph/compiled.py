@@ -15,8 +15,8 @@ from minpy.graph.inference import infer_dtypes, infer_shapes
 from minpy.graph.ir import Node, Value, topological, variables
 from minpy.graph.locking import lock
 from minpy.graph.program import Program
+from minpy.graph.schedule import Steps, lowered
 from minpy.graph.state_pool import StatePool
-from minpy.graph.steps import Steps, lowered
 from minpy.ops.inference.partial_shapes import is_known, show_shape
 
 __all__ = ["Compiled", "Known", "infer_from_arrays", "require_everything"]

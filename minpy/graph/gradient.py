@@ -7,21 +7,21 @@ from typing import Any
 
 import numpy
 
+from minpy.capture.captured_run import run_captured
 from minpy.capture.forwards import definition_of, input_proxy, is_customop
 from minpy.capture.noting import constant
 from minpy.capture.places import CaptureRefused
 from minpy.capture.proxy import ArrayProxy
 from minpy.capture.reads import Reads
 from minpy.capture.recorder import Notes, Recorder
-from minpy.capture.rules import RuleCall, capture_rule, conformed_gradient, has_kernel
-from minpy.capture.running import run_captured
+from minpy.capture.rule_capture import RuleCall, capture_rule, conformed_gradient, has_kernel
 from minpy.capture.steps import Step
 from minpy.core.array import Shaped
-from minpy.core.base import BaseOperator
+from minpy.core.base_operator import BaseOperator
+from minpy.core.default_attributes import with_attributes
 from minpy.core.errors import NoGradientError
-from minpy.core.filling import with_attributes
 from minpy.core.operator import Operator
-from minpy.core.tape import conform
+from minpy.core.tape_walk import conform
 from minpy.graph.builder import GraphBuilder
 from minpy.graph.ir import ANSWER, CONSTANT, Node, Value, topological
 from minpy.graph.step_rules import has_step_rule, step_gradients
@@ -106,7 +106,7 @@ class VjpNode(BaseOperator):
     @property
     def signature(self) -> Any:  # type: ignore[override]
         """The inputs."""
-        from minpy.core.attributes import Signature
+        from minpy.core.signatures import Signature
 
         return Signature(tuple(self.input_names({})), {}, {})
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy
 
 from minpy.core.errors import ArgumentError, DTypeError, MXNetError, ShapeError, is_quitting
-from minpy.core.outputs import LearnedOutputs
+from minpy.core.output_counts import LearnedOutputs
 from minpy.graph.ir import CONSTANT, Node, Value
 from minpy.graph.locating import located
 from minpy.ops.inference.partial_shapes import complete, is_known, merge_dtypes, merge_shapes, same_dtype, show_shape

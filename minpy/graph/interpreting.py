@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from minpy.core import dispatch
-from minpy.core.filling import with_attributes
+from minpy.core.default_attributes import with_attributes
 from minpy.graph.gradient import VjpNode
 from minpy.graph.ir import ANSWER, CONSTANT, Node, Value
 from minpy.graph.locating import located
-from minpy.graph.steps import Steps
+from minpy.graph.schedule import Steps
 
 __all__ = ["ObservedName", "Observer", "Releasing", "interpret", "place_of", "read", "step_call"]
 

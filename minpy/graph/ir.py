@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from minpy.core.operator import Operator
-from minpy.core.outputs import LearnedOutputs, returns_tuple_of_one
+from minpy.core.output_counts import LearnedOutputs, returns_tuple_of_one
 
 __all__ = ["ANSWER", "CONSTANT", "Node", "Value", "constant", "consumers", "topological", "variable", "variables"]
 

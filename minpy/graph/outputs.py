@@ -10,7 +10,7 @@ import numpy
 from minpy.backends.protocol import ArrayFact
 from minpy.graph.interpreting import read
 from minpy.graph.ir import CONSTANT, Node
-from minpy.graph.steps import Steps, is_trusted
+from minpy.graph.schedule import Steps, is_trusted
 
 __all__ = ["how_returned", "no_alias", "returned"]
 

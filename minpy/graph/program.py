@@ -20,20 +20,20 @@ from typing import Any
 
 import numpy
 
-from minpy.backends import heap, registry
+from minpy.backends import registry, release_heap
 from minpy.backends.explanation import Explanation
 from minpy.backends.protocol import ArrayFact, Context, Declined, Executable, Facts, Options
 from minpy.backends.switches import FALLBACK, CompileWarning, is_enabled, keeps_bits, selection
 from minpy.core import aligned
 from minpy.graph.allowance import Allowance
-from minpy.graph.facts import as_contiguous, fact_of_input, noting
+from minpy.graph.call_states import StepFunctions
 from minpy.graph.interpreting import Observer, Releasing, interpret, place_of
 from minpy.graph.ir import Node
 from minpy.graph.locating import located
 from minpy.graph.locking import lock
+from minpy.graph.observed_layouts import as_contiguous, fact_of_input, noting
 from minpy.graph.outputs import returned
-from minpy.graph.states import StepFunctions
-from minpy.graph.steps import Steps
+from minpy.graph.schedule import Steps
 
 __all__ = ["MOST_IDLE", "ExecutionContext", "Interpreted", "Program"]
 
@@ -351,7 +351,7 @@ class Program:
     def _give_back(self) -> None:
         """Give free memory back to the system, if there may be much of it."""
         if self.facts is not None and sum(fact.nbytes for fact in self.facts.values()) >= _LARGE:
-            heap.release()
+            release_heap.release()
 
     def serve_by(self, name: str, executable: Executable, facts: Facts) -> None:
         """Let an executable that was made elsewhere run it, under the name of a backend."""

@@ -13,10 +13,10 @@ import numpy
 from minpy.backends.protocol import ArgumentMismatch
 from minpy.core import aligned
 from minpy.core.array import Array
-from minpy.core.base import BaseOperator
+from minpy.core.base_operator import BaseOperator
 from minpy.core.errors import ArgumentError, is_quitting
+from minpy.core.gradient_rules import OutputBuffer
 from minpy.core.nodes import attach_outputs, record_node
-from minpy.core.rules import OutputBuffer
 from minpy.core.state import state
 from minpy.graph.compiled import Compiled
 from minpy.graph.frame import Frame

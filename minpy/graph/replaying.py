@@ -14,7 +14,7 @@ import numpy
 
 from minpy.core.array import Array
 from minpy.core.nodes import attach_outputs, connect, record_node
-from minpy.core.tape import gradients
+from minpy.core.tape_walk import gradients
 from minpy.graph.frame import Frame
 from minpy.graph.interpreting import read, step_call
 from minpy.graph.ir import CONSTANT, Node, Value, topological

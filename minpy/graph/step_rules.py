@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from minpy.capture.functions import changed, filled
+from minpy.capture.numpy_functions import changed, filled
 from minpy.capture.steps import Slot, Step, fill, power, power_of_array
 from minpy.capture.storage import as_dtype, item_of, with_component, with_item
 from minpy.capture.ufuncs import computed_at

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy
 
 from minpy.core import dispatch
-from minpy.core.base import BaseOperator
+from minpy.core.base_operator import BaseOperator
 from minpy.core.nodes import attach_outputs, record_node
 from minpy.graph.compiled import Compiled, infer_from_arrays, require_everything
 from minpy.graph.interpreting import read, step_call

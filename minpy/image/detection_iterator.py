@@ -10,8 +10,8 @@ import numpy as np
 
 from minpy.core.array import as_raw, raw_of
 from minpy.core.errors import ArgumentError, ArgumentValueError, FileFormatError, MXNetError, ShapeError, describe
+from minpy.image.box_drawing import drawn, require_opencv, viewable
 from minpy.image.detection_creating import CreateDetAugmenter
-from minpy.image.drawing import drawn, require_opencv, viewable
 from minpy.image.iterator import ImageIter
 from minpy.image.pixels import array_of
 

@@ -23,7 +23,7 @@ from minpy.core.errors import (
 )
 from minpy.files import access_error, open_to_read
 from minpy.image.creating import CreateAugmenter, require_data_shape
-from minpy.image.lists import checked_list, read_list
+from minpy.image.picture_lists import checked_list, read_list
 from minpy.image.pixels import array_of
 from minpy.image.reading import imdecode
 from minpy.io import DataBatch, DataIter

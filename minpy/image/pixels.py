@@ -9,8 +9,8 @@ import numpy as np
 from minpy.core.array import FRONT_ENDS, Array, new_array
 from minpy.core.buffers import note_write
 from minpy.core.errors import ArgumentError, DTypeError, NoGradientError, ShapeError, describe
+from minpy.core.numpy_semantics import is_np_array
 from minpy.core.state import state
-from minpy.core.switches import is_np_array
 
 __all__ = ["array_of", "channelwise", "floats", "height_and_width", "is_recorded", "like", "pixels", "unrecorded"]
 

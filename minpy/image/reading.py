@@ -7,7 +7,7 @@ from typing import Any
 from minpy.core.array import Array
 from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentValueError, describe
-from minpy.core.switches import is_np_array
+from minpy.core.numpy_semantics import is_np_array
 from minpy.ndarray.decoding import _cvimdecode, _cvimread
 
 __all__ = ["imdecode", "imread"]

@@ -4,12 +4,12 @@
 generator (`drawn`), of a fixed form (`shaped`), for a fused recurrent layer (`fused`), chosen by names (`chosen`).
 """
 
-from minpy.core.switches import is_np_array
-from minpy.initializer.base import InitDesc, Initializer, alias, register
+from minpy.core.numpy_semantics import is_np_array
 from minpy.initializer.chosen import Load, Mixed, create
 from minpy.initializer.constant import Constant, One, Zero
 from minpy.initializer.drawn import MSRAPrelu, Normal, Orthogonal, Uniform, Xavier
 from minpy.initializer.fused import FusedRNN
+from minpy.initializer.initializer import InitDesc, Initializer, alias, register
 from minpy.initializer.shaped import Bilinear, LSTMBias
 from minpy.namespaces import listing
 from minpy.ndarray import NDArray, load

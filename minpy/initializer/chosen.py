@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from minpy.core.errors import ArgumentError, ArgumentValueError, ShapeError, describe, nearest
-from minpy.initializer.base import create_initializer
+from minpy.initializer.initializer import create_initializer
 from minpy.ndarray import load
 
 __all__ = ["Load", "Mixed", "create"]

@@ -8,7 +8,7 @@ import numpy
 
 from minpy.core.array import Array
 from minpy.core.errors import ArgumentError, ShapeError, describe
-from minpy.initializer.base import Initializer, alias, register
+from minpy.initializer.initializer import Initializer, alias, register
 
 __all__ = ["Constant", "One", "Zero"]
 

@@ -9,7 +9,7 @@ import numpy
 
 from minpy.core.array import Array
 from minpy.core.errors import ArgumentError, ArgumentValueError, ShapeError, describe, nearest
-from minpy.initializer.base import Initializer, register
+from minpy.initializer.initializer import Initializer, register
 from minpy.ndarray import random
 
 __all__ = ["MSRAPrelu", "Normal", "Orthogonal", "Uniform", "Xavier"]

@@ -7,7 +7,7 @@ from math import prod
 from typing import Any
 
 from minpy.core.errors import ArgumentError, ArgumentValueError, ShapeError, describe, nearest
-from minpy.initializer.base import InitDesc, Initializer, create_initializer, register
+from minpy.initializer.initializer import InitDesc, Initializer, create_initializer, register
 
 __all__ = ["FUSED_GATES", "FusedRNN", "fused_inputs", "fused_layout"]
 

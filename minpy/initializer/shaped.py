@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from minpy.core.errors import ShapeError
-from minpy.initializer.base import Initializer, bilinear, register
+from minpy.initializer.initializer import Initializer, bilinear, register
 
 __all__ = ["Bilinear", "LSTMBias"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from minpy.inspection.fitting import Fit
+from minpy.inspection.parameter_match import Fit
 from minpy.symbol.contents import UnknownOperator
 
 __all__ = ["Findings", "Input", "Layer", "Output"]
@@ -71,7 +71,7 @@ class Layer:
     parameters : int or None
         How many numbers its parameters and states have. One that several layers read belongs to the first.
     multiply_adds : int or None
-        In prediction; see `minpy.inspection.counting` for what is counted.
+        In prediction; see `minpy.inspection.multiply_adds` for what is counted.
     memory : int or None
         The bytes of its outputs.
     """

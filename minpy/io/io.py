@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from minpy.io.base import DataIter
 from minpy.io.batches import DataBatch, DataDesc
 from minpy.io.box_iterators import ImageDetRecordIter
+from minpy.io.data_iter import DataIter
 from minpy.io.mnist import MNISTIter
 from minpy.io.mxdata_iter import MXDataIter
 from minpy.io.ndarray_iter import NDArrayIter
@@ -16,7 +16,7 @@ from minpy.io.picture_iterators import (
     ImageRecordUInt8Iter_v1,
 )
 from minpy.io.text_files import CSVIter, LibSVMIter
-from minpy.io.wrapping import PrefetchingIter, ResizeIter
+from minpy.io.wrapping_iterators import PrefetchingIter, ResizeIter
 from minpy.namespaces import module_functions
 
 __all__ = [

@@ -10,8 +10,8 @@ import numpy
 from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentValueError, FileFormatError
 from minpy.io.idx_files import read_idx
+from minpy.io.iterator_options import ITERATOR, parsed
 from minpy.io.mxdata_iter import Loaded, MXDataIter
-from minpy.io.parameters import ITERATOR, parsed
 from minpy.io.rounds import Place
 from minpy.io.text_files import require_part
 

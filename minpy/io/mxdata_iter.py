@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy
 
 from minpy.core.errors import MXNetError
-from minpy.io.base import DataIter
 from minpy.io.batches import DataBatch, DataDesc
+from minpy.io.data_iter import DataIter
 from minpy.io.rounds import Place
 from minpy.ndarray.creation import array
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy
 
 from minpy.core.errors import ArgumentError, ArgumentValueError, MXNetError, describe, nearest
-from minpy.io.base import DataIter
 from minpy.io.batches import DataBatch, DataDesc
+from minpy.io.data_iter import DataIter
 from minpy.io.utils import Source, require_equal_lengths, sources
 
 __all__ = ["NDArrayIter"]

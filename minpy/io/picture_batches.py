@@ -13,8 +13,8 @@ import numpy
 
 from minpy.core.errors import ArgumentError, ArgumentValueError, FileFormatError, MXNetError
 from minpy.io.augmenting import Augmenter
-from minpy.io.base import require_process
 from minpy.io.box_augmenting import BoxAugmenter
+from minpy.io.data_iter import require_process
 from minpy.io.mxdata_iter import Loaded
 from minpy.io.normalizing import Normalizer
 from minpy.io.record_files import RecordFiles

@@ -11,8 +11,8 @@ import numpy
 from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentValueError, FileFormatError
 from minpy.files import accessing, open_to_read
+from minpy.io.iterator_options import ITERATOR, REQUIRED, parsed
 from minpy.io.mxdata_iter import Loaded, MXDataIter
-from minpy.io.parameters import ITERATOR, REQUIRED, parsed
 from minpy.io.rounds import Place, Rounds
 
 __all__ = ["CSVIter", "LibSVMIter"]

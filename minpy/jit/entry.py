@@ -14,8 +14,8 @@ from minpy.capture.reads import CONSTANT_TYPES
 from minpy.capture.scalars import ScalarCall, ScalarRead, is_dynamic
 from minpy.core.array import FRONT_ENDS, Array
 from minpy.core.floating_point import is_calm
+from minpy.core.numpy_semantics import switches
 from minpy.core.state import TRACES, tracing
-from minpy.core.switches import switches
 from minpy.jit.guards import GONE, Names, array_source, different, expression, guard_condition
 from minpy.jit.pytrees import Nest
 from minpy.jit.specialization import RUN_EAGERLY

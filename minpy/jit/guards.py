@@ -10,9 +10,9 @@ from typing import Any
 import numpy
 
 from minpy.capture.allowed import OF_PYTHON as _OF_PYTHON
+from minpy.capture.guard_sources import ABSENT, class_of, contents, member, module_member, own_constant, own_value
 from minpy.capture.places import SourceLocation
 from minpy.capture.reads import ArrayKind, ArrayRead, Read, attribute, item, keys, length, missing, same_value
-from minpy.capture.sources import ABSENT, class_of, contents, member, module_member, own_constant, own_value
 from minpy.core.array import raw_of
 
 __all__ = [

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy
 
+from minpy.capture.guard_sources import own_constant
 from minpy.capture.reads import CONSTANT_TYPES, ArrayKind, length, same_value
 from minpy.capture.scalars import is_dynamic
-from minpy.capture.sources import own_constant
 from minpy.core.array import Array
 from minpy.jit.guards import GONE, array_failure, failure, kind_difference, where
 from minpy.jit.pytrees import Nest

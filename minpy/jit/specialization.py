@@ -15,9 +15,9 @@ from minpy.graph.compiled import Compiled, Known
 from minpy.graph.ir import CONSTANT, Value, topological
 from minpy.graph.program import Program
 from minpy.graph.recording import GraphOperator
-from minpy.jit.capturing import CapturedCall, Result
+from minpy.jit.argument_writes import are_exclusive, store
+from minpy.jit.captured_call import CapturedCall, Result
 from minpy.jit.pytrees import LEAF, Nest, unflatten
-from minpy.jit.writes import are_exclusive, store
 
 __all__ = ["RUN_EAGERLY", "Specialization"]
 

@@ -10,7 +10,7 @@ from minpy.core.configured import FAMILIES, OperatorFamily
 from minpy.importing import import_module
 from minpy.namespaces import add_names
 from minpy.ops.registry import PREFIXES, known_operator
-from minpy.symbol.composing import compose_family
+from minpy.symbol.composition import compose_family
 from minpy.symbol.symbol import Symbol
 
 __all__ = ["export", "is_taken", "withdraw"]

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy
 
-from minpy.core.base import DTypes, PartialShape, Shapes
+from minpy.core.base_operator import DTypes, PartialShape, Shapes
 from minpy.core.errors import ArgumentError, DTypeError, LibraryError, ShapeError
 from minpy.library.abi import DTYPE_NUMBERS, DTYPES, UNKNOWN_DIMENSION, UNKNOWN_TYPE
 from minpy.library.binary import MOST_DIMENSIONS, Binary, OperatorEntry, Texts

@@ -15,7 +15,7 @@ from minpy.core.errors import FileMissingError, LibraryError
 from minpy.graph.partitioning.registry import PARTITIONERS, PASSES, Partitioner, Pass
 from minpy.library.binary import Binary
 from minpy.library.exporting import export, is_taken, withdraw
-from minpy.library.operator import NativeFamily
+from minpy.library.native_operator import NativeFamily
 from minpy.library.partitioners import NativePartitioner
 from minpy.library.passes import NativePass
 from minpy.library.subgraphs import NativeSubgraphFamily

@@ -12,12 +12,12 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from minpy.core.array import Shaped
-from minpy.core.base import DTypes, Shapes
+from minpy.core.base_operator import DTypes, Shapes
 from minpy.core.errors import ArgumentError
 from minpy.library.binary import Binary, OperatorEntry, Texts
-from minpy.library.given import graph_text
-from minpy.library.operator import NativeFamily, NativeOperator, output_names
-from minpy.library.tensors import Kind, require_dtype
+from minpy.library.call_arguments import Kind, require_dtype
+from minpy.library.graph_inputs import graph_text
+from minpy.library.native_operator import NativeFamily, NativeOperator, output_names
 from minpy.symbol.editing import editable
 from minpy.symbol.subgraphs import Subgraph
 from minpy.symbol.symbol import Symbol

@@ -9,10 +9,10 @@ import numpy as numpy  # a name of MXNet's module, which is not listed; programs
 from minpy import ndarray as ndarray
 from minpy import registry as registry
 from minpy.metric.averages import Caffe, CustomMetric, Loss, Torch, np
-from minpy.metric.base import EvalMetric, alias, check_label_shapes, register
 from minpy.metric.classification import Accuracy, TopKAccuracy
 from minpy.metric.collected import CompositeEvalMetric, create
 from minpy.metric.confusion import F1, MCC, PCC
+from minpy.metric.eval_metric import EvalMetric, alias, check_label_shapes, register
 from minpy.metric.likelihood import CrossEntropy, NegativeLogLikelihood, Perplexity
 from minpy.metric.regression import MAE, MSE, RMSE, PearsonCorrelation
 from minpy.namespaces import listing

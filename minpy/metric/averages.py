@@ -9,7 +9,7 @@ import numpy
 
 from minpy.core.array import Array
 from minpy.core.errors import ArgumentError, describe
-from minpy.metric.base import EvalMetric, Names, as_numpy, check_label_shapes, init_with_names, register
+from minpy.metric.eval_metric import EvalMetric, Names, as_numpy, check_label_shapes, init_with_names, register
 
 __all__ = ["Caffe", "CustomMetric", "Loss", "Torch", "np"]
 

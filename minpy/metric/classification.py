@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from minpy.core.errors import ArgumentValueError, OutOfRangeError, ShapeError, describe
-from minpy.metric.base import EvalMetric, Names, alias, as_classes, pairs, predicted_classes, register
+from minpy.metric.eval_metric import EvalMetric, Names, alias, as_classes, pairs, predicted_classes, register
 
 __all__ = ["Accuracy", "TopKAccuracy", "hits_among"]
 

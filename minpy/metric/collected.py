@@ -8,7 +8,7 @@ from typing import Any
 from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentError, OutOfRangeError, describe
 from minpy.metric.averages import CustomMetric
-from minpy.metric.base import EvalMetric, Names, alias, create_metric, register
+from minpy.metric.eval_metric import EvalMetric, Names, alias, create_metric, register
 
 __all__ = ["CREATION", "CompositeEvalMetric", "create"]
 

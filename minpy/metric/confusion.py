@@ -9,7 +9,7 @@ import numpy
 
 from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentValueError, OutOfRangeError
-from minpy.metric.base import (
+from minpy.metric.eval_metric import (
     EvalMetric,
     Names,
     as_classes,

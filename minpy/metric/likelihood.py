@@ -9,7 +9,7 @@ import numpy
 
 from minpy.core.docstrings import documented
 from minpy.core.errors import OutOfRangeError, ShapeError
-from minpy.metric.base import EvalMetric, Names, alias, average_of, pairs, register
+from minpy.metric.eval_metric import EvalMetric, Names, alias, average_of, pairs, register
 
 __all__ = ["CrossEntropy", "NegativeLogLikelihood", "Perplexity", "rows_of_classes"]
 

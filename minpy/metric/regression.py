@@ -9,7 +9,16 @@ import numpy
 
 from minpy.core.docstrings import documented
 from minpy.core.errors import ShapeError
-from minpy.metric.base import EvalMetric, Names, OfStatistics, alias, checked_average, init_with_names, pairs, register
+from minpy.metric.eval_metric import (
+    EvalMetric,
+    Names,
+    OfStatistics,
+    alias,
+    checked_average,
+    init_with_names,
+    pairs,
+    register,
+)
 
 __all__ = ["MAE", "MSE", "RMSE", "Moments", "PearsonCorrelation"]
 

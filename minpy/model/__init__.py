@@ -12,8 +12,8 @@ from minpy.model.batch_end import BatchEndParam
 from minpy.model.batch_end import call_all as _multiple_callbacks
 from minpy.model.checkpoint import load_checkpoint, load_params, save_checkpoint
 from minpy.model.feed_forward import FeedForward
-from minpy.model.training import train_multi_device as _train_multi_device
-from minpy.model.updating import (
+from minpy.model.fit_loop import train_multi_device as _train_multi_device
+from minpy.model.kvstore_updates import (
     _create_kvstore,
     _initialize_kvstore,
     _update_params,

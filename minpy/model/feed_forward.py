@@ -17,9 +17,9 @@ from minpy.executor_manager import _check_arguments
 from minpy.io import DataDesc, DataIter, NDArrayIter
 from minpy.model.batch_end import BatchEndParam, call_all
 from minpy.model.checkpoint import load_checkpoint, save_checkpoint
+from minpy.model.fit_loop import train_multi_device
 from minpy.model.fitting import require_fit
-from minpy.model.training import train_multi_device
-from minpy.model.updating import _create_kvstore
+from minpy.model.kvstore_updates import _create_kvstore
 from minpy.model.validation import LogValidationMetricsCallback
 from minpy.symbol.labels import label_names
 

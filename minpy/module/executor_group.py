@@ -16,12 +16,12 @@ from minpy.core.errors import ArgumentError, NotReadyError, ShapeError, describe
 from minpy.executor_manager import _split_input_slice
 from minpy.graph.ir import Value, variables
 from minpy.io import DataDesc
-from minpy.module.batches import batch_axis, load_inputs, merged, part_of
+from minpy.module.batch_parts import batch_axis, load_inputs, merged, part_of
 from minpy.module.resuming import go_on_after
 from minpy.namespaces import listing, missing
 from minpy.symbol import Symbol
 from minpy.symbol.binding import infer_known
-from minpy.symbol.placing import context_groups, groups_of_each, place_nodes
+from minpy.symbol.context_groups import context_groups, groups_of_each, place_nodes
 
 __all__ = ["DataDesc", "DataParallelExecutorGroup", "ctx"]
 __dir__ = listing(__all__)

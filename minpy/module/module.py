@@ -15,7 +15,7 @@ from minpy.io import DataDesc
 from minpy.model import load_checkpoint
 from minpy.model.checkpoint import epoch_file
 from minpy.model.fitting import require_fit
-from minpy.model.updating import (
+from minpy.model.kvstore_updates import (
     _create_kvstore,
     _initialize_kvstore,
     _update_params,

@@ -12,7 +12,7 @@ from typing import Any
 import numpy
 
 from minpy.graph.frame import start
-from minpy.graph.steps import is_trusted
+from minpy.graph.schedule import is_trusted
 from minpy.ops.random.generator import generator
 
 __all__ = ["go_on_after"]

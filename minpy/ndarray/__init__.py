@@ -9,9 +9,17 @@ from minpy.late import late_names
 from minpy.namespaces import listing, missing
 from minpy.ndarray import methods as methods  # installs them
 from minpy.ndarray import random as random
+from minpy.ndarray.array_functions import (
+    concatenate,
+    histogram,
+    moveaxis,
+    onehot_encode,
+    reset_arrays,
+    split_v2,
+    waitall,
+)
 from minpy.ndarray.creation import arange, array, empty, eye, from_numpy, full, full_like, linspace, ones, zeros
 from minpy.ndarray.dlpack import from_dlpack, to_dlpack_for_read, to_dlpack_for_write
-from minpy.ndarray.functions import concatenate, histogram, moveaxis, onehot_encode, reset_arrays, split_v2, waitall
 from minpy.ndarray.ndarray import NDArray
 from minpy.ndarray.saving import load, load_frombuffer, save
 from minpy.ops.registry import OPERATORS as _OPERATORS
@@ -72,7 +80,7 @@ def _made(name: str) -> Any:
     if name in _INSIDE:
         return import_module(f"minpy.ndarray.{name}")
     if name == "Custom":
-        return import_module("minpy.custom.calling").Custom
+        return import_module("minpy.custom.custom_call").Custom
     if name == "imdecode":
         return import_module("minpy.ndarray.decoding").imdecode
     return _OPERATORS[name]

@@ -30,7 +30,7 @@ from minpy.core.dtypes import DTYPES
 from minpy.core.errors import (
     FileFormatError,
 )
-from minpy.ndarray import filling
+from minpy.ndarray import file_reading
 from minpy.ndarray.ndarray import NDArray
 from minpy.ndarray.sparse_content import KINDS, SparseHead, SparseProblem, dense, read_sparse_head
 
@@ -125,7 +125,7 @@ class Reader:
         self.offset = 0
         self.sparse = 0  # how many of the arrays were
         self.dense_left = _MOST_DENSE + _MOST_TIMES * size
-        self._later: list[filling.Part] | None = [] if filling.can_fill(stream) else None
+        self._later: list[file_reading.Part] | None = [] if file_reading.can_fill(stream) else None
 
     def error(self, problem: str, advice: str = _DAMAGED, offset: int | None = None) -> FileFormatError:
         """Return the error for a problem at an offset, by default the present one."""
@@ -148,8 +148,8 @@ class Reader:
 
     def fill(self, data: numpy.ndarray, what: str) -> None:
         """Read the values of a contiguous array, or note that `finish` is to do so."""
-        if self._later is not None and data.nbytes >= filling.LARGE:
-            self._later.append(filling.Part(data, self.offset, what))
+        if self._later is not None and data.nbytes >= file_reading.LARGE:
+            self._later.append(file_reading.Part(data, self.offset, what))
             self.offset += data.nbytes
             self.stream.seek(self.offset)
             return
@@ -161,7 +161,7 @@ class Reader:
     def finish(self) -> None:
         """Read what `fill` left."""
         parts, self._later = self._later, None if self._later is None else []
-        short = filling.fill(self.stream, parts) if parts else None
+        short = file_reading.fill(self.stream, parts) if parts else None
         if short is not None:
             problem = f"{short.what}: {short.data.nbytes} bytes are needed, and the file shrank while it was read"
             raise self.error(problem, offset=short.offset)

@@ -14,8 +14,7 @@ from minpy.core.buffers import loans, note_external
 from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentError, ArgumentValueError, ShapeError, describe
 from minpy.core.followed import holds_followed, is_followed
-from minpy.ndarray.conversion import filled, numeric_array
-from minpy.ndarray.functions import (  # noqa: F401  # where pickles of earlier versions look for them
+from minpy.ndarray.array_functions import (  # noqa: F401  # where pickles of earlier versions look for them
     concatenate,
     histogram,
     moveaxis,
@@ -24,9 +23,10 @@ from minpy.ndarray.functions import (  # noqa: F401  # where pickles of earlier 
     split_v2,
     waitall,
 )
+from minpy.ndarray.conversion import filled, numeric_array
 from minpy.ndarray.ndarray import NDArray
 from minpy.ndarray.placement import place, require_dense
-from minpy.ops.numpy.assembling import as_scalar, assembled, between, filled_with, spaced_by
+from minpy.ops.numpy.nested_lists import as_scalar, assembled, between, filled_with, spaced_by
 from minpy.ops.tensor.creation import evenly_spaced
 
 __all__ = [

@@ -32,9 +32,9 @@ from minpy.core.errors import (
 )
 from minpy.core.followed import is_followed
 from minpy.core.nodes import Leaf
+from minpy.core.numpy_semantics import is_np_shape
 from minpy.core.operator import Operator
 from minpy.core.state import state
-from minpy.core.switches import is_np_shape
 from minpy.namespaces import missing
 from minpy.ndarray import recorded_writes
 from minpy.ndarray.conversion import numeric_array, wrapped
@@ -43,7 +43,7 @@ from minpy.ndarray.placement import place, rebuild, require_dense
 from minpy.ndarray.recorded_writes import receive, record_store, require_writable, unrecorded_write, view_of
 from minpy.ndarray.variables import mark_variable
 from minpy.ops.inference.reshaping import resolve_shape
-from minpy.ops.numpy.assembling import assembled
+from minpy.ops.numpy.nested_lists import assembled
 from minpy.ops.tensor import indexing, mathematics
 from minpy.ops.tensor.identity import cast, identity
 from minpy.ops.tensor.reshape import reshape_exactly

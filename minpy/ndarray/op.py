@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from minpy.late import late_names
 from minpy.namespaces import listing, missing
-from minpy.ndarray.functions import reset_arrays
+from minpy.ndarray.array_functions import reset_arrays
 from minpy.ops.registry import OPERATORS as _OPERATORS
 
 __all__ = ["reset_arrays", *(name for name in _OPERATORS if not name.startswith("_"))]

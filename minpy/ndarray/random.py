@@ -14,11 +14,11 @@ import numpy
 
 from minpy.context import Context, resolve_context
 from minpy.core.array import Array
-from minpy.core.attributes import REQUIRED as _REQUIRED
-from minpy.core.attributes import Attribute, Signature, bind
 from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentError
 from minpy.core.followed import holds_followed, is_followed
+from minpy.core.signatures import REQUIRED as _REQUIRED
+from minpy.core.signatures import Attribute, Signature, bind
 from minpy.namespaces import listing, missing
 from minpy.ndarray.ndarray import NDArray
 from minpy.ndarray.placement import place

@@ -21,7 +21,7 @@ from minpy.core.errors import (
     DTypeError,
     describe,
 )
-from minpy.core.switches import is_np_shape
+from minpy.core.numpy_semantics import is_np_shape
 from minpy.files import access_error, checked_path, open_to_read, write_whole
 from minpy.ndarray.array_files import DENSE, FILE_MAGIC, VERSION_2, VERSION_3, Reader, read_array, read_arrays
 from minpy.ndarray.ndarray import NDArray

@@ -9,7 +9,7 @@ from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentError, describe
 from minpy.ndarray.creation import array
 from minpy.ndarray.ndarray import NDArray
-from minpy.ops.optimizer import adam, lamb
+from minpy.ops.optimizer import adam_updates, lamb
 
 __all__ = [
     "adamw_update",
@@ -98,7 +98,7 @@ def adamw_update(
     """
     factor = _factor("adamw_update", rescale_grad, weight)
     rates = (lr, beta1, beta2, epsilon, wd, eta, clip_gradient)
-    return adam.adamw_update(weight, grad, mean, var, factor, *rates, out=out)
+    return adam_updates.adamw_update(weight, grad, mean, var, factor, *rates, out=out)
 
 
 def mp_adamw_update(
@@ -144,7 +144,7 @@ def mp_adamw_update(
     """
     factor = _factor("mp_adamw_update", rescale_grad, weight)
     rates = (lr, beta1, beta2, epsilon, wd, eta, clip_gradient)
-    return adam.mp_adamw_update(weight, grad, mean, var, weight32, factor, *rates, out=out)
+    return adam_updates.mp_adamw_update(weight, grad, mean, var, weight32, factor, *rates, out=out)
 
 
 @documented(returns=_RETURNS)
@@ -197,7 +197,7 @@ def multi_adamw_update(
     data, number = _interleaved("multi_adamw_update", size, weights, grads, mean, var)
     factor = _factor("multi_adamw_update", rescale_grad, data[0])
     rates = {"lrs": tuple(lrs), "wds": tuple(wds), "etas": tuple(etas)}
-    return adam.multi_adamw_update(*data, factor, **rates, num_weights=number, out=out, **kwargs)
+    return adam_updates.multi_adamw_update(*data, factor, **rates, num_weights=number, out=out, **kwargs)
 
 
 @documented(returns=_RETURNS)
@@ -243,7 +243,7 @@ def multi_mp_adamw_update(
     data, number = _interleaved("multi_mp_adamw_update", size, weights, grads, mean, var, weights32)
     factor = _factor("multi_mp_adamw_update", rescale_grad, data[0])
     rates = {"lrs": tuple(lrs), "wds": tuple(wds), "etas": tuple(etas)}
-    return adam.multi_mp_adamw_update(*data, factor, **rates, num_weights=number, out=out, **kwargs)
+    return adam_updates.multi_mp_adamw_update(*data, factor, **rates, num_weights=number, out=out, **kwargs)
 
 
 @documented(returns=_RETURNS)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy
 
-from minpy.bridge.lists import as_array
+from minpy.bridge.sequence_arguments import as_array
 from minpy.core.array import Array, register_front_end
 from minpy.core.buffers import share
 from minpy.core.errors import MutationError

@@ -10,11 +10,11 @@ from minpy.context import Context, resolve_context
 from minpy.core.array import Array, raw_of
 from minpy.core.docstrings import documented
 from minpy.core.followed import holds_followed, is_followed
-from minpy.core.switches import default_float
+from minpy.core.numpy_semantics import default_float
 from minpy.ndarray.conversion import numeric_array
 from minpy.ndarray.placement import place
 from minpy.numpy.array_class import ndarray
-from minpy.ops.numpy.assembling import assembled, between, filled_with, spaced_by
+from minpy.ops.numpy.nested_lists import assembled, between, filled_with, spaced_by
 
 __all__ = [
     "arange",

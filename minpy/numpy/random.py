@@ -15,8 +15,8 @@ from minpy.core.array import raw_of
 from minpy.core.errors import ArgumentError
 from minpy.core.extensions import extension, is_provided
 from minpy.core.followed import holds_followed
+from minpy.core.numpy_semantics import default_float
 from minpy.core.state import TRACES, tracing
-from minpy.core.switches import default_float
 from minpy.namespaces import listing, missing
 from minpy.numpy.array_class import ndarray
 from minpy.numpy.reparametrised import INTEGERS, followed_draw

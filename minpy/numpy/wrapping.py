@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy
 
-from minpy.bridge.boxes import boxes
-from minpy.bridge.lists import has_lists, with_arrays
+from minpy.bridge.hips_boxes import boxes
 from minpy.bridge.protocols import autograd_version
+from minpy.bridge.sequence_arguments import has_lists, with_arrays
 from minpy.core.array import Array, new_array
 from minpy.numpy.array_class import ndarray
 from minpy.numpy_table.refused import SETTINGS

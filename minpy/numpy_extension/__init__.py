@@ -12,7 +12,7 @@ from minpy.context import Context, cpu, cpu_pinned, current_context, gpu, num_gp
 from minpy.core.errors import ContextError
 from minpy.core.extensions import extension as _extension
 from minpy.core.extensions import is_provided as _is_provided
-from minpy.core.switches import (
+from minpy.core.numpy_semantics import (
     is_np_array,
     is_np_default_dtype,
     is_np_shape,
@@ -28,14 +28,14 @@ from minpy.core.switches import (
 from minpy.late import late_names as _late_names
 from minpy.namespaces import listing as _listing
 from minpy.namespaces import missing as _missing
-from minpy.ndarray.functions import waitall
+from minpy.ndarray.array_functions import waitall
 from minpy.ndarray.saving import load as _load
 from minpy.ndarray.saving import save as _save
 from minpy.numpy.wrapping import wrap_result as _wrap_result
 from minpy.numpy_extension import image as image
 from minpy.numpy_extension import random as random
-from minpy.numpy_extension.functions import constraint_check, nonzero, reshape
-from minpy.numpy_extension.functions import function_of as _function_of
+from minpy.numpy_extension.operator_functions import constraint_check, nonzero, reshape
+from minpy.numpy_extension.operator_functions import function_of as _function_of
 from minpy.ops.numpy.extension_names import OPERATOR_NAMES as _OPERATOR_NAMES
 from minpy.ops.random.generator import seed
 from minpy.ops.registry import OPERATORS as _OPERATORS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from minpy.late import late_names as _late_names
 from minpy.namespaces import listing as _listing
 from minpy.namespaces import missing as _missing
-from minpy.numpy_extension.functions import function_of as _function_of
+from minpy.numpy_extension.operator_functions import function_of as _function_of
 from minpy.ops.registry import names_under as _names_under
 
 _NAMES = _names_under("_image_")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from minpy.numpy_table.rows import Row, alike
+from minpy.numpy_table.row import Row, alike
 
 __all__ = ["ROWS"]
 

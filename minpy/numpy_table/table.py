@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy
 
-from minpy.numpy_table import calls, creation, elementwise, products, reductions, refused, views, writers
-from minpy.numpy_table.rows import Row
+from minpy.numpy_table import creation, elementwise, products, reductions, refused, sized_by_values, views, writers
+from minpy.numpy_table.row import Row
 
 __all__ = ["METHODS", "ROWS", "function_named", "functions", "named", "row_of"]
 
 ROWS: dict[str, Row] = {
     row.name: row
-    for module in (elementwise, views, reductions, products, calls, writers, creation, refused)
+    for module in (elementwise, views, reductions, products, sized_by_values, writers, creation, refused)
     for row in module.ROWS
 }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from minpy.numpy_table.rows import Row
+from minpy.numpy_table.row import Row
 
 __all__ = ["ROWS"]
 

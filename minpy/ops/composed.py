@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from minpy.core.gradient_rules import Plan
 from minpy.core.operator import Operator
-from minpy.core.rules import Plan
-from minpy.differentiation.tracing import vjp
+from minpy.differentiation.recorded_run import vjp
 
 __all__ = ["Composed"]
 

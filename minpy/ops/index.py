@@ -73,13 +73,13 @@ _OPERATORS = {
     "nn.pooling_v1": "Pooling_v1",
     "nn.rnn": "RNN _rnn_param_concat",
     "nn.roi_pooling": "ROIPooling",
-    "nn.sequence": "SequenceMask SequenceLast SequenceReverse",
+    "nn.sequence_lengths": "SequenceMask SequenceLast SequenceReverse",
     "nn.softmax": "softmax log_softmax softmin SoftmaxActivation",
     "nn.softmax_output": "SoftmaxOutput Softmax",
     "nn.sparse_regularization": "IdentityAttachKLSparseReg",
     "nn.upsampling": "UpSampling",
-    "optimizer.adagrad": "_contrib_group_adagrad_update",
-    "optimizer.adam": "adam_update _adamw_update _mp_adamw_update _multi_adamw_update _multi_mp_adamw_update",
+    "optimizer.adam_updates": "adam_update _adamw_update _mp_adamw_update _multi_adamw_update _multi_mp_adamw_update",
+    "optimizer.group_adagrad": "_contrib_group_adagrad_update",
     "optimizer.lamb": (
         "lamb_update_phase1 lamb_update_phase2 mp_lamb_update_phase1 mp_lamb_update_phase2 _multi_lamb_update "
         "_multi_mp_lamb_update multi_lars"
@@ -92,7 +92,6 @@ _OPERATORS = {
         "preloaded_multi_sgd_mom_update preloaded_multi_mp_sgd_update preloaded_multi_mp_sgd_mom_update"
     ),
     "optimizer.sign": "signsgd_update signum_update",
-    "random.choosing": "_shuffle shuffle sample_multinomial _sample_multinomial",
     "random.pdf": (
         "_random_pdf_uniform random_pdf_uniform _random_pdf_normal random_pdf_normal _random_pdf_gamma "
         "random_pdf_gamma _random_pdf_exponential random_pdf_exponential _random_pdf_poisson random_pdf_poisson "
@@ -109,6 +108,7 @@ _OPERATORS = {
         "random_generalized_negative_binomial _random_generalized_negative_binomial_like "
         "_sample_generalized_negative_binomial sample_generalized_negative_binomial _random_randint random_randint"
     ),
+    "random.shuffling": "_shuffle shuffle sample_multinomial _sample_multinomial",
     "random.zipfian": "_sample_unique_zipfian",
     "tensor.arithmetic": (
         "broadcast_add broadcast_plus add broadcast_sub broadcast_minus subtract broadcast_mul multiply broadcast_div "
@@ -166,11 +166,11 @@ _OPERATORS = {
 # And the names of the NumPy functions that some of them are.
 _FUNCTIONS = {
     "linalg.dot": "matmul dot",
-    "numpy.functions": (
+    "numpy.joining": "concatenate stack",
+    "numpy.recorded_functions": (
         "sum mean prod max amax min amin where clip equal not_equal less less_equal greater greater_equal logical_and "
         "logical_or logical_xor logical_not isfinite isinf isnan signbit rint floor_divide round around positive"
     ),
-    "numpy.joining": "concatenate stack",
     "numpy.shape": "reshape ravel expand_dims squeeze transpose swapaxes moveaxis broadcast_to flip roll copy",
     "tensor.arithmetic": "add subtract multiply divide remainder power maximum minimum hypot logaddexp arctan2",
     "tensor.mathematics": (

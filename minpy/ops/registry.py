@@ -13,16 +13,16 @@ from typing import Any, Literal
 
 import numpy
 
-from minpy.core.attributes import Signature, read_signature
+from minpy.core.default_attributes import with_keyword_defaults
 from minpy.core.errors import ArgumentError, nearest
-from minpy.core.filling import with_keyword_defaults
 from minpy.core.operator import Operator
+from minpy.core.signatures import Signature, read_signature
 from minpy.importing import import_module
 from minpy.late import LateTable
 from minpy.ops.documenting import with_shared_texts
 from minpy.ops.index import DEFINED_IN, IMPLEMENTED_IN, OF_NUMPY
 from minpy.ops.inference.partial_shapes import broadcasting, same_shape
-from minpy.ops.inference.rules import computed
+from minpy.ops.inference.rule_parts import computed
 from minpy.ops.ufunc import NUMBER_FORMS, UnaryUfunc, WithNumberForms
 
 __all__ = [
@@ -134,7 +134,7 @@ def operator(
     **facts
         Other attributes of the operator: `category`, `elementwise`, `may_alias`, `saved_outputs`, ...
     optional_inputs, outputs, random
-        What graphs ask: see `minpy.core.base.BaseOperator`.
+        What graphs ask: see `minpy.core.base_operator.BaseOperator`.
     """
 
     def define(function: Callable[..., Any]) -> Any:

@@ -15,10 +15,10 @@ import numpy
 
 from minpy.core import dispatch
 from minpy.core.array import PLAIN_CLASSES, create, now
-from minpy.core.integers import in_their_dtype
+from minpy.core.gradient_rules import Plan
+from minpy.core.integer_results import in_their_dtype
 from minpy.core.nodes import Node
 from minpy.core.operator import Operator
-from minpy.core.rules import Plan
 from minpy.core.state import state
 
 __all__ = ["NUMBER_FORMS", "UnaryUfunc", "WithNumberForms"]

@@ -6,10 +6,10 @@ import math
 from typing import Any
 
 from minpy.ndarray import NDArray
-from minpy.ops.optimizer.adam import adam_update
+from minpy.ops.optimizer.adam_updates import adam_update
 from minpy.ops.optimizer.adamax import adamax_update, nadam_update
 from minpy.ops.optimizer.regularized import ftml_update
-from minpy.optimizer.base import Optimizer, register, zeros_beside
+from minpy.optimizer.optimizer_base import Optimizer, register, zeros_beside
 
 __all__ = ["FTML", "Adam", "Adamax", "Nadam"]
 

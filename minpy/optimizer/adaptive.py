@@ -7,10 +7,10 @@ from typing import Any
 import numpy
 
 from minpy.ndarray import NDArray
-from minpy.ops.optimizer.adadelta import adadelta_update, adagrad_update
+from minpy.ops.optimizer.element_rates import adadelta_update, adagrad_update
 from minpy.ops.optimizer.regularized import ftrl_update
 from minpy.ops.optimizer.rmsprop import rmsprop_update, rmspropalex_update
-from minpy.optimizer.base import Optimizer, register, zeros_beside
+from minpy.optimizer.optimizer_base import Optimizer, register, zeros_beside
 
 __all__ = ["AdaDelta", "AdaGrad", "Ftrl", "RMSProp", "wide_zeros"]
 

@@ -9,8 +9,8 @@ import numpy
 from minpy.core.errors import ArgumentValueError, ShapeError
 from minpy.namespaces import listing, missing
 from minpy.ndarray import NDArray, clip, contrib, mean, sqrt, square, zeros
-from minpy.ops.optimizer.adagrad import group_adagrad_update
-from minpy.optimizer.base import Optimizer, register
+from minpy.ops.optimizer.group_adagrad import group_adagrad_update
+from minpy.optimizer.optimizer_base import Optimizer, register
 
 # What programs import from here as from MXNet's module, which imports it for itself.
 _IMPORTED = (NDArray, clip, contrib, mean, sqrt, square, zeros)

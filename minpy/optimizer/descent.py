@@ -20,7 +20,7 @@ from minpy.ops.optimizer.sgd import (
 )
 from minpy.ops.optimizer.sign import signsgd_update, signum_update
 from minpy.ops.optimizer.updates import Update
-from minpy.optimizer.base import Optimizer, aggregation_size, register, zeros_beside
+from minpy.optimizer.optimizer_base import Optimizer, aggregation_size, register, zeros_beside
 
 __all__ = ["DCASGD", "NAG", "SGD", "SGLD", "Descent", "Signum", "ccSGD"]
 

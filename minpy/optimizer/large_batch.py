@@ -11,8 +11,8 @@ import numpy
 from minpy.core.errors import ArgumentValueError
 from minpy.ndarray import NDArray
 from minpy.ops.optimizer.lamb import lamb_update, mp_lamb_update
-from minpy.optimizer.base import Optimizer, aggregation_size, register, zeros_beside
 from minpy.optimizer.descent import Descent
+from minpy.optimizer.optimizer_base import Optimizer, aggregation_size, register, zeros_beside
 
 __all__ = ["LAMB", "LARS", "LBSGD"]
 

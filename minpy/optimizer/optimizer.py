@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from minpy import ndarray
-from minpy.core.switches import is_np_array
+from minpy.core.numpy_semantics import is_np_array
 from minpy.namespaces import listing, missing
 from minpy.ndarray import NDArray, array, zeros
 from minpy.ndarray.contrib import multi_lamb_update, multi_mp_lamb_update
 from minpy.ndarray.random import normal
 from minpy.optimizer.adam import FTML, Adam, Adamax, Nadam
 from minpy.optimizer.adaptive import AdaDelta, AdaGrad, Ftrl, RMSProp
-from minpy.optimizer.base import Optimizer, create, register
 from minpy.optimizer.descent import DCASGD, NAG, SGD, SGLD, Signum, ccSGD
 from minpy.optimizer.large_batch import LAMB, LARS, LBSGD
+from minpy.optimizer.optimizer_base import Optimizer, create, register
 from minpy.optimizer.testing import Test
 from minpy.optimizer.updater import Updater, get_updater
 

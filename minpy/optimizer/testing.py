@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from minpy.ndarray import NDArray
-from minpy.optimizer.base import Optimizer, register, zeros_beside
+from minpy.optimizer.optimizer_base import Optimizer, register, zeros_beside
 
 __all__ = ["Test"]
 

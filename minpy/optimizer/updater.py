@@ -8,8 +8,8 @@ from minpy.core.buffers import share
 from minpy.core.errors import ArgumentError, FileFormatError, describe
 from minpy.ndarray import NDArray
 from minpy.ndarray.placement import place
-from minpy.optimizer.base import Optimizer, kind_of
-from minpy.optimizer.states import dump_states, load_states
+from minpy.optimizer.optimizer_base import Optimizer, kind_of
+from minpy.optimizer.state_bytes import dump_states, load_states
 
 __all__ = ["Updater", "get_updater", "states_with_progress"]
 
@@ -140,7 +140,7 @@ class Updater:
     def set_states(self, states: bytes | bytearray) -> None:
         """Take over what `get_states` returned, here or in MXNet: the optimizer as well, if it was included.
 
-        Nothing is run that a file says: see `minpy.optimizer.states`.
+        Nothing is run that a file says: see `minpy.optimizer.state_bytes`.
 
         Parameters
         ----------

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from minpy.core.errors import ArgumentError
-from minpy.pictures import resampling, through_opencv
+from minpy.pictures import interpolation as resampling
+from minpy.pictures import through_opencv
 from minpy.pictures.libraries import opencv
 
 __all__ = ["mirror", "resize"]

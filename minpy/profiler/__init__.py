@@ -18,10 +18,10 @@ True
 """
 
 from minpy.namespaces import listing
-from minpy.profiler import control, objects
+from minpy.profiler import control, named_timers
 from minpy.profiler.control import *
-from minpy.profiler.log import scope
-from minpy.profiler.objects import *
+from minpy.profiler.event_log import scope
+from minpy.profiler.named_timers import *
 
-__all__ = [*objects.__all__, *control.__all__, "scope"]
+__all__ = [*named_timers.__all__, *control.__all__, "scope"]
 __dir__ = listing(__all__)

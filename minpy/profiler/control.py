@@ -9,9 +9,9 @@ from typing import Any
 
 from minpy.core.errors import ArgumentError, ArgumentValueError, MXNetError, UnknownWordError, nearest
 from minpy.files import accessing, checked_path, write_whole
-from minpy.profiler import hooks
-from minpy.profiler.log import LOG
-from minpy.profiler.report import as_json, as_table, trace
+from minpy.profiler import instrumentation
+from minpy.profiler.event_log import LOG
+from minpy.profiler.summaries import as_json, as_table, trace
 
 __all__ = [
     "dump",
@@ -59,14 +59,14 @@ class _Profiler:
             return
         if wanted:
             config = self.config
-            hooks.install(
+            instrumentation.install(
                 eager=config["profile_imperative"] or config["profile_all"],
                 programs=config["profile_symbolic"] or config["profile_all"],
             )
             LOG.running = True
         else:
             LOG.running = False
-            hooks.remove()
+            instrumentation.remove()
             if self.config["continuous_dump"]:
                 self.write()
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from minpy import symbol
 from minpy.initializer import LSTMBias
-from minpy.rnn.base import BaseRNNCell
+from minpy.rnn.base_rnn_cell import BaseRNNCell
 from minpy.rnn.params import RNNParams
 from minpy.symbol import Symbol
 

@@ -9,7 +9,7 @@ from typing import Any
 from minpy import symbol
 from minpy.model import load_checkpoint, save_checkpoint
 from minpy.ndarray import NDArray
-from minpy.rnn.base import BaseRNNCell, Weights
+from minpy.rnn.base_rnn_cell import BaseRNNCell, Weights
 from minpy.symbol import Symbol
 
 __all__ = ["do_rnn_checkpoint", "load_rnn_checkpoint", "rnn_unroll", "save_rnn_checkpoint"]

@@ -10,7 +10,7 @@ from minpy import symbol
 from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentValueError
 from minpy.core.families import with_defaults
-from minpy.rnn.base import BaseRNNCell
+from minpy.rnn.base_rnn_cell import BaseRNNCell
 from minpy.rnn.cells import gru_step, lstm_step
 from minpy.rnn.params import RNNParams
 from minpy.symbol import Symbol

@@ -11,7 +11,7 @@ from minpy.core.errors import ArgumentValueError, ShapeError, nearest
 from minpy.initializer import FusedRNN
 from minpy.initializer.fused import FUSED_GATES, fused_inputs, fused_layout
 from minpy.ndarray import NDArray, zeros
-from minpy.rnn.base import BaseRNNCell, Weights, normalized, pop_array
+from minpy.rnn.base_rnn_cell import BaseRNNCell, Weights, normalized, pop_array
 from minpy.rnn.cells import GRUCell, LSTMCell, RNNCell
 from minpy.rnn.combined import BidirectionalCell, SequentialRNNCell
 from minpy.rnn.modifiers import DropoutCell

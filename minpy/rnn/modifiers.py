@@ -9,7 +9,7 @@ from typing import Any
 from minpy import symbol
 from minpy.core.errors import ArgumentError, describe
 from minpy.ndarray import NDArray
-from minpy.rnn.base import BaseRNNCell, Weights, normalized
+from minpy.rnn.base_rnn_cell import BaseRNNCell, Weights, normalized
 from minpy.rnn.combined import BidirectionalCell, SequentialRNNCell
 from minpy.rnn.params import RNNParams
 from minpy.symbol import Symbol

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from minpy.model import load_checkpoint, save_checkpoint
 from minpy.namespaces import module_functions
-from minpy.rnn.base import BaseRNNCell
+from minpy.rnn.base_rnn_cell import BaseRNNCell
 from minpy.rnn.checkpoint import do_rnn_checkpoint, load_rnn_checkpoint, rnn_unroll, save_rnn_checkpoint
 
 __all__ = ["do_rnn_checkpoint", "load_rnn_checkpoint", "rnn_unroll", "save_rnn_checkpoint"]

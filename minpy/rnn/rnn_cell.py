@@ -5,7 +5,7 @@ from __future__ import annotations
 from minpy import initializer as init
 from minpy.namespaces import module_functions
 from minpy.rnn import combined, convolutional, modifiers
-from minpy.rnn.base import BaseRNNCell
+from minpy.rnn.base_rnn_cell import BaseRNNCell
 from minpy.rnn.cells import GRUCell, LSTMCell, RNNCell
 from minpy.rnn.combined import *
 from minpy.rnn.convolutional import *

@@ -13,7 +13,7 @@ from minpy.symbol import _internal as _internal
 from minpy.symbol import (  # noqa: F401  # they give `Symbol` methods
     binding,
     contrib,
-    gradients,
+    gradient_symbol,
     graph_operators,
     image,
     linalg,
@@ -27,9 +27,9 @@ from minpy.symbol import (  # noqa: F401  # they give `Symbol` methods
     without_values,
 )
 from minpy.symbol.arithmetic import install
-from minpy.symbol.composing import Custom, var
+from minpy.symbol.composition import Custom, var
 from minpy.symbol.creation import arange, eye, full, histogram, hypot, linspace, ones, pow, zeros  # noqa: A004
-from minpy.symbol.functions import FUNCTIONS as _FUNCTIONS
+from minpy.symbol.operator_functions import FUNCTIONS as _FUNCTIONS
 from minpy.symbol.saving import fromjson, load, load_json
 from minpy.symbol.symbol import Group, Symbol
 

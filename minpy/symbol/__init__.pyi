@@ -13,8 +13,8 @@ from minpy.symbol import numpy_extension as numpy_extension
 from minpy.symbol import op as op
 from minpy.symbol import random as random
 from minpy.symbol import sparse as sparse
-from minpy.symbol.composing import Custom as Custom
-from minpy.symbol.composing import var as var
+from minpy.symbol.composition import Custom as Custom
+from minpy.symbol.composition import var as var
 from minpy.symbol.creation import arange as arange
 from minpy.symbol.creation import eye as eye
 from minpy.symbol.creation import full as full

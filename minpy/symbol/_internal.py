@@ -5,7 +5,7 @@ from __future__ import annotations
 from minpy.late import late_names
 from minpy.namespaces import listing, missing
 from minpy.ops.registry import inner_names as _inner_names
-from minpy.symbol.functions import FUNCTIONS as _FUNCTIONS
+from minpy.symbol.operator_functions import FUNCTIONS as _FUNCTIONS
 
 __all__ = _inner_names()
 __dir__ = listing(__all__)

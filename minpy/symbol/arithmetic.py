@@ -10,7 +10,7 @@ import numpy
 from minpy.core.array import Array
 from minpy.core.errors import ArgumentError, NoValueError, describe
 from minpy.ops.registry import OPERATORS, find_operator
-from minpy.symbol.composing import compose
+from minpy.symbol.composition import compose
 from minpy.symbol.symbol import Symbol
 
 __all__ = ["install"]

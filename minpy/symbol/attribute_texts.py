@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy
 
-from minpy.core.attributes import Attribute, parse_attribute
 from minpy.core.dtypes import DTYPES
 from minpy.core.errors import MXNetError
+from minpy.core.signatures import Attribute, parse_attribute
 from minpy.ops.registry import OPERATORS
 
 __all__ = ["Unfit", "says_nothing", "value_of"]

@@ -14,7 +14,7 @@ from minpy.graph.ir import Node, Value, variables
 from minpy.ndarray.creation import zeros
 from minpy.ndarray.ndarray import NDArray
 from minpy.ops.inference.partial_shapes import is_known
-from minpy.symbol.placing import context_groups, place_nodes
+from minpy.symbol.context_groups import context_groups, place_nodes
 from minpy.symbol.symbol import Symbol, method
 
 if TYPE_CHECKING:

@@ -11,14 +11,14 @@ import numpy
 from minpy.backends.native.machine import llvm
 from minpy.backends.switches import disabled, is_enabled
 from minpy.checking.case import Arrays, Case
-from minpy.checking.modes import Unsupported, register_mode
+from minpy.checking.execution_modes import Unsupported, register_mode
 from minpy.context import CPU
 from minpy.core.array import new_array
 from minpy.core.errors import DTypeError, ShapeError
 from minpy.core.state import state
 from minpy.ndarray.ndarray import NDArray
 from minpy.ops.registry import OPERATORS
-from minpy.symbol.composing import compose, var
+from minpy.symbol.composition import compose, var
 from minpy.symbol.symbol import Group, Symbol
 
 __all__ = ["as_bound_symbol", "as_compiled"]

@@ -6,10 +6,10 @@ from typing import Any
 
 from minpy.namespaces import listing
 from minpy.ops.registry import names_under as _names_under
+from minpy.symbol import contrib_updates as _weight_updates
 from minpy.symbol import random as _random
-from minpy.symbol import weight_updates as _weight_updates
 from minpy.symbol.control_flow import cond, foreach, while_loop
-from minpy.symbol.functions import late_functions as _late_functions
+from minpy.symbol.operator_functions import late_functions as _late_functions
 from minpy.symbol.zipfian import rand_zipfian
 
 _FUNCTIONS = {name: getattr(_weight_updates, name) for name in _weight_updates.__all__}

@@ -13,9 +13,9 @@ from typing import Any
 from minpy.core.errors import ArgumentError, ArgumentValueError, describe
 from minpy.graph.ir import Node, Value, variable
 from minpy.ndarray.control_flow import checked_iterations, flattened, pair, regrouped
-from minpy.symbol.functions import FUNCTIONS
-from minpy.symbol.modes import in_modes
+from minpy.symbol.autograd_scopes import in_modes
 from minpy.symbol.naming import AttrScope, current_names, current_scope
+from minpy.symbol.operator_functions import FUNCTIONS
 from minpy.symbol.subgraphs import Cond, ControlFlow, Foreach, Subgraph, WhileLoop
 from minpy.symbol.symbol import Symbol
 

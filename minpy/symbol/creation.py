@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy
 
-from minpy.core.attributes import by_own_names
 from minpy.core.errors import ArgumentError, describe
 from minpy.core.operator import Operator
+from minpy.core.signatures import by_own_names
 from minpy.ops.registry import OPERATORS, find_operator
 from minpy.ops.ufunc import NUMBER_FORMS
-from minpy.symbol.composing import compose
+from minpy.symbol.composition import compose
 from minpy.symbol.symbol import Symbol
 
 __all__ = ["arange", "eye", "full", "histogram", "hypot", "linspace", "ones", "pow", "with_numbers", "zeros"]

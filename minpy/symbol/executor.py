@@ -18,7 +18,7 @@ from minpy.graph.frame import Frame, start
 from minpy.graph.interpreting import ObservedName, Observer
 from minpy.graph.ir import CONSTANT, Node, Value
 from minpy.graph.lowering import merged
-from minpy.graph.parameters import layer_parameters
+from minpy.graph.parameter_roles import layer_parameters
 from minpy.graph.program import Program
 from minpy.graph.timing import profile
 from minpy.ndarray.creation import array as make_array
@@ -356,7 +356,7 @@ class Executor:
         }
         runs: Any
         if is_enabled() and program.executable("native") is not None:
-            from minpy.backends.native.timing import profile_native  # it compiles every kernel alone
+            from minpy.backends.native.reports.profile_kernels import profile_native  # it compiles every kernel alone
 
             runs = profile_native(program, self._raws(), heads, spare, repeat)
         else:

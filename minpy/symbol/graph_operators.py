@@ -13,8 +13,7 @@ from typing import Any, ClassVar
 import numpy
 
 from minpy.core.array import raw_of
-from minpy.core.attributes import parse_attribute
-from minpy.core.base import DTypes, Shapes
+from minpy.core.base_operator import DTypes, Shapes
 from minpy.core.configured import ConfiguredOperator, OperatorFamily
 from minpy.core.errors import (
     ArgumentError,
@@ -26,13 +25,14 @@ from minpy.core.errors import (
     describe,
     in_place_of,
 )
-from minpy.core.guards import read_only, user_error
 from minpy.core.operator import Operator
+from minpy.core.signatures import parse_attribute
 from minpy.core.state import state
+from minpy.core.user_functions import read_only, user_error
 from minpy.graph.compiled import Known
 from minpy.graph.frame import Frame
 from minpy.graph.ir import Node, Value
-from minpy.graph.partitioning.registering import PythonStrategy
+from minpy.graph.partitioning.python_partitioners import PythonStrategy
 from minpy.ops.inference.partial_shapes import show_shape
 from minpy.symbol.subgraphs import Subgraph, is_same
 from minpy.symbol.symbol import Symbol

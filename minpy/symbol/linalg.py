@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from minpy.namespaces import listing
 from minpy.ops.registry import names_under as _names_under
-from minpy.symbol.functions import late_functions as _late_functions
+from minpy.symbol.operator_functions import late_functions as _late_functions
 
 __all__ = [*_names_under("_linalg_")]
 __dir__ = listing(__all__)

@@ -7,16 +7,16 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
 
-from minpy.core.attributes import REQUIRED, Attribute
-from minpy.core.base import BaseOperator
+from minpy.core.base_operator import BaseOperator
 from minpy.core.configured import FAMILIES, ConfiguredOperator
 from minpy.core.customop import USER_OPERATORS
 from minpy.core.errors import ArgumentError, FileFormatError, MXNetError, describe, nearest
+from minpy.core.numpy_semantics import is_np_shape
 from minpy.core.operator import Operator
-from minpy.core.outputs import LearnedOutputs, numbered_outputs
-from minpy.core.switches import is_np_shape
-from minpy.custom.calling import prop_operator
-from minpy.custom.operator import PropOperator
+from minpy.core.output_counts import LearnedOutputs, numbered_outputs
+from minpy.core.signatures import REQUIRED, Attribute
+from minpy.custom.custom_call import prop_operator
+from minpy.custom.prop_operator import PropOperator
 from minpy.custom.registry import PROPS
 from minpy.graph.ir import Node, Value, constant
 from minpy.graph.verifier import GraphError, verify

@@ -16,7 +16,7 @@ from minpy.core.errors import ArgumentError, describe, nearest
 from minpy.graph.ir import Value
 from minpy.graph.partitioning.cutting import apply_strategy
 from minpy.graph.partitioning.editable import EditingError, Graph
-from minpy.graph.partitioning.registering import PythonPass
+from minpy.graph.partitioning.python_partitioners import PythonPass
 from minpy.graph.partitioning.registry import PARTITIONERS, PASSES, Partitioner, Pass
 from minpy.ndarray.ndarray import NDArray
 from minpy.ndarray.placement import place

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from minpy.graph.ir import Node, Value
-from minpy.ops.inference.rules import joined
+from minpy.ops.inference.rule_parts import joined
 from minpy.symbol.symbol import Symbol, method
 
 __all__ = ["PARAMETER_ENDINGS", "color_of", "label_of", "svg_of"]

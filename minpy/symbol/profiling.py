@@ -11,7 +11,7 @@ from minpy.graph.ir import CONSTANT
 from minpy.graph.timing import Timing
 
 if TYPE_CHECKING:
-    from minpy.backends.native.timing import NativeTiming
+    from minpy.backends.native.reports.profile_kernels import NativeTiming
 
 __all__ = ["Profile", "Row"]
 

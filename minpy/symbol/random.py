@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from minpy.core.attributes import REQUIRED
+from minpy.core.signatures import REQUIRED
 from minpy.namespaces import listing, missing
 from minpy.ndarray.random import function_of
 from minpy.ops.random.distributions import DISTRIBUTIONS
 from minpy.ops.registry import find_operator
-from minpy.symbol.composing import compose
+from minpy.symbol.composition import compose
 from minpy.symbol.symbol import Symbol
 
 __all__ = [*DISTRIBUTIONS, *(f"{name}_like" for name in DISTRIBUTIONS), "multinomial", "randint", "randn", "shuffle"]

@@ -11,7 +11,7 @@ from minpy.core.backward import require_recorded
 from minpy.core.errors import ArgumentError
 from minpy.core.nodes import Leaf, Output
 from minpy.core.operator import Operator
-from minpy.core.tape import reachable
+from minpy.core.tape_walk import reachable
 from minpy.graph.ir import Node, Value, constant, variable
 from minpy.graph.recording import GraphOperator
 from minpy.ops.registry import find_operator

@@ -21,17 +21,17 @@ from typing import Any
 
 import numpy
 
-from minpy.core.attributes import Attribute
 from minpy.core.configured import ConfiguredOperator
 from minpy.core.customop import USER_OPERATORS, user_name
 from minpy.core.errors import ArgumentError, describe
+from minpy.core.numpy_semantics import is_np_shape
 from minpy.core.operator import Operator
-from minpy.core.switches import is_np_shape
-from minpy.custom.operator import PropOperator
+from minpy.core.signatures import Attribute
+from minpy.custom.prop_operator import PropOperator
 from minpy.files import access_error, checked_path, open_to_read, write_whole
 from minpy.graph.ir import ANSWER, CONSTANT, Node, Value
 from minpy.ops.registry import known_operator
-from minpy.symbol.legacy import ObjectProp
+from minpy.symbol.legacy_operators import ObjectProp
 from minpy.symbol.loading import Reader
 from minpy.symbol.subgraphs import ControlFlow
 from minpy.symbol.symbol import Symbol, attribute_string, attribute_strings, method

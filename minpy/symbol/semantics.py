@@ -19,7 +19,7 @@ def as_np_ndarray(self: Symbol) -> Any:
     >>> mx.sym.var('x').as_np_ndarray()
     <_Symbol x>
     """
-    from minpy.symbol.numpy.arrays import as_np  # most programs have no such symbols
+    from minpy.symbol.numpy.symbol_class import as_np  # most programs have no such symbols
 
     return as_np(self)
 

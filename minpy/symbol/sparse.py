@@ -5,7 +5,7 @@ from __future__ import annotations
 from minpy.late import late_names
 from minpy.namespaces import listing, missing
 from minpy.ndarray.sparse import NAMES as _NAMES
-from minpy.symbol.functions import FUNCTIONS as _FUNCTIONS
+from minpy.symbol.operator_functions import FUNCTIONS as _FUNCTIONS
 
 __all__ = [name for name in _NAMES if name in _FUNCTIONS]
 __dir__ = listing(__all__)

@@ -13,8 +13,8 @@ import numpy
 
 from minpy.core.dtypes import DTYPES
 from minpy.core.errors import ArgumentError, ArgumentValueError, NoValueError, ShapeError, describe, nearest
+from minpy.core.numpy_semantics import is_np_shape
 from minpy.core.state import tracing
-from minpy.core.switches import is_np_shape
 from minpy.graph.inference import Inference, infer_dtypes, infer_shapes
 from minpy.graph.ir import Node, Value, topological, variables
 from minpy.graph.text import graph_text

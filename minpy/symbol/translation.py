@@ -24,10 +24,10 @@ from minpy.numpy_table.table import named, row_of
 from minpy.ops.inference.partial_shapes import is_known
 from minpy.ops.registry import find_operator
 from minpy.symbol import numpy as functions_of_symbols
+from minpy.symbol.autograd_scopes import in_modes
 from minpy.symbol.creation import scalar_kind
-from minpy.symbol.modes import in_modes
 from minpy.symbol.naming import NameManager, current_names, current_scope
-from minpy.symbol.numpy.arrays import _Symbol, generic
+from minpy.symbol.numpy.symbol_class import _Symbol, generic
 from minpy.symbol.recorded import number_as_written
 
 __all__ = ["Translation"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from minpy.symbol.functions import FUNCTIONS
+from minpy.symbol.operator_functions import FUNCTIONS
 from minpy.symbol.symbol import Symbol
 
 __all__ = ["rand_zipfian"]

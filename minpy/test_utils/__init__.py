@@ -10,12 +10,12 @@ from minpy.test_utils import brought
 from minpy.test_utils.blocks import *
 from minpy.test_utils.comparing import *
 from minpy.test_utils.consistency import *
-from minpy.test_utils.datasets import *
 from minpy.test_utils.defaults import *
 from minpy.test_utils.downloading import *
-from minpy.test_utils.drawing import *
+from minpy.test_utils.dummy_data import *
 from minpy.test_utils.matrices import *
 from minpy.test_utils.optimizers import *
+from minpy.test_utils.random_arrays import *
 from minpy.test_utils.statistics import *
 from minpy.test_utils.surroundings import *
 from minpy.test_utils.symbols import *

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy
 
+from minpy.core.numpy_semantics import use_np
 from minpy.core.state import Scope
-from minpy.core.switches import use_np
 from minpy.ndarray import array
 from minpy.test_utils.comparing import assert_almost_equal
 

@@ -10,7 +10,7 @@ from minpy.core.errors import ArgumentError, describe
 from minpy.ndarray import NDArray
 from minpy.ndarray.placement import require_dense
 from minpy.test_utils.comparing import assert_almost_equal
-from minpy.test_utils.drawing import rand_ndarray
+from minpy.test_utils.random_arrays import rand_ndarray
 
 __all__ = ["compare_optimizer"]
 

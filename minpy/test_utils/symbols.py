@@ -16,7 +16,7 @@ from minpy.symbol.symbol import Symbol
 from minpy.test_utils.comparing import difference, raw_value
 from minpy.test_utils.consistency import central_differences
 from minpy.test_utils.defaults import EPS, default_numeric_eps
-from minpy.test_utils.drawing import require_dense
+from minpy.test_utils.random_arrays import require_dense
 
 __all__ = ["check_numeric_gradient", "check_symbolic_backward", "check_symbolic_forward", "simple_forward"]
 

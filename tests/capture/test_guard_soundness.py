@@ -28,7 +28,7 @@ from state_changes import CASES
 
 import minpy as mx
 from minpy import customop, gluon
-from minpy.jit import operators
+from minpy.jit import compiled_operators
 
 COMPILES = True
 X = np.linspace(0.5, 1.5, 6)
@@ -80,7 +80,7 @@ WAYS = {way.__name__: way for way in (compiled, hybridized, alone, executor)}
 
 @pytest.fixture(autouse=True)
 def _programs_are_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(operators, "_MIN_SPEEDUP", 0.0)
+    monkeypatch.setattr(compiled_operators, "_MIN_SPEEDUP", 0.0)
 
 
 @pytest.fixture(autouse=True)

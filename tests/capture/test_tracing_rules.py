@@ -14,7 +14,7 @@ import minpy as mx
 from minpy.capture.places import CaptureRefused
 from minpy.core import Operator
 from minpy.core.array import Shaped
-from minpy.core.tape import conform
+from minpy.core.tape_walk import conform
 from minpy.ops.registry import OPERATORS
 
 # Rules that look at values, which is what makes them right: they are called.

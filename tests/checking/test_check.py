@@ -12,9 +12,9 @@ import pytest
 import minpy
 from minpy import customop, nd
 from minpy.checking import MODES, Report, Row, Unsupported, check_operator, register_mode
-from minpy.checking.forms import FORMS, Form, ulps_apart
+from minpy.checking.kernel_forms import FORMS, Form, ulps_apart
 from minpy.core.errors import ArgumentError, CheckError, MutationError, MXNetError, OperatorError
-from minpy.custom.calling import prop_operator
+from minpy.custom.custom_call import prop_operator
 from minpy.ops.registry import operator
 
 COMPILES = True

@@ -8,12 +8,12 @@ import pytest
 
 import minpy as mx
 from minpy import nd
-from minpy.core.attributes import Signature
-from minpy.core.base import BaseOperator
+from minpy.core.base_operator import BaseOperator
 from minpy.core.errors import ArgumentError
 from minpy.core.operator import Operator
-from minpy.custom.calling import prop_operator
-from minpy.custom.operator import PropOperator
+from minpy.core.signatures import Signature
+from minpy.custom.custom_call import prop_operator
+from minpy.custom.prop_operator import PropOperator
 from minpy.graph.gradient import VjpNode
 
 

@@ -9,7 +9,7 @@ import minpy as mx
 from minpy import nd, sym
 from minpy.core.configured import FAMILIES, ConfiguredOperator, OperatorFamily
 from minpy.core.errors import ArgumentError, CheckError, NoValueError
-from minpy.symbol.composing import compose_family
+from minpy.symbol.composition import compose_family
 
 
 class Scaled(ConfiguredOperator):

@@ -18,7 +18,7 @@ from minpy import nd
 from minpy.capture.places import CaptureRefused
 from minpy.capture.steps import KINDS
 from minpy.capture.values import BaseArrayProxy
-from minpy.checking.forms import ulps_apart
+from minpy.checking.kernel_forms import ulps_apart
 from minpy.core import Operator
 from minpy.graph.ir import CONSTANT
 from minpy.ops.registry import OPERATORS

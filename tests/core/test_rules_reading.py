@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from minpy import autograd, customop, nd
-from minpy.core.rules import parameters_read
+from minpy.core.gradient_rules import parameters_read
 
 
 def spy() -> list[Any]:

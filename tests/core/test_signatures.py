@@ -18,8 +18,8 @@ from places import GOLDEN
 
 import minpy as mx
 from minpy import nd, sym
-from minpy.core.attributes import _IGNORED, parse_attribute
 from minpy.core.operator import Operator
+from minpy.core.signatures import _IGNORED, parse_attribute
 from minpy.ndarray.methods import METHODS
 from minpy.ops.registry import OPERATORS
 

@@ -30,13 +30,13 @@ from custom_operators import operator_of
 
 import minpy as mx
 from minpy import autograd, nd
-from minpy.custom import lending
-from minpy.custom import operator as custom_operator
+from minpy.custom import method_captures
+from minpy.custom import prop_operator as custom_operator
 
 
 @pytest.fixture(autouse=True)
 def nothing_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lending, "_methods", {})
+    monkeypatch.setattr(method_captures, "_methods", {})
     monkeypatch.setattr(custom_operator, "LENT_SIZE", 0)
 
 
@@ -78,8 +78,8 @@ def test_results_are_those_of_copying(op: type, monkeypatch: pytest.MonkeyPatch)
     got, error = run(op)
     kept = [np.array(value) for value in KEPT]
     KEPT.clear()
-    monkeypatch.setattr(lending, "_methods", {})
-    monkeypatch.setattr(lending, "capture_method", lambda *arguments: None)
+    monkeypatch.setattr(method_captures, "_methods", {})
+    monkeypatch.setattr(method_captures, "capture_method", lambda *arguments: None)
     expected, expected_error = run(op)
     assert error == expected_error
     for array, wanted in zip(got, expected, strict=True):
@@ -231,17 +231,17 @@ def test_sums_have_the_last_bits_of_a_copys(monkeypatch: pytest.MonkeyPatch) -> 
     x = np.random.RandomState(0).rand(77, 333).astype("float32").T
     name = operator_of(Centered)
     got = nd.Custom(x, op_type=name)
-    assert lending._methods[id(Centered.forward.__code__)].kinds.popitem()[1].captures
-    monkeypatch.setattr(lending, "_methods", {})
-    monkeypatch.setattr(lending, "capture_method", lambda *arguments: None)
+    assert method_captures._methods[id(Centered.forward.__code__)].kinds.popitem()[1].captures
+    monkeypatch.setattr(method_captures, "_methods", {})
+    monkeypatch.setattr(method_captures, "capture_method", lambda *arguments: None)
     np.testing.assert_array_equal(got, nd.Custom(x, op_type=name))
 
 
 def test_what_is_computed_element_by_element_is_lent_in_any_order_of_memory() -> None:
     x = np.arange(6, dtype="float32").reshape(2, 3).T
     np.testing.assert_array_equal(nd.Custom(x, op_type=operator_of(Base)), 2 * x)
-    [capture] = lending._methods[id(Base.forward.__code__)].kinds.popitem()[1].captures
+    [capture] = method_captures._methods[id(Base.forward.__code__)].kinds.popitem()[1].captures
     assert capture.any_layout
     nd.Custom(x, op_type=operator_of(Centered))
-    [capture] = lending._methods[id(Centered.forward.__code__)].kinds.popitem()[1].captures
+    [capture] = method_captures._methods[id(Centered.forward.__code__)].kinds.popitem()[1].captures
     assert not capture.any_layout

@@ -8,7 +8,7 @@ from custom_operators import Double, gradient, operator_of, recorded, register
 
 import minpy as mx
 from minpy import autograd, nd
-from minpy.custom import operator as custom_operator
+from minpy.custom import prop_operator as custom_operator
 from minpy.custom.registry import PROPS
 from minpy.operator import CustomOpProp
 

@@ -17,7 +17,7 @@ from custom_operators import Double, operator_of
 
 import minpy as mx
 from minpy import autograd, nd
-from minpy.custom import operator as custom_operator
+from minpy.custom import prop_operator as custom_operator
 
 
 @pytest.fixture(params=["lent", "copied"], autouse=True)

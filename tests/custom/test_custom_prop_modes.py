@@ -14,9 +14,9 @@ from custom_operators import Sigmoid, SigmoidProp, operator_of, recorded, regist
 import minpy as mx
 from minpy import autograd, nd
 from minpy.core.errors import ArgumentError, CheckError, GraphFreedError, MutationError, NoGradientError
-from minpy.custom import lending
-from minpy.custom.calling import prop_operator
-from minpy.custom.operator import PropOperator
+from minpy.custom import method_captures
+from minpy.custom.custom_call import prop_operator
+from minpy.custom.prop_operator import PropOperator
 
 
 def sigmoid(x: np.ndarray) -> np.ndarray:
@@ -243,7 +243,7 @@ def test_python_frames_of_a_call_and_its_backward(monkeypatch: pytest.MonkeyPatc
     """The frames are most of the time of a call on small arrays."""
     if sys.version_info < (3, 11):
         pytest.skip("a profile function keeps the locals of frames: buffers are copied that are handed over otherwise")
-    monkeypatch.setattr(lending, "_methods", {})
+    monkeypatch.setattr(method_captures, "_methods", {})
     name = register(TutorialProp)
     x = nd.ones((4, 4))
     recorded(x, name).backward()  # the methods are captured once

@@ -11,7 +11,7 @@ import pytest
 import minpy as mx
 from minpy import autograd, nd
 from minpy.core.errors import ArgumentError, DTypeError, MutationError, OperatorError
-from minpy.custom import operator as custom_operator
+from minpy.custom import prop_operator as custom_operator
 
 
 @pytest.fixture(params=["lent", "copied"], autouse=True)

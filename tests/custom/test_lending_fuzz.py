@@ -14,8 +14,8 @@ from borrowing_operators import lent
 
 import minpy as mx
 from minpy import autograd, nd
-from minpy.custom import lending
-from minpy.custom import operator as custom_operator
+from minpy.custom import method_captures
+from minpy.custom import prop_operator as custom_operator
 from minpy.custom.registry import PROPS
 
 
@@ -292,8 +292,8 @@ def test_random_operators(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyP
     found = {name: run(module, getattr(module, name)) for name in names}
     made = [getattr(module, name)() for name in names]
     count = sum(lent(op, method) for op in made for method in ("forward", "backward"))
-    monkeypatch.setattr(lending, "_methods", {})
-    monkeypatch.setattr(lending, "capture_method", lambda *arguments: None)
+    monkeypatch.setattr(method_captures, "_methods", {})
+    monkeypatch.setattr(method_captures, "capture_method", lambda *arguments: None)
     module = load(path)
     for name in names:
         expected = run(module, getattr(module, name))

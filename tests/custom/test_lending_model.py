@@ -11,8 +11,8 @@ from borrowing_operators import lent
 
 import minpy as mx
 from minpy import autograd, nd
-from minpy.custom import lending
-from minpy.custom import operator as custom_operator
+from minpy.custom import method_captures
+from minpy.custom import prop_operator as custom_operator
 from minpy.custom.registry import PROPS
 
 
@@ -469,7 +469,7 @@ def _require_equal(got: list[Any], expected: list[Any], source: str) -> None:
 def test_random_programs(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     count = 0
     for number in range(20):
-        monkeypatch.setattr(lending, "_methods", {})
+        monkeypatch.setattr(method_captures, "_methods", {})
         monkeypatch.setitem(PROPS, "lending_model", None)  # so that it goes afterwards
         chance = random.Random(1000 * seed + number)
         source = program(chance)

@@ -17,13 +17,13 @@ from custom_operators import operator_of
 
 import minpy as mx
 from minpy import autograd, nd
-from minpy.custom import lending
-from minpy.custom import operator as custom_operator
+from minpy.custom import method_captures
+from minpy.custom import prop_operator as custom_operator
 
 
 @pytest.fixture(autouse=True)
 def nothing_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lending, "_methods", {})
+    monkeypatch.setattr(method_captures, "_methods", {})
     monkeypatch.setattr(custom_operator, "LENT_SIZE", 0)
 
 

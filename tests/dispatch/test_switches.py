@@ -10,7 +10,7 @@ import pytest
 
 import minpy as mx
 from minpy import nd, npx
-from minpy.core import switches
+from minpy.core import numpy_semantics
 from minpy.core.errors import ArgumentError, ArgumentValueError
 
 
@@ -119,7 +119,7 @@ def test_classes_run_in_scopes():
         (mx.use_np, (True, True, False)),
         (mx.use_np_array, (True, False, False)),
         (mx.use_np_shape, (False, True, False)),
-        (switches.use_np_default_dtype, (False, False, True)),
+        (numpy_semantics.use_np_default_dtype, (False, False, True)),
     ],
 )
 def test_functions_run_in_scopes(decorate, on):

@@ -13,7 +13,7 @@ import minpy as mx
 from minpy.core.errors import ArgumentError
 from minpy.dropin import about
 from minpy.gluon.data.vision import ImageFolderDataset
-from minpy.inspection.command import main
+from minpy.inspection.command_line import main
 
 DATA = ROOT / "examples" / "data"
 

@@ -24,7 +24,7 @@ from minpy.core.errors import ArgumentError, OperatorError, ShapeError
 from minpy.graph.ir import CONSTANT, Node, Value, constant, consumers, topological, variable
 from minpy.graph.verifier import GraphError, verify
 from minpy.ops.registry import OPERATORS
-from minpy.symbol.composing import compose
+from minpy.symbol.composition import compose
 
 SIGMOID = operator_of(Sigmoid)
 TANH, ADD, ZEROS = OPERATORS["tanh"], OPERATORS["elemwise_add"], OPERATORS["_zeros"]

@@ -11,9 +11,9 @@ from compiling import ROUNDS, both_kinds_of_program
 from traces import Trace
 
 import minpy as mx
-from minpy.capture.facts import VALUE_BASED
-from minpy.capture.functions import changed, filled
-from minpy.capture.running import run_captured
+from minpy.capture.abstract_evaluation import VALUE_BASED
+from minpy.capture.captured_run import run_captured
+from minpy.capture.numpy_functions import changed, filled
 from minpy.capture.steps import Slot, fill, make_step, power
 from minpy.capture.storage import as_dtype, item_of, with_item
 from minpy.capture.ufuncs import computed_at

@@ -30,7 +30,7 @@ from minpy import gluon, nd, recordio
 from minpy.base import MXNetError
 from minpy.core.errors import FileFormatError, ParametersError, ShapeError, WorkerError
 from minpy.gluon import data
-from minpy.inspection.command import main
+from minpy.inspection.command_line import main
 from minpy.tools import im2rec
 
 LARGE = 1 << 20  # of one megabyte of zeros come about 1 kB, packed

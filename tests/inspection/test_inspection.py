@@ -23,9 +23,9 @@ from minpy.core.errors import ArgumentError, FileFormatError, FileMissingError, 
 from minpy.graph.ir import Value
 from minpy.inspection import report
 from minpy.inspection.artifacts import find
-from minpy.inspection.command import main
-from minpy.inspection.counting import multiply_adds
-from minpy.inspection.tables import WIDTH, amount, size_text
+from minpy.inspection.command_line import main
+from minpy.inspection.multiply_adds import multiply_adds
+from minpy.inspection.text_tables import WIDTH, amount, size_text
 from minpy.ndarray.array_files import heads
 
 SYMBOLS = GOLDEN / "symbols"
@@ -533,7 +533,7 @@ def test_arrays_say_the_shape(model: Path, capsys) -> None:
 
 
 def test_pictures_are_cut_and_scaled(tmp_path: Path) -> None:
-    from minpy.inspection.answering import Preparation, read_picture
+    from minpy.inspection.prediction import Preparation, read_picture
 
     image = pytest.importorskip("PIL.Image")
     pixels = np.zeros((20, 40, 3), np.uint8)

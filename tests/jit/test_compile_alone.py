@@ -8,7 +8,7 @@ import pytest
 
 import minpy as mx
 from minpy import autograd, customop, nd
-from minpy.jit import operators, trial
+from minpy.jit import compiled_operators, trial
 
 pytest.importorskip("llvmlite")
 
@@ -20,7 +20,7 @@ CALLS = 10
 
 @pytest.fixture(autouse=True)
 def _programs_are_chosen(monkeypatch):
-    monkeypatch.setattr(operators, "_MIN_SPEEDUP", 0.0)
+    monkeypatch.setattr(compiled_operators, "_MIN_SPEEDUP", 0.0)
     monkeypatch.setattr(trial.trials, "enabled", False)
 
 

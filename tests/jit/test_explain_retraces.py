@@ -21,7 +21,7 @@ from capture_ways import Owner
 
 import minpy as mx
 from minpy import autograd, gluon
-from minpy.capture.facts import VALUE_BASED
+from minpy.capture.abstract_evaluation import VALUE_BASED
 from minpy.compiling import CompileWarning
 
 COMPILES = True

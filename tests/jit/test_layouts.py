@@ -22,7 +22,7 @@ import minpy as mx
 from minpy.compiling import CompileWarning
 from minpy.core.errors import ArgumentValueError, NotTraceableError
 from minpy.gluon import HybridBlock
-from minpy.jit import operators, trial
+from minpy.jit import compiled_operators, trial
 
 pytest.importorskip("llvmlite")
 
@@ -373,7 +373,7 @@ WAYS: dict[str, Callable[[Program], Called]] = {
 
 @pytest.fixture(autouse=True)
 def _programs_are_chosen(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(operators, "_MIN_SPEEDUP", 0.0)
+    monkeypatch.setattr(compiled_operators, "_MIN_SPEEDUP", 0.0)
     monkeypatch.setattr(trial.trials, "enabled", False)
     with warnings.catch_warnings():
         warnings.simplefilter("error", CompileWarning)  # nothing is given up

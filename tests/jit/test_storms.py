@@ -20,7 +20,7 @@ from minpy.graph import allowance
 from minpy.jit import budget as budgets
 from minpy.jit.budget import Budget, budget_of
 from minpy.jit.entry import MISS
-from minpy.jit.function import Specialized
+from minpy.jit.specialized import Specialized
 
 X = np.linspace(-1, 1, 6)
 

@@ -11,7 +11,7 @@ from native.building import build
 import minpy as mx
 from minpy import nd
 from minpy.core.errors import MutationError
-from minpy.library import operator, tensors
+from minpy.library import call_arguments, native_operator
 from minpy.library.elf import missing_bytes
 from minpy.library.resources import GENERATORS, Workspace
 
@@ -26,8 +26,8 @@ def library():
 @pytest.mark.parametrize("is_read", [True, False])
 def test_addresses_are_those_that_numpy_tells(monkeypatch, is_read):
     if not is_read:
-        monkeypatch.setattr(tensors, "_OFFSET", None)
-    elif tensors._OFFSET is None:
+        monkeypatch.setattr(call_arguments, "_OFFSET", None)
+    elif call_arguments._OFFSET is None:
         pytest.skip("this interpreter's objects are not where their id says")
     for x in (np.zeros((3, 4)), np.arange(12.0)[5:], np.float32([[1, 2]])):
         assert nd.raw_address(x)[0] == x.ctypes.data
@@ -35,7 +35,7 @@ def test_addresses_are_those_that_numpy_tells(monkeypatch, is_read):
 
 
 def test_checked_calls_refuse_writes_to_other_inputs(monkeypatch):
-    monkeypatch.setattr(operator, "_IS_CHECKED", True)
+    monkeypatch.setattr(native_operator, "_IS_CHECKED", True)
     x, mean = nd.array([2.0, 4.0]), nd.zeros(1)
     nd.raw_running(x, mean)
     assert mean.asnumpy() == [1.5]

@@ -20,7 +20,7 @@ import minpy as mx
 from minpy import nd, sym
 from minpy.core.errors import DTypeError, OperatorError
 from minpy.ops.registry import OPERATORS
-from minpy.symbol.composing import compose
+from minpy.symbol.composition import compose
 
 DTYPES = ("bool", "uint8", "int8", "int32", "int64", "float16", "float32", "float64")
 ROWS = [row for row in ALL_ROWS if row.specs and row.bound]

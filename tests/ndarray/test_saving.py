@@ -32,7 +32,7 @@ from minpy.core.errors import (
     FileMissingError,
     MXNetError,
 )
-from minpy.ndarray import filling, saving
+from minpy.ndarray import file_reading, saving
 
 sys.path.insert(0, str(GOLDEN))
 try:
@@ -497,7 +497,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, np.
 def test_large_arrays_are_read_by_several_threads(
     processors: int, large: tuple[Path, dict[str, np.ndarray]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(filling, "_processors", lambda: processors)
+    monkeypatch.setattr(file_reading, "_processors", lambda: processors)
     path, raw = large
     before = threading.active_count()
     assert_equal(nd.load(path), raw)
@@ -523,14 +523,14 @@ def test_a_large_file_that_shrinks_while_it_is_read_is_an_error(
 ) -> None:
     path = tmp_path / "net.params"
     path.write_bytes(large[0].read_bytes())
-    fill = filling.fill
+    fill = file_reading.fill
 
     def cut(stream: Any, parts: Any) -> Any:
         os.truncate(path, parts[0].offset + 1000)
         return fill(stream, parts)
 
-    monkeypatch.setattr(filling, "_processors", lambda: processors)
-    monkeypatch.setattr(filling, "fill", cut)
+    monkeypatch.setattr(file_reading, "_processors", lambda: processors)
+    monkeypatch.setattr(file_reading, "fill", cut)
     with pytest.raises(
         FileFormatError, match=r"byte \d+: the values of array 1 of 10, float32 \(512, 1024\): 2097152 "
     ):

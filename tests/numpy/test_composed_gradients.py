@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import minpy as mx
-from minpy.capture.facts import VALUE_BASED
+from minpy.capture.abstract_evaluation import VALUE_BASED
 
 COMPILES = True
 

@@ -13,15 +13,15 @@ import pytest
 from traces import Trace
 
 import minpy
+from minpy.capture.abstract_evaluation import VALUE_BASED
+from minpy.capture.captured_run import run_captured
 from minpy.capture.creation import CREATION
-from minpy.capture.facts import VALUE_BASED
 from minpy.capture.noting import FUNCTION_HANDLERS
 from minpy.capture.places import CaptureRefused
-from minpy.capture.running import run_captured
 from minpy.capture.values import BaseArrayProxy
 from minpy.differentiation.trees import leaves_of, map_tree
 from minpy.numpy_table.gradients import has_rule, rule_of
-from minpy.numpy_table.rows import KINDS
+from minpy.numpy_table.row import KINDS
 from minpy.numpy_table.table import METHODS, ROWS, function_named, functions, named, row_of
 
 

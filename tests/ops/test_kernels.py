@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minpy.checking.forms import ulps_apart
+from minpy.checking.kernel_forms import ulps_apart
 from minpy.ops.kernels.error_function import float32_erf
 from minpy.ops.kernels.ordering import largest_positions, positions_in_order
 from minpy.ops.kernels.permuting import laid_out

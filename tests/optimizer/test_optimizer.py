@@ -25,12 +25,12 @@ from minpy.core.errors import (
     PicklingError,
     ShapeError,
 )
-from minpy.ops.optimizer.adadelta import adadelta_update, adagrad_update
 from minpy.ops.optimizer.adamax import adamax_update, nadam_update
 from minpy.ops.optimizer.dcasgd import dcasgd_mom_update, dcasgd_update
+from minpy.ops.optimizer.element_rates import adadelta_update, adagrad_update
 from minpy.ops.optimizer.lamb import lamb_update, mp_lamb_update
 from minpy.optimizer import SGD, Adam, Optimizer, get_updater
-from minpy.optimizer.states import dump_states, load_states
+from minpy.optimizer.state_bytes import dump_states, load_states
 from minpy.test_utils import compare_optimizer
 
 sys.path.insert(0, str(GOLDEN))

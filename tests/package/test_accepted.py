@@ -15,8 +15,8 @@ import pytest
 
 import minpy as mx
 from minpy import autograd, nd
-from minpy.core.attributes import _IGNORED
 from minpy.core.errors import ArgumentError
+from minpy.core.signatures import _IGNORED
 
 ROOT = Path(mx.__file__).parent.parent
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import minpy as mx
-from minpy.core.attributes import REQUIRED, read_signature
 from minpy.core.operator import Operator
+from minpy.core.signatures import REQUIRED, read_signature
 
 LOADED = """
 import sys, numpy

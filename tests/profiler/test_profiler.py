@@ -13,13 +13,13 @@ import pytest
 
 import minpy as mx
 from minpy import autograd, nd, profiler, sym
-from minpy.core import dispatch, tape
-from minpy.core.base import BaseOperator
+from minpy.core import dispatch, tape_walk
+from minpy.core.base_operator import BaseOperator
 from minpy.graph.frame import Frame
 from minpy.ndarray import NDArray
 from minpy.ops.ufunc import UnaryUfunc
 from minpy.profiler.control import _profiler
-from minpy.profiler.log import LOG
+from minpy.profiler.event_log import LOG
 
 
 @pytest.fixture(autouse=True)
@@ -172,7 +172,7 @@ def test_what_is_timed_is_configured(config, operators, programs):
 
 def places():
     classes = (BaseOperator, UnaryUfunc, NDArray, mx.np.ndarray, Frame)
-    modules = (dispatch, tape)
+    modules = (dispatch, tape_walk)
     return [dict(vars(holder)) for holder in (*classes, *modules)]
 
 

@@ -11,8 +11,8 @@ from custom_operators import Sigmoid
 
 import minpy as mx
 from minpy import nd
-from minpy.custom.buffers import Buffer
-from minpy.custom.lending import method_of
+from minpy.custom.method_captures import method_of
+from minpy.custom.output_buffers import Buffer
 
 KEPT: list[Any] = []
 SCALE = 2.0

@@ -46,7 +46,7 @@ CALLS = 4
 
 # What chooses whether something runs captured, by module and name; and what lets all run captured that can.
 _CHOICES = [
-    ("minpy.jit.operators", "_MIN_SPEEDUP", 0.0),
+    ("minpy.jit.compiled_operators", "_MIN_SPEEDUP", 0.0),
     ("minpy.graph.allowance", "_FREE", 1_000_000),
     ("minpy.jit.trial", "trials.enabled", False),
 ]

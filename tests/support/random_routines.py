@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy
 
-from minpy.backends.native.functions import REDUCTIONS
 from minpy.backends.native.language import (
     Array,
     Assembly,
@@ -34,6 +33,7 @@ from minpy.backends.native.language import (
     contiguous,
     viewed,
 )
+from minpy.backends.native.language.function_table import REDUCTIONS
 
 TOLERANCE = {"float32": 2e-3, "float64": 1e-9}
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from minpy.capture.captured_run import run_captured
 from minpy.capture.forwards import capture_forward, definition_of
 from minpy.capture.proxy import ArrayProxy
 from minpy.capture.reads import Reads
 from minpy.capture.recorder import Recorder
-from minpy.capture.rules import RuleCall, capture_rule
-from minpy.capture.running import run_captured
+from minpy.capture.rule_capture import RuleCall, capture_rule
 from minpy.core import Operator
 from minpy.graph.builder import GraphBuilder
 from minpy.graph.interpreting import step_call

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import minpy as mx
-from minpy.backends.native.evaluating import evaluate
 from minpy.backends.native.language import Call
+from minpy.backends.native.language.reference_evaluator import evaluate
+from minpy.backends.native.language.routine_verifier import verify
 from minpy.backends.native.translating import Translation, translate
-from minpy.backends.native.verifying import verify
 from minpy.graph.compiled import Compiled
 from minpy.graph.frame import start
 from minpy.graph.interpreting import step_call

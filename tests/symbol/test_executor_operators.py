@@ -13,7 +13,7 @@ from test_executor import A, B, assert_close, bound, eagerly, run
 import minpy as mx
 from minpy import customop, nd, sym
 from minpy.core.errors import MXNetError, NoGradientError, OperatorError
-from minpy.symbol.composing import compose
+from minpy.symbol.composition import compose
 
 x, y = sym.var("x"), sym.var("y")
 

@@ -13,7 +13,7 @@ from operator_table.row import Row
 import minpy as mx
 from minpy import nd, sym
 from minpy.graph.verifier import verify
-from minpy.symbol.composing import compose
+from minpy.symbol.composition import compose
 
 ROWS = [row for row in ALL_ROWS if row.specs and row.bound]
 RUNS = 3  # step by step, then compiled, then compiled again: buffers hold what the run before left there

@@ -11,6 +11,7 @@ import numpy
 
 from minpy import optimizer as opt
 from minpy.contrib.amp import casting
+from minpy.contrib.amp.casting_policy import Policy, checked_target, chosen
 from minpy.contrib.amp.converting import (
     convert_bucketing_module,
     convert_hybrid_block,
@@ -19,7 +20,6 @@ from minpy.contrib.amp.converting import (
 )
 from minpy.contrib.amp.lists import symbol_bf16, symbol_fp16
 from minpy.contrib.amp.loss_scaler import LossScaler
-from minpy.contrib.amp.policy import Policy, checked_target, chosen
 from minpy.core.errors import ArgumentError, DTypeError, MXNetError, describe
 from minpy.gluon import trainer as _trainer
 from minpy.namespaces import listing, missing

@@ -12,20 +12,20 @@ from typing import Any
 
 import numpy
 
+from minpy.contrib.amp.casting_policy import LOW, WIDE, WIDEST, Policy
 from minpy.contrib.amp.lists.symbol_fp16 import LOSS_OUTPUT_FUNCTIONS
-from minpy.contrib.amp.policy import LOW, WIDE, WIDEST, Policy
 from minpy.core import dispatch
 from minpy.core.array import Array
 from minpy.core.exchanging import Exchange
 from minpy.core.operator import Operator
 from minpy.core.state import state
-from minpy.custom.operator import PropOperator
-from minpy.gluon.changes import CHANGES
+from minpy.custom.prop_operator import PropOperator
+from minpy.gluon.change_counter import CHANGES
 from minpy.graph.ir import Node, Value
 from minpy.ndarray import NDArray
 from minpy.ops.nn.class_log_probability import class_log_probability
 from minpy.ops.registry import OPERATORS
-from minpy.symbol import composing
+from minpy.symbol import composition
 from minpy.symbol.naming import current_names, current_scope
 
 __all__ = ["is_on", "turn_off", "turn_on"]
@@ -83,7 +83,7 @@ def turn_on(policy: Policy, loss_scale: Callable[[], float], warn: Callable[[str
         _listed.append((operator, type(operator)))
         operator.__class__ = _casting_class(type(operator))
     _Current.policy, _Current.loss_scale, _Current.warn = policy, staticmethod(loss_scale), staticmethod(warn)
-    _exchange.put(composing, "cast_inputs", lambda before: _cast_symbols)
+    _exchange.put(composition, "cast_inputs", lambda before: _cast_symbols)
     if policy.place(["Custom"], {}) is not None:
         _exchange.put(dispatch, "call_on_arrays", _custom_call)
     for sign, kind in _SIGNS.items():

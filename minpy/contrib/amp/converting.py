@@ -8,8 +8,8 @@ from typing import Any
 import numpy
 
 from minpy import ndarray as nd
-from minpy.contrib.amp.policy import Policy, checked_target, chosen
-from minpy.contrib.amp.reducing import parameters_in_low, reduced
+from minpy.contrib.amp.casting_policy import Policy, checked_target, chosen
+from minpy.contrib.amp.graph_casts import parameters_in_low, reduced
 from minpy.core.dtypes import DTYPE_NUMBERS
 from minpy.core.errors import ArgumentError, ArgumentValueError, MXNetError, describe, nearest
 from minpy.gluon import HybridBlock, SymbolBlock

@@ -10,7 +10,7 @@ import numpy
 
 from minpy.capture.reads import CONSTANT_TYPES
 from minpy.context import Context
-from minpy.gluon.block.following import is_of_user
+from minpy.gluon.block.reference_finder import is_of_user
 from minpy.ndarray import NDArray
 
 __all__ = ["Keywords", "Unhashable", "flatten", "functions_in", "key_of", "split", "unflatten"]

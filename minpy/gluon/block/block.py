@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from minpy.core.errors import ArgumentError, MXNetError, describe
-from minpy.gluon.block import saving
+from minpy.gluon.block import block_files
 from minpy.gluon.block.constructing import refusing_unknown
 from minpy.gluon.block.scope import _BlockScope
 from minpy.gluon.block.summary import print_summary, table_of_blocks
-from minpy.gluon.changes import CHANGES
+from minpy.gluon.change_counter import CHANGES
 from minpy.gluon.hooks import HookHandle
 from minpy.gluon.parameter import Parameter, ParameterDict
 
@@ -327,7 +327,7 @@ class Block:
         MXNetError
             If a parameter has no values yet; nothing is written then.
         """
-        saving.save_parameters(self, filename, deduplicate)
+        block_files.save_parameters(self, filename, deduplicate)
 
     def load_parameters(
         self,
@@ -366,7 +366,7 @@ class Block:
             If one has another shape or dtype. In all cases no parameter is changed.
         """
         ctx = ctx if device is None else device
-        saving.load_parameters(self, filename, ctx, allow_missing, ignore_extra, cast_dtype, dtype_source)
+        block_files.load_parameters(self, filename, ctx, allow_missing, ignore_extra, cast_dtype, dtype_source)
 
     def load_dict(
         self,
@@ -378,7 +378,7 @@ class Block:
         dtype_source: str = "current",
     ) -> None:
         """Take the parameters' values from a dict of arrays, by where they are; see `load_parameters`."""
-        saving.load_arrays(self, param_dict, "dict", ctx, allow_missing, ignore_extra, cast_dtype, dtype_source)
+        block_files.load_arrays(self, param_dict, "dict", ctx, allow_missing, ignore_extra, cast_dtype, dtype_source)
 
     def save_params(self, filename: str | os.PathLike[str]) -> None:
         """Write all parameters by their names: the form of old; see `save_parameters`."""
@@ -402,11 +402,11 @@ class Block:
 
     def save(self, prefix: str) -> None:
         """Write parameters, and how the block is built, to `prefix-model.params` and `prefix-model.json`."""
-        saving.save_model(self, prefix)
+        block_files.save_model(self, prefix)
 
     def load(self, prefix: str) -> None:
         """Read what `save` wrote, into a block that is built alike."""
-        saving.load_model(self, prefix)
+        block_files.load_model(self, prefix)
 
     # -- calls -------------------------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from typing import Any
 from minpy.core.array import PLAIN_CLASSES, Array
 from minpy.core.dispatch import meet
 from minpy.core.errors import MXNetError
-from minpy.gluon.changes import CHANGES
+from minpy.gluon.change_counter import CHANGES
 from minpy.gluon.parameter import Parameter
 from minpy.graph.compiled import Compiled
 from minpy.graph.frame import start

@@ -18,7 +18,7 @@ from minpy.core.errors import ArgumentError, NotTraceableError, describe
 from minpy.differentiation.trees import map_tree
 from minpy.gluon.block.argument_specs import flatten, split, unflatten
 from minpy.gluon.block.cached_op import CachedOp
-from minpy.gluon.block.library import enter
+from minpy.gluon.block.own_functions import enter
 from minpy.graph.ir import Value
 from minpy.ndarray import NDArray
 from minpy.symbol import Group, Symbol

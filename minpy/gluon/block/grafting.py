@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import numpy
 
 from minpy import symbol
-from minpy.capture.facts import Fact
+from minpy.capture.abstract_evaluation import Fact
 from minpy.capture.fronts import as_front
 from minpy.capture.nd_proxy import NDArrayProxy
 from minpy.capture.noting import constant, made
@@ -22,9 +22,9 @@ from minpy.capture.values import BaseArrayProxy
 from minpy.core.array import FRONT_ENDS, Array
 from minpy.core.state import TRACES, leaving, questions, state, tracing
 from minpy.differentiation.trees import leaves_of
+from minpy.gluon.block.autograd_scopes import Modes
 from minpy.gluon.block.block import Block
-from minpy.gluon.block.facts import Facts
-from minpy.gluon.block.modes import Modes
+from minpy.gluon.block.inferred_facts import Facts
 from minpy.graph.ir import CONSTANT, Node, Value, topological
 from minpy.symbol import Symbol
 

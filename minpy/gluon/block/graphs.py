@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from time import perf_counter
 from typing import Any, NamedTuple
 
+from minpy.core.numpy_semantics import is_np_array, switches
 from minpy.core.state import state
-from minpy.core.switches import is_np_array, switches
 from minpy.gluon.block.argument_specs import key_of
+from minpy.gluon.block.attribute_guards import Guards
 from minpy.gluon.block.cached_op import CachedOp
 from minpy.gluon.block.forward import arrays_and_spec
-from minpy.gluon.block.guards import Guards
 from minpy.gluon.block.nesting import _flatten
 from minpy.gluon.block.retraces import GraphHistory
-from minpy.gluon.block.tracing import traced
-from minpy.gluon.changes import CHANGES
+from minpy.gluon.block.symbol_tracing import traced
+from minpy.gluon.change_counter import CHANGES
 from minpy.ndarray import NDArray
 
 __all__ = ["Graphs"]

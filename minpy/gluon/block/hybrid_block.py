@@ -17,25 +17,25 @@ from minpy.core.errors import (
     UnknownShapeError,
     describe,
 )
+from minpy.core.numpy_semantics import is_np_array
 from minpy.core.source_lines import warn_at_program
 from minpy.core.state import TRACES, state, tracing
-from minpy.core.switches import is_np_array
-from minpy.gluon.block import saving
+from minpy.gluon.block import block_files
 from minpy.gluon.block.argument_specs import Keywords, Unhashable, flatten, split
-from minpy.gluon.block.attributes import INTERNAL, Before
+from minpy.gluon.block.autograd_scopes import AsWritten
 from minpy.gluon.block.block import Block
+from minpy.gluon.block.block_capture import block_proxy
 from minpy.gluon.block.cached_op import CachedOp
-from minpy.gluon.block.capturing import block_proxy
 from minpy.gluon.block.forward import graph_of_forward
 from minpy.gluon.block.graphs import Graphs
 from minpy.gluon.block.hybrid_forward import first_of, graph_of_hybrid_forward, written_as_forward
 from minpy.gluon.block.inferring import infer, infer_deferred, initialize_waiting, require_rule
-from minpy.gluon.block.library import enter
-from minpy.gluon.block.modes import AsWritten
+from minpy.gluon.block.internal_attributes import INTERNAL, Before
+from minpy.gluon.block.optimization_steps import Step, taken_options
 from minpy.gluon.block.optimizing import Optimizations, optimized
+from minpy.gluon.block.own_functions import enter
 from minpy.gluon.block.specializing import BlockSpecialized
-from minpy.gluon.block.steps import Step, taken_options
-from minpy.gluon.changes import CHANGES
+from minpy.gluon.change_counter import CHANGES
 from minpy.gluon.parameter import DeferredInitializationError, ParameterDict
 from minpy.jit.entry import MISS, RUN_EAGERLY
 from minpy.ndarray import NDArray
@@ -720,7 +720,7 @@ class HybridBlock(Block):
         MXNetError
             If the block has not been called since it was hybridized.
         """
-        return saving.export(self, path, epoch, remove_amp_cast)
+        return block_files.export(self, path, epoch, remove_amp_cast)
 
     def register_op_hook(self, callback: Callable[..., Any], monitor_all: bool = False) -> None:
         """Call a function on what operators compute, in this block or in the hybridized ones inside.

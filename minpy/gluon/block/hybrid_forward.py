@@ -11,8 +11,8 @@ from minpy.core.errors import ArgumentError, ContextError, NotTraceableError, No
 from minpy.core.source_lines import place_in_program
 from minpy.core.state import tracing
 from minpy.gluon.block.cached_op import CachedOp
-from minpy.gluon.block.facts import Facts
 from minpy.gluon.block.forward import symbols_of
+from minpy.gluon.block.inferred_facts import Facts
 from minpy.gluon.block.nesting import _flatten, _regroup
 from minpy.ndarray import NDArray
 from minpy.symbol import Group, Symbol

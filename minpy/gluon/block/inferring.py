@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from minpy.core.errors import MXNetError, NotTraceableError, ShapeError
-from minpy.gluon.parameter.shapes import is_complete
+from minpy.gluon.parameter.unknown_shapes import is_complete
 
 __all__ = [
     "infer",

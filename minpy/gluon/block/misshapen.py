@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from minpy.core.errors import ShapeError
-from minpy.core.switches import is_np_shape
+from minpy.core.numpy_semantics import is_np_shape
 from minpy.graph.ir import Value
 from minpy.symbol import Symbol
 

@@ -19,13 +19,13 @@ from minpy.autograd import mark_variables, pause
 from minpy.context import Context, current_context
 from minpy.core.dtypes import DTYPES
 from minpy.core.errors import ArgumentError, ContextError, DTypeError, MXNetError, ShapeError, describe
-from minpy.core.switches import is_np_array
+from minpy.core.numpy_semantics import is_np_array
 from minpy.gluon.block.argument_specs import Unhashable, flatten, unflatten
 from minpy.gluon.block.cached_op import CachedOp
 from minpy.gluon.block.hybrid_forward import written_as_forward
-from minpy.gluon.block.steps import Step
+from minpy.gluon.block.optimization_steps import Step
 from minpy.gluon.parameter import DeferredInitializationError, Parameter
-from minpy.gluon.parameter.shapes import is_complete
+from minpy.gluon.parameter.unknown_shapes import is_complete
 from minpy.graph.ir import Value
 from minpy.ndarray import NDArray
 from minpy.symbol import Symbol

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from minpy.capture.reads import ArrayKind, kind_of
-from minpy.gluon.changes import CHANGES
+from minpy.gluon.change_counter import CHANGES
 from minpy.graph.ir import Node, variable
 
 __all__ = ["ParameterArrays", "ParameterVariables"]

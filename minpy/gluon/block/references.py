@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from minpy.capture.sources import ABSENT
+from minpy.capture.guard_sources import ABSENT
 from minpy.core.array import Array, now
 from minpy.core.buffers import last_write, written_since
 from minpy.gluon.block.snapshots import ArrayContents, arrays_in, difference, is_same, snapshot

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from minpy.capture.reads import ArrayKind
+from minpy.core.numpy_semantics import is_np_array
 from minpy.core.state import state
-from minpy.core.switches import is_np_array
 from minpy.jit.guards import kind_difference
 from minpy.jit.history import History, argument_names, described
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy
 
+from minpy.capture.guard_sources import ABSENT
 from minpy.capture.reads import CONSTANT_TYPES, same_value
-from minpy.capture.sources import ABSENT
 from minpy.core.array import Array
 
 __all__ = ["DEEPEST", "LONGEST", "ArrayContents", "arrays_in", "difference", "is_same", "parts_of", "snapshot"]

@@ -12,13 +12,13 @@ from minpy.backends.switches import keeps_bits
 from minpy.core.array import Array
 from minpy.core.source_lines import warn_at_program
 from minpy.gluon.block.argument_specs import Keywords
-from minpy.gluon.block.library import enter
-from minpy.gluon.block.tracing import warn_of_frozen
+from minpy.gluon.block.own_functions import enter
+from minpy.gluon.block.symbol_tracing import warn_of_frozen
 from minpy.jit.budget import Budget
-from minpy.jit.capturing import CapturedCall
-from minpy.jit.function import Specialized
+from minpy.jit.captured_call import CapturedCall
 from minpy.jit.pytrees import Nest, flatten, unflatten
 from minpy.jit.specialization import Specialization
+from minpy.jit.specialized import Specialized
 
 __all__ = ["BlockSpecialized"]
 

@@ -14,7 +14,7 @@ from minpy.gluon.block.hybrid_block import HybridBlock
 from minpy.gluon.block.misshapen import expected_shapes
 from minpy.gluon.block.nesting import _flatten, _regroup
 from minpy.gluon.parameter import ParameterDict
-from minpy.gluon.parameter.loading import Options, read_file
+from minpy.gluon.parameter.parameter_loading import Options, read_file
 from minpy.graph.ir import Value
 from minpy.ndarray import NDArray
 from minpy.symbol import Group, Symbol

@@ -11,7 +11,7 @@ from minpy import ndarray as nd
 from minpy import numpy as np
 from minpy.context import Context, cpu_shared
 from minpy.core.errors import ArgumentError, DTypeError, ShapeError, describe
-from minpy.core.switches import is_np_array
+from minpy.core.numpy_semantics import is_np_array
 from minpy.namespaces import module_functions
 
 __all__ = ["Append", "AsList", "Group", "Pad", "Stack"]  # MXNet has the default functions in `dataloader`

@@ -19,7 +19,7 @@ from minpy.core.errors import (
     ShapeError,
     describe,
 )
-from minpy.core.switches import is_np_array
+from minpy.core.numpy_semantics import is_np_array
 from minpy.gluon.data.sampler import FilterSampler, Sampler, SequentialSampler
 from minpy.namespaces import module_functions
 

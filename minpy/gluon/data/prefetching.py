@@ -16,8 +16,8 @@ from numpy import integer
 from minpy import ndarray as nd
 from minpy.context import CPU, Context, cpu_pinned
 from minpy.core.errors import WorkerError
+from minpy.core.numpy_semantics import is_np_array, is_np_shape, set_np
 from minpy.core.state import state
-from minpy.core.switches import is_np_array, is_np_shape, set_np
 from minpy.gluon.data.batchify import default_batchify_fn, default_mp_batchify_fn, stacked
 from minpy.gluon.data.dataset import ArrayDataset
 from minpy.namespaces import module_functions

@@ -2,9 +2,9 @@
 
 from minpy.gluon.block import HybridBlock as HybridBlock
 from minpy.gluon.loss import classification, regression, similarity
-from minpy.gluon.loss.base import Loss
-from minpy.gluon.loss.base import _apply_weighting as _apply_weighting
-from minpy.gluon.loss.base import _reshape_like as _reshape_like
+from minpy.gluon.loss.base_loss import Loss
+from minpy.gluon.loss.base_loss import _apply_weighting as _apply_weighting
+from minpy.gluon.loss.base_loss import _reshape_like as _reshape_like
 from minpy.gluon.loss.classification import *
 from minpy.gluon.loss.regression import *
 from minpy.gluon.loss.sequence import CTCLoss

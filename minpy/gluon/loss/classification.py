@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentValueError, ShapeError
-from minpy.gluon.loss.base import INPUTS, WEIGHT_TO_KWARGS, Loss, _apply_weighting, _as_np, _mean, _reshape_like
+from minpy.gluon.loss.base_loss import INPUTS, WEIGHT_TO_KWARGS, Loss, _apply_weighting, _as_np, _mean, _reshape_like
 from minpy.ndarray import NDArray
 from minpy.ops.nn.class_log_probability import class_log_probability
 from minpy.ops.nn.weighted_labels import labels_that_count

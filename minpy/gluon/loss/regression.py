@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from minpy.core.docstrings import documented
-from minpy.gluon.loss.base import INPUTS, WEIGHT_TO_KWARGS, Loss, _apply_weighting, _as_np, _mean, _reshape_like
+from minpy.gluon.loss.base_loss import INPUTS, WEIGHT_TO_KWARGS, Loss, _apply_weighting, _as_np, _mean, _reshape_like
 
 __all__ = ["HuberLoss", "L1Loss", "L2Loss", "PoissonNLLLoss"]
 

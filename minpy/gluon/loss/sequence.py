@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from minpy.core.errors import ArgumentValueError
-from minpy.gluon.loss.base import Loss, _apply_weighting, _as_np
+from minpy.gluon.loss.base_loss import Loss, _apply_weighting, _as_np
 
 __all__ = ["CTCLoss"]
 

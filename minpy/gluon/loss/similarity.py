@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from minpy.core.docstrings import documented
-from minpy.gluon.loss.base import WEIGHT_TO_KWARGS, Loss, _apply_weighting, _as_np, _reshape_like
+from minpy.gluon.loss.base_loss import WEIGHT_TO_KWARGS, Loss, _apply_weighting, _as_np, _reshape_like
 from minpy.gluon.loss.classification import KLDivLoss
 
 __all__ = ["CosineEmbeddingLoss", "SDMLLoss", "TripletLoss"]

@@ -12,8 +12,8 @@ from minpy.core.errors import ArgumentValueError, OutOfRangeError, ShapeError, d
 from minpy.gluon.metric.distances import in_shape_of
 from minpy.gluon.metric.registering import named
 from minpy.metric import EvalMetric
-from minpy.metric.base import Names, OfStatistics, matthews, pairs
 from minpy.metric.classification import hits_among
+from minpy.metric.eval_metric import Names, OfStatistics, matthews, pairs
 from minpy.metric.likelihood import rows_of_classes
 
 __all__ = ["F1", "MCC", "BinaryAccuracy", "Fbeta", "TopKAccuracy"]

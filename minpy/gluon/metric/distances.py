@@ -12,7 +12,7 @@ from minpy.core.docstrings import documented
 from minpy.core.errors import ShapeError
 from minpy.gluon.metric.registering import named
 from minpy.metric import EvalMetric
-from minpy.metric.base import Names, average_of, init_with_names, pairs
+from minpy.metric.eval_metric import Names, average_of, init_with_names, pairs
 
 __all__ = ["MAE", "MSE", "RMSE", "MeanCosineSimilarity", "MeanPairwiseDistance", "PearsonCorrelation", "in_shape_of"]
 

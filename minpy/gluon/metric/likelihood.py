@@ -11,7 +11,7 @@ from minpy.core.docstrings import documented
 from minpy.core.errors import OutOfRangeError
 from minpy.gluon.metric.registering import named
 from minpy.metric import EvalMetric
-from minpy.metric.base import Names, average_of, pairs
+from minpy.metric.eval_metric import Names, average_of, pairs
 from minpy.metric.likelihood import rows_of_classes
 
 __all__ = ["CrossEntropy", "Perplexity"]

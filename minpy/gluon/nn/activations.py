@@ -6,10 +6,10 @@ from typing import Any
 
 from minpy import initializer
 from minpy.core.errors import ArgumentError, ArgumentValueError, describe, nearest
-from minpy.core.switches import is_np_array
+from minpy.core.numpy_semantics import is_np_array
 from minpy.gluon.block import HybridBlock as HybridBlock
-from minpy.gluon.block.answering import HybridArrayBlock
-from minpy.gluon.nn.arguments import count, number
+from minpy.gluon.block.array_blocks import HybridArrayBlock
+from minpy.gluon.nn.argument_checks import count, number
 from minpy.namespaces import module_functions
 
 __all__ = ["ELU", "GELU", "SELU", "Activation", "LeakyReLU", "PReLU", "SiLU", "Swish"]

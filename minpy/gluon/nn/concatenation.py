@@ -8,7 +8,7 @@ from typing import Any
 from minpy import ndarray as nd
 from minpy.core.docstrings import documented
 from minpy.core.errors import MXNetError
-from minpy.core.switches import is_np_array
+from minpy.core.numpy_semantics import is_np_array
 from minpy.gluon.nn.containers import HybridSequential, Sequential
 
 __all__ = ["Concatenate", "HybridConcatenate"]

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from minpy.gluon.block import Block, HybridBlock
-from minpy.gluon.block.answering import ArrayBlock, HybridArrayBlock
+from minpy.gluon.block.array_blocks import ArrayBlock, HybridArrayBlock
 
 __all__ = ["HybridSequential", "Sequential"]
 

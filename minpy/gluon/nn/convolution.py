@@ -5,11 +5,11 @@ from __future__ import annotations
 import functools
 from typing import Any, ClassVar
 
-from minpy.core.switches import is_np_array
-from minpy.gluon.block.answering import HybridArrayBlock
+from minpy.core.numpy_semantics import is_np_array
+from minpy.gluon.block.array_blocks import HybridArrayBlock
 from minpy.gluon.nn.activations import Activation
-from minpy.gluon.nn.arguments import count as count_of
-from minpy.gluon.nn.windows import of_axes, per_axis, require_groups, require_layout
+from minpy.gluon.nn.argument_checks import count as count_of
+from minpy.gluon.nn.window_families import of_axes, per_axis, require_groups, require_layout
 from minpy.ops.nn.data_axes import axes_of_layout
 
 __all__ = ["Conv1D", "Conv2D", "Conv3D"]

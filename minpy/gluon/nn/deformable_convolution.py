@@ -6,13 +6,13 @@ from typing import Any
 
 from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentError, describe
-from minpy.core.switches import is_np_array
-from minpy.gluon.block.answering import HybridArrayBlock
+from minpy.core.numpy_semantics import is_np_array
+from minpy.gluon.block.array_blocks import HybridArrayBlock
 from minpy.gluon.block.constructing import block_with_defaults
 from minpy.gluon.nn.activations import Activation
-from minpy.gluon.nn.arguments import count as count_of
+from minpy.gluon.nn.argument_checks import count as count_of
 from minpy.gluon.nn.convolution import convolution_repr
-from minpy.gluon.nn.windows import per_axis, require_groups, require_layout
+from minpy.gluon.nn.window_families import per_axis, require_groups, require_layout
 from minpy.ops.nn.data_axes import axes_of_layout
 
 __all__ = ["DeformableConvolution", "ModulatedDeformableConvolution"]

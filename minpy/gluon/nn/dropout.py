@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from minpy.core.switches import is_np_array
-from minpy.gluon.block.answering import HybridArrayBlock
-from minpy.gluon.nn.arguments import fraction
+from minpy.core.numpy_semantics import is_np_array
+from minpy.gluon.block.array_blocks import HybridArrayBlock
+from minpy.gluon.nn.argument_checks import fraction
 
 __all__ = ["Dropout"]
 

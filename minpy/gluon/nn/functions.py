@@ -10,9 +10,9 @@ from minpy import numpy as np
 from minpy import numpy_extension as npx
 from minpy import symbol
 from minpy.core.errors import ArgumentError, ArgumentValueError, describe, nearest
-from minpy.core.switches import is_np_array
+from minpy.core.numpy_semantics import is_np_array
 from minpy.gluon.block import Block, HybridBlock
-from minpy.gluon.block.answering import HybridArrayBlock
+from minpy.gluon.block.array_blocks import HybridArrayBlock
 
 __all__ = ["Flatten", "HybridLambda", "Identity", "Lambda"]
 

@@ -6,7 +6,7 @@ import functools
 from typing import Any, ClassVar
 
 from minpy.gluon.nn.pooling import _Pooling
-from minpy.gluon.nn.windows import of_axes
+from minpy.gluon.nn.window_families import of_axes
 
 __all__ = [
     "GlobalAvgPool1D",

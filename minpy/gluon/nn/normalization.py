@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 
 import numpy
 
-from minpy.core.switches import is_np_array
-from minpy.gluon.block.answering import HybridArrayBlock
-from minpy.gluon.nn.arguments import count, fraction, integer, number
+from minpy.core.numpy_semantics import is_np_array
+from minpy.gluon.block.array_blocks import HybridArrayBlock
+from minpy.gluon.nn.argument_checks import count, fraction, integer, number
 
 __all__ = ["BatchNorm", "BatchNormReLU", "GroupNorm", "InstanceNorm", "LayerNorm", "SyncBatchNorm"]
 

@@ -7,8 +7,8 @@ from operator import index
 from typing import Any
 
 from minpy.core.errors import ArgumentValueError
-from minpy.core.switches import is_np_array
-from minpy.gluon.block.answering import HybridArrayBlock
+from minpy.core.numpy_semantics import is_np_array
+from minpy.gluon.block.array_blocks import HybridArrayBlock
 from minpy.ops.nn.data_axes import axes_of_layout
 
 __all__ = ["ReflectionPad2D"]

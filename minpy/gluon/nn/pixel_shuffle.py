@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from minpy.core.errors import ArgumentValueError
-from minpy.core.switches import is_np_array
-from minpy.gluon.block.answering import HybridArrayBlock
-from minpy.gluon.nn.windows import CHANNELS_FIRST
+from minpy.core.numpy_semantics import is_np_array
+from minpy.gluon.block.array_blocks import HybridArrayBlock
+from minpy.gluon.nn.window_families import CHANNELS_FIRST
 from minpy.ops.nn.data_axes import axes_of_layout
 
 __all__ = ["PixelShuffle1D", "PixelShuffle2D", "PixelShuffle3D"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 from typing import Any, ClassVar
 
-from minpy.core.switches import is_np_array
-from minpy.gluon.block.answering import HybridArrayBlock
-from minpy.gluon.nn.windows import of_axes, per_axis, require_layout
+from minpy.core.numpy_semantics import is_np_array
+from minpy.gluon.block.array_blocks import HybridArrayBlock
+from minpy.gluon.nn.window_families import of_axes, per_axis, require_layout
 from minpy.ops.nn.data_axes import axes_of_layout
 
 __all__ = ["AvgPool1D", "AvgPool2D", "AvgPool3D", "MaxPool1D", "MaxPool2D", "MaxPool3D"]

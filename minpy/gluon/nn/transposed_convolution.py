@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from minpy.core.errors import ArgumentValueError
 from minpy.gluon.nn.convolution import LAYOUT_TO_PARAMS, _Conv
-from minpy.gluon.nn.windows import of_axes, per_axis
+from minpy.gluon.nn.window_families import of_axes, per_axis
 
 __all__ = ["Conv1DTranspose", "Conv2DTranspose", "Conv3DTranspose"]
 

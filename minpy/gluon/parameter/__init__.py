@@ -1,7 +1,7 @@
 """Parameters of blocks: `gluon.parameter`."""
 
 from minpy.gluon.parameter.constant import Constant
-from minpy.gluon.parameter.errors import DeferredInitializationError
+from minpy.gluon.parameter.messages import DeferredInitializationError
 from minpy.gluon.parameter.parameter import Parameter, tensor_types
 from minpy.gluon.parameter.parameter_dict import ParameterDict
 from minpy.namespaces import listing, missing

@@ -8,7 +8,7 @@ from minpy import initializer
 from minpy import ndarray as nd
 from minpy import numpy as np
 from minpy.core.errors import ArgumentValueError
-from minpy.core.switches import is_np_array
+from minpy.core.numpy_semantics import is_np_array
 from minpy.gluon.parameter.parameter import Parameter
 from minpy.ndarray import NDArray
 

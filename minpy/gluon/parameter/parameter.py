@@ -24,11 +24,11 @@ from minpy.core.errors import (
     ShapeError,
     describe,
 )
+from minpy.core.numpy_semantics import is_np_array, is_np_shape
 from minpy.core.state import TRACES, tracing
-from minpy.core.switches import is_np_array, is_np_shape
-from minpy.gluon.changes import CHANGES
-from minpy.gluon.parameter.errors import DeferredInitializationError
-from minpy.gluon.parameter.shapes import as_shape, is_complete, joined
+from minpy.gluon.change_counter import CHANGES
+from minpy.gluon.parameter.messages import DeferredInitializationError
+from minpy.gluon.parameter.unknown_shapes import as_shape, is_complete, joined
 from minpy.ndarray import NDArray
 from minpy.symbol import Symbol
 

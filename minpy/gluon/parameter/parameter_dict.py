@@ -14,9 +14,9 @@ from minpy import ndarray as nd
 from minpy.context import Context
 from minpy.core.errors import ArgumentError, ArgumentValueError, ShapeError, UnknownWordError, nearest
 from minpy.gluon.parameter.constant import Constant
-from minpy.gluon.parameter.loading import Options, filled, read_file
 from minpy.gluon.parameter.parameter import Parameter
-from minpy.gluon.parameter.shapes import as_shape, joined
+from minpy.gluon.parameter.parameter_loading import Options, filled, read_file
+from minpy.gluon.parameter.unknown_shapes import as_shape, joined
 
 __all__ = ["ParameterDict"]
 

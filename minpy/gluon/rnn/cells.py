@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from minpy.gluon.nn.arguments import count
+from minpy.gluon.nn.argument_checks import count
 from minpy.gluon.rnn.recurrent_cell import HybridRecurrentCell, StateInfo
 
 __all__ = ["GRUCell", "GatedCell", "LSTMCell", "RNNCell"]

@@ -11,7 +11,7 @@ from minpy import symbol
 from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentError, ArgumentValueError, MXNetError, ShapeError
 from minpy.gluon.block import HybridBlock
-from minpy.gluon.nn.arguments import count
+from minpy.gluon.nn.argument_checks import count
 from minpy.gluon.rnn.bidirectional import BidirectionalCell
 from minpy.gluon.rnn.cells import GRUCell, LSTMCell, RNNCell
 from minpy.gluon.rnn.modifiers import DropoutCell, require_rate

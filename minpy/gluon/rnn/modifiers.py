@@ -11,8 +11,8 @@ from minpy import ndarray as nd
 from minpy.core.errors import ArgumentError, ArgumentValueError, MXNetError, describe
 from minpy.gluon.rnn.bidirectional import BidirectionalCell
 from minpy.gluon.rnn.recurrent_cell import HybridRecurrentCell, RecurrentCell, StateInfo
-from minpy.gluon.rnn.remembering import recalled
 from minpy.gluon.rnn.sequences import functions_of, in_mode, is_merged, masked, merged, merged_or_split, steps_of
+from minpy.gluon.rnn.step_memory import recalled
 
 __all__ = ["DropoutCell", "ModifierCell", "ResidualCell", "ZoneoutCell", "require_rate"]
 

@@ -11,10 +11,10 @@ from minpy import ndarray as nd
 from minpy import numpy as np
 from minpy.context import Context
 from minpy.core.errors import ArgumentError, NotReadyError, ShapeError, describe
-from minpy.core.switches import is_np_array, is_np_shape
+from minpy.core.numpy_semantics import is_np_array, is_np_shape
 from minpy.gluon.block import Block, HybridBlock
-from minpy.gluon.rnn.remembering import Stepper, remembering_cells
 from minpy.gluon.rnn.sequences import in_mode, last_valid_states, masked, merged_or_split, require_lengths, steps_of
+from minpy.gluon.rnn.step_memory import Stepper, remembering_cells
 from minpy.ndarray import NDArray
 
 __all__ = ["CombinedCell", "HybridRecurrentCell", "RecurrentCell"]

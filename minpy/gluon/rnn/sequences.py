@@ -8,7 +8,7 @@ from typing import Any
 from minpy import ndarray as nd
 from minpy import symbol
 from minpy.core.errors import ArgumentError, ArgumentValueError, ShapeError, describe
-from minpy.core.switches import is_np_array
+from minpy.core.numpy_semantics import is_np_array
 from minpy.ndarray import NDArray
 from minpy.symbol import Symbol
 

@@ -15,7 +15,7 @@ from minpy.libinfo import find_include_path
 from minpy.library.building.cache import VARIABLE, Cache, default_root, temporary_root
 from minpy.library.building.flags import checked_flags
 from minpy.library.building.recipe import Recipe
-from minpy.library.building.sources import checked_name, checked_sources, default_name
+from minpy.library.building.source_files import checked_name, checked_sources, default_name
 from minpy.library.loading import Library, load
 
 __all__ = ["compile", "include_dir"]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from minpy.core.errors import BuildError, MissingCompilerError
 from minpy.library.building.flags import for_language
-from minpy.library.building.running import how_to_install, run, shown
+from minpy.library.building.processes import how_to_install, run, shown
 
 __all__ = ["SUFFIX", "Compiler", "find_compiler"]
 

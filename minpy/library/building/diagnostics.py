@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from minpy.core.errors import BuildError
 from minpy.library.building.compilers import Compiler
-from minpy.library.building.running import Ran, shown
+from minpy.library.building.processes import Ran, shown
 
 __all__ = ["build_error", "first_error", "has_warnings"]
 

@@ -13,8 +13,8 @@ from minpy.library.building.cache import Cache, digest
 from minpy.library.building.compilers import SUFFIX, Compiler, find_compiler
 from minpy.library.building.diagnostics import build_error, has_warnings, plain
 from minpy.library.building.flags import files_among, from_environment, split_flags
-from minpy.library.building.running import run_all, shown
-from minpy.library.building.sources import Source, included
+from minpy.library.building.processes import run_all, shown
+from minpy.library.building.source_files import Source, included
 
 __all__ = ["Order", "Recipe", "key_of"]
 

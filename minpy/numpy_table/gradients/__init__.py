@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from minpy.importing import import_module
-from minpy.numpy_table.rows import Row
+from minpy.numpy_table.row import Row
 
 __all__ = ["has_rule", "rule_of"]
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from minpy.core.errors import ShapeError
-from minpy.ops.dtypes import require_floats
+from minpy.ops.dtype_attributes import require_floats
 from minpy.ops.inference.partial_shapes import merge_shapes
-from minpy.ops.inference.rules import numbered, with_followers
+from minpy.ops.inference.rule_parts import numbered, with_followers
 from minpy.ops.kernels.boxes import greedy_pairs
 from minpy.ops.registry import operator
 

@@ -9,8 +9,8 @@ import numpy as np
 from minpy.core.array import raw_of
 from minpy.core.errors import OutOfRangeError, ShapeError
 from minpy.core.sums import sum_over
-from minpy.ops.dtypes import require_floats
-from minpy.ops.inference.rules import known_ndim, merge_lengths, promoted, with_axes
+from minpy.ops.dtype_attributes import require_floats
+from minpy.ops.inference.rule_parts import known_ndim, merge_lengths, promoted, with_axes
 from minpy.ops.registry import operator
 from minpy.ops.tensor.indexing import index
 

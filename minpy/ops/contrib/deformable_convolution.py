@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minpy.core.base import Shapes
+from minpy.core.base_operator import Shapes
 from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentError, ShapeError
 from minpy.ops.composed import Composed
 from minpy.ops.inference.partial_shapes import UNKNOWN, merge_shapes
-from minpy.ops.inference.rules import derived, merge_lengths, with_axes
+from minpy.ops.inference.rule_parts import derived, merge_lengths, with_axes
 from minpy.ops.kernels.columns import output_lengths
 from minpy.ops.kernels.products import matmul
 from minpy.ops.kernels.sampling import clamped_taps, gather_rows, pixels, taps

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from minpy.core.errors import ShapeError
-from minpy.ops.dtypes import require_floats
+from minpy.ops.dtype_attributes import require_floats
 from minpy.ops.inference.partial_shapes import UNKNOWN, merge_shapes, same_dtype
 from minpy.ops.registry import operator
 

@@ -14,9 +14,9 @@ import numpy as np
 from minpy.core.array import raw_of
 from minpy.core.errors import OutOfRangeError, ShapeError
 from minpy.core.sums import sum_over
-from minpy.differentiation import tracing
-from minpy.ops.dtypes import require_floats
-from minpy.ops.inference.rules import merge_lengths, with_axes
+from minpy.differentiation import recorded_run
+from minpy.ops.dtype_attributes import require_floats
+from minpy.ops.inference.rule_parts import merge_lengths, with_axes
 from minpy.ops.registry import operator
 
 __all__ = ["hawkesll"]
@@ -178,7 +178,7 @@ def _likelihood_gradients(
         return _likelihood(lda, alpha, beta, state, lags, marks, valid_length, max_time)[0]
 
     def gradient(g: Any) -> Any:
-        _, pull = tracing.vjp(likelihood, (lda, alpha, beta, lags, max_time), range(5))
+        _, pull = recorded_run.vjp(likelihood, (lda, alpha, beta, lags, max_time), range(5))
         return tuple(pull(g[0]))
 
     return gradient

@@ -11,7 +11,7 @@ from minpy.core.array import raw_of
 from minpy.core.errors import ArgumentValueError, DTypeError, OutOfRangeError, ShapeError
 from minpy.ops.axes import one_axis
 from minpy.ops.inference.partial_shapes import UNKNOWN, same_dtype
-from minpy.ops.inference.rules import dtype_of, forwards, known_ndim, merge_lengths, replace_length, with_axes
+from minpy.ops.inference.rule_parts import dtype_of, forwards, known_ndim, merge_lengths, replace_length, with_axes
 from minpy.ops.registry import operator
 from minpy.ops.tensor.indexing import index as index_by_key
 from minpy.ops.tensor.indexing import unindex

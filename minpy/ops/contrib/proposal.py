@@ -9,9 +9,9 @@ import numpy as np
 
 from minpy.core.errors import ArgumentError, ShapeError
 from minpy.core.operator import Operator
-from minpy.ops.dtypes import require_floats
+from minpy.ops.dtype_attributes import require_floats
 from minpy.ops.inference.partial_shapes import UNKNOWN, merge_shapes
-from minpy.ops.inference.rules import derived, with_axes, with_followers
+from minpy.ops.inference.rule_parts import derived, with_axes, with_followers
 from minpy.ops.kernels.boxes import kept_boxes
 from minpy.ops.registry import operator
 

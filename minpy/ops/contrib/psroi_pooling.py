@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from minpy.core.base import Shapes
+from minpy.core.base_operator import Shapes
 from minpy.core.errors import ArgumentError, ShapeError
 from minpy.ops.composed import Composed
 from minpy.ops.contrib.roi_align import require_boxes
-from minpy.ops.inference.rules import merge_lengths, with_axes
+from minpy.ops.inference.rule_parts import merge_lengths, with_axes
 from minpy.ops.kernels.sampling import (
     box_grids,
     box_rows,

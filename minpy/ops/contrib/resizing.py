@@ -11,10 +11,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from minpy.core.base import Shapes
+from minpy.core.base_operator import Shapes
 from minpy.core.errors import ArgumentError, DTypeError, ShapeError
 from minpy.ops.inference.partial_shapes import UNKNOWN, merge_shapes
-from minpy.ops.inference.rules import dtype_of, with_axes
+from minpy.ops.inference.rule_parts import dtype_of, with_axes
 from minpy.ops.kernels.resampling import resample
 from minpy.ops.registry import operator
 

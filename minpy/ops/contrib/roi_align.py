@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from minpy.core.base import Shapes
+from minpy.core.base_operator import Shapes
 from minpy.core.errors import ArgumentError, OutOfRangeError, ShapeError
 from minpy.ops.inference.partial_shapes import UNKNOWN
-from minpy.ops.inference.rules import derived, merge_lengths, with_axes
+from minpy.ops.inference.rule_parts import derived, merge_lengths, with_axes
 from minpy.ops.kernels.sampling import box_grids, box_rows, clamped_taps, gather_rows, images, pixels, scatter_rows
 from minpy.ops.registry import operator
 

@@ -11,7 +11,7 @@ from minpy.core.errors import ArgumentError
 from minpy.ops.image.geometry import as_tuple, require_image
 from minpy.ops.inference.partial_shapes import UNKNOWN, same_dtype
 from minpy.ops.registry import operator
-from minpy.pictures.resampling import CUBIC, matrix, resized, taps
+from minpy.pictures.interpolation import CUBIC, matrix, resized, taps
 
 __all__ = ["resize"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from minpy.core.base import Shapes
+from minpy.core.base_operator import Shapes
 from minpy.core.errors import ShapeError
 from minpy.ops.inference.partial_shapes import PartialShape, broadcast_shapes, merge_shapes
-from minpy.ops.inference.rules import merge_lengths
+from minpy.ops.inference.rule_parts import merge_lengths
 
 __all__ = ["contracted", "dot_shapes", "matmul_shapes", "tensordot_axes_shapes", "tensordot_shapes"]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy
 
-from minpy.core.base import DTypes, PartialShape, Shapes
+from minpy.core.base_operator import DTypes, PartialShape, Shapes
 from minpy.core.errors import DTypeError, ShapeError
 
 __all__ = [

@@ -10,7 +10,7 @@ import numpy as np
 from minpy.core.errors import ShapeError
 from minpy.core.sums import sum_over
 from minpy.ops.inference.partial_shapes import UNKNOWN, merge_shapes, same_dtype
-from minpy.ops.inference.rules import derived, known_ndim, merge_lengths
+from minpy.ops.inference.rule_parts import derived, known_ndim, merge_lengths
 from minpy.ops.linalg.matrices import leading_shape, merge_square, require_matrices, require_square
 from minpy.ops.registry import operator
 

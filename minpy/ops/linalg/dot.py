@@ -16,7 +16,7 @@ from minpy.core.errors import ShapeError
 from minpy.core.sums import sum_to
 from minpy.ops.inference.contractions import contracted
 from minpy.ops.inference.partial_shapes import merge_shapes
-from minpy.ops.inference.rules import merge_lengths, promoted, with_axes
+from minpy.ops.inference.rule_parts import merge_lengths, promoted, with_axes
 from minpy.ops.kernels import products
 from minpy.ops.kernels.products import matrix_product
 from minpy.ops.registry import operator

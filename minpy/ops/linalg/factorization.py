@@ -14,7 +14,7 @@ import numpy as np
 
 from minpy.core.errors import ShapeError
 from minpy.ops.inference.partial_shapes import merge_shapes, same_dtype
-from minpy.ops.inference.rules import known_ndim, merge_lengths, with_axes
+from minpy.ops.inference.rule_parts import known_ndim, merge_lengths, with_axes
 from minpy.ops.linalg.matrices import (
     merge_square,
     mirrored,

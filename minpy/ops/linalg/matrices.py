@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from minpy.core.base import Shapes
+from minpy.core.base_operator import Shapes
 from minpy.core.errors import ArgumentValueError, DTypeError, ShapeError
-from minpy.ops.dtypes import require_floats
+from minpy.ops.dtype_attributes import require_floats
 from minpy.ops.inference.partial_shapes import PartialShape, merge_shapes
-from minpy.ops.inference.rules import forwards, merge_lengths
+from minpy.ops.inference.rule_parts import forwards, merge_lengths
 
 __all__ = [
     "leading_shape",

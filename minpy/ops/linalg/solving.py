@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from minpy.ops.inference.partial_shapes import same_dtype
-from minpy.ops.inference.rules import numbered
+from minpy.ops.inference.rule_parts import numbered
 from minpy.ops.linalg.matrices import (
     leading_shape,
     require_factorable,

@@ -10,9 +10,9 @@ import numpy as np
 from minpy.core.errors import ArgumentError, ShapeError, nearest
 from minpy.core.operator import Operator
 from minpy.core.sums import sum_over
-from minpy.ops.dtypes import require_floats
+from minpy.ops.dtype_attributes import require_floats
 from minpy.ops.inference.partial_shapes import is_known, merge_shapes, same_shape
-from minpy.ops.inference.rules import booleans_give, like_data, with_followers
+from minpy.ops.inference.rule_parts import booleans_give, like_data, with_followers
 from minpy.ops.kernels.error_function import float32_gelu, float32_gelu_gradient
 from minpy.ops.kernels.selecting import LARGE, select
 from minpy.ops.random.generator import generator

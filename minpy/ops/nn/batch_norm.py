@@ -13,9 +13,9 @@ from minpy.core.buffers import note_write
 from minpy.core.errors import ShapeError
 from minpy.core.sums import sum_over
 from minpy.ops.axes import one_axis
-from minpy.ops.dtypes import require_floats
+from minpy.ops.dtype_attributes import require_floats
 from minpy.ops.inference.partial_shapes import same_dtype
-from minpy.ops.inference.rules import vectors_along
+from minpy.ops.inference.rule_parts import vectors_along
 from minpy.ops.kernels.products import widened
 from minpy.ops.registry import operator
 

@@ -8,10 +8,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from minpy.core.base import Shapes
+from minpy.core.base_operator import Shapes
 from minpy.core.errors import ArgumentError, ShapeError
 from minpy.core.sums import sum_over
-from minpy.ops.dtypes import require_floats
+from minpy.ops.dtype_attributes import require_floats
 from minpy.ops.inference.partial_shapes import PartialShape, merge_shapes, same_shape
 from minpy.ops.kernels.products import widened
 from minpy.ops.nn.pooling import window_spread, window_sum

@@ -8,8 +8,8 @@ from typing import Any, Literal
 import numpy as np
 
 from minpy.core.errors import ShapeError
-from minpy.ops.inference.rules import replace_length, without_axis
-from minpy.ops.kernels.rows import maximum_along, sum_along
+from minpy.ops.inference.rule_parts import replace_length, without_axis
+from minpy.ops.kernels.row_reductions import maximum_along, sum_along
 from minpy.ops.nn.softmax import log_softmax, raw_softmax, softmax
 from minpy.ops.registry import operator
 from minpy.ops.tensor.indexing import checked_positions, pick, put_along, truncated

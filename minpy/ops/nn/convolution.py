@@ -9,7 +9,7 @@ import numpy as np
 from minpy.core.errors import ArgumentError, ShapeError
 from minpy.core.sums import sum_over
 from minpy.ops.inference.partial_shapes import UNKNOWN, merge_shapes
-from minpy.ops.inference.rules import derived, joined, merge_lengths, with_axes
+from minpy.ops.inference.rule_parts import derived, joined, merge_lengths, with_axes
 from minpy.ops.kernels.columns import (
     convolve,
     convolve_data,

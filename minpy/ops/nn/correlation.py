@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from minpy.core.base import Shapes
+from minpy.core.base_operator import Shapes
 from minpy.core.errors import ArgumentError, ShapeError
 from minpy.ops.inference.partial_shapes import UNKNOWN, merge_shapes
-from minpy.ops.inference.rules import merge_lengths, with_axes
+from minpy.ops.inference.rule_parts import merge_lengths, with_axes
 from minpy.ops.nn.pooling import window_spread, window_sum
 from minpy.ops.registry import operator
 

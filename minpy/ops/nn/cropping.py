@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from minpy.core.base import Shapes
+from minpy.core.base_operator import Shapes
 from minpy.core.errors import ArgumentError, ShapeError
 from minpy.ops.inference.partial_shapes import merge_shapes
-from minpy.ops.inference.rules import with_axes
+from minpy.ops.inference.rule_parts import with_axes
 from minpy.ops.registry import operator
 from minpy.ops.tensor.indexing import unindex
 

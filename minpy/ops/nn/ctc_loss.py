@@ -10,9 +10,9 @@ import numpy as np
 from minpy.core.array import raw_of
 from minpy.core.errors import ArgumentError, ShapeError
 from minpy.core.sums import sum_over
-from minpy.ops.dtypes import require_floats
+from minpy.ops.dtype_attributes import require_floats
 from minpy.ops.inference.partial_shapes import merge_shapes
-from minpy.ops.inference.rules import merge_lengths, with_axes, with_followers
+from minpy.ops.inference.rule_parts import merge_lengths, with_axes, with_followers
 from minpy.ops.kernels.products import widened
 from minpy.ops.registry import operator
 from minpy.ops.tensor.indexing import truncated, unindex

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from minpy.core.errors import ShapeError
-from minpy.ops.dtypes import require_floats
+from minpy.ops.dtype_attributes import require_floats
 from minpy.ops.inference.partial_shapes import UNKNOWN
-from minpy.ops.inference.rules import derived, dtype_of, merge_lengths, product, with_axes
+from minpy.ops.inference.rule_parts import derived, dtype_of, merge_lengths, product, with_axes
 from minpy.ops.nn.convolution import LAYOUTS, per_axis
 from minpy.ops.registry import operator
 

@@ -11,8 +11,8 @@ import numpy as np
 from minpy.core.errors import ShapeError
 from minpy.core.sums import sum_over
 from minpy.ops.axes import one_axis
-from minpy.ops.dtypes import require_floats
-from minpy.ops.inference.rules import replace_length, vectors_along, with_followers
+from minpy.ops.dtype_attributes import require_floats
+from minpy.ops.inference.rule_parts import replace_length, vectors_along, with_followers
 from minpy.ops.kernels.products import widened
 from minpy.ops.registry import operator
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from minpy.core.errors import ShapeError
-from minpy.ops.dtypes import require_floats
+from minpy.ops.dtype_attributes import require_floats
 from minpy.ops.inference.partial_shapes import UNKNOWN, merge_shapes
-from minpy.ops.inference.rules import with_axes, with_followers
-from minpy.ops.kernels.rows import maximum_along, sum_along
+from minpy.ops.inference.rule_parts import with_axes, with_followers
+from minpy.ops.kernels.row_reductions import maximum_along, sum_along
 from minpy.ops.nn.softmax import raw_softmax, softmax, softmax_along
 from minpy.ops.registry import operator
 from minpy.ops.tensor.indexing import checked_positions

@@ -10,9 +10,9 @@ import numpy as np
 from minpy.core.errors import ShapeError
 from minpy.core.sums import sum_over
 from minpy.ops.axes import one_axis
-from minpy.ops.dtypes import require_floats
+from minpy.ops.dtype_attributes import require_floats
 from minpy.ops.inference.partial_shapes import broadcast_shapes, merge_shapes
-from minpy.ops.inference.rules import dtype_of, like_data
+from minpy.ops.inference.rule_parts import dtype_of, like_data
 from minpy.ops.nn.softmax import divided, masked_softmax_along, raw_masked_softmax, softmax_pulled
 from minpy.ops.registry import operator
 

@@ -15,9 +15,9 @@ import numpy as np
 from minpy.core.array import raw_of
 from minpy.core.errors import ShapeError
 from minpy.core.operator import Operator
-from minpy.ops.dtypes import require_floats
+from minpy.ops.dtype_attributes import require_floats
 from minpy.ops.inference.partial_shapes import UNKNOWN, same_shape
-from minpy.ops.inference.rules import by_default, like_data, with_followers
+from minpy.ops.inference.rule_parts import by_default, like_data, with_followers
 from minpy.ops.nn.softmax_output import check_normalization
 from minpy.ops.registry import operator
 from minpy.ops.tensor.indexing import one_hot

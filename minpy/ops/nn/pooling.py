@@ -16,7 +16,7 @@ import numpy as np
 from minpy.core.errors import ArgumentError, DTypeError, ShapeError
 from minpy.core.sums import sum_over
 from minpy.ops.inference.partial_shapes import UNKNOWN
-from minpy.ops.inference.rules import forwards, joined
+from minpy.ops.inference.rule_parts import forwards, joined
 from minpy.ops.nn.convolution import LAYOUTS, per_axis
 from minpy.ops.nn.data_axes import axes_of_layout, wrong_axes
 from minpy.ops.registry import operator

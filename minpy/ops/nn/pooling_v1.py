@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from minpy.core.errors import ArgumentError, ShapeError
-from minpy.ops.dtypes import require_floats
+from minpy.ops.dtype_attributes import require_floats
 from minpy.ops.nn.pooling import overlaps, pooling, window_spread, windows
 from minpy.ops.registry import operator
 

@@ -12,9 +12,9 @@ import numpy as np
 
 from minpy.core.array import raw_of
 from minpy.core.errors import ArgumentError, ShapeError, nearest
-from minpy.ops.dtypes import require_floats
+from minpy.ops.dtype_attributes import require_floats
 from minpy.ops.inference.partial_shapes import UNKNOWN, same_dtype
-from minpy.ops.inference.rules import derived, merge_lengths, promoted, with_axes
+from minpy.ops.inference.rule_parts import derived, merge_lengths, promoted, with_axes
 from minpy.ops.kernels.recurrent import GATES, Layers, run, vjp, weights_of
 from minpy.ops.nn.rnn_steps import Call, pulled, unrolled
 from minpy.ops.random.generator import generator

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from minpy.core.base import DTypes, Shapes
+from minpy.core.base_operator import DTypes, Shapes
 from minpy.ops.contrib.roi_align import pooled_lengths, require_boxes
 from minpy.ops.inference.partial_shapes import same_dtype
-from minpy.ops.inference.rules import merge_lengths, with_axes
+from minpy.ops.inference.rule_parts import merge_lengths, with_axes
 from minpy.ops.registry import operator
 
 __all__ = ["roi_pooling"]

@@ -11,10 +11,10 @@ from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentError, DTypeError, ShapeError
 from minpy.core.sums import sum_over
 from minpy.ops.axes import one_axis
-from minpy.ops.dtypes import dtype_or, require_floats
+from minpy.ops.dtype_attributes import dtype_or, require_floats
 from minpy.ops.inference.partial_shapes import merge_shapes, same_shape
-from minpy.ops.inference.rules import dtype_attribute, like_data, without_axis
-from minpy.ops.kernels.rows import maximum_along, sum_along
+from minpy.ops.inference.rule_parts import dtype_attribute, like_data, without_axis
+from minpy.ops.kernels.row_reductions import maximum_along, sum_along
 from minpy.ops.registry import operator
 
 __all__ = ["log_softmax", "softmax", "softmax_activation", "softmin"]

@@ -15,8 +15,8 @@ import numpy as np
 from minpy.core.array import Array, raw_of
 from minpy.core.errors import ArgumentError, NoGradientError, ShapeError
 from minpy.core.operator import Operator
-from minpy.ops.dtypes import require_floats
-from minpy.ops.inference.rules import by_default, like_data, product, with_followers
+from minpy.ops.dtype_attributes import require_floats
+from minpy.ops.inference.rule_parts import by_default, like_data, product, with_followers
 from minpy.ops.nn.softmax import raw_softmax, softmax_along
 from minpy.ops.registry import operator
 from minpy.ops.tensor.indexing import one_hot

@@ -9,9 +9,9 @@ import numpy as np
 from minpy.core.buffers import note_write
 from minpy.core.errors import ShapeError
 from minpy.core.sums import mean_over
-from minpy.ops.dtypes import require_floats
+from minpy.ops.dtype_attributes import require_floats
 from minpy.ops.inference.partial_shapes import UNKNOWN, merge_shapes
-from minpy.ops.inference.rules import replace_length, with_followers
+from minpy.ops.inference.rule_parts import replace_length, with_followers
 from minpy.ops.registry import operator
 
 __all__ = ["identity_attach_kl_sparse_reg"]

@@ -7,11 +7,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from minpy.core.base import Shapes
+from minpy.core.base_operator import Shapes
 from minpy.core.errors import ArgumentError, ShapeError
 from minpy.core.sums import sum_over
 from minpy.ops.inference.partial_shapes import UNKNOWN, PartialShape, merge_shapes
-from minpy.ops.inference.rules import derived, with_axes
+from minpy.ops.inference.rule_parts import derived, with_axes
 from minpy.ops.nn.convolution import deconvolution
 from minpy.ops.registry import operator
 

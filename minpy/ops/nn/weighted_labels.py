@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from minpy.ops.inference.rules import without_axis
+from minpy.ops.inference.rule_parts import without_axis
 from minpy.ops.registry import operator
 
 __all__ = ["labels_that_count"]

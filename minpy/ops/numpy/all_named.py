@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from minpy.ops.numpy import (
-    calls,
     named_creation,
     named_elementwise,
     named_joining,
@@ -11,12 +10,13 @@ from minpy.ops.numpy import (
     named_random,
     named_reductions,
     named_shapes,
+    unnamed_functions,
 )
 
 __all__ = ["MODULES"]
 
 MODULES = (
-    calls,
+    unnamed_functions,
     named_creation,
     named_elementwise,
     named_joining,

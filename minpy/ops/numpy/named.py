@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from minpy.core.attributes import Signature
-from minpy.core.base import DTypes, Shapes
+from minpy.core.base_operator import DTypes, Shapes
 from minpy.core.operator import Operator
+from minpy.core.signatures import Signature
 from minpy.ops.composed import Composed
 from minpy.ops.inference.partial_shapes import UNKNOWN, as_dtype, broadcasting, same_dtype, same_shape
 from minpy.ops.registry import LATE_OPERATORS, OPERATORS, find_operator

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from minpy.core.base import Shapes
+from minpy.core.base_operator import Shapes
 from minpy.ops.inference.partial_shapes import as_dtype
 from minpy.ops.numpy.named import named
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from minpy.ops.inference.rules import numbered
+from minpy.ops.inference.rule_parts import numbered
 from minpy.ops.numpy.named import named
 
 __all__ = ["cuts"]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from minpy.core.base import Shapes
+from minpy.core.base_operator import Shapes
 from minpy.core.errors import ArgumentValueError
 from minpy.ops.inference.contractions import dot_shapes, matmul_shapes, tensordot_axes_shapes, tensordot_shapes
 from minpy.ops.inference.partial_shapes import same_shape

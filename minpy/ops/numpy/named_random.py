@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from minpy.core.base import Shapes
+from minpy.core.base_operator import Shapes
 from minpy.core.sums import sum_to
 from minpy.ops.inference.partial_shapes import as_dtype, broadcast_shapes
 from minpy.ops.numpy.named import named

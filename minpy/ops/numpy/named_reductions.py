@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from minpy.core.base import Shapes
-from minpy.ops.dtypes import dtype_or
+from minpy.core.base_operator import Shapes
+from minpy.ops.dtype_attributes import dtype_or
 from minpy.ops.numpy.named import named, reduced
 
 __all__ = ["AXES", "root_of_squares"]

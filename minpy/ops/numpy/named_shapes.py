@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from minpy.core.base import Shapes
+from minpy.core.base_operator import Shapes
 from minpy.core.errors import ArgumentValueError
 from minpy.ops.inference.numpy_reshaping import resolve_numpy_shape
 from minpy.ops.inference.partial_shapes import UNKNOWN, is_known, same_shape

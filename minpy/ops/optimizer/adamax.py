@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from minpy.ops.optimizer.adam import move_averages
+from minpy.ops.optimizer.adam_updates import move_averages
 from minpy.ops.optimizer.declaring import update
 from minpy.ops.optimizer.updates import clipped, rescaled, with_decay
 

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from minpy.core.attributes import read_signature
+from minpy.core.signatures import read_signature
 from minpy.ops.optimizer.updates import Update
 
 __all__ = ["CLIPS_SUM", "describe_update", "in_float32", "keyword_parameters", "update", "with_signature"]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from minpy.ops.inference.partial_shapes import same_dtype, same_shape
-from minpy.ops.optimizer.adam import move_averages
+from minpy.ops.optimizer.adam_updates import move_averages
 from minpy.ops.optimizer.declaring import in_float32, keyword_parameters, update, with_signature
 from minpy.ops.optimizer.multi_updates import MultiUpdate
 from minpy.ops.optimizer.updates import Update, arithmetic_dtype, rescaled, with_decay

@@ -10,13 +10,13 @@ import numpy as np
 
 from minpy.core import dispatch
 from minpy.core.array import Array
-from minpy.core.attributes import REQUIRED, bind
-from minpy.core.base import DTypes, PartialShape, Shapes
+from minpy.core.base_operator import DTypes, PartialShape, Shapes
+from minpy.core.default_attributes import default_attributes
 from minpy.core.errors import ArgumentError, MXNetError, describe, named
-from minpy.core.filling import default_attributes
 from minpy.core.operator import Operator
+from minpy.core.signatures import REQUIRED, bind
 from minpy.ops.inference.partial_shapes import merge_shapes
-from minpy.ops.inference.rules import numbered
+from minpy.ops.inference.rule_parts import numbered
 from minpy.ops.optimizer.declaring import describe_update, keyword_parameters, with_signature
 from minpy.ops.optimizer.updates import Update
 from minpy.ops.registry import OPERATORS, find_operator

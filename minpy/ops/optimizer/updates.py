@@ -14,9 +14,9 @@ import numpy as np
 
 from minpy.core import dispatch
 from minpy.core.array import Array
-from minpy.core.attributes import bind
-from minpy.core.base import DTypes, PartialShape, Shapes
+from minpy.core.base_operator import DTypes, PartialShape, Shapes
 from minpy.core.buffers import note_write, note_writes
+from minpy.core.default_attributes import default_attributes
 from minpy.core.errors import (
     ArgumentError,
     ShapeError,
@@ -26,11 +26,11 @@ from minpy.core.errors import (
     operator_error,
 )
 from minpy.core.extensions import extension
-from minpy.core.filling import default_attributes
 from minpy.core.nodes import Leaf
 from minpy.core.operator import Operator
+from minpy.core.signatures import bind
 from minpy.core.state import state
-from minpy.ops.dtypes import require_floats
+from minpy.ops.dtype_attributes import require_floats
 from minpy.ops.inference.partial_shapes import merge_shapes, same_dtype
 from minpy.ops.registry import OPERATORS, find_operator
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from minpy.core.errors import ArgumentError, DTypeError, ShapeError
-from minpy.ops.dtypes import dtype_or
+from minpy.ops.dtype_attributes import dtype_or
 from minpy.ops.random.generator import generator
 
 __all__ = ["DISTRIBUTIONS", "Distribution", "as_shape", "draw", "draw_each", "draw_integers"]

@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from minpy.core.base import DTypes, Shapes
+from minpy.core.base_operator import DTypes, Shapes
 from minpy.core.errors import ShapeError
 from minpy.core.operator import Operator
 from minpy.core.sums import sum_over
-from minpy.ops.dtypes import require_floats
+from minpy.ops.dtype_attributes import require_floats
 from minpy.ops.inference.partial_shapes import UNKNOWN, merge_shapes
-from minpy.ops.inference.rules import promoted
+from minpy.ops.inference.rule_parts import promoted
 from minpy.ops.registry import operator
 from minpy.ops.tensor.special import gammaln, polygamma
 

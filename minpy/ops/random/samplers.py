@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from minpy.core.base import DTypes, Shapes
+from minpy.core.base_operator import DTypes, Shapes
 from minpy.core.operator import Operator
 from minpy.ops.inference.partial_shapes import merge_shapes, same_shape
 from minpy.ops.random.distributions import DISTRIBUTIONS, as_shape, draw, draw_each, draw_integers

@@ -10,7 +10,7 @@ from minpy.core.array import raw_of
 from minpy.core.errors import ShapeError
 from minpy.core.sums import sum_over
 from minpy.ops.inference.partial_shapes import merge_shapes, same_shape
-from minpy.ops.inference.rules import dtype_of, with_followers
+from minpy.ops.inference.rule_parts import dtype_of, with_followers
 from minpy.ops.registry import operator
 from minpy.ops.tensor.indexing import assign, coordinates, index, truncated
 from minpy.ops.tensor.slicing import slice_key, slice_shape

@@ -12,7 +12,7 @@ import numpy as np
 from minpy.core.errors import ShapeError
 from minpy.ops.axes import several_axes
 from minpy.ops.inference.partial_shapes import UNKNOWN, merge_shapes
-from minpy.ops.inference.rules import dtype_of, forwards, with_axes
+from minpy.ops.inference.rule_parts import dtype_of, forwards, with_axes
 from minpy.ops.registry import operator
 
 __all__ = ["broadcast_axis", "broadcast_like", "broadcast_to"]

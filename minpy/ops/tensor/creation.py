@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from minpy.core.base import Shapes
+from minpy.core.base_operator import Shapes
 from minpy.core.docstrings import documented
 from minpy.core.dtypes import DTYPES
 from minpy.core.errors import ArgumentError, DTypeError
 from minpy.core.operator import Operator
 from minpy.ops.inference.partial_shapes import UNKNOWN, PartialShape
-from minpy.ops.inference.rules import dtype_attribute
+from minpy.ops.inference.rule_parts import dtype_attribute
 from minpy.ops.kernels.selecting import LARGE
 from minpy.ops.registry import operator
 

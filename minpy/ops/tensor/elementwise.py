@@ -13,7 +13,7 @@ import numpy as np
 from minpy.core.errors import ShapeError
 from minpy.core.operator import Operator
 from minpy.ops.inference.partial_shapes import same_shape
-from minpy.ops.inference.rules import computed, promoted
+from minpy.ops.inference.rule_parts import computed, promoted
 from minpy.ops.registry import operator
 from minpy.ops.tensor.arithmetic import add, divide, hypot, maximum, minimum, mod, multiply, power, subtract
 from minpy.ops.tensor.comparison import (

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from minpy.core.base import Shapes
+from minpy.core.base_operator import Shapes
 from minpy.core.errors import ShapeError
 from minpy.core.operator import Operator
 from minpy.ops.inference.partial_shapes import merge_shapes
-from minpy.ops.inference.rules import with_axes
+from minpy.ops.inference.rule_parts import with_axes
 from minpy.ops.registry import operator
 
 __all__ = ["ravel_multi_index", "unravel_index"]

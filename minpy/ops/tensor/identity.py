@@ -10,7 +10,7 @@ import numpy as np
 from minpy.core.errors import ArgumentError
 from minpy.core.operator import Operator
 from minpy.ops.inference.partial_shapes import same_shape
-from minpy.ops.inference.rules import dtype_attribute, forwards
+from minpy.ops.inference.rule_parts import dtype_attribute, forwards
 from minpy.ops.registry import operator
 
 __all__ = ["cast", "cast_storage", "identity", "ones_like", "shape_array", "size_array", "zeros_like"]

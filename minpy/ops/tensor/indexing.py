@@ -15,7 +15,7 @@ from minpy.core.errors import ArgumentError, OutOfRangeError, ShapeError
 from minpy.core.sums import sum_to
 from minpy.ops.axes import one_axis
 from minpy.ops.inference.partial_shapes import UNKNOWN, merge_shapes
-from minpy.ops.inference.rules import (
+from minpy.ops.inference.rule_parts import (
     by_default,
     dtype_attribute,
     dtype_of,

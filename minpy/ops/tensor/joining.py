@@ -10,7 +10,7 @@ import numpy as np
 from minpy.core.errors import ArgumentError, ShapeError, describe
 from minpy.ops.axes import one_axis
 from minpy.ops.inference.partial_shapes import UNKNOWN, merge_shapes
-from minpy.ops.inference.rules import derived, known_ndim, merge_lengths, promoted, replace_length, without_axis
+from minpy.ops.inference.rule_parts import derived, known_ndim, merge_lengths, promoted, replace_length, without_axis
 from minpy.ops.registry import operator
 
 __all__ = ["concat", "concat_gradient", "concat_shapes", "stack", "stack_gradient"]

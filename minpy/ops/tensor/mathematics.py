@@ -10,7 +10,7 @@ import numpy as np
 
 from minpy.core.operator import Operator
 from minpy.ops.documenting import unary_doc
-from minpy.ops.dtypes import require_floats
+from minpy.ops.dtype_attributes import require_floats
 from minpy.ops.inference.partial_shapes import same_shape
 from minpy.ops.kernels.selecting import LARGE
 from minpy.ops.registry import operator

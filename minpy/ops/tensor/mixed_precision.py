@@ -10,9 +10,9 @@ import numpy as np
 from minpy.core import dispatch
 from minpy.core.errors import ArgumentError, DTypeError
 from minpy.core.operator import Operator
-from minpy.ops.dtypes import require_floats
+from minpy.ops.dtype_attributes import require_floats
 from minpy.ops.inference.partial_shapes import merge_shapes, same_shape
-from minpy.ops.inference.rules import numbered
+from minpy.ops.inference.rule_parts import numbered
 from minpy.ops.registry import OPERATORS, find_operator, operator
 
 __all__ = ["all_finite", "amp_cast", "amp_multicast", "multi_all_finite", "multi_sum_sq"]

@@ -14,7 +14,7 @@ import numpy as np
 
 from minpy.core.errors import ArgumentError, ShapeError
 from minpy.core.sums import mean_over, sum_over
-from minpy.ops.inference.rules import booleans_give, dtype_attribute, numbered
+from minpy.ops.inference.rule_parts import booleans_give, dtype_attribute, numbered
 from minpy.ops.registry import operator
 
 __all__ = [

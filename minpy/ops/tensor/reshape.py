@@ -11,7 +11,7 @@ from minpy.core.errors import ShapeError
 from minpy.ops.axes import one_axis, several_axes
 from minpy.ops.inference.partial_shapes import UNKNOWN, is_known, merge_shapes
 from minpy.ops.inference.reshaping import codes_given, resolve_shape, shape_of_target
-from minpy.ops.inference.rules import dtype_of, merge_lengths, product, solved
+from minpy.ops.inference.rule_parts import dtype_of, merge_lengths, product, solved
 from minpy.ops.registry import operator
 
 __all__ = ["expand_dims", "flatten", "reshape", "reshape_exactly", "reshape_like", "squeeze"]

@@ -9,7 +9,7 @@ import numpy as np
 from minpy.core.operator import Operator
 from minpy.ops.documenting import unary_doc
 from minpy.ops.inference.partial_shapes import same_shape
-from minpy.ops.inference.rules import booleans_give
+from minpy.ops.inference.rule_parts import booleans_give
 from minpy.ops.kernels.selecting import LARGE
 from minpy.ops.registry import operator
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from minpy.core.base import DTypes
+from minpy.core.base_operator import DTypes
+from minpy.core.gradient_rules import Rule
 from minpy.core.operator import Operator
-from minpy.core.rules import Rule
 from minpy.ops.inference.partial_shapes import same_shape
 from minpy.ops.kernels.selecting import LARGE
 from minpy.ops.registry import OPERATORS, operator

@@ -10,7 +10,7 @@ import numpy as np
 from minpy.core.errors import ArgumentError, ShapeError
 from minpy.ops.axes import one_axis, several_axes
 from minpy.ops.inference.partial_shapes import UNKNOWN
-from minpy.ops.inference.rules import derived, dtype_of, forwards, replace_length
+from minpy.ops.inference.rule_parts import derived, dtype_of, forwards, replace_length
 from minpy.ops.registry import operator
 from minpy.ops.tensor.indexing import index, unindex
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from minpy.core.base import Shapes
+from minpy.core.base_operator import Shapes
 from minpy.core.errors import ArgumentError, ShapeError
 from minpy.ops.axes import one_axis
 from minpy.ops.inference.partial_shapes import UNKNOWN, merge_shapes
-from minpy.ops.inference.rules import derived, known_ndim, merge_lengths, numbered, replace_length
+from minpy.ops.inference.rule_parts import derived, known_ndim, merge_lengths, numbered, replace_length
 from minpy.ops.registry import operator
 
 __all__ = ["split", "split_at", "split_v2"]

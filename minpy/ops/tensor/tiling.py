@@ -11,7 +11,7 @@ from minpy.core.errors import ArgumentError, ShapeError
 from minpy.core.sums import sum_over
 from minpy.ops.axes import one_axis, several_axes
 from minpy.ops.inference.partial_shapes import UNKNOWN, same_shape
-from minpy.ops.inference.rules import derived, forwards, merge_lengths, product, replace_length, with_axes
+from minpy.ops.inference.rule_parts import derived, forwards, merge_lengths, product, replace_length, with_axes
 from minpy.ops.registry import operator
 
 __all__ = ["depth_to_space", "flip", "margins_of", "pad", "repeat", "space_to_depth", "tile", "unpad"]

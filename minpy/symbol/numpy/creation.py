@@ -8,8 +8,8 @@ from typing import Any
 import numpy
 
 from minpy.context import Context, current_context
-from minpy.core.switches import default_float
-from minpy.symbol.numpy.arrays import call, generic
+from minpy.core.numpy_semantics import default_float
+from minpy.symbol.numpy.symbol_class import call, generic
 
 __all__ = ["FUNCTIONS", "context_text"]
 

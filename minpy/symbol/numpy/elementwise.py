@@ -10,7 +10,7 @@ import numpy
 from minpy.core.errors import ArgumentError, describe
 from minpy.numpy_table.table import ROWS
 from minpy.ops.numpy.named_elementwise import REFLECTED, WITH_NUMBERS
-from minpy.symbol.numpy.arrays import call, generic, is_symbol
+from minpy.symbol.numpy.symbol_class import call, generic, is_symbol
 
 __all__ = ["BINARY", "FUNCTIONS", "UNARY", "around", "clip", "nan_to_num", "where"]
 

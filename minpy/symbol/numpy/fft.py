@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from minpy.namespaces import listing
-from minpy.symbol.numpy.calling import remaining
+from minpy.symbol.numpy.unnamed_functions import remaining
 
 _FOUND = remaining("fft", ())
 globals().update(_FOUND)

@@ -9,8 +9,8 @@ import numpy
 
 from minpy.namespaces import listing
 from minpy.ops.registry import known_operator
-from minpy.symbol.numpy.arrays import call, generic, is_symbol
-from minpy.symbol.numpy.calling import remaining
+from minpy.symbol.numpy.symbol_class import call, generic, is_symbol
+from minpy.symbol.numpy.unnamed_functions import remaining
 
 __all__ = ["cholesky", "det", "eig", "eigh", "eigvals", "eigvalsh", "inv", "norm", "pinv", "slogdet", "solve", "svd"]
 

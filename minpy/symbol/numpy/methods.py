@@ -7,9 +7,9 @@ from typing import Any
 
 from minpy.core.errors import ArgumentError
 from minpy.numpy_table.table import METHODS as NUMPY_METHODS
-from minpy.symbol.numpy.arrays import _Symbol, as_np, call, set_method
 from minpy.symbol.numpy.elementwise import with_number
 from minpy.symbol.numpy.shapes import require_order
+from minpy.symbol.numpy.symbol_class import _Symbol, as_np, call, set_method
 from minpy.symbol.symbol import METHODS, Symbol
 
 __all__ = ["COMPARISONS", "SIGNS", "install"]

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy
 
-from minpy.core.switches import default_float
+from minpy.core.numpy_semantics import default_float
 from minpy.namespaces import listing, missing
-from minpy.symbol.numpy.arrays import call, is_symbol
 from minpy.symbol.numpy.creation import context_text
 from minpy.symbol.numpy.elementwise import FUNCTIONS as _ELEMENTWISE
+from minpy.symbol.numpy.symbol_class import call, is_symbol
 
 __all__ = [
     "beta",

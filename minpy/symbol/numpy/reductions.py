@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 
-from minpy.symbol.numpy.arrays import call, generic, is_symbol
+from minpy.symbol.numpy.symbol_class import call, generic, is_symbol
 
 __all__ = ["FUNCTIONS"]
 

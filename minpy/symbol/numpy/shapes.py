@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 
 from minpy.core.errors import ArgumentError, NotTraceableError, describe
-from minpy.symbol.numpy.arrays import call, generic, is_symbol
+from minpy.symbol.numpy.symbol_class import call, generic, is_symbol
 
 __all__ = ["FUNCTIONS", "require_order"]
 

@@ -10,8 +10,8 @@ from minpy.namespaces import listing as _listing
 from minpy.namespaces import missing as _missing
 from minpy.ops.numpy.extension_names import OPERATOR_NAMES as _OPERATOR_NAMES
 from minpy.ops.registry import OPERATORS as _OPERATORS
-from minpy.symbol.composing import shown_signature as _shown_signature
-from minpy.symbol.numpy.arrays import call as _call
+from minpy.symbol.composition import shown_signature as _shown_signature
+from minpy.symbol.numpy.symbol_class import call as _call
 from minpy.symbol.numpy_extension import image as image
 from minpy.symbol.numpy_extension import random as random
 

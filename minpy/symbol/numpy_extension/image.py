@@ -10,8 +10,8 @@ from minpy.namespaces import listing as _listing
 from minpy.namespaces import missing as _missing
 from minpy.ops.registry import find_operator as _find_operator
 from minpy.ops.registry import names_under as _names_under
-from minpy.symbol.composing import shown_signature as _shown_signature
-from minpy.symbol.numpy.arrays import call as _call
+from minpy.symbol.composition import shown_signature as _shown_signature
+from minpy.symbol.numpy.symbol_class import call as _call
 
 
 def _function_of(name: str) -> Callable[..., Any]:

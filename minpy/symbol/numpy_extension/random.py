@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from minpy.core.errors import ArgumentError
-from minpy.core.switches import default_float
+from minpy.core.numpy_semantics import default_float
 from minpy.namespaces import listing
-from minpy.symbol.numpy.arrays import call, is_symbol
 from minpy.symbol.numpy.creation import context_text
 from minpy.symbol.numpy.random import drawn
+from minpy.symbol.numpy.symbol_class import call, is_symbol
 
 __all__ = ["bernoulli", "normal_n", "uniform_n"]
 __dir__ = listing(__all__)

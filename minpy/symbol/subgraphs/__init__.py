@@ -7,10 +7,10 @@ backward takes in the opposite order. What the graphs read from outside are inpu
 from __future__ import annotations
 
 from minpy.symbol.subgraphs.branches import Cond
-from minpy.symbol.subgraphs.control_flow import ControlFlow
-from minpy.symbol.subgraphs.control_flow import _remade as _remade  # where earlier pickles look for it
 from minpy.symbol.subgraphs.loops import Foreach, WhileLoop
 from minpy.symbol.subgraphs.subgraph import Subgraph, is_same
+from minpy.symbol.subgraphs.subgraph_operator import ControlFlow
+from minpy.symbol.subgraphs.subgraph_operator import _remade as _remade  # where earlier pickles look for it
 
 __all__ = ["CONTROL_FLOW", "Cond", "ControlFlow", "Foreach", "Subgraph", "WhileLoop", "is_same"]
 

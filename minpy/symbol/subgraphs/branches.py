@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy
 
-from minpy.core.base import DTypes, Shapes
+from minpy.core.base_operator import DTypes, Shapes
 from minpy.graph.frame import Frame
 from minpy.ops.inference.partial_shapes import merge_dtypes, merge_shapes
-from minpy.symbol.subgraphs.control_flow import ControlFlow, holds, listed, same_facts
 from minpy.symbol.subgraphs.subgraph import Subgraph, is_same
+from minpy.symbol.subgraphs.subgraph_operator import ControlFlow, holds, listed, same_facts
 
 __all__ = ["Cond"]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from native.building import build
 
-from minpy.ops.kernels.rows import sum_along
+from minpy.ops.kernels.row_reductions import sum_along
 
 SIGNALLING_NAN = 0x7FA00000
 

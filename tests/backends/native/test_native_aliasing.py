@@ -9,7 +9,7 @@ import pytest
 from numpy.lib.stride_tricks import as_strided
 
 import minpy as mx
-from minpy.backends.native.arguments import Argument, coerced_groups
+from minpy.backends.native.runtime.argument_coercion import Argument, coerced_groups
 from minpy.core.errors import MXNetError
 
 COMPILES = True

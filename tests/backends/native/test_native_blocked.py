@@ -20,11 +20,11 @@ pytest.importorskip("llvmlite")
 import minpy as mx
 from minpy.backends.native.blocked.blocking import Limits, Matrices, blocking_of, in_bands, matrices_of
 from minpy.backends.native.blocked.kernels import kernel_of_matrices
+from minpy.backends.native.codegen.memory_layout import Allocation
 from minpy.backends.native.convolutions.registers import Processor
-from minpy.backends.native.kernels.module import module_text
+from minpy.backends.native.kernels.ir_module import module_text
 from minpy.backends.native.language import Array, Layout, Product
-from minpy.backends.native.machine import blas, llvm, threads
-from minpy.backends.native.memory import Allocation
+from minpy.backends.native.machine import helper_thread, llvm, numpy_blas
 
 COMPILES = True
 
@@ -285,9 +285,9 @@ needs_wide_vectors = pytest.mark.skipif(not is_wide, reason="products are left t
 @pytest.fixture
 def with_openblas(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have NumPy's BLAS taken for OpenBLAS, whichever it is: kernels are to be right in any case."""
-    found = blas.find()
+    found = numpy_blas.find()
     if found is not None:
-        monkeypatch.setattr(blas, "find", lambda: dataclasses.replace(found, file="libopenblas.so"))
+        monkeypatch.setattr(numpy_blas, "find", lambda: dataclasses.replace(found, file="libopenblas.so"))
 
 
 def kinds(explanation: Any) -> list[str]:
@@ -353,10 +353,10 @@ def test_large_and_transposed_products_are_kernels() -> None:
 
 
 def test_another_blas_does_its_products_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = blas.find()
+    found = numpy_blas.find()
     if found is None:
         pytest.skip("NumPy has no BLAS that is known")
-    monkeypatch.setattr(blas, "find", lambda: dataclasses.replace(found, file="libmkl_rt.so"))
+    monkeypatch.setattr(numpy_blas, "find", lambda: dataclasses.replace(found, file="libmkl_rt.so"))
     x = np.ones((200, 200), "f")
     function = mx.compile(lambda x: x @ x)
     for _ in range(4):
@@ -369,12 +369,12 @@ def test_another_blas_does_its_products_itself(monkeypatch: pytest.MonkeyPatch) 
 def test_large_products_are_left_to_a_blas_of_more_threads(
     several: int | None, is_kernel: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = blas.find()
+    found = numpy_blas.find()
     if found is None:
         pytest.skip("NumPy has no BLAS that is known")
     count = None if several is None else lambda: several
-    monkeypatch.setattr(blas, "find", lambda: dataclasses.replace(found, file="openblas.so", _get_threads=count))
-    monkeypatch.setattr(threads, "count", lambda: 2)
+    monkeypatch.setattr(numpy_blas, "find", lambda: dataclasses.replace(found, file="openblas.so", _get_threads=count))
+    monkeypatch.setattr(helper_thread, "count", lambda: 2)
     x, stack = np.ones((200, 200), "f"), np.ones((64, 128, 64), "f")
     function = mx.compile(lambda x, stack: (x @ x, stack @ np.swapaxes(stack, 1, 2)))
     for _ in range(4):

@@ -22,8 +22,8 @@ from minpy.backends.native.convolutions.channels_last import (
     pack_weight,
     packed_shape,
 )
-from minpy.backends.native.convolutions.correlation import Code, correlate
-from minpy.backends.native.convolutions.emitter import METADATA
+from minpy.backends.native.convolutions.direct_correlation import Code, correlate
+from minpy.backends.native.convolutions.ir_emitter import METADATA
 from minpy.backends.native.convolutions.problem import Problem
 from minpy.backends.native.convolutions.registers import Processor
 from minpy.backends.native.convolutions.weight_gradient import weight_gradient

@@ -12,13 +12,13 @@ import routine_programs as programs
 from random_routines import assert_same, random_inputs, random_routine
 
 from minpy.backends.native import passes
-from minpy.backends.native.evaluating import evaluate
-from minpy.backends.native.fusing import joining
-from minpy.backends.native.fusing.checking import InvalidScheduleError, check
-from minpy.backends.native.fusing.grouping import scheduled
-from minpy.backends.native.fusing.nest import Level, Nest, Place, Schedule
+from minpy.backends.native.fusing import growing_nest
+from minpy.backends.native.fusing.fuser import scheduled
+from minpy.backends.native.fusing.loop_nest import Level, Nest, Place, Schedule
+from minpy.backends.native.fusing.schedule_verifier import InvalidScheduleError, check
 from minpy.backends.native.language import Array, Assembly, Call, Layout, Product, Routine, View
-from minpy.backends.native.verifying import verify
+from minpy.backends.native.language.reference_evaluator import evaluate
+from minpy.backends.native.language.routine_verifier import verify
 
 
 class Memory:
@@ -108,10 +108,10 @@ def test_random_routines(seed: int, mood: str) -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_small_limits(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(joining, "MAX_STEPS", 3)
-    monkeypatch.setattr(joining, "MAX_POINTERS", 3)
-    monkeypatch.setattr(joining, "CACHED_ROW", 40)
-    monkeypatch.setattr(joining, "STRIDED_SPACE", 400)
+    monkeypatch.setattr(growing_nest, "MAX_STEPS", 3)
+    monkeypatch.setattr(growing_nest, "MAX_POINTERS", 3)
+    monkeypatch.setattr(growing_nest, "CACHED_ROW", 40)
+    monkeypatch.setattr(growing_nest, "STRIDED_SPACE", 400)
     routine = random_routine(seed, "exact", steps=40)
     schedules = scheduled(routine)
     agree(routine, schedules, seed, "exact")
@@ -218,7 +218,7 @@ def test_what_reads_a_transposed_result_waits_until_it_is_there() -> None:
 
 
 def test_long_rows_of_dear_values_are_stored(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(joining, "CACHED_ROW", 64)
+    monkeypatch.setattr(growing_nest, "CACHED_ROW", 64)
     assert kinds(programs.softmax(), passed=False) == [["Nest", "Nest"], ["Nest"]]
 
 

@@ -11,15 +11,15 @@ from random_routines import assert_same, random_inputs, random_routine
 from thoroughness import often
 
 import minpy as mx
-from minpy.backends import heap
-from minpy.backends.native.evaluating import evaluate
-from minpy.backends.native.fusing.checking import check
-from minpy.backends.native.fusing.grouping import scheduled
+from minpy.backends import release_heap
+from minpy.backends.memory_planner import ALIGNMENT, Block, offsets
+from minpy.backends.native.fusing.fuser import scheduled
+from minpy.backends.native.fusing.schedule_verifier import check
 from minpy.backends.native.language import Array, Elementwise, Part, Product, Reduce, Routine, View, viewed
+from minpy.backends.native.language.reference_evaluator import evaluate
+from minpy.backends.native.language.routine_verifier import verify
 from minpy.backends.native.passes import recomputing
 from minpy.backends.native.passes.rewriting import Notes
-from minpy.backends.native.verifying import verify
-from minpy.backends.planning import ALIGNMENT, Block, offsets
 from minpy.graph import program
 from minpy.graph.program import ExecutionContext
 
@@ -226,7 +226,7 @@ def test_the_memory_of_rounds_in_python_is_freed(monkeypatch):
     net(images)
     net.hybridize()
     seen = []
-    let_go, release = ExecutionContext.let_go, heap.release
+    let_go, release = ExecutionContext.let_go, release_heap.release
 
     def letting_go(context):
         seen.append(0 if context.bound is None else sum(one.nbytes for one in context.bound.buffers))
@@ -239,7 +239,7 @@ def test_the_memory_of_rounds_in_python_is_freed(monkeypatch):
 
     monkeypatch.setattr(program, "_LARGE", 2**20)
     monkeypatch.setattr(ExecutionContext, "let_go", letting_go)
-    monkeypatch.setattr(heap, "release", giving_back)
+    monkeypatch.setattr(release_heap, "release", giving_back)
     for _ in range(3):
         with mx.autograd.record():
             loss = net(images).sum()
@@ -252,5 +252,5 @@ def test_the_memory_of_rounds_in_python_is_freed(monkeypatch):
 
 
 def test_giving_back_where_the_library_cannot(monkeypatch):
-    monkeypatch.setattr(heap, "_trim", lambda: None)
-    assert heap.release() is False
+    monkeypatch.setattr(release_heap, "_trim", lambda: None)
+    assert release_heap.release() is False

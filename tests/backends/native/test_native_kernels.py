@@ -15,14 +15,12 @@ pytest.importorskip("llvmlite")
 from native_kernels import Compiled, Runner, nest_of, run_nest
 
 from minpy.backends.native import mathematics
-from minpy.backends.native.evaluating import evaluate
-from minpy.backends.native.functions import ELEMENTWISE, REDUCTIONS
-from minpy.backends.native.fusing.grouping import scheduled
-from minpy.backends.native.fusing.nest import Level, Nest, Place
+from minpy.backends.native.fusing.fuser import scheduled
+from minpy.backends.native.fusing.loop_nest import Level, Nest, Place
 from minpy.backends.native.kernels import elementwise
-from minpy.backends.native.kernels.module import module_text
-from minpy.backends.native.kernels.printing import kernel_of
-from minpy.backends.native.kernels.writing import value_type
+from minpy.backends.native.kernels.ir_module import module_text
+from minpy.backends.native.kernels.loop_writer import value_type
+from minpy.backends.native.kernels.nest_printer import kernel_of
 from minpy.backends.native.language import (
     Array,
     Elementwise,
@@ -34,6 +32,8 @@ from minpy.backends.native.language import (
     constant,
     viewed,
 )
+from minpy.backends.native.language.function_table import ELEMENTWISE, REDUCTIONS
+from minpy.backends.native.language.reference_evaluator import evaluate
 from minpy.backends.native.machine import llvm
 
 DTYPES = [

@@ -10,9 +10,9 @@ pytest.importorskip("llvmlite")
 from native_kernels import nest_of, run_nest
 
 from minpy.backends.native.kernels.cursor import Cursor
-from minpy.backends.native.kernels.printing import kernel_of
+from minpy.backends.native.kernels.loop_writer import Writer
+from minpy.backends.native.kernels.nest_printer import kernel_of
 from minpy.backends.native.kernels.strips import Strips
-from minpy.backends.native.kernels.writing import Writer
 from minpy.backends.native.language import Array, Elementwise, Reduce, constant
 
 LENGTHS = [1, 2, 3, 5, 7, 8, 10, 12, 15, 16, 17, 21, 31, 39, 40, 63, 64, 65, 79, 100, 127, 207, 1000]

@@ -9,8 +9,8 @@ import sys
 import numpy as np
 import pytest
 
-from minpy.backends.native.machine import linking, llvm
-from minpy.backends.native.machine.linking import linked
+from minpy.backends.native.machine import llvm, object_loader
+from minpy.backends.native.machine.object_loader import linked
 
 pytest.importorskip("llvmlite")
 pytestmark = pytest.mark.skipif(
@@ -132,14 +132,14 @@ def test_another_processor():
 
 
 def test_where_memory_cannot_be_made_executable(content, monkeypatch):
-    monkeypatch.setattr(linking, "_protect", lambda: lambda address, size, what: 1)
+    monkeypatch.setattr(object_loader, "_protect", lambda: lambda address, size, what: 1)
     assert linked(content, NAMES) is None
-    monkeypatch.setattr(linking, "_protect", lambda: None)
+    monkeypatch.setattr(object_loader, "_protect", lambda: None)
     assert linked(content, NAMES) is None
 
 
 def test_a_function_that_the_process_lacks(content, monkeypatch):
-    monkeypatch.setattr(linking, "RUNTIME", frozenset({"memcpy"}))
+    monkeypatch.setattr(object_loader, "RUNTIME", frozenset({"memcpy"}))
     assert linked(content, NAMES) is None
 
 
@@ -149,11 +149,11 @@ def test_what_is_cut_off(content):
 
 def relocations_of(content):
     """Yield where in the file each relocation of code or constants is, and its kind."""
-    file = linking.read(content)
+    file = object_loader.read(content)
     at = struct.unpack_from("<Q", content, 40)[0]
     for number, section in enumerate(file.sections):
         row = struct.unpack_from("<IIQQQQIIQQ", content, at + 64 * number)
-        if section.kind == 4 and file.sections[row[7]].kind != linking._UNWINDING:
+        if section.kind == 4 and file.sections[row[7]].kind != object_loader._UNWINDING:
             for place in range(row[4], row[4] + row[5], 24):
                 yield place, struct.unpack_from("<I", content, place + 8)[0]
 
@@ -182,7 +182,7 @@ def test_addresses_that_stand_in_words():
     binding.initialize_all_asmprinters()
     machine = binding.Target.from_triple(TRIPLE).create_target_machine(reloc="pic", codemodel="small")
     content = machine.emit_object(binding.parse_assembly(source, binding.create_context()))
-    assert any(kind in linking._THROUGH_WORD for _, kind in relocations_of(content))
+    assert any(kind in object_loader._THROUGH_WORD for _, kind in relocations_of(content))
     found = linked(content, ["where"])
     where = called(found, "where", ctypes.c_void_p)()
     rest = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double, ctypes.c_double)(where)

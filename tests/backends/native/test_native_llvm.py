@@ -18,8 +18,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from minpy.backends.native.machine import linking, llvm, objects, processor
-from minpy.backends.native.machine.store import Store, digest
+from minpy.backends.native.machine import llvm, object_files, object_loader, processor_identity
+from minpy.backends.native.machine.code_cache import Store, digest
 from minpy.core.errors import BuildError, KeyMissingError, MissingDependencyError
 
 pytest.importorskip("llvmlite")
@@ -226,7 +226,7 @@ class TestCompiling:
             pytest.skip("without AVX-512")
         module = host.binding.parse_assembly(scale(), host.binding.create_context())
         module.triple, module.data_layout = host.target.triple, str(host.machine.target_data)
-        objects.optimise(host.binding, host.machine, module)
+        object_files.optimise(host.binding, host.machine, module)
         assert "zmm" in host.machine.emit_assembly(module)
 
     def test_what_is_loaded_stays_when_the_interpreter_ends(self, linker):
@@ -269,15 +269,15 @@ class TestEmitting:
     @pytest.mark.parametrize(
         ("triple", "cpu", "features", "machine"),
         [
-            ("aarch64-unknown-linux-gnu", "", "", linking.AARCH64),
-            ("aarch64-unknown-linux-gnu", "neoverse-v1", "+sve", linking.AARCH64),
-            ("x86_64-unknown-linux-gnu", "haswell", "", linking.X86_64),
-            ("x86_64-unknown-linux-gnu", "skylake-avx512", "-prefer-256-bit", linking.X86_64),
+            ("aarch64-unknown-linux-gnu", "", "", object_loader.AARCH64),
+            ("aarch64-unknown-linux-gnu", "neoverse-v1", "+sve", object_loader.AARCH64),
+            ("x86_64-unknown-linux-gnu", "haswell", "", object_loader.X86_64),
+            ("x86_64-unknown-linux-gnu", "skylake-avx512", "-prefer-256-bit", object_loader.X86_64),
         ],
     )
     def test_other_processors(self, triple, cpu, features, machine):
         content = llvm.emit(scale() + COPY, triple, cpu, features)
-        read = linking.read(content)
+        read = object_loader.read(content)
         assert read.machine == machine
         assert read.defined == {"scale", "copy", "digit", "rest"}
         assert read.undefined - {"_GLOBAL_OFFSET_TABLE_"} == {"memcpy", "fmod"}
@@ -285,11 +285,11 @@ class TestEmitting:
     def test_other_formats(self):
         content = llvm.emit(scale(), "arm64-apple-macosx14.0.0", "apple-m1")
         assert content[:4] == b"\xcf\xfa\xed\xfe"  # Mach-O of 64 bits
-        assert linking.read(content) is None
+        assert object_loader.read(content) is None
 
     def test_what_is_cut_off_is_no_object(self):
         content = llvm.emit(scale(), "aarch64-unknown-linux-gnu")
-        assert all(linking.read(content[:length]) is None for length in range(len(content)))
+        assert all(object_loader.read(content[:length]) is None for length in range(len(content)))
 
     def test_a_target_that_llvm_does_not_know(self):
         with pytest.raises(BuildError, match="no target for 'abacus-unknown-linux'"):
@@ -407,7 +407,7 @@ print(loaded.cached, "llvmlite.binding" in sys.modules)
 TWICE = "define i64 @twice(i64 %n) {\n %m = shl i64 %n, 1\n ret i64 %m\n}"
 
 
-@pytest.mark.skipif(processor.identity() is None, reason="a system that does not say which processor it has")
+@pytest.mark.skipif(processor_identity.identity() is None, reason="a system that does not say which processor it has")
 class TestWithoutLoadingLlvm:
     def run(self, before=""):
         script = before + SCRIPT.replace("IR", repr(TWICE))
@@ -534,6 +534,6 @@ class TestThreadsAndProcesses:
 
 
 def test_nothing_is_imported_before_it_is_needed():
-    for module in (llvm, objects):
+    for module in (llvm, object_files):
         with open(importlib.util.find_spec(module.__name__).origin) as file:
             assert not [line for line in file if line.startswith(("import llvmlite", "from llvmlite"))]

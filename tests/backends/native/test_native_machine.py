@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minpy.backends.native.machine import blas, builtins, helper, llvm, threads
+from minpy.backends.native.machine import helper_thread, helper_thread_ir, llvm, numpy_blas, python_builtins
 from minpy.core.errors import ArgumentError, ArgumentValueError, LibraryError
 
 pytest.importorskip("llvmlite")
@@ -80,10 +80,12 @@ exit:
 
 def add_builtin():
     # From 3.12 on None has no count of references.
-    text = ADD.replace("DATA", str(builtins.offsets().data)).replace("COUNTED", str(int(sys.version_info < (3, 12))))
+    text = ADD.replace("DATA", str(python_builtins.offsets().data)).replace(
+        "COUNTED", str(int(sys.version_info < (3, 12)))
+    )
     loaded = llvm.compile(text)
     table = np.array([id(None), 0], np.intp)
-    return builtins.builtin(loaded.address("add"), "add", table, loaded), table, loaded
+    return python_builtins.builtin(loaded.address("add"), "add", table, loaded), table, loaded
 
 
 class TestBuiltins:
@@ -130,24 +132,24 @@ class TestBuiltins:
     def test_tables_that_cannot_be(self):
         for table in (np.zeros((4, 4))[:, 1], [1, 2], None):
             with pytest.raises(ArgumentError, match="the table must be a C-contiguous NumPy array, got"):
-                builtins.builtin(1, "f", table)
+                python_builtins.builtin(1, "f", table)
         with pytest.raises(ArgumentError, match="the code of 'f' has no address"):
-            builtins.builtin(0, "f", np.zeros(1))
+            python_builtins.builtin(0, "f", np.zeros(1))
 
     def test_where_arrays_keep_their_elements(self):
-        at = builtins.offsets().data
+        at = python_builtins.offsets().data
         for array in (np.ones((3, 4)).T, np.array(2, np.int8), np.arange(10)[::-1], np.zeros(3, "datetime64[s]")):
             assert ctypes.c_void_p.from_address(id(array) + at).value == array.ctypes.data
 
     def test_a_build_that_hides_them(self, monkeypatch):
-        real = builtins.Offsets
-        monkeypatch.setattr(builtins, "Offsets", lambda *places: real(*(place + 8 for place in places)))
-        builtins.offsets.cache_clear()
+        real = python_builtins.Offsets
+        monkeypatch.setattr(python_builtins, "Offsets", lambda *places: real(*(place + 8 for place in places)))
+        python_builtins.offsets.cache_clear()
         try:
             with pytest.raises(LibraryError, match="native code cannot take arrays"):
-                builtins.offsets()
+                python_builtins.offsets()
         finally:
-            builtins.offsets.cache_clear()
+            python_builtins.offsets.cache_clear()
 
 
 # Says that it has begun, and looks 4e9 times at most whether another thread has said that it may end.
@@ -187,11 +189,13 @@ exit:
 
 
 def test_the_lock_is_let_go():
-    text = WAIT.replace("DATA", str(builtins.offsets().data)).replace("COUNTED", str(int(sys.version_info < (3, 12))))
+    text = WAIT.replace("DATA", str(python_builtins.offsets().data)).replace(
+        "COUNTED", str(int(sys.version_info < (3, 12)))
+    )
     loaded = llvm.compile(text)
     lock = (ctypes.pythonapi.PyEval_SaveThread, ctypes.pythonapi.PyEval_RestoreThread)
     table = np.array([id(None), *map(address_of, lock), 0, 0, 0], np.intp)
-    wait = builtins.builtin(loaded.address("wait"), "wait", table, loaded)
+    wait = python_builtins.builtin(loaded.address("wait"), "wait", table, loaded)
     thread = threading.Thread(target=wait)
     thread.start()
     while not table[3]:
@@ -205,16 +209,16 @@ def test_the_lock_is_let_go():
 
 
 def real_lookup():
-    (look_up,) = blas._lookups()
+    (look_up,) = numpy_blas._lookups()
     return look_up
 
 
 # What `blas.find` finds, by the names of C without prefix and suffix.
 def own_functions():
-    found = blas.find()
+    found = numpy_blas.find()
     if found is None:
         pytest.skip("NumPy's BLAS does not say where its functions are")
-    naming = next(one for one in blas._NAMINGS if real_lookup()(one.format("cblas_sgemm")))
+    naming = next(one for one in numpy_blas._NAMINGS if real_lookup()(one.format("cblas_sgemm")))
     names = ["cblas_sgemm", "cblas_dgemm", "cblas_sgemv", "cblas_dgemv", "cblas_ddot"]
     return {name: real_lookup()(naming.format(name)) for name in names}
 
@@ -224,16 +228,16 @@ class TestBlas:
         folder = os.path.join(os.path.dirname(np.__file__), os.pardir, "numpy.libs")
         if not os.path.isdir(folder):
             pytest.skip("no wheel")
-        found = blas.find()
+        found = numpy_blas.find()
         assert found.file.endswith(".so")
         assert os.path.samefile(os.path.dirname(found.file), folder)
         assert found.integer == "i64"
-        assert blas.find() is found
+        assert numpy_blas.find() is found
 
     @given(sizes=st.tuples(*[st.integers(1, 40)] * 3), double=st.booleans(), turned=st.booleans())
     def test_products(self, sizes, double, turned):
         own_functions()
-        found = blas.find()
+        found = numpy_blas.find()
         m, n, k = sizes
         dtype = np.float64 if double else np.float32
         random = np.random.RandomState(m + n + k)
@@ -246,7 +250,7 @@ class TestBlas:
         kinds = [*[enumeration] * 3, *[word] * 3, scalar, pointer, word, pointer, word, scalar, pointer, word]
         gemm = ctypes.CFUNCTYPE(None, *kinds)(found.addresses["dgemm" if double else "sgemm"])
         gemm(
-            blas.ROW_MAJOR, blas.NO_TRANS, blas.TRANS if turned else blas.NO_TRANS, m, n, k,
+            numpy_blas.ROW_MAJOR, numpy_blas.NO_TRANS, numpy_blas.TRANS if turned else numpy_blas.NO_TRANS, m, n, k,
             1.0, a.ctypes.data, k, b.ctypes.data, k if turned else n, 0.0, c.ctypes.data, n,
         )  # fmt: skip
         expected = a.astype(np.float64) @ (b.T if turned else b).astype(np.float64)
@@ -254,7 +258,7 @@ class TestBlas:
 
     def test_threads(self):
         own_functions()
-        found = blas.find()
+        found = numpy_blas.find()
         if found.threads is None:
             pytest.skip("it does not say")
         before = found.threads
@@ -263,26 +267,26 @@ class TestBlas:
         assert found.set_threads(before)
         assert found.threads == before
 
-    @pytest.mark.parametrize("naming", blas._NAMINGS)
+    @pytest.mark.parametrize("naming", numpy_blas._NAMINGS)
     def test_every_way_to_name_them(self, naming):
         functions = own_functions()
         known = {naming.format(name): address for name, address in functions.items()}
-        found = blas._library(lambda name: known.get(name, 0), naming)
+        found = numpy_blas._library(lambda name: known.get(name, 0), naming)
         assert found.addresses == {
             name.removeprefix("cblas_"): functions[name] for name in functions if "dot" not in name
         }
-        assert found.integer == blas.find().integer
+        assert found.integer == numpy_blas.find().integer
         assert found.threads is None
         assert not found.set_threads(1)
 
     @pytest.mark.parametrize("absent", ["cblas_sgemm", "cblas_dgemv", "cblas_ddot"])
     def test_one_that_lacks_a_function(self, absent):
         known = {name: address for name, address in own_functions().items() if name != absent}
-        assert blas._library(lambda name: known.get(name, 0), "{}") is None
+        assert numpy_blas._library(lambda name: known.get(name, 0), "{}") is None
 
     def test_no_blas_at_all(self, monkeypatch):
-        monkeypatch.setattr(blas, "_lookups", lambda: [lambda name: 0])
-        assert blas.find.__wrapped__() is None
+        monkeypatch.setattr(numpy_blas, "_lookups", lambda: [lambda name: 0])
+        assert numpy_blas.find.__wrapped__() is None
 
     @pytest.mark.parametrize(("word", "expected"), [(ctypes.c_int32, "i32"), (ctypes.c_int64, "i64")])
     def test_how_wide_integers_are(self, word, expected):
@@ -292,12 +296,12 @@ class TestBlas:
 
         pointer = ctypes.c_void_p
         made = ctypes.CFUNCTYPE(ctypes.c_double, word, pointer, word, pointer, word)(dot)
-        assert blas._integer(address_of(made)) == expected
+        assert numpy_blas._integer(address_of(made)) == expected
 
     def test_a_dot_product_that_is_none(self):
         word, pointer = ctypes.c_int64, ctypes.c_void_p
         made = ctypes.CFUNCTYPE(ctypes.c_double, word, pointer, word, pointer, word)(lambda *given: 13.0)
-        assert blas._integer(address_of(made)) is None
+        assert numpy_blas._integer(address_of(made)) is None
 
     def test_products_that_are_wrong_are_not_taken(self):
         known = own_functions()
@@ -305,7 +309,7 @@ class TestBlas:
         kinds += [ctypes.c_float, ctypes.c_int64, ctypes.c_int64]
         nothing = ctypes.CFUNCTYPE(None, *kinds)(lambda *given: None)
         known["cblas_sgemm"] = address_of(nothing)
-        assert blas._library(lambda name: known.get(name, 0), "{}") is None
+        assert numpy_blas._library(lambda name: known.get(name, 0), "{}") is None
 
     def test_a_library_of_32_bits(self):
         scipy = pytest.importorskip("scipy")
@@ -313,14 +317,14 @@ class TestBlas:
         paths = glob.glob(os.path.join(folder, "libscipy_openblas-*.so"))
         if not paths:
             pytest.skip("SciPy brings none")
-        found = blas._library(blas._of_handle(paths[0]) or self._opened(paths[0]), "scipy_{}")
+        found = numpy_blas._library(numpy_blas._of_handle(paths[0]) or self._opened(paths[0]), "scipy_{}")
         assert found.integer == "i32"
         assert found.threads >= 1
 
     @staticmethod
     def _opened(path):
         ctypes.CDLL(path)
-        return blas._of_handle(path)
+        return numpy_blas._of_handle(path)
 
 
 # -- the helper ------------------------------------------------------------------------------------------------------
@@ -388,9 +392,9 @@ class Counting:
 
 @pytest.fixture
 def found(monkeypatch):
-    monkeypatch.setattr(threads, "_MOST", 2)
-    monkeypatch.setattr(threads, "count", lambda: 2)
-    result = threads.find()
+    monkeypatch.setattr(helper_thread, "_MOST", 2)
+    monkeypatch.setattr(helper_thread, "count", lambda: 2)
+    result = helper_thread.find()
     if result is None:
         pytest.skip("without threads of POSIX")
     return result
@@ -485,18 +489,18 @@ class TestHelper:
 
     def test_a_helper_that_cannot_be_made(self, found):
         """`pthread_create` may refuse, where a user has too many threads."""
-        desk = helper.desk()
+        desk = helper_thread_ir.desk()
         refusing = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 4)(lambda *given: 11)
-        ctypes.c_void_p.from_address(desk + helper.FUNCTIONS["pthread_create"]).value = address_of(refusing)
+        ctypes.c_void_p.from_address(desk + helper_thread_ir.FUNCTIONS["pthread_create"]).value = address_of(refusing)
         counting = Counting(100)
         for _ in range(3):
-            counting.share(threads.Helper(found.share, desk), 0, 100, 8)
+            counting.share(helper_thread.Helper(found.share, desk), 0, 100, 8)
         assert (counting.array == 3).all()
         assert counting.block[2] == 0
 
     def test_it_goes_to_sleep(self, found):
         Counting(2000).insist(found)
-        asleep = ctypes.c_int32.from_address(found.desk + helper.PLACES["asleep"])
+        asleep = ctypes.c_int32.from_address(found.desk + helper_thread_ir.PLACES["asleep"])
         for _ in range(10_000):
             if asleep.value:
                 break
@@ -511,8 +515,8 @@ class TestHelper:
         program = f"""if True:
             import ctypes, threading, numpy as np
             from minpy.backends.native.machine import llvm, threads
-            threads.count = lambda: 2
-            found, code = threads.find(), llvm.compile({COUNT!r})
+            helper_thread.count = lambda: 2
+            found, code = helper_thread.find(), llvm.compile({COUNT!r})
             array = np.zeros(100000, np.int64)
             block = np.array([array.ctypes.data, 0, 0])
             kinds = [*[ctypes.c_void_p] * 3, *[ctypes.c_int64] * 3]
@@ -540,27 +544,27 @@ class TestCount:
         monkeypatch.delenv("MINPY_COMPILE_THREADS", raising=False)
         if variable is not None:
             monkeypatch.setenv("MINPY_COMPILE_THREADS", variable)
-        assert threads.count() == expected
-        assert (threads.find() is None) == (expected == 1)
+        assert helper_thread.count() == expected
+        assert (helper_thread.find() is None) == (expected == 1)
 
     def test_where_there_are_no_affinities(self, monkeypatch):
         monkeypatch.delenv("MINPY_COMPILE_THREADS", raising=False)
         monkeypatch.delattr(os, "sched_getaffinity", raising=False)
         monkeypatch.setattr(os, "cpu_count", lambda: None)
-        assert threads.count() == 1
+        assert helper_thread.count() == 1
 
     @pytest.mark.parametrize("text", ["0", "-1", "two", "1.5", "²"])
     def test_no_number(self, monkeypatch, text):
         monkeypatch.setenv("MINPY_COMPILE_THREADS", text)
         with pytest.raises(ArgumentValueError, match=f"MINPY_COMPILE_THREADS must be .* 1 or 2, got '{text}'"):
-            threads.count()
+            helper_thread.count()
 
     def test_without_posix(self, monkeypatch):
         def no_process(name, *given, **named):
             raise TypeError("as on Windows")
 
         monkeypatch.setattr(ctypes, "CDLL", no_process)
-        assert helper.desk() is None
-        monkeypatch.setattr(threads, "_made", [])
-        monkeypatch.setattr(threads, "count", lambda: 2)
-        assert threads.find() is None
+        assert helper_thread_ir.desk() is None
+        monkeypatch.setattr(helper_thread, "_made", [])
+        monkeypatch.setattr(helper_thread, "count", lambda: 2)
+        assert helper_thread.find() is None

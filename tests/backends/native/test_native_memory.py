@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minpy.backends.native.fusing.nest import Place
+from minpy.backends.memory_planner import ALIGNMENT, Block, MemoryPlan, offsets
+from minpy.backends.native.codegen.memory_layout import Memory, Uses, allocation
+from minpy.backends.native.fusing.loop_nest import Place
 from minpy.backends.native.language import Array, Layout, View, contiguous, viewed
-from minpy.backends.native.memory import Memory, Uses, allocation
-from minpy.backends.planning import ALIGNMENT, Block, MemoryPlan, offsets
 
 
 def array(*shape, dtype="float32"):

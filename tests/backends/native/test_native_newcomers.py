@@ -19,8 +19,8 @@ from native.building import build
 import minpy as mx
 from minpy import customop, nd, sym
 from minpy.core.errors import CheckError, LibraryError
-from minpy.library import operator, watching
-from minpy.library.building import diagnostics, running
+from minpy.library import native_operator, write_checks
+from minpy.library.building import diagnostics, processes
 from minpy.symbol.contents import contents
 from minpy.test_utils import check_numeric_gradient
 
@@ -102,7 +102,7 @@ def says(library, monkeypatch):
     """Let the output of raw_affine be of another shape than the input's: forward writes as many as it gets."""
 
     def say(shape):
-        monkeypatch.setattr(operator.NativeOperator, "output_kinds", lambda self, kinds: [(shape, kinds[0][1])])
+        monkeypatch.setattr(native_operator.NativeOperator, "output_kinds", lambda self, kinds: [(shape, kinds[0][1])])
         nd.raw_affine._known.clear()
 
     yield say
@@ -128,7 +128,7 @@ def test_check_finds_what_is_not_written(says):
 def test_watched_calls_compute_what_others_do(library):
     x = nd.array([[1.0, 2.0], [3.0, 4.0]])
     meant = nd.raw_affine(x.T, scale=2, shift=1).asnumpy()
-    with watching.watching():
+    with write_checks.watching():
         np.testing.assert_array_equal(nd.raw_affine(x.T, scale=2, shift=1).asnumpy(), meant)
         np.testing.assert_array_equal(nd.raw_affine(np.zeros((0, 3))), np.zeros((0, 3)))
         mean = nd.zeros(1)
@@ -139,13 +139,13 @@ def test_watched_calls_compute_what_others_do(library):
             y = nd.raw_affine(x, scale=3)
         y.backward()
     np.testing.assert_array_equal(x.grad.asnumpy(), np.full((2, 2), 3))
-    assert not watching.WATCH.depth
+    assert not write_checks.WATCH.depth
 
 
 def test_watching_is_of_one_thread():
     found = []
-    with watching.watching():
-        thread = threading.Thread(target=lambda: found.append(watching.WATCH.depth))
+    with write_checks.watching():
+        thread = threading.Thread(target=lambda: found.append(write_checks.WATCH.depth))
         thread.start()
         thread.join()
     assert found == [0]
@@ -154,7 +154,7 @@ def test_watching_is_of_one_thread():
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "uint8", "int64"])
 def test_watched_arrays_have_room_for_the_widest_dtype(dtype):
     x = np.arange(6).astype(dtype).reshape(2, 3)
-    watched = watching.Watched([x, x[:, ::-1]], [np.empty((2, 3), dtype), np.empty((0,), dtype)])
+    watched = write_checks.Watched([x, x[:, ::-1]], [np.empty((2, 3), dtype), np.empty((0,), dtype)])
     assert all(array.flags.carray for array in [*watched.inputs, *watched.outputs])
     np.testing.assert_array_equal(watched.inputs[1], x[:, ::-1])
     assert watched.changed(()) is watched.overrun() is None
@@ -211,9 +211,9 @@ def test_an_interrupt_while_a_compiler_is_started_leaves_none_behind(monkeypatch
     handler = signal.getsignal(signal.SIGINT)
     signal.signal(signal.SIGINT, signal.default_int_handler)  # those that run in the background ignore it
     try:
-        monkeypatch.setattr(running.subprocess, "Popen", Interrupted)
+        monkeypatch.setattr(processes.subprocess, "Popen", Interrupted)
         with pytest.raises(KeyboardInterrupt):
-            running.run([sys.executable, "-c", "import time; time.sleep(60)"])
+            processes.run([sys.executable, "-c", "import time; time.sleep(60)"])
     finally:
         signal.signal(signal.SIGINT, handler)
     assert [child.returncode for child in children] == [-signal.SIGKILL]

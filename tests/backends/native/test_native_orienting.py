@@ -15,13 +15,13 @@ from thoroughness import often
 import minpy as mx
 from minpy import autograd, gluon, nd
 from minpy.backends.native import passes
-from minpy.backends.native.evaluating import evaluate
-from minpy.backends.native.fusing.checking import check
-from minpy.backends.native.fusing.grouping import scheduled
+from minpy.backends.native.fusing.fuser import scheduled
+from minpy.backends.native.fusing.schedule_verifier import check
 from minpy.backends.native.language import Array, Product, Routine
-from minpy.backends.native.passes import moving, orienting, recomputing
+from minpy.backends.native.language.reference_evaluator import evaluate
+from minpy.backends.native.language.routine_verifier import verify
+from minpy.backends.native.passes import orienting, recomputing, view_sinking
 from minpy.backends.native.passes.rewriting import Notes
-from minpy.backends.native.verifying import verify
 from minpy.gluon import nn
 
 COMPILES = True
@@ -239,7 +239,7 @@ def test_a_perceptron_lies_features_first() -> None:
     number, found = turned_products(programs.perceptron(128, 784, 512, 512, 10))
     assert number >= 4
     large = 128 * 512 * 4
-    assert moving.strided_bytes(found) < large
+    assert view_sinking.strided_bytes(found) < large
     forward, backward = found.parts
     hidden = [step for step in forward.steps if isinstance(step, Product)]
     assert [step.output.shape for step in hidden[:2]] == [(512, 128), (512, 128)]

@@ -15,8 +15,8 @@ import pytest
 
 import minpy as mx
 from minpy import autograd, customop, nd, sym
-from minpy.backends.native.executable import NativeExecutable
-from minpy.backends.native.machine import blas, threads
+from minpy.backends.native.machine import helper_thread, numpy_blas
+from minpy.backends.native.runtime.native_executable import NativeExecutable
 from minpy.backends.switches import CompileWarning, disabled
 from minpy.core.errors import MutationError, ShapeError
 from minpy.graph.compiled import Compiled
@@ -168,7 +168,7 @@ def test_products_of_all_layouts(size: tuple[int, int, int], turned: tuple[bool,
 
 
 def test_products_without_a_blas_are_numpys(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blas, "find", lambda: None)
+    monkeypatch.setattr(numpy_blas, "find", lambda: None)
     draw = np.random.RandomState(0)
     arrays = [draw.uniform(-1, 1, (40, 40)).astype("f4") for _ in range(2)]
     case = compiled(sym.tanh(sym.dot(x, y) + x) + sym.dot(y, x), arrays)
@@ -462,7 +462,7 @@ def test_what_cannot_be_compiled_stays_python_with_one_warning(monkeypatch: pyte
     def fail(*_: Any) -> Any:
         raise RuntimeError("no room on this processor")
 
-    monkeypatch.setattr("minpy.backends.native.building.kernel_of", fail)
+    monkeypatch.setattr("minpy.backends.native.codegen.program_builder.kernel_of", fail)
     case = Case(sym.exp(x, name="e"))
     case.round([A])
     case.round([A])
@@ -491,7 +491,7 @@ def test_without_memory_for_another_call_programs_stay_python(monkeypatch: pytes
     def fail(*_: Any) -> Any:
         raise MemoryError("no room")
 
-    monkeypatch.setattr("minpy.backends.native.executable.NativeExecutable.context", fail)
+    monkeypatch.setattr("minpy.backends.native.runtime.native_executable.NativeExecutable.context", fail)
     with pytest.warns(CompileWarning, match="MemoryError: no room"):
         heads, _ = case.start([B])
     np.testing.assert_array_equal(heads[0], np.exp(B))
@@ -509,10 +509,10 @@ def test_without_llvmlite_programs_stay_python(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_other_threads_go_on_while_one_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
-    from minpy.backends.native import building
+    from minpy.backends.native.codegen import program_builder
 
     entered, leave, builds = threading.Event(), threading.Event(), []
-    real = building.build
+    real = program_builder.build
 
     def slow(*arguments: Any, **keywords: Any) -> Any:
         builds.append(1)
@@ -520,7 +520,7 @@ def test_other_threads_go_on_while_one_compiles(monkeypatch: pytest.MonkeyPatch)
         assert leave.wait(60)
         return real(*arguments, **keywords)
 
-    monkeypatch.setattr(building, "build", slow)
+    monkeypatch.setattr(program_builder, "build", slow)
     case = Case(sym.exp(x))
     case.round([A])
     case.round([A])
@@ -669,7 +669,7 @@ def test_large_kernels_run_beside_other_threads(count: str, monkeypatch: pytest.
     case = Case(symbol)
     for _ in range(3):
         case.round(arrays)
-    assert ("_task(" in case.native.build.ir) == (count == "2" and threads.count() == 2)
+    assert ("_task(" in case.native.build.ir) == (count == "2" and helper_thread.count() == 2)
     assert max(sequence.seconds for sequence in case.native.build.sequences) > 20e-6
     failures = []
 

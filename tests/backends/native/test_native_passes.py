@@ -11,9 +11,8 @@ import routine_programs as programs
 from random_routines import assert_same, random_inputs, random_routine
 
 from minpy.backends.native import passes
-from minpy.backends.native.evaluating import evaluate
-from minpy.backends.native.fusing.checking import check
-from minpy.backends.native.fusing.grouping import scheduled
+from minpy.backends.native.fusing.fuser import scheduled
+from minpy.backends.native.fusing.schedule_verifier import check
 from minpy.backends.native.language import (
     Array,
     Assembly,
@@ -30,11 +29,12 @@ from minpy.backends.native.language import (
     constant,
     viewed,
 )
-from minpy.backends.native.layouts import composed
-from minpy.backends.native.passes import batching, products, recomputing
+from minpy.backends.native.language.layout_algebra import composed
+from minpy.backends.native.language.reference_evaluator import evaluate
+from minpy.backends.native.language.routine_verifier import verify
+from minpy.backends.native.passes import batching, product_sums, recomputing
 from minpy.backends.native.passes.algebra import ROWS, holds
 from minpy.backends.native.passes.patterns import Row
-from minpy.backends.native.verifying import verify
 
 FLOAT = numpy.dtype("float32")
 
@@ -69,7 +69,7 @@ def test_random_routines(seed: int, mood: str) -> None:
 def test_random_routines_for_which_all_is_worth_while(seed: int, mood: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recomputing, "LEAST_KEPT", 1)
     monkeypatch.setattr(recomputing, "LEAST_FREED", 1)
-    monkeypatch.setattr(products, "LEAST_PRODUCTS", 2)
+    monkeypatch.setattr(product_sums, "LEAST_PRODUCTS", 2)
     monkeypatch.setattr(batching, "LEAST_PRODUCTS", 2)
     agree(random_routine(seed, mood, steps=50), seed, mood)
 
@@ -473,7 +473,7 @@ def test_a_matrix_that_is_read_often_is_turned_once() -> None:
     turned = viewed(weight, numpy.transpose)
     value = Array((4, 6), FLOAT, name="x")
     inputs = [value, weight]
-    for _ in range(products.LEAST_PRODUCTS):
+    for _ in range(product_sums.LEAST_PRODUCTS):
         value = Elementwise.of("tanh", Product.of(value, turned))
     found, _ = agree(routine_of([value], inputs), 1, "smooth")
     assert sum(step.label() == "copy" for step in found.steps) == 1

@@ -21,17 +21,17 @@ pytest.importorskip("llvmlite")
 
 from native_kernels import Compiled, Runner, nest_of, ranges_of, run_nest
 
-from minpy.backends.native import building
-from minpy.backends.native.evaluating import evaluate
-from minpy.backends.native.fusing.grouping import scheduled
-from minpy.backends.native.kernels import accumulators, body, columns, pieces, printing
-from minpy.backends.native.kernels.geometry import Dim
+from minpy.backends.native.codegen import program_builder
+from minpy.backends.native.codegen.launches import is_shared, launch_of
+from minpy.backends.native.fusing.fuser import scheduled
+from minpy.backends.native.kernels import accumulators, body, column_reductions, nest_printer, pieces
 from minpy.backends.native.kernels.kernel import Kernel, Pointer
-from minpy.backends.native.kernels.printing import kernel_of
-from minpy.backends.native.kernels.writing import Writer
+from minpy.backends.native.kernels.loop_writer import Writer
+from minpy.backends.native.kernels.nest_geometry import Dim
+from minpy.backends.native.kernels.nest_printer import kernel_of
 from minpy.backends.native.language import Array, Elementwise, Part, Reduce, Routine, constant, viewed
-from minpy.backends.native.machine import threads
-from minpy.backends.native.works import is_shared, launch_of
+from minpy.backends.native.language.reference_evaluator import evaluate
+from minpy.backends.native.machine import helper_thread
 
 COMPILES = True
 FLOATS = ["float32", "float64"]
@@ -253,11 +253,11 @@ def test_sums_of_pieces_are_rounded_once(dtype: str) -> None:
 @pytest.mark.parametrize("seed", range(often(25, 500)))
 def test_random_routines(seed: int, mood: str, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Small nests, all of them cut where they can be, with short blocks, in parts that run in any order."""
-    monkeypatch.setattr(printing, "_WORTH_SPLITTING", 2)
-    monkeypatch.setattr(printing, "_WORTH_CUTTING", 2)
-    monkeypatch.setattr(printing, "is_long", lambda seconds: True)
-    monkeypatch.setattr(columns, "cut", lambda loop, length, unit, most: pieces.cut(loop, length, unit))
-    for module in (accumulators, body, columns):
+    monkeypatch.setattr(nest_printer, "_WORTH_SPLITTING", 2)
+    monkeypatch.setattr(nest_printer, "_WORTH_CUTTING", 2)
+    monkeypatch.setattr(nest_printer, "is_long", lambda seconds: True)
+    monkeypatch.setattr(column_reductions, "cut", lambda loop, length, unit, most: pieces.cut(loop, length, unit))
+    for module in (accumulators, body, column_reductions):
         monkeypatch.setattr(module, "BLOCK", block)
     routine = random_routine(seed + 5000, mood, steps=18)
     inputs = random_inputs(routine, seed, mood)
@@ -300,7 +300,7 @@ ARRAYS = [DRAW.normal(size=size).astype("f4") for size in ((131, 400), (400,), (
 
 @pytest.fixture(autouse=True)
 def _two_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(threads, "count", lambda: 2)
+    monkeypatch.setattr(helper_thread, "count", lambda: 2)
 
 
 def native(loss: Any, arrays: list[np.ndarray] = ARRAYS) -> Any:
@@ -328,11 +328,11 @@ def test_one_and_two_threads_give_the_same_bits(loss: Any, dtype: str, monkeypat
         return kernels[-1]
 
     with monkeypatch.context() as context:
-        context.setattr(building, "kernel_of", printing_of)
+        context.setattr(program_builder, "kernel_of", printing_of)
         two = native(loss, arrays)
     assert any(is_shared(kernel) and kernel.partials is not None for kernel in kernels)
     with monkeypatch.context() as context:
-        context.setattr(threads, "count", lambda: 1)
+        context.setattr(helper_thread, "count", lambda: 1)
         expected = answers(native(loss, arrays), arrays)
     differ = sum(answers(two, arrays) != expected for _ in range(often(1000, 20_000)))
     assert differ == 0
@@ -403,7 +403,7 @@ import sys, threading
 import numpy as np
 import minpy as mx
 from minpy.backends.native.machine import threads
-threads.count = lambda: 2
+helper_thread.count = lambda: 2
 compiled = mx.compile(lambda x, w: (np.sqrt(np.sum(x * x)), np.sum(x * np.sum(x * w, axis=1)[:, None], axis=0)))
 x, w = np.ones((1000, 900)), np.ones(900)
 for _ in range(4):

@@ -13,13 +13,13 @@ from translated import assert_close, outcome, translated_program
 
 import minpy as mx
 from minpy import sym
+from minpy.backends.native.convolutions.algorithm_choice import choose
 from minpy.backends.native.convolutions.calls import Convolution, Packing
-from minpy.backends.native.convolutions.choosing import choose
 from minpy.backends.native.convolutions.problem import Problem
 from minpy.backends.native.convolutions.registers import Processor
 from minpy.backends.native.language import Call, Elementwise
+from minpy.backends.native.language.routine_verifier import verify
 from minpy.backends.native.passes import Notes, optimized
-from minpy.backends.native.verifying import verify
 from minpy.backends.switches import disabled, is_enabled
 from minpy.graph.compiled import Compiled
 from minpy.graph.frame import start

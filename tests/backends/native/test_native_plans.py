@@ -20,9 +20,9 @@ from test_native_parts import SYMBOLS, Case, called, same
 
 import minpy as mx
 from minpy import customop, nd, sym
-from minpy.backends.native import identity as identity_module
-from minpy.backends.native.executable import NativeExecutable
-from minpy.backends.native.identity import identity
+from minpy.backends.native.caching import cache_key as identity_module
+from minpy.backends.native.caching.cache_key import identity
+from minpy.backends.native.caching.plan_cache import native_program
 from minpy.backends.native.language import (
     Array,
     Assembly,
@@ -35,9 +35,9 @@ from minpy.backends.native.language import (
     Routine,
     View,
 )
-from minpy.backends.native.machine import llvm, threads
-from minpy.backends.native.machine.store import Store
-from minpy.backends.native.plans import native_program
+from minpy.backends.native.machine import helper_thread, llvm
+from minpy.backends.native.machine.code_cache import Store
+from minpy.backends.native.runtime.native_executable import NativeExecutable
 from minpy.backends.native.translating import translate
 from minpy.backends.switches import disabled
 
@@ -338,7 +338,7 @@ def test_what_surrounds_it(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     elif what == "blas":
         monkeypatch.setattr(identity_module.blas, "find", lambda: None)
     elif what == "threads":
-        monkeypatch.setattr(threads, "count", lambda: 3)
+        monkeypatch.setattr(helper_thread, "count", lambda: 3)
     elif what == "toolchain":
         monkeypatch.setattr(llvm, "toolchain", lambda: "another")
     else:
@@ -581,7 +581,7 @@ for _ in range(4):
     y.backward()
 expected = FACTOR * x.asnumpy() / (1 + np.exp(-x.asnumpy()))
 assert np.allclose(y.asnumpy(), expected, 1e-5), (y, expected)
-names = ("llvmlite.binding", "minpy.backends.native.passes", "minpy.backends.native.building")
+names = ("llvmlite.binding", "minpy.backends.native.passes", "minpy.backends.native.codegen.program_builder")
 print(*[name in sys.modules for name in names])
 """
 

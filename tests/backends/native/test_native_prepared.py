@@ -13,8 +13,8 @@ from thoroughness import often
 
 import minpy as mx
 from minpy import autograd, gluon, nd, sym
-from minpy.backends.native import prepared
-from minpy.backends.native.preparing import PREPARED
+from minpy.backends.native.codegen.parameter_hoisting import PREPARED
+from minpy.backends.native.runtime import prepared_parameters
 from minpy.gluon import nn
 
 pytest.importorskip("llvmlite")
@@ -230,8 +230,8 @@ def test_parameters_written_in_every_way(seed, sharing, tmp_path):
 def times(monkeypatch):
     """Count how often something is made of parameters."""
     made = []
-    taken = prepared.Preparation._taken
-    monkeypatch.setattr(prepared.Preparation, "_taken", lambda self: made.append(1) or taken(self))
+    taken = prepared_parameters.Preparation._taken
+    monkeypatch.setattr(prepared_parameters.Preparation, "_taken", lambda self: made.append(1) or taken(self))
     return lambda: len(made)
 
 
@@ -402,7 +402,7 @@ def test_parameters_of_several_devices(times):
 
 def test_more_sets_of_parameters_than_are_kept():
     symbol, arrays, executors = network(), values(), []
-    executors = [bound(symbol, arrays) for _ in range(prepared.MOST_BLOCKS + 2)]
+    executors = [bound(symbol, arrays) for _ in range(prepared_parameters.MOST_BLOCKS + 2)]
     chosen = executors[0]
     sets = [dict(one.arg_dict) for one in executors]
     for number, one in enumerate(sets):
@@ -627,7 +627,7 @@ def filling(arrays, block):
 
 
 def test_a_block_that_is_read_is_not_filled_again():
-    preparation = prepared.Preparation([1], 8)
+    preparation = prepared_parameters.Preparation([1], 8)
     arrays = [nd.zeros((1,))._data, nd.ones((1,))._data]
     first = preparation.block(arrays, filling)
     assert preparation.block([None, arrays[1]], filling) is first
@@ -641,7 +641,7 @@ def test_a_block_that_is_read_is_not_filled_again():
 
 
 def test_a_block_that_nobody_reads_is_filled_again():
-    preparation = prepared.Preparation([1], 8)
+    preparation = prepared_parameters.Preparation([1], 8)
     arrays = [None, nd.ones((1,))._data]
     address = preparation.block(arrays, filling).ctypes.data
     mx.core.buffers.note_write(arrays[1])
@@ -649,7 +649,7 @@ def test_a_block_that_nobody_reads_is_filled_again():
 
 
 def test_blocks_of_arrays_that_are_gone_are_taken_first():
-    preparation = prepared.Preparation([1], 8)
+    preparation = prepared_parameters.Preparation([1], 8)
     kept = [None, nd.ones((1,))._data]
     block = preparation.block(kept, filling)
     for number in range(20):
@@ -659,11 +659,11 @@ def test_blocks_of_arrays_that_are_gone_are_taken_first():
     others = [[None, nd.full((1,), number)._data] for number in range(20)]
     for one in others:
         assert (preparation.block(one, filling) == int(one[1][0])).all()
-    assert len(preparation) == prepared.MOST_BLOCKS
+    assert len(preparation) == prepared_parameters.MOST_BLOCKS
 
 
 def test_an_interrupt_leaves_nothing_half_made():
-    preparation = prepared.Preparation([1], 8)
+    preparation = prepared_parameters.Preparation([1], 8)
     arrays = [None, nd.ones((1,))._data]
 
     def interrupted(_, block):

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 pytest.importorskip("llvmlite")
 
 import minpy as mx
-from minpy.backends.native.kernels.module import module_text
+from minpy.backends.native.codegen.memory_layout import allocation
+from minpy.backends.native.codegen.row_products import covers_row, row_kernel
+from minpy.backends.native.kernels.ir_module import module_text
 from minpy.backends.native.language import Array, Product, viewed
 from minpy.backends.native.machine import llvm
-from minpy.backends.native.memory import allocation
-from minpy.backends.native.row_products import covers_row, row_kernel
 
 COMPILES = True
 

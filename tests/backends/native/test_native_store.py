@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import minpy.backends.native.machine.store as store_module
-from minpy.backends.native.machine.store import Store, digest
-from minpy.dropin.running import main
+import minpy.backends.native.machine.code_cache as store_module
+from minpy.backends.native.machine.code_cache import Store, digest
+from minpy.dropin.launcher import main
 
 KEY, OTHER = digest("key"), digest("other")
 CONTENT = bytes(range(256)) + b"\n{}\n"

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import minpy as mx
-from minpy.backends.native import updating
+from minpy.backends.native import optimizer_updates
 from minpy.backends.native.machine import llvm
 from minpy.ops.optimizer.updates import _LARGE, Update
 from minpy.ops.registry import OPERATORS
@@ -33,8 +33,8 @@ _serial = count()
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch):
     """Loops are made at the first call; each test counts for itself."""
-    monkeypatch.setattr(updating, "_CALLS", 1)
-    monkeypatch.setattr(updating, "_kinds", {})
+    monkeypatch.setattr(optimizer_updates, "_CALLS", 1)
+    monkeypatch.setattr(optimizer_updates, "_kinds", {})
 
 
 def arrays_of(update, size, dtype, seed=0):
@@ -66,9 +66,9 @@ def test_loops_make_the_steps_of_numpy(name, chosen, dtype):
     expected = [array.copy() for array in given]
     for step in range(3):
         attributes = attributes_of(update, **chosen, lr=0.1 / (step + 1))
-        assert updating.run(update, given, attributes), "NumPy has done it"
+        assert optimizer_updates.run(update, given, attributes), "NumPy has done it"
         made_by_numpy(update, expected, attributes)
-    (kind,) = updating._kinds[update].values()  # whatever the rate
+    (kind,) = optimizer_updates._kinds[update].values()  # whatever the rate
     assert kind.loop is not None
     tolerance = 2e-5 if dtype == "float32" else 1e-12
     for position, (one, other) in enumerate(zip(given, expected, strict=True)):
@@ -80,7 +80,7 @@ def test_what_cannot_be_one_loop_stays_with_numpy(name):
     update = OPERATORS[name]
     given = arrays_of(update, _LARGE, "float32")
     before = [array.copy() for array in given]
-    assert not updating.run(update, given, {**update.defaults, "lr": 0.01, "t": 1})
+    assert not optimizer_updates.run(update, given, {**update.defaults, "lr": 0.01, "t": 1})
     for one, other in zip(given, before, strict=True):
         numpy.testing.assert_array_equal(one, other)
 
@@ -91,7 +91,7 @@ def test_without_decay_infinite_weights_stay():
     given[0][:4] = [numpy.inf, -numpy.inf, numpy.nan, -0.0]
     given[1][:4] = given[2][:4] = 0.0
     expected = made_by_numpy(update, [array.copy() for array in given], attributes_of(update, momentum=0.9))
-    assert updating.run(update, given, attributes_of(update, momentum=0.9))
+    assert optimizer_updates.run(update, given, attributes_of(update, momentum=0.9))
     numpy.testing.assert_array_equal(given[0][:4], expected[0][:4])
     assert given[0][0] == numpy.inf
 
@@ -127,7 +127,7 @@ def test_arrays_that_do_not_lie_right_are_left_alone(position, way):
     else:
         given[position] = way(given[position])
     before = [array.copy() for array in given]
-    assert not updating.run(update, given, attributes_of(update))
+    assert not optimizer_updates.run(update, given, attributes_of(update))
     for one, other in zip(given, before, strict=True):
         numpy.testing.assert_array_equal(one, other)
 
@@ -136,28 +136,28 @@ def test_switches_switch_it_off():
     update = OPERATORS["sgd_update"]
     given = arrays_of(update, _LARGE, "float32")
     with mx.compile.disabled():
-        assert not updating.run(update, given, attributes_of(update))
-    assert updating.run(update, given, attributes_of(update))
+        assert not optimizer_updates.run(update, given, attributes_of(update))
+    assert optimizer_updates.run(update, given, attributes_of(update))
 
 
 def test_numbers_that_always_change_are_counted_no_more(monkeypatch):
-    monkeypatch.setattr(updating, "_CALLS", 100)
+    monkeypatch.setattr(optimizer_updates, "_CALLS", 100)
     update = OPERATORS["sgd_update"]
     given = arrays_of(update, _LARGE, "float32")
-    for step in range(3 * updating._MOST_KINDS):
-        assert not updating.run(update, given, attributes_of(update, wd=0.5 / (step + 1)))
-    assert len(updating._kinds[update]) == updating._MOST_KINDS
+    for step in range(3 * optimizer_updates._MOST_KINDS):
+        assert not optimizer_updates.run(update, given, attributes_of(update, wd=0.5 / (step + 1)))
+    assert len(optimizer_updates._kinds[update]) == optimizer_updates._MOST_KINDS
 
 
 def test_many_weights_are_one_call(monkeypatch):
     """With batches of another size at each step no loop is made for each of them, however many weights there are."""
-    monkeypatch.setattr(updating, "_CALLS", 3)
+    monkeypatch.setattr(optimizer_updates, "_CALLS", 3)
     update = OPERATORS["sgd_update"]
     given = arrays_of(update, (70, 100), "float32") * 20
     for size in range(1, 9):
         for _ in range(2):
-            assert not updating.run(update, given, attributes_of(update, rescale_grad=1 / size), [0.1] * 20)
-    assert updating.run(update, given, attributes_of(update), [0.1] * 20)
+            assert not optimizer_updates.run(update, given, attributes_of(update, rescale_grad=1 / size), [0.1] * 20)
+    assert optimizer_updates.run(update, given, attributes_of(update), [0.1] * 20)
 
 
 class Naive:
@@ -230,7 +230,7 @@ def test_four_threads_train_at_once():
             made_by_numpy(update, expected, attributes)
         for one, other in zip(found, expected, strict=True):
             numpy.testing.assert_allclose(one, other, 1e-4, 1e-5)
-    assert Update.natively is updating.run
+    assert Update.natively is optimizer_updates.run
 
 
 # Several weights in one call ------------------------------------------------------------------------------------------
@@ -266,7 +266,7 @@ class Counted:
         monkeypatch.setattr(Update, "natively", staticmethod(self.run))
 
     def run(self, update, raws, attributes, rates=None):
-        done = updating.run(update, raws, attributes, rates)
+        done = optimizer_updates.run(update, raws, attributes, rates)
         self.weights += done * (len(rates) if rates is not None else 1)
         return done
 
@@ -331,7 +331,7 @@ def test_one_that_does_not_lie_right_leaves_all_to_numpy(place, way, monkeypatch
         rows[place] = [array.reshape(-1) for array in rows[place][:2]] + [odd]
     before = [array.copy() for row in rows for array in row]
     flat = [array for row in rows for array in row]
-    assert not updating.run(update, flat, attributes_of(update), [0.1] * 3)
+    assert not optimizer_updates.run(update, flat, attributes_of(update), [0.1] * 3)
     for one, other in zip(flat, before, strict=True):
         numpy.testing.assert_array_equal(one, other)
     assert counted.weights == 0
@@ -342,7 +342,7 @@ def test_arrays_of_other_shapes_are_refused_as_they_are_alone():
     rows, _ = rows_of(update, [(300, 300), (300, 300)])
     before = rows[1][0].copy()
     rows[1][1] = _of_another_shape(rows[1][1])
-    assert not updating.run(update, [*rows[0], *rows[1]], attributes_of(update), [0.1, 0.1])
+    assert not optimizer_updates.run(update, [*rows[0], *rows[1]], attributes_of(update), [0.1, 0.1])
     with pytest.raises(mx.MXNetError, match="shapes must be equal"):
         update.change_all([wrapped(row) for row in rows], attributes_of(update), [0.1] * 2, [0.0] * 2)
     numpy.testing.assert_array_equal(rows[1][0], before)
@@ -351,7 +351,7 @@ def test_arrays_of_other_shapes_are_refused_as_they_are_alone():
 def test_what_is_no_array_of_numpys_own_class_is_left_alone():
     update = OPERATORS["sgd_update"]
     given = arrays_of(update, (300, 300), "float32")
-    assert not updating.run(update, [given[0].view(numpy.matrix), given[1]], attributes_of(update))
+    assert not optimizer_updates.run(update, [given[0].view(numpy.matrix), given[1]], attributes_of(update))
 
 
 @settings(max_examples=20, deadline=None)

@@ -22,7 +22,7 @@ from minpy.backends.native.machine import llvm
 from minpy.backends.switches import is_enabled
 from minpy.checking.differences import repeats
 from minpy.gluon import HybridBlock
-from minpy.jit import operators
+from minpy.jit import compiled_operators
 from minpy.ops.registry import OPERATORS
 
 COMPILES = True
@@ -311,7 +311,7 @@ def test_numeric_gradients_where_native_code_rounds_otherwise_than_the_runs_befo
 def test_an_operator_that_becomes_native_code_meanwhile_is_not_taken_for_a_random_one(
     calls: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(operators, "_MIN_SPEEDUP", 0.0)
+    monkeypatch.setattr(compiled_operators, "_MIN_SPEEDUP", 0.0)
 
     @mx.customop("numpy", compile=True)
     def smoothed(x):

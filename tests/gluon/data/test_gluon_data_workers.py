@@ -29,7 +29,7 @@ from minpy import gluon, nd
 from minpy.core.errors import WorkerError
 from minpy.gluon import data
 from minpy.gluon.data import dataloader
-from minpy.gluon.data.workers import ProcessPool, WorkerTimeoutError, memory
+from minpy.gluon.data.workers import ProcessPool, WorkerTimeoutError, shared_memory
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="workers are forked here")
 LONG = 60  # seconds: what nobody waits for
@@ -241,7 +241,7 @@ def test_without_shared_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(size: int) -> Any:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(memory.SharedMemory, "made", refuse)
+    monkeypatch.setattr(shared_memory.SharedMemory, "made", refuse)
     loader = data.DataLoader(Items(large), 2, num_workers=1)
     with pytest.warns(
         RuntimeWarning, match=r"could not get \d+ bytes of shared memory: .*No space left.*go through pipes"
@@ -252,7 +252,7 @@ def test_without_shared_memory(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_where_no_descriptors_can_be_sent(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "AVAILABLE", False)
+    monkeypatch.setattr(shared_memory, "AVAILABLE", False)
     loader = data.DataLoader(Items(large), 2, num_workers=2)
     assert [image.asnumpy()[:, 0, 0].tolist() for image, _ in loader] == [[0, 1], [2, 3], [4, 5], [6, 7]]
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from minpy.backends.native.codegen.matrix_products import collapsed
+from minpy.backends.native.codegen.memory_layout import Allocation
 from minpy.backends.native.convolutions.registers import Processor
 from minpy.backends.native.language import Product
-from minpy.backends.native.memory import Allocation
-from minpy.backends.native.products import collapsed
 
 __all__ = ["LINE", "Blocking", "Limits", "Matrices", "Tiles", "blocking_of", "in_bands", "matrices_of"]
 

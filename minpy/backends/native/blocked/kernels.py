@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from minpy.backends.native.blocked.blocking import Blocking, Matrices, blocking_of, in_bands, matrices_of
 from minpy.backends.native.blocked.tiles import product_body, scratch_bytes
-from minpy.backends.native.convolutions.emitter import METADATA, PREFETCH
+from minpy.backends.native.codegen.memory_layout import Allocation
+from minpy.backends.native.convolutions.ir_emitter import METADATA, PREFETCH
 from minpy.backends.native.convolutions.registers import Processor
 from minpy.backends.native.kernels.kernel import Kernel, Pointer, is_long
 from minpy.backends.native.language import Product
-from minpy.backends.native.machine import blas, llvm
-from minpy.backends.native.memory import Allocation
+from minpy.backends.native.machine import llvm, numpy_blas
 
 __all__ = ["BLOCKED", "blocked_kernel", "covers_blocked", "is_faster", "kernel_of_matrices"]
 
@@ -39,7 +39,7 @@ def covers_blocked(product: Product, places: Sequence[Allocation], result: Alloc
     are where matrices fill vectors badly, and where NumPy's BLAS is another one. So are large ones if the BLAS runs in
     more threads than kernels do when a program is compiled.
     """
-    library = blas.find()
+    library = numpy_blas.find()
     if library is not None and not library.is_openblas:
         return False
     matrices = matrices_of(product, places, result)

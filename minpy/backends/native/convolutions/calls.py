@@ -10,8 +10,8 @@ import numpy
 
 from minpy.backends.native.convolutions.channel_windows import channels_depthwise
 from minpy.backends.native.convolutions.channels_last import channels_forward, operands_of, pack_weight, packed_shape
-from minpy.backends.native.convolutions.correlation import Code, correlate
-from minpy.backends.native.convolutions.emitter import METADATA
+from minpy.backends.native.convolutions.direct_correlation import Code, correlate
+from minpy.backends.native.convolutions.ir_emitter import METADATA
 from minpy.backends.native.convolutions.problem import Problem
 from minpy.backends.native.convolutions.registers import Processor, VectorsOfBatch
 from minpy.backends.native.convolutions.weight_gradient import weight_gradient

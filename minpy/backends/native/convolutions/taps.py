@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from minpy.backends.native.convolutions.emitter import Emitter, Integer
+from minpy.backends.native.convolutions.ir_emitter import Emitter, Integer
 from minpy.backends.native.convolutions.problem import Axis
 
 __all__ = ["bounds", "positions_of", "source_row"]

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from minpy.backends.native.convolutions.correlation import Code
-from minpy.backends.native.convolutions.emitter import Emitter, Integer
+from minpy.backends.native.convolutions.direct_correlation import Code
+from minpy.backends.native.convolutions.ir_emitter import Emitter, Integer
 from minpy.backends.native.convolutions.problem import Problem, forward_axes
 from minpy.backends.native.convolutions.registers import Processor, VectorsOfBatch
 from minpy.backends.native.convolutions.taps import positions_of

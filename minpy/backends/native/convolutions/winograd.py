@@ -21,8 +21,8 @@ from functools import lru_cache
 import numpy
 
 from minpy.backends.native.convolutions.channels_last import AHEAD
-from minpy.backends.native.convolutions.correlation import Code, Correlation, correlation_of
-from minpy.backends.native.convolutions.emitter import PREFETCH, Emitter, Integer
+from minpy.backends.native.convolutions.direct_correlation import Code, Correlation, correlation_of
+from minpy.backends.native.convolutions.ir_emitter import PREFETCH, Emitter, Integer
 from minpy.backends.native.convolutions.problem import Problem
 from minpy.backends.native.convolutions.registers import Processor, VectorsOfBatch
 from minpy.backends.native.convolutions.winograd_transforms import (

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy
 
-from minpy.backends.native.gathering.kernels import gather_kernel, scatter_kernel
+from minpy.backends.native.gathering.gather_kernels import gather_kernel, scatter_kernel
 from minpy.backends.native.kernels.kernel import Kernel
 from minpy.backends.native.language import Call
 

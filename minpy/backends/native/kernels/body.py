@@ -7,18 +7,18 @@ from collections.abc import Callable, Sequence
 
 import numpy
 
-from minpy.backends.native.fusing.nest import Level, Nest
+from minpy.backends.native.fusing.loop_nest import Level, Nest
 from minpy.backends.native.kernels import elementwise
 from minpy.backends.native.kernels.accumulators import BLOCK, Lanes
-from minpy.backends.native.kernels.columns import Columns
+from minpy.backends.native.kernels.column_reductions import Columns
 from minpy.backends.native.kernels.cursor import Cursor
-from minpy.backends.native.kernels.geometry import Access, Dim, Geometry, is_of_rows
+from minpy.backends.native.kernels.loop_writer import Writer, literal, memory_type, value_type
+from minpy.backends.native.kernels.nest_geometry import Access, Dim, Geometry, is_of_rows
 from minpy.backends.native.kernels.phases import Phase, weight
 from minpy.backends.native.kernels.pieces import Partials, Pieces, cut
 from minpy.backends.native.kernels.reductions import is_summed
 from minpy.backends.native.kernels.row_pieces import RowPieces
 from minpy.backends.native.kernels.strips import Lane, Strips
-from minpy.backends.native.kernels.writing import Writer, literal, memory_type, value_type
 from minpy.backends.native.language import Array, Elementwise, Reduce
 
 __all__ = ["Body"]

@@ -13,10 +13,10 @@ from collections.abc import Callable, Sequence
 import numpy
 
 from minpy.backends.native import mathematics
-from minpy.backends.native.functions import ELEMENTWISE, is_supported
 from minpy.backends.native.kernels.casts import cast
 from minpy.backends.native.kernels.integers import INTEGERS
-from minpy.backends.native.kernels.writing import Writer, literal, value_type
+from minpy.backends.native.kernels.loop_writer import Writer, literal, value_type
+from minpy.backends.native.language.function_table import ELEMENTWISE, is_supported
 
 __all__ = ["covers", "flops", "write"]
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from minpy.backends.native.language.arrays import Array
+    from minpy.backends.native.language.array_and_step import Array
 
 __all__ = ["Kernel", "Pointer", "is_long", "seconds"]
 

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 
 from minpy.backends.native.kernels.accumulators import Lanes
 from minpy.backends.native.kernels.cursor import Cursor
-from minpy.backends.native.kernels.geometry import Access, Geometry
+from minpy.backends.native.kernels.loop_writer import Writer, memory_type
+from minpy.backends.native.kernels.nest_geometry import Access, Geometry
 from minpy.backends.native.kernels.pieces import Partials, Pieces
 from minpy.backends.native.kernels.strips import Strips
-from minpy.backends.native.kernels.writing import Writer, memory_type
 from minpy.backends.native.language import Array
 
 __all__ = ["RowPieces"]

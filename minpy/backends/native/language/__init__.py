@@ -17,11 +17,11 @@ of their own. A `Routine` is one or several parts, run one after the other: forw
 forward has left.
 """
 
-from minpy.backends.native.language.arrays import Array, Layout, Origin, Step, constant, contiguous
-from minpy.backends.native.language.calls import Call, NativeFunction, arrays_of, filled
-from minpy.backends.native.language.computing import Elementwise, Product, Reduce
-from minpy.backends.native.language.routines import Part, Routine
-from minpy.backends.native.language.views import Assembly, Piece, View, broadcast, viewed
+from minpy.backends.native.language.array_and_step import Array, Layout, Origin, Step, constant, contiguous
+from minpy.backends.native.language.call_step import Call, NativeFunction, arrays_of, filled
+from minpy.backends.native.language.compute_steps import Elementwise, Product, Reduce
+from minpy.backends.native.language.routine import Part, Routine
+from minpy.backends.native.language.view_steps import Assembly, Piece, View, broadcast, viewed
 
 __all__ = [
     "Array",

@@ -20,10 +20,10 @@ import weakref
 from functools import cache, cached_property
 from typing import Any, NamedTuple
 
-from minpy.backends.native.machine import processor
-from minpy.backends.native.machine.linking import Linked, linked
-from minpy.backends.native.machine.objects import contracted, object_of
-from minpy.backends.native.machine.store import Store, digest
+from minpy.backends.native.machine import processor_identity
+from minpy.backends.native.machine.code_cache import Store, digest
+from minpy.backends.native.machine.object_files import contracted, object_of
+from minpy.backends.native.machine.object_loader import Linked, linked
 from minpy.core.errors import BuildError, KeyMissingError, MissingDependencyError
 from minpy.version import __version__
 
@@ -315,7 +315,7 @@ def _target_key() -> str | None:
     """Return by what that is found which LLVM has said of this processor; None, if nothing tells which one it is."""
     import llvmlite
 
-    identity = processor.identity()
+    identity = processor_identity.identity()
     if identity is None:
         return None
     return digest("processor", _FORMAT, str(llvmlite.__version__), llvmlite.__file__, identity)

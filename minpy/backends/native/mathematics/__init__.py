@@ -11,7 +11,7 @@ from functools import cache
 from typing import NamedTuple
 
 from minpy.backends.native.mathematics import (
-    errors,
+    error_functions,
     exponentials,
     inverse_hyperbolic,
     inverse_trigonometric,
@@ -19,7 +19,7 @@ from minpy.backends.native.mathematics import (
     powers,
     trigonometric,
 )
-from minpy.backends.native.mathematics.writing import FORMATS, Value, Writer
+from minpy.backends.native.mathematics.scalar_ir import FORMATS, Value, Writer
 from minpy.core.errors import KeyMissingError
 
 __all__ = ["FUNCTIONS", "accuracy", "arity", "covers", "definitions", "requires", "source", "symbol"]
@@ -54,8 +54,8 @@ FUNCTIONS = {
     "arccosh": Function(inverse_hyperbolic.arccosh, {"float": 1, "double": 2.5}),
     "arctanh": Function(inverse_hyperbolic.arctanh, {"float": 1, "double": 2}),
     "cbrt": Function(powers.cbrt, {"float": 1, "double": 1}),
-    "erf": Function(errors.erf, {"float": 2, "double": 2}),
-    "erfc": Function(errors.erfc, {"float": 1, "double": 3.5}),
+    "erf": Function(error_functions.erf, {"float": 2, "double": 2}),
+    "erfc": Function(error_functions.erfc, {"float": 1, "double": 3.5}),
     "power": Function(powers.power, {"float": 1, "double": 2}, 2),
     "hypot": Function(powers.hypot, {"float": 1, "double": 2}, 2),
     "arctan2": Function(inverse_trigonometric.arctan2, {"float": 2, "double": 2}, 2),

@@ -13,19 +13,19 @@ from dataclasses import dataclass
 
 from minpy.backends.native.convolutions import placing
 from minpy.backends.native.language import Array, Routine, Step
+from minpy.backends.native.language.routine_verifier import verify
 from minpy.backends.native.passes import (
     algebra,
     batching,
     constants,
-    moving,
     orienting,
-    products,
+    product_sums,
     recomputing,
-    slicing,
+    slice_hoisting,
+    view_sinking,
 )
 from minpy.backends.native.passes.patterns import Row
 from minpy.backends.native.passes.rewriting import Notes, Rewriter, Rule
-from minpy.backends.native.verifying import verify
 
 __all__ = ["PASSES", "Notes", "Pass", "describe", "optimized"]
 
@@ -52,20 +52,20 @@ class Pass:
 
 def _transposed(routine: Routine, notes: Notes) -> Routine:
     """Return the routine with transposes moved, if less is read out of order then."""
-    now = moving.strided_bytes(routine)
+    now = view_sinking.strided_bytes(routine)
     if not now:
         return routine
     best = routine, Notes()
-    for preference in moving.PREFERENCES:
+    for preference in view_sinking.PREFERENCES:
         own = Notes()
-        rule = _either(moving.transposed_later(preference), algebra.rewrite)
+        rule = _either(view_sinking.transposed_later(preference), algebra.rewrite)
         result = Rewriter(routine, rule, own).rebuilt()
-        left = moving.strided_bytes(result)
+        left = view_sinking.strided_bytes(result)
         if left < now:
             now, best = left, (result, own)
     notes.counts.update(best[1].counts)
     # What is reduced now has its axes in another order, too: vectors take the shapes that fit there.
-    return best[0] if best[0] is routine else moving.reshaped_later(best[0], notes)
+    return best[0] if best[0] is routine else view_sinking.reshaped_later(best[0], notes)
 
 
 PASSES: tuple[Pass, ...] = (
@@ -77,11 +77,16 @@ PASSES: tuple[Pass, ...] = (
         placing.generated,
         among=("call",),
     ),
-    Pass("broadcast later", "functions of what is broadcast: computed before", moving.broadcast_later, among=("view",)),
+    Pass(
+        "broadcast later",
+        "functions of what is broadcast: computed before",
+        view_sinking.broadcast_later,
+        among=("view",),
+    ),
     Pass(
         "reshaped later",
         "functions and reductions of reshaped arrays: reshaped after",
-        run=moving.reshaped_later,
+        run=view_sinking.reshaped_later,
         among=("view",),
     ),
     Pass("transposed later", "functions and reductions of transposed arrays: transposed after", run=_transposed),
@@ -94,7 +99,7 @@ PASSES: tuple[Pass, ...] = (
     Pass(
         "copied once",
         "copies of views of what is computed: computed as it is to lie",
-        slicing.copies_computed,
+        slice_hoisting.copies_computed,
         among=("copy",),
     ),
     Pass(
@@ -103,12 +108,12 @@ PASSES: tuple[Pass, ...] = (
         run=batching.batched,
         among=("product",),
     ),
-    Pass("assemblies", "sums of padded slices: put together once", slicing.assembled_once, among=("view",)),
-    Pass("accumulation", "acc + a @ b: one product", products.accumulated, among=("product",)),
+    Pass("assemblies", "sums of padded slices: put together once", slice_hoisting.assembled_once, among=("view",)),
+    Pass("accumulation", "acc + a @ b: one product", product_sums.accumulated, among=("product",)),
     Pass(
         "turned once",
         "transposed matrices that many small products read: copied",
-        run=products.turned_once,
+        run=product_sums.turned_once,
         among=("product",),
     ),
     Pass(

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy
 
-from minpy.backends.native.functions import ELEMENTWISE
 from minpy.backends.native.language import Array, Elementwise, Step, broadcast, constant
+from minpy.backends.native.language.function_table import ELEMENTWISE
 
 __all__ = ["Row", "applied", "uniform"]
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from minpy.backends.native.fusing.costs import DEAR_FUNCTIONS
-from minpy.backends.native.fusing.grouping import scheduled
-from minpy.backends.native.fusing.nest import Nest
+from minpy.backends.native.fusing.cost_model import DEAR_FUNCTIONS
+from minpy.backends.native.fusing.fuser import scheduled
+from minpy.backends.native.fusing.loop_nest import Nest
 from minpy.backends.native.language import Array, Call, Elementwise, Part, Product, Reduce, Routine, Step, View
 from minpy.backends.native.passes.rewriting import Notes, key_of, remade, without_dead_steps
 

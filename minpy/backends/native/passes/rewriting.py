@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import fields
 from typing import Any
 
-from minpy.backends.native.fusing.costs import DEAR_FUNCTIONS
+from minpy.backends.native.fusing.cost_model import DEAR_FUNCTIONS
 from minpy.backends.native.language import (
     Array,
     Assembly,
@@ -25,7 +25,7 @@ from minpy.backends.native.language import (
     View,
     filled,
 )
-from minpy.backends.native.layouts import reviewed
+from minpy.backends.native.language.layout_algebra import reviewed
 
 __all__ = ["Notes", "Rewriter", "Rule", "key_of", "multiplied_as_it_lies", "readers", "remade", "without_dead_steps"]
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy
 
-from minpy.backends.native.functions import ELEMENTWISE, REDUCTIONS
 from minpy.backends.native.language import (
     Array,
     Assembly,
@@ -24,7 +23,8 @@ from minpy.backends.native.language import (
     constant,
     contiguous,
 )
-from minpy.backends.native.translating.dtypes import Operand, converted, require_supported
+from minpy.backends.native.language.function_table import ELEMENTWISE, REDUCTIONS
+from minpy.backends.native.translating.promotion import Operand, converted, require_supported
 from minpy.backends.native.translating.results import NotLowered
 
 __all__ = ["Emitter", "uniform_value"]

@@ -9,20 +9,20 @@ from typing import Any
 
 import numpy
 
-from minpy.backends.native.functions import is_supported
 from minpy.backends.native.language import Array, constant
-from minpy.backends.native.translating.dtypes import converted
+from minpy.backends.native.language.function_table import is_supported
 from minpy.backends.native.translating.emitter import Emitter
 from minpy.backends.native.translating.lowerings import filling  # noqa: F401 - it fills the tables
 from minpy.backends.native.translating.lowerings.called import CALLED
 from minpy.backends.native.translating.lowerings.tables import DEFINITIONS, FUNCTIONS, GRADIENTS, OPERATORS
 from minpy.backends.native.translating.lowerings.ufuncs import apply
 from minpy.backends.native.translating.lowerings.updates import update_several
+from minpy.backends.native.translating.promotion import converted
 from minpy.backends.native.translating.results import LOWERED, TRACED, NotLowered, Result
 from minpy.backends.native.translating.traces import Trace, Traces
 from minpy.capture.steps import Step, fill
-from minpy.core.attributes import REQUIRED
 from minpy.core.operator import Operator
+from minpy.core.signatures import REQUIRED
 from minpy.graph.gradient import VjpNode
 from minpy.graph.ir import ANSWER, CONSTANT, Node, Value
 from minpy.ops import registry
@@ -175,7 +175,7 @@ class Operators:
     # -- integers ------------------------------------------------------------------------------------------------------
 
     def _keeping_dtype(self, operator: Any, operands: Sequence[Any], attributes: dict[str, Any]) -> Result:
-        """Lower a call of arrays of integers or booleans, whose answer has their dtype: see `minpy.core.integers`."""
+        """Lower a call of integers or booleans that answers in their dtype: see `minpy.core.integer_results`."""
 
         def compute(inputs: Sequence[Any]) -> Result:
             with self._opened(operator):

@@ -9,14 +9,14 @@ import numpy
 
 from minpy.backends.native.language import Array
 from minpy.backends.native.translating.results import NotLowered
-from minpy.capture.facts import VALUE_BASED, Fact
+from minpy.capture.abstract_evaluation import VALUE_BASED, Fact
+from minpy.capture.captured_run import run_captured
 from minpy.capture.forwards import definition_of
 from minpy.capture.noting import constant
 from minpy.capture.places import CaptureRefused
 from minpy.capture.proxy import ArrayProxy
 from minpy.capture.recorder import Recorder
-from minpy.capture.rules import RuleCall, capture_rule
-from minpy.capture.running import run_captured
+from minpy.capture.rule_capture import RuleCall, capture_rule
 from minpy.capture.steps import frozen
 from minpy.core.array import Shaped
 from minpy.graph.builder import GraphBuilder

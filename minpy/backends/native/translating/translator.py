@@ -9,16 +9,16 @@ from typing import Any, NamedTuple
 import numpy
 
 from minpy.backends.native.language import Array, Call, Origin, Part, Routine, Step
-from minpy.backends.native.translating.dtypes import converted
 from minpy.backends.native.translating.emitter import Emitter
 from minpy.backends.native.translating.operators import Operators, constant_operand
+from minpy.backends.native.translating.promotion import converted
 from minpy.backends.native.translating.results import CALLED, NotLowered, Result, Untranslatable
 from minpy.backends.protocol import ArrayFact
 from minpy.capture.places import SourceLocation
 from minpy.graph.gradient import VjpNode
 from minpy.graph.interpreting import step_call
 from minpy.graph.ir import ANSWER, CONSTANT, Node, Value
-from minpy.graph.steps import Steps
+from minpy.graph.schedule import Steps
 
 __all__ = ["FAILED", "Translated", "Translation", "translate"]
 

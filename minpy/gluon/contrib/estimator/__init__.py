@@ -7,7 +7,7 @@ from minpy.gluon.contrib.estimator.estimator import Estimator
 from minpy.gluon.contrib.estimator.events import BatchBegin, BatchEnd, EpochBegin, EpochEnd, TrainBegin, TrainEnd
 from minpy.gluon.contrib.estimator.logging_handler import LoggingHandler, ProgressBarHandler
 from minpy.gluon.contrib.estimator.stopping import EarlyStoppingHandler, StoppingHandler
-from minpy.gluon.contrib.estimator.updating import GradientUpdateHandler, MetricHandler, ValidationHandler
+from minpy.gluon.contrib.estimator.training_handlers import GradientUpdateHandler, MetricHandler, ValidationHandler
 from minpy.namespaces import module_functions
 
 __all__ = [

@@ -13,7 +13,7 @@ from minpy.files import open_to_read
 from minpy.gluon.contrib.estimator.events import BatchEnd, EpochEnd, TrainBegin
 from minpy.gluon.contrib.estimator.stopping import comparison, monitored
 from minpy.ndarray import load
-from minpy.optimizer.states import load_states
+from minpy.optimizer.state_bytes import load_states
 
 __all__ = ["CheckpointHandler"]
 

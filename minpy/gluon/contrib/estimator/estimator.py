@@ -25,7 +25,7 @@ from minpy.gluon.contrib.estimator.events import (
 )
 from minpy.gluon.contrib.estimator.logging_handler import LoggingHandler, ProgressBarHandler
 from minpy.gluon.contrib.estimator.stopping import StoppingHandler
-from minpy.gluon.contrib.estimator.updating import GradientUpdateHandler, MetricHandler, ValidationHandler
+from minpy.gluon.contrib.estimator.training_handlers import GradientUpdateHandler, MetricHandler, ValidationHandler
 from minpy.gluon.contrib.estimator.utils import (
     _check_handler_metric_ref,
     _check_metrics,

@@ -9,7 +9,7 @@ import functools
 from typing import Any, ClassVar
 
 from minpy.core.errors import ArgumentError, ArgumentValueError, ShapeError
-from minpy.gluon.nn.windows import CHANNELS_FIRST, CHANNELS_LAST, of_axes
+from minpy.gluon.nn.window_families import CHANNELS_FIRST, CHANNELS_LAST, of_axes
 from minpy.gluon.rnn.recurrent_cell import HybridRecurrentCell, StateInfo
 
 __all__ = [

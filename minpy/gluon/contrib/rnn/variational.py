@@ -8,8 +8,8 @@ from minpy.core.errors import ArgumentError
 from minpy.gluon.rnn.bidirectional import BidirectionalCell
 from minpy.gluon.rnn.modifiers import ModifierCell, require_rate
 from minpy.gluon.rnn.recurrent_cell import first_states
-from minpy.gluon.rnn.remembering import recalled
 from minpy.gluon.rnn.sequences import functions_of, in_mode, masked, merged, merged_or_split, steps_of, time_axis
+from minpy.gluon.rnn.step_memory import recalled
 
 __all__ = ["VariationalDropoutCell"]
 

@@ -24,8 +24,8 @@ from typing import Any
 import numpy
 
 from minpy.core.errors import PicklingError, WorkerError
-from minpy.core.switches import is_np_array, is_np_default_dtype, is_np_shape
-from minpy.gluon.data.workers import memory, packing
+from minpy.core.numpy_semantics import is_np_array, is_np_default_dtype, is_np_shape
+from minpy.gluon.data.workers import out_of_band, shared_memory
 from minpy.gluon.data.workers.process import Answer, TaskMessage, main
 
 __all__ = ["ProcessPool", "Task", "WorkerTimeoutError", "WorkerTraceback"]
@@ -51,7 +51,7 @@ class _Slot:
     def __init__(self, number: int) -> None:
         self.number = number
         self.taken = False
-        self.memory: memory.SharedMemory | None = None
+        self.memory: shared_memory.SharedMemory | None = None
         self._lent: Any = None
 
     @property
@@ -286,7 +286,7 @@ class ProcessPool:
         """
         file = io.BytesIO()
         try:
-            packing.TaskPickler(file, self._known).dump((function, tuple(args), kwds or {}))
+            out_of_band.TaskPickler(file, self._known).dump((function, tuple(args), kwds or {}))
         except (pickle.PicklingError, AttributeError, TypeError) as error:
             raise PicklingError(
                 f"DataLoader: {label or 'a task'} cannot be sent to a worker: {error}. Indices and functions that are "
@@ -301,7 +301,7 @@ class ProcessPool:
                     "another process. Begin a new epoch: iter(loader) starts them again."
                 )
             worker = min(workers, key=lambda candidate: len(candidate.tasks))
-            slot = worker.free_slot() if memory.AVAILABLE else None
+            slot = worker.free_slot() if shared_memory.AVAILABLE else None
             if slot is not None:
                 slot.taken = True
             self._numbers += 1
@@ -398,9 +398,9 @@ class ProcessPool:
             slot = task.slot
             if slot is not None:
                 if answer.new_size:
-                    descriptor = memory.received_descriptor(worker.connection)
+                    descriptor = shared_memory.received_descriptor(worker.connection)
                     try:
-                        slot.memory = memory.SharedMemory(descriptor, answer.new_size)
+                        slot.memory = shared_memory.SharedMemory(descriptor, answer.new_size)
                     finally:
                         os.close(descriptor)
                 if task.cancelled or answer.whole is not None or answer.failure is not None:

@@ -19,9 +19,9 @@ import numpy
 
 from minpy import random as minpy_random
 from minpy.core.errors import PicklingError
+from minpy.core.numpy_semantics import is_np_array, is_np_default_dtype, is_np_shape, set_np
 from minpy.core.state import state
-from minpy.core.switches import is_np_array, is_np_default_dtype, is_np_shape, set_np
-from minpy.gluon.data.workers import memory, packing
+from minpy.gluon.data.workers import out_of_band, shared_memory
 
 __all__ = ["Answer", "TaskMessage", "main"]
 
@@ -111,7 +111,7 @@ class _Desk:
     def __init__(self, connection: Any, known: dict[str, Any]) -> None:
         self._connection = connection
         self._known = known
-        self._slots: dict[int, memory.SharedMemory] = {}
+        self._slots: dict[int, shared_memory.SharedMemory] = {}
 
     def answer(self, task: TaskMessage) -> None:
         """Do a task, and send what comes of it."""
@@ -123,37 +123,37 @@ class _Desk:
         try:
             if task.seeds is not None:
                 _seed(task.seeds)
-            function, arguments, keywords = packing.TaskUnpickler(io.BytesIO(task.call), self._known).load()
+            function, arguments, keywords = out_of_band.TaskUnpickler(io.BytesIO(task.call), self._known).load()
             made, descriptor = self._stored(task, function(*arguments, **keywords))
         except BaseException as error:
             made = Answer(task.number, failure=_failure(error))
         self._connection.send_bytes(pickle.dumps(made, 5))
         if descriptor >= 0:
-            memory.send_descriptor(self._connection, descriptor)
+            shared_memory.send_descriptor(self._connection, descriptor)
             os.close(descriptor)
 
     def _stored(self, task: TaskMessage, value: Any) -> tuple[Answer, int]:
         """Put an answer where the loader finds it; return a descriptor, too, if that is new memory."""
         try:
-            pickled, buffers = packing.packed(value)
+            pickled, buffers = out_of_band.packed(value)
         except (pickle.PicklingError, AttributeError, TypeError) as error:
             raise PicklingError(
                 f"DataLoader: what batchify_fn has returned cannot be sent: {error}. Let it return arrays, numbers, "
                 "strings, and lists, tuples and dictionaries of them; or give thread_pool=True."
             ) from error
-        places, end = packing.places(buffers)
+        places, end = out_of_band.places(buffers)
         if end + len(pickled) <= _INLINE or task.slot < 0:
-            return Answer(task.number, packing.packed_whole(pickled, buffers)), -1
+            return Answer(task.number, out_of_band.packed_whole(pickled, buffers)), -1
         table = pickle.dumps(places, 5)
         middle, last = end + len(pickled), end + len(pickled) + len(table)
         slot, descriptor = self._slots.get(task.slot), -1
         new_size = 0
         if slot is None or slot.size < last:
-            new_size = memory.rounded(last)
+            new_size = shared_memory.rounded(last)
             try:
-                slot, descriptor = memory.SharedMemory.made(new_size)
+                slot, descriptor = shared_memory.SharedMemory.made(new_size)
             except (OSError, ValueError) as error:
-                whole = packing.packed_whole(pickled, buffers)
+                whole = out_of_band.packed_whole(pickled, buffers)
                 return Answer(task.number, whole, trouble=f"{new_size} bytes of shared memory: {error}"), -1
             self._slots[task.slot] = slot
         for (start, _), buffer in zip(places, buffers, strict=True):

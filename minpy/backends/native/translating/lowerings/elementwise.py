@@ -9,10 +9,10 @@ from typing import Any
 import numpy
 
 from minpy.backends.native.language import Array, constant
-from minpy.backends.native.translating.dtypes import Operand, common_dtype
 from minpy.backends.native.translating.emitter import Emitter
 from minpy.backends.native.translating.lowerings.tables import lowers
 from minpy.backends.native.translating.lowerings.ufuncs import apply
+from minpy.backends.native.translating.promotion import Operand, common_dtype
 from minpy.backends.native.translating.results import NotLowered
 from minpy.capture.steps import power, power_of_array
 from minpy.capture.storage import as_dtype

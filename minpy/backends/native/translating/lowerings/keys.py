@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy
 
 from minpy.backends.native.language import Array, constant
-from minpy.backends.native.translating.dtypes import Operand
 from minpy.backends.native.translating.emitter import Emitter, uniform_value
 from minpy.backends.native.translating.lowerings.gathering import gathered, looked_at, scattered
 from minpy.backends.native.translating.lowerings.tables import lowers, lowers_operator
+from minpy.backends.native.translating.promotion import Operand
 from minpy.backends.native.translating.results import NotLowered
 from minpy.capture.ufuncs import computed_at
 

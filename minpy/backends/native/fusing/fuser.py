@@ -1,0 +1,193 @@
+"""Fusing: steps are grouped into nests, in an order in which all can run.
+
+Items are in a list, in the order in which they will run. Each step joins one of the nests that stand at or behind all
+that it reads, the one where most bytes need not be read, or else begins a nest at the end. So nothing can wait for
+itself, and the way of each step is short: it is only held against the nests that compute, or read, what it reads.
+Then nests whose results are first read by another nest run as a part of that, if they can.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from minpy.backends.native.fusing.growing_nest import Growing, space_of
+from minpy.backends.native.fusing.in_place import placed
+from minpy.backends.native.fusing.loop_nest import Item, Level, Nest, Schedule
+from minpy.backends.native.language import Array, Elementwise, Layout, Part, Reduce, Routine, Step, View
+
+__all__ = ["scheduled"]
+
+# How many of the nests that read an array a step is held against: the last ones.
+READERS = 4
+
+
+def scheduled(routine: Routine) -> list[Schedule]:
+    """Return what each part becomes: nests, products and calls in the order in which they run.
+
+    See `passes.optimized` for what is best done before.
+
+    >>> import numpy
+    >>> x = Array((4, 1000), numpy.dtype("float32"), name="x")
+    >>> largest = Reduce.of("max", x, (1,))
+    >>> exponential = Elementwise.of("exp", Elementwise.of("subtract", x, largest))
+    >>> total = Reduce.of("sum", exponential, (1,))
+    >>> softmax = Elementwise.of("divide", exponential, total)
+    >>> steps = [largest.step, exponential.step.operands[0].step, exponential.step, total.step, softmax.step]
+    >>> (schedule,) = scheduled(Routine([Part("forward", [x], steps, [softmax])]))
+    >>> (nest,) = schedule.items
+    >>> nest.shape, nest.inner, [nest.phases[step.output] for step in steps], list(nest.stored) == [softmax]
+    ((4, 1000), frozenset({1}), [0, 1, 1, 1, 2], True)
+    """
+    leaving = _leaving(routine)
+    return [_Grouping(part, leaving[number]).schedule() for number, part in enumerate(routine.parts)]
+
+
+def _leaving(routine: Routine) -> list[set[Array]]:
+    """Return which arrays have to be in memory when each part is done: its outputs, and what later parts read."""
+    results = []
+    later: set[Array] = set()
+    for part in reversed(routine.parts):
+        ends = {array.root for array in part.outputs} | {source.root for _, source in part.updates}
+        results.append(later | ends)
+        later = later | ends | {operand.root for step in part.steps for operand in step.operands}
+    return results[::-1]
+
+
+class _Grouping:
+    """The items of a part, and where each array is computed."""
+
+    def __init__(self, part: Part, leaving: set[Array]) -> None:
+        self.part = part
+        self.leaving = leaving
+        self.items: list[Growing | Step | None] = []
+        self.places: dict[Array, int] = {}
+        self.readers: dict[tuple[Array, Layout], list[int]] = {}
+        for step in _needed(part, leaving):
+            if isinstance(step, Elementwise | Reduce):
+                self._group(step)
+            else:
+                self._append(step)
+        self._merge()
+
+    def schedule(self) -> Schedule:
+        """Return the nests, products, calls and assemblies in the order in which they run."""
+        stored = set(self.leaving)
+        for item in self.items:
+            stored.update(_roots_read(item))
+        items: list[Item] = []
+        for item in self.items:
+            if item is None:
+                continue
+            if isinstance(item, Growing):
+                nest = item.nest()
+                nest.stored = {
+                    array: None for array in nest.levels if array in stored or nest.levels[array] is Level.COLUMN
+                }
+                items.append(nest)
+            else:
+                items.append(item)  # type: ignore[arg-type]
+        places, there = placed(items, self.leaving, {array.root for array in self.part.outputs})
+        for ready in items:
+            if isinstance(ready, Nest):
+                ready.stored = {array: places.get(array) for array in ready.stored}
+        return Schedule([ready for ready in items if ready not in there], places)
+
+    def _append(self, step: Step) -> None:
+        for output in step.outputs:
+            self.places[output] = len(self.items)
+        self.items.append(step)
+
+    def _group(self, step: Elementwise | Reduce) -> None:
+        number = self._joined(step)
+        if number is None:
+            number = len(self.items)
+            nest = Growing(space_of(step))
+            self.items.append(nest)
+            assert nest.join(step)
+        self.places[step.output] = number
+        for operand in self._read(step):
+            readers = self.readers.setdefault((operand.root, operand.layout), [])
+            if not readers or readers[-1] != number:
+                readers.append(number)
+
+    def _merge(self) -> None:
+        """Merge nests into the first nest that reads them, the last ones first, then into the last nest they read."""
+        readers: list[set[int]] = [set() for _ in self.items]
+        for number, item in enumerate(self.items):
+            for place in self._places_read(item, number):
+                readers[place].add(number)
+        for number in reversed(range(len(self.items))):
+            if readers[number]:
+                self._move(number, min(readers[number]), readers)
+        for number in range(len(self.items)):
+            places = self._places_read(self.items[number], number)
+            if places:
+                self._move(number, max(places), readers)
+
+    def _move(self, number: int, target: int, readers: list[set[int]]) -> None:
+        """Let the steps of a nest run in another one, if they can."""
+        nest, into = self.items[number], self.items[target]
+        if not isinstance(nest, Growing) or not isinstance(into, Growing):
+            return
+        merged = Growing.joined(nest, into) if number < target else Growing.joined(into, nest)
+        if merged is None:
+            return
+        self.items[number], self.items[target] = None, merged
+        for place in self._places_read(nest, number):
+            readers[place].discard(number)
+            if place != target:
+                readers[place].add(target)
+        readers[target] |= readers[number] - {target}
+        self.places.update(dict.fromkeys(nest.phases, target))
+
+    def _places_read(self, item: Growing | Step | None, number: int) -> set[int]:
+        """Return the numbers of the items before whose results an item reads."""
+        return {self.places[root] for root in _roots_read(item) if root in self.places} - {number}
+
+    def _read(self, step: Step) -> Iterable[Array]:
+        return dict.fromkeys(operand for operand in step.operands if not operand.is_number)
+
+    def _joined(self, step: Elementwise | Reduce) -> int | None:
+        """Let a step join the nest that is best for it, and return its number; None if there is none."""
+        read = list(self._read(step))
+        first = max((self.places[operand.root] for operand in read if operand.root in self.places), default=0)
+        saved: dict[int, int] = {}
+        for operand in read:
+            place = self.places.get(operand.root, -1)
+            for number in {place, *self.readers.get((operand.root, operand.layout), [])[-READERS:]}:
+                if number >= first:
+                    saved[number] = saved.get(number, 0) + operand.nbytes
+        for number in sorted(saved, key=lambda number: (-saved[number], number)):
+            nest = self.items[number]
+            if isinstance(nest, Growing) and self._saves(step, nest, saved[number]) and nest.join(step):
+                return number
+        return None
+
+    def _saves(self, step: Elementwise | Reduce, nest: Growing, saved: int) -> bool:
+        """Tell whether it is worth to join a nest: it computes what is read, or reads as much as a tenth of it."""
+        if any(operand.root in nest for operand in step.operands):
+            return True
+        whole = max(step.output.nbytes, *(operand.nbytes for operand in step.operands))
+        return saved * 10 >= whole
+
+
+def _roots_read(item: Growing | Step | None) -> Iterable[Array]:
+    """Return the arrays in memory that an item reads."""
+    if item is None:
+        return ()
+    return (
+        {root for root, _ in item.reads} if isinstance(item, Growing) else {operand.root for operand in item.operands}
+    )
+
+
+def _needed(part: Part, leaving: set[Array]) -> list[Step]:
+    """Return the steps that are not views, and whose outputs are asked for; calls always are."""
+    needed = set(leaving)
+    kept: list[Step] = []
+    for step in reversed(part.steps):
+        if isinstance(step, View):
+            continue
+        if step.kind == "call" or any(output in needed for output in step.outputs):
+            kept.append(step)
+            needed.update(operand.root for operand in step.operands)
+    return kept[::-1]

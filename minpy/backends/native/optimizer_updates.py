@@ -1,0 +1,200 @@
+"""Updates of weights as one native loop, in place: what their steps do in several passes of NumPy's.
+
+The definition of an update is traced once for all lengths: the loop is made for one that no array has, and is run as
+far as an array reaches, in whole units; what is left of a weight is copied into memory of a unit's length, and back.
+The rate, which schedules change, and which weights may have their own of, is read from memory; all other numbers are
+part of the code. One call makes the steps of any number of weights: it looks at all arrays before it writes to any,
+those of one weight share no memory.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy
+
+from minpy.backends.switches import is_enabled
+from minpy.ops.optimizer.updates import Update
+
+__all__ = ["run"]
+
+# Calls with the same numbers before a loop is made, of however many weights: what is trained for a few steps only, or
+# whose numbers change with every step, is not worth it.
+_CALLS = 16
+# Kinds of calls that are counted for one update: where its numbers change with every step, it stays NumPy's.
+_MOST_KINDS = 64
+# The length that loops are made for, in elements.
+_LENGTH = 1 << 40
+
+
+class _Kind:
+    """What is known of one update with some numbers: how often it was called, and what has become of it."""
+
+    __slots__ = ("calls", "loop", "settled")
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.loop: Callable[..., Any] | None = None
+        self.settled = False
+
+
+_kinds: dict[Update, dict[Any, _Kind]] = {}
+_making = threading.Lock()
+
+
+def run(
+    update: Update, raws: Sequence[numpy.ndarray], attributes: dict[str, Any], rates: Sequence[float] | None = None
+) -> bool:
+    """Make a step of some weights natively, in place, and tell whether that was done; if not, nothing has been.
+
+    Parameters
+    ----------
+    update : Update
+    raws : sequence of numpy.ndarray
+        What the update takes, for one weight after the other: the weight, its gradient, and the states.
+    attributes : dict
+        All of its numbers, the same for all weights.
+    rates : sequence of float, optional
+        Of each weight. Without it there is one weight, whose rate is `lr`.
+
+    Examples
+    --------
+    >>> from minpy.ops.optimizer.sgd import sgd_update
+    >>> run(sgd_update, [numpy.ones(4), numpy.ones(4)], {"lr": 0.5, "wd": 0.0})  # not the first time
+    False
+    """
+    dtype = raws[0].dtype
+    if rates is None:
+        rates = (attributes.get("lr", 0.0),)
+    if not (update.is_one_step and dtype.char in "fd" and dtype.isnative and is_enabled()):
+        return False
+    try:
+        key = (dtype, *[item for item in attributes.items() if item[0] != "lr"])
+        kinds = _kinds.setdefault(update, {})
+        kind = kinds.get(key)
+        if kind is None:
+            if len(kinds) >= _MOST_KINDS:
+                return False
+            kind = kinds.setdefault(key, _Kind())
+    except TypeError:  # some of them cannot be compared
+        return False
+    if not kind.settled:
+        kind.calls += 1
+        # Without waiting: in a forked child there may be nobody to wait for.
+        if kind.calls < _CALLS or not _making.acquire(blocking=False):
+            return False
+        try:
+            if not kind.settled:
+                kind.loop = _made(update, dtype, attributes)
+                kind.settled = True
+        finally:
+            _making.release()
+    if kind.loop is None:
+        return False
+    width, shapes = len(update.signature.inputs), [raw.shape for raw in raws]
+    for start in range(0, len(raws), width):
+        if shapes[start : start + width].count(shapes[start]) != width:
+            return False
+    sizes = numpy.array([raw.size for raw in raws[::width]], numpy.int64)
+    return kind.loop(numpy.array(rates, dtype), sizes, *raws) is None
+
+
+# -- making loops ------------------------------------------------------------------------------------------------------
+
+
+def _made(update: Update, dtype: numpy.dtype, attributes: dict[str, Any]) -> Callable[..., Any] | None:
+    """Return the loop of an update with some numbers, see `update_loops`; None where there is none."""
+    from minpy.backends.native.machine import llvm
+
+    if not llvm.available():
+        return None
+    from minpy.backends.native.translating.results import NotLowered
+    from minpy.core.errors import MXNetError
+
+    try:
+        return _compiled(update, dtype, attributes)
+    except (MXNetError, NotLowered, NotImplementedError):  # it stays NumPy's, as it is without llvmlite
+        return None
+
+
+def _compiled(update: Update, dtype: numpy.dtype, attributes: dict[str, Any]) -> Callable[..., Any] | None:
+    from minpy.backends.native.codegen.launch_sequences import task_text
+    from minpy.backends.native.codegen.update_loop import loop_text
+    from minpy.backends.native.fusing.fuser import scheduled
+    from minpy.backends.native.fusing.loop_nest import Nest, Place
+    from minpy.backends.native.kernels.ir_module import module_text
+    from minpy.backends.native.kernels.kernel import is_long, seconds
+    from minpy.backends.native.kernels.nest_printer import kernel_of
+    from minpy.backends.native.language import Array, Elementwise, Layout, Part, Routine
+    from minpy.backends.native.machine import helper_thread, llvm
+    from minpy.backends.native.machine.python_builtins import builtin
+    from minpy.backends.native.passes import optimized
+    from minpy.backends.native.runtime.address_table import Table
+    from minpy.backends.native.translating.emitter import Emitter
+    from minpy.backends.native.translating.operators import Operators
+
+    arrays = [Array((_LENGTH,), dtype, name=name) for name in update.signature.inputs]
+    rate = Array((), dtype, name="lr")
+    emitter = Emitter()
+    results = Operators(emitter).defined(_stepped(update, attributes), rate, *arrays)
+    routine = optimized(Routine([Part("update", [rate, *arrays], emitter.steps, list(results))]))
+    targets = [arrays[index] for index in update.moved]
+    outputs = routine.parts[0].outputs
+    (schedule,) = scheduled(routine)
+    if len(schedule.items) != 1:
+        return None
+    (nest,) = schedule.items
+    if not isinstance(nest, Nest) or set(outputs) != set(nest.stored) or len(set(outputs)) != len(targets):
+        return None
+    if not all(isinstance(step, Elementwise) for step in nest.steps):  # of all lengths alike are these only
+        return None
+    nest.stored = {output: Place(target, Layout(0, (1,))) for output, target in zip(outputs, targets, strict=True)}
+    kernel = kernel_of(nest)
+    if kernel.scratch or kernel.splits == 1:
+        return None
+    body, names = module_text([kernel])
+    name, unit = names[kernel], _LENGTH // kernel.splits
+    least_shared = None
+    if helper_thread.find() is not None:
+        each = seconds(kernel.flops, kernel.bytes_moved) / kernel.splits
+        least_shared = next(units for units in (1 << power for power in range(64)) if is_long(units * each))
+    pointers = [None if pointer.array is rate else arrays.index(pointer.array) for pointer in kernel.pointers]
+    table = Table()
+    text = loop_text(f"{name}_task", pointers, len(arrays), update.moved, dtype, unit, least_shared, table)
+    loaded = llvm.compile(body + task_text(kernel, name) + text)
+    return builtin(loaded.address("update"), "update", table.filled(), loaded)
+
+
+def _stepped(update: Update, attributes: dict[str, Any]) -> Callable[..., Any]:
+    """Return the function that gives what an update writes: the new weight, and the states after it."""
+    fixed: dict[str, Any] = {name: value for name, value in attributes.items() if name != "lr"}
+    if not fixed.get("wd", 1):
+        fixed["wd"] = _NoDecay()
+    has_rate = "lr" in attributes
+
+    def stepped(rate: Any, weight: Any, gradient: Any, *states: Any) -> Any:
+        moving = [state.copy() for state in states]
+        new = update.definition(weight, gradient, *moving, **fixed, **({"lr": rate} if has_rate else {}))
+        return (new, *[moving[index - 2] for index in update.changed])
+
+    return stepped
+
+
+class _NoDecay:
+    """A weight decay of 0, of which steps compute nothing: 0 · weight would be NaN of an infinite weight."""
+
+    __array_ufunc__ = None  # arrays leave sums and products with it to it
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __mul__(self, other: Any) -> _NoDecay:
+        return self
+
+    def __radd__(self, other: Any) -> Any:
+        return other
+
+    __rmul__ = __mul__
+    __add__ = __radd__

@@ -1,0 +1,145 @@
+"""Blocks of what was made of parameters: filled once, and again when one of these is another array or has changed.
+
+A block belongs to the arrays of which it was made, and is read by any number of calls at a time. It is only filled
+again while nobody reads it. The log of writes tells whether an array has changed; memory that others than arrays of
+ours may write to is never taken for unchanged.
+"""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections.abc import Callable, Sequence
+from operator import is_
+from typing import Any
+
+import numpy
+
+from minpy.backends.memory_planner import new_block
+from minpy.core.array import now
+from minpy.core.buffers import last_write, may_have_changed
+from minpy.graph.locking import lock
+
+__all__ = ["MOST_BLOCKS", "Preparation", "preparing"]
+
+# So many sets of parameters are told apart, such as those of several devices.
+MOST_BLOCKS = 4
+
+
+class _Held:
+    """A block, and weak references to the arrays that it was made of, with the time when it was.
+
+    There are none while they are not known, or cannot be told from what they may become.
+    """
+
+    __slots__ = ("_references", "_seen", "_time", "block")
+
+    def __init__(self, size: int) -> None:
+        self.block = new_block(size)
+        self._references: list[weakref.ref[numpy.ndarray]] | None = None
+
+    def note(self, arrays: Sequence[numpy.ndarray], time: int) -> None:
+        """Say what it was made of."""
+        self._time = self._seen = time  # what has been written until then, were other arrays
+        self._references = [weakref.ref(array) for array in arrays]
+
+    def forget(self) -> None:
+        """Say that it holds for nobody."""
+        self._references = None
+
+    def holds(self, arrays: Sequence[numpy.ndarray | None]) -> bool:
+        """Tell whether it was made of these arrays as they are now."""
+        references = self._references
+        if references is None or not all(map(is_, [reference() for reference in references], arrays)):
+            return False
+        latest = last_write()
+        if latest > self._seen:
+            time = self._time
+            if any(may_have_changed(array, time) for array in arrays):
+                return False
+            self._seen = latest
+        return True
+
+    def is_spent(self) -> bool:
+        """Tell whether it will never hold again, unless it is filled anew."""
+        arrays = [reference() for reference in self._references or ()]
+        return any(array is None for array in arrays) or not self.holds(arrays)
+
+
+class Preparation:
+    """The blocks of one program, each of `size` bytes, made of the arrays of a call at some positions."""
+
+    def __init__(self, positions: Sequence[int], size: int) -> None:
+        self.positions = tuple(positions)
+        self.size = size
+        self._held: list[_Held] = []
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def block(self, arrays: Sequence[numpy.ndarray], prepare: Callable[..., Any]) -> numpy.ndarray:
+        """Return the block for the arrays of a call, filled by `prepare(arrays, block)` if need be."""
+        sources = [arrays[position] for position in self.positions]
+        block = self._block_of(sources)
+        if block is not None:
+            return block
+        with lock():
+            held = self._taken()
+        time = now()
+        prepare(arrays, held.block)
+        block = held.block
+        if all(map(_is_watched, sources)):
+            held.note(sources, time)
+        with lock():  # another thread may have made one of the same arrays
+            self._held = [*(other for other in self._held if not other.holds(sources)), held]
+        return block
+
+    def _block_of(self, sources: Sequence[numpy.ndarray]) -> numpy.ndarray | None:
+        """Return the block that was made of some arrays as they are now, if there is one."""
+        for held in self._held:
+            block = held.block  # taken before it is known to be right: nobody fills it again from here on
+            if held.holds(sources):
+                return block
+        return None
+
+    def _taken(self) -> _Held:
+        """Return a block that nobody reads or knows, of those there are if they are spent or too many."""
+        spent = next((held for held in self._held if held.is_spent()), None)
+        if spent is None and len(self._held) >= MOST_BLOCKS:
+            spent = self._held[0]
+        if spent is None:
+            return _Held(self.size)
+        self._held = [held for held in self._held if held is not spent]
+        spent.forget()  # before it is asked who reads it: who begins to now finds that it does not hold
+        if sys.getrefcount(spent.block) > _SOLE:
+            return _Held(self.size)
+        return spent
+
+
+def preparing(preparation: Preparation, prepare: Callable[..., Any], forward: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a forward part that is given the block of what was made of parameters.
+
+    `prepare(arrays, block)` fills a block; `forward(arrays, block)` reads it, and computes all outputs in new arrays.
+    """
+
+    def prepared(arrays: Sequence[numpy.ndarray], out: Sequence[Any] = ()) -> Any:
+        return forward(arrays, preparation.block(arrays, prepare))
+
+    return prepared
+
+
+def _is_watched(array: numpy.ndarray) -> bool:
+    """Tell whether all writes to the memory of an array are noted: nobody but arrays of ours knows it."""
+    owner = array
+    while isinstance(owner.base, numpy.ndarray):
+        owner = owner.base
+    return owner.flags.owndata and not may_have_changed(array, now())
+
+
+def _sole_reference() -> int:
+    """Measure what `sys.getrefcount` says of a block that only its slot refers to."""
+    held = _Held(1)
+    return sys.getrefcount(held.block)
+
+
+_SOLE = _sole_reference()

@@ -1,0 +1,356 @@
+"""`BaseOperator`: what everything that stands on a node answers, on the tape, in graphs, and under HIPS autograd.
+
+A kind of operator derives from it and overrides the few answers that differ: an `Operator` has a function and its
+rules, others have the methods of a user's class, a graph, a rule of another operator. What is said here is a
+class-level default, so that no kind restates a field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from types import MappingProxyType
+from typing import Any
+
+import numpy
+
+from minpy.core import dispatch
+from minpy.core.array import FRONT_ENDS, Array, new_array
+from minpy.core.errors import ArgumentError, NoGradientError
+from minpy.core.extensions import extension
+from minpy.core.gradient_rules import Plan
+from minpy.core.reports import Report, TraceReport
+from minpy.core.signatures import ShownSignature, Signature
+
+__all__ = ["BaseOperator", "DTypes", "PartialShape", "Shapes"]
+
+# Lengths, -1 for one that is not known; None if not even the number of axes is.
+PartialShape = tuple[int, ...] | None
+Shapes = Sequence[PartialShape]
+DTypes = Sequence["numpy.dtype | None"]
+# `rule(inputs, outputs, **attributes)`: what is known, to what is known then.
+ShapeInference = Callable[..., tuple[Shapes, Shapes]]
+TypeInference = Callable[..., tuple[DTypes, DTypes]]
+
+_NOTHING: Mapping[Any, Any] = MappingProxyType({})
+
+
+class BaseOperator:
+    """The base of all kinds of operators.
+
+    A kind that can be called has a `signature`, a method `forward(*raws, **attributes)`, which takes and returns raw
+    arrays, and a method `vjp`. Kinds that only stand on the tape need `vjp` alone.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from minpy.core.signatures import Signature
+    >>> class Scale(BaseOperator):
+    ...     __name__ = 'scale'
+    ...     signature = Signature(('data',), {}, {})
+    ...     def __init__(self, factor):
+    ...         self.factor = factor
+    ...     def forward(self, data):
+    ...         return data * self.factor
+    ...     def vjp(self, answer, arguments, attributes, gradient, requires_grad):
+    ...         return [gradient * self.factor]
+    >>> Scale(3.0)(np.array([1.0, 2.0]))
+    array([3., 6.])
+    """
+
+    # -- calling -------------------------------------------------------------------------------------------------------
+
+    signature: Signature = Signature((), {}, {}, variadic="inputs")
+    # How many inputs a call has whose arguments need no binding; -1: bind every call.
+    arity: int = -1
+    # The ways of writing a call that need no binding: see `dispatch.needs_no_binding`.
+    keywords_bound: Any = frozenset()
+    # Whether `forward` and rules are given `numpy.ndarray`s or `NDArray`s.
+    kind: str = "numpy"
+    # One of ours: trusted, and not write-protected.
+    builtin: bool = False
+    # Whether values handed to the rules must not be writable, as a user wrote them.
+    guarded: bool = False
+    # Whether calls that return an array alone are noted, too: a user's function may return several.
+    notes_arrays: bool = False
+    # A number of arrays in a tuple that need not be noted, as it is known; 0: there is none.
+    usual_outputs: int = 0
+    is_method: bool = False
+    # Whether `name=` in a call is no argument, but names the call in a graph.
+    takes_name: bool = True
+    # Whether it behaves differently in training, which its attribute `training` says.
+    uses_training: bool = False
+    # Whether its answer may share memory with its inputs, so that dispatch has to look.
+    may_alias: bool = True
+    # Whether the answer on NDArrays of integers is truncated to their dtype, as MXNet's operators do.
+    keeps_dtype: bool = False
+    # The operators of an array and a number that answer for arrays of integers and booleans: x @ 2 and 2 @ x.
+    with_number: tuple[Any, Any] | None = None
+    # How many of the outputs callers see, or a function of the attributes (a dict) that says so.
+    visible_outputs: int | Callable[[dict[str, Any]], int] | None = None
+
+    # -- gradients -----------------------------------------------------------------------------------------------------
+
+    # Whether `raw_rules[index]` is the gradient rule of each argument, to be called on raw arrays.
+    direct: bool = False
+    raw_rules: Any = ()
+    rules: Any = ()
+    multiple_rules: Any = ()
+    keyword_rules: Any = _NOTHING
+    into_rules: Any = _NOTHING
+    jvp_rules: Any = _NOTHING
+    all_zero: Any = False
+    # The keyword arguments that may be arrays which need a gradient.
+    keyword_inputs: Any = ()
+    # Which of several outputs the gradient rules read, if not all: what a graph has to keep.
+    outputs_read: Sequence[int] | None = None
+    # Whether there may be a gradient where none comes from above: layers that carry a loss do not look at it. They are
+    # then given zeros, also below an operator whose gradient is zero.
+    starts_gradients: bool = False
+    # Whether `vjp` takes buffers as its last argument, in which gradients may be computed: see `Operator`.
+    takes_buffers: bool = False
+    # Whether programs have taken the places of its kernels, where they are faster.
+    is_compiled: bool = False
+    # Where its gradient comes from, in the error for those who want to define another.
+    gradient_source: str = "its own vjp"
+
+    def compute_in_leaves(self, node: Any, cotangent: Any) -> bool:
+        """Take a cotangent back through a node into the gradients of leaves, if nothing can fail and nobody can tell.
+
+        Asked of operators that take buffers. They return False if the tape has to walk: also where an array has been
+        changed in place since the call.
+
+        Parameters
+        ----------
+        node : Node
+            It has one output.
+        cotangent : numpy.ndarray or None
+            None stands for ones.
+        """
+        return False
+
+    # -- graphs --------------------------------------------------------------------------------------------------------
+
+    # A ufunc, or `into(out, *inputs, **attributes)`: computes the answer in given memory.
+    into: Any = None
+    # Whether each element of the answer depends on the same element of the inputs only.
+    elementwise: bool = False
+    # The inputs that are states, which `forward` may change in place.
+    auxiliary: tuple[str, ...] = ()
+    # Tells for an input with the default None whether a call with given attributes has it (`bias` unless `no_bias`).
+    optional_inputs: Mapping[str, Callable[[dict[str, Any]], bool]] = _NOTHING
+    # The names of the outputs that callers see, or a function of the attributes that returns them.
+    outputs: Sequence[str] | Callable[[dict[str, Any]], Sequence[str]] = ("output",)
+    # What the variables that symbols make for inputs are initialized with, where it is not for users to choose.
+    initializers: Mapping[str, str] = _NOTHING
+    # From the attributes of a call in a graph, and the inferred shape of its output, to those to compute with.
+    completed: Callable[[dict[str, Any], Any], dict[str, Any]] | None = None
+    # Whether it is a composition of others, which graphs put in its place.
+    expands: bool = False
+    # A graph that computes the same, which graphs put in its place: see `minpy.graph.subgraph_inlining`.
+    inside: Any = None
+    # Whether two calls with the same inputs may differ.
+    random: bool = False
+    # Of random ones: which calls draw, by their attributes; None: all.
+    draws: Callable[[dict[str, Any]], bool] | None = None
+    # Whether two calls with the same inputs may be made one in a graph, as far as they do not differ.
+    mergeable: bool = True
+    # `rule(*input_shapes, **attributes)`: the output's shape, where all input shapes are known.
+    shape_rule: Callable[..., Any] | None = None
+    # How partly known shapes and dtypes of inputs and outputs complete each other: see `Operator.def_infer_shape`.
+    shape_inference: ShapeInference | None = None
+    type_inference: TypeInference | None = None
+
+    # -- files and pictures --------------------------------------------------------------------------------------------
+
+    # What MXNet's files call it, if not as it is called here; and the aliases that are operators of their own there.
+    saved_name: str | None = None
+    saved_aliases: frozenset[str] = frozenset()
+    # How many outputs it has in MXNet's files, those that callers do not see included; a function of the attributes.
+    saved_outputs: Callable[[dict[str, Any]], int] | None = None
+    # From the attributes of a call to those that MXNet's files hold.
+    saved_attributes: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+    # Whether MXNet's files leave it out, and hold its first input in its place.
+    is_left_out = False
+    # What pictures of networks show it as: 'product', 'normalization', 'activation', 'pooling', 'shape', 'loss'.
+    category: str = ""
+    # What pictures say of a call, from its attributes; None: its name.
+    caption: Callable[[dict[str, Any]], str] | None = None
+
+    __name__: Any
+    __call__ = dispatch.call
+    __signature__ = ShownSignature()
+
+    def forward(self, *raws: Any, **attributes: Any) -> Any:
+        """Return the raw answer for raw inputs: an array or scalar, or a tuple of arrays."""
+        raise NotImplementedError(f"{type(self).__name__} defines no forward(self, *raws, **attributes).")
+
+    def vjp(
+        self,
+        answer: Any,
+        arguments: Sequence[Any],
+        attributes: dict[str, Any],
+        gradient: Any,
+        requires_grad: Sequence[int],
+    ) -> list[Any]:
+        """Return the gradients of the arguments at the positions `requires_grad`, in order.
+
+        Parameters
+        ----------
+        answer, arguments
+            What `forward` returned and was given; None where `values_read` says that nobody looks.
+        attributes : dict
+            Of the call, as they were given.
+        gradient
+            Of the answer, and of its shape and dtype; a tuple if that is one. An `Array` where the rules themselves are
+            recorded.
+        requires_grad : sequence of int
+        """
+        raise NotImplementedError(f"{type(self).__name__} defines no vjp.")
+
+    def wrap_raw(self, value: Any) -> Any:
+        """Return an array as functions of this operator's kind take it."""
+        cls = FRONT_ENDS[self.kind]
+        if isinstance(value, numpy.ndarray):
+            return new_array(cls, value)
+        if isinstance(value, Array) and type(value) is not cls:
+            return new_array(cls, value._data, value._node)
+        return value
+
+    # -- what the tape asks --------------------------------------------------------------------------------------------
+
+    def has_rule(self, index: int) -> bool:
+        """Tell whether the gradient of the input at a position is known, as a rule or as zero."""
+        return True
+
+    def is_zero(self, index: int) -> bool:
+        """Tell whether the gradient of the input at a position is said to be zero."""
+        return self.all_zero
+
+    def values_read(self, indices: Sequence[int]) -> tuple[frozenset[int] | None, bool]:
+        """Return (arguments that the rules at `indices` read, None for all; whether they read the answer)."""
+        return None, True
+
+    def plan(self) -> Plan:
+        """Return what recording a call has to keep."""
+        return Plan(None, True)
+
+    def require_rules(self, node: Any) -> None:
+        """Raise `NoGradientError` if an input of `node` needs a gradient that is not defined."""
+        for index, parent in enumerate(node.parents):
+            if parent is not None and not self.has_rule(index):
+                raise self.missing_rule(index)
+
+    def missing_rule(self, index: int) -> NoGradientError:
+        """Return the error for a gradient that is not defined."""
+        return NoGradientError(f"{self.__name__} has no gradient for argument {index} ({self.argument_name(index)}).")
+
+    # -- what graphs ask -----------------------------------------------------------------------------------------------
+
+    def input_names(self, attributes: dict[str, Any], count: int | None = None) -> list[str]:
+        """Return the names of the inputs of a call with these attributes; `count` of them if they are variadic."""
+        if self.signature.variadic is not None:
+            names = list(self.signature.inputs)
+            return names + [f"arg{index}" for index in range((count or 0) - len(names))]
+        names = []
+        for name in self.signature.inputs:
+            used = self.optional_inputs.get(name)
+            if used(attributes) if used is not None else name not in self.signature.defaults:
+                names.append(name)
+        return names
+
+    def output_names(self, attributes: dict[str, Any]) -> list[str]:
+        """Return the names of the outputs that callers of a call with these attributes see."""
+        outputs = self.outputs
+        return list(outputs(attributes) if callable(outputs) else outputs)
+
+    # -- describing and checking ---------------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.__name__}({', '.join(self._shown_inputs())})>"
+
+    def _shown_inputs(self) -> list[str]:
+        signature = self.signature
+        names = [*signature.inputs, *([f"*{signature.variadic}"] if signature.variadic else [])]
+        return names + [f"{name}=" for name in signature.attributes]
+
+    def argument_names(self, count: int) -> list[str]:
+        """Return what messages call the first `count` inputs of a call."""
+        names = list(self.signature.inputs[:count])
+        return names + [f"{self.signature.variadic}[{index}]" for index in range(count - len(names))]
+
+    def argument_name(self, index: int) -> str:
+        """Return what messages call the input at a position."""
+        return self.argument_names(index + 1)[-1]
+
+    def describe_rule(self, index: int) -> str:
+        """Return how messages call the gradient rule of the input at a position."""
+        return f"{self.__name__}: the gradient rule of argument {index - self.is_method} ({self.argument_name(index)})"
+
+    def check(self, *arguments: Any, **attributes: Any) -> Report:
+        """Compare every rule with central differences, and every mode with every other, at one call's arguments.
+
+        Returns a report that prints as a table, or raises `CheckError` with the worst element named. Everything that
+        is checked, and the tolerances that may be set, are described at `minpy.checking.check_operator`.
+
+        Examples
+        --------
+        >>> import minpy as mx
+        >>> mx.nd.exp.check([1.0, 2.0])['gradient of data'].result
+        'ok'
+        """
+        report: Report = extension("Operator.check")(self, arguments, attributes)
+        return report
+
+    def being_checked(self) -> AbstractContextManager[None]:
+        """Return what surrounds the calls that `check` makes."""
+        return nullcontext()
+
+    def trace_report(self, *arguments: Any, **attributes: Any) -> TraceReport:
+        """Tell what graphs make of the operator: the steps of its forward function and of its rules.
+
+        A program runs these steps in place of the function, merged with what surrounds them. A function that cannot be
+        traced is called as it is; the report says which of its lines is in the way, and why.
+
+        Parameters
+        ----------
+        *arguments : array_like
+            As for a call. Their values are not looked at, unless the forward function has to be run.
+        **attributes
+            As for a call.
+
+        Returns
+        -------
+        TraceReport
+            Prints as text. `report["forward"]` and `report["gradient of x"]` are its parts, each with `traced`,
+            `steps`, `reason` and `place`; `report.traced` says whether all are captured.
+
+        Raises
+        ------
+        ArgumentError
+            For missing or unknown arguments.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from minpy import customop
+        >>> @customop('numpy')
+        ... def scale(x):
+        ...     return 2 * x if x.max() > 1 else x
+        >>> print(scale.trace_report(np.ones(3))['forward'].reason)
+        it chooses by values: `if`, `while`, `and` or `assert` of an array. Choose with np.where or npx.cond
+        """
+        report: TraceReport = extension("Operator.trace_report")(self, arguments, attributes)
+        return report
+
+    def def_grad(self, *_: Any, **__: Any) -> Any:
+        """Refuse: the gradient of this kind of operator is part of it."""
+        raise ArgumentError(
+            f"{self.__name__}.def_grad: the gradient of a {type(self).__name__} is {self.gradient_source}. To give "
+            "rules to a function, make it an operator with @customop('numpy')."
+        )
+
+    def_grad_zero: Any = def_grad
+    def_grad_kw: Any = def_grad
+    def_multiple_grad: Any = def_grad
+    def_jvp: Any = def_grad

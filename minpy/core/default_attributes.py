@@ -1,0 +1,292 @@
+"""Attributes filled in once: rules, kernels and inference rules get the attributes that they name, with their defaults.
+
+A default stands in one place, the signature of the operator's forward function. What belongs to the operator names the
+attributes that it reads, without restating them; one that drifted would be a silently wrong gradient.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from minpy.core.errors import ArgumentError, nearest
+from minpy.core.signatures import REQUIRED, Signature
+
+__all__ = ["adapted", "default_attributes", "require_parameters", "with_attributes", "with_keyword_defaults"]
+
+
+def adapted(function: Callable[..., Any], signature: Signature, what: str, leading: int) -> Any:
+    """Return a function that may be called with the attributes given in a call of the operator, whichever these are.
+
+    Parameters
+    ----------
+    function : callable
+        A rule, a kernel or an inference rule of the operator.
+    signature : Signature
+        The operator's.
+    what : str
+        What messages call the function.
+    leading : int
+        How many of its parameters are no attributes: the answer and the inputs, say.
+
+    Returns
+    -------
+    callable
+        The function itself where it can be, else one that fills in what it names and was not given, and leaves out what
+        it does not name; its attribute `adapted_from` is the function.
+
+    Raises
+    ------
+    ArgumentError
+        If it names an attribute that the operator does not have.
+
+    Examples
+    --------
+    >>> from minpy.core.signatures import read_signature
+    >>> def scale(data, *, factor=2.0, verbose=False): ...
+    >>> rule = adapted(lambda ans, data, *, factor: lambda g: g * factor, read_signature(scale), 'the rule of scale', 2)
+    >>> rule(None, 1.0)(10.0), rule(None, 1.0, factor=3.0, verbose=True)(10.0)
+    (20.0, 30.0)
+    """
+    attributes = signature.attributes
+    if not attributes and not signature.defaults:
+        return function
+    form = _form(function)
+    if form is None:  # a built-in function: it is called with what is given
+        return function
+    if form.open_ended:
+        call = _filled(_with_inputs(function, signature) if form.is_plain else function, default_attributes(signature))
+        call.adapted_from = function
+        return call
+    missing = [name for name in form.required if name not in attributes]
+    if missing and not signature.open_ended:
+        raise ArgumentError(
+            f"{what} names {', '.join(map(repr, missing))}, which is no attribute of the operator; its attributes are "
+            f"{', '.join(attributes) or 'none'}.{nearest(missing[0], attributes)}"
+            + (" Inputs are given to it by position." if missing[0] in signature.inputs else "")
+        )
+    defaults = {
+        name: attributes[name].default
+        for name in form.named
+        if name in attributes and attributes[name].default is not REQUIRED
+    }
+    by_position = [name for name in form.positions[leading:] if name in attributes]
+    names = frozenset((*form.named, *by_position))
+    if by_position or not form.is_plain:
+        defaults.update((name, value) for name, value in default_attributes(signature).items() if name in by_position)
+        return _narrowed(_filled(function, defaults) if defaults else function, names, function)
+    whole: Any = function
+    own, inputs = whole.__kwdefaults__ or {}, _input_defaults(whole, signature)
+    if {**own, **defaults} != own or inputs != (function.__defaults__ or ()):
+        whole = _copied(function, inputs, {**own, **defaults})
+        whole.adapted_from = function
+    if len(names) >= len(attributes) and not signature.open_ended:
+        return whole
+    return _narrowed(whole, names, function)
+
+
+def require_parameters(
+    function: Callable[..., Any], signature: Signature, what: str, before: Sequence[str] = ()
+) -> None:
+    """Raise unless a user's function can be called as it will be: with the inputs, after what comes before them.
+
+    Raises
+    ------
+    ArgumentError
+        For a rule that lacks `ans`, or an input.
+
+    Examples
+    --------
+    >>> from minpy.core.signatures import read_signature
+    >>> def scale(data, factor): ...
+    >>> require_parameters(lambda ans, data, factor: 0, read_signature(scale), 'scale: the rule', ['ans'])
+    """
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # a built-in function, which says what it lacks when it is called
+        return
+    arguments = [*before, *signature.inputs]
+    own = [
+        parameter
+        for parameter in parameters
+        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+    ]
+    lacks = len(own) < len(arguments) and not any(
+        parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters
+    )
+    surplus = [
+        parameter
+        for parameter in own[len(arguments) :]
+        if parameter.default is REQUIRED and parameter.name not in signature.attributes
+    ]
+    if not lacks and (not surplus or signature.variadic is not None):
+        return
+    if signature.variadic is not None:
+        arguments.append(f"*{signature.variadic}")
+    is_rule = "ans" in before
+    first = (
+        " What the operator returned, ans, comes first."
+        if is_rule and "ans" not in [parameter.name for parameter in own]
+        else ""
+    )
+    written = [*arguments, *(["*", *signature.attributes] if signature.attributes else [])]
+    raise ArgumentError(
+        f"{what} takes ({', '.join(parameter.name for parameter in own)}), and is called with "
+        f"({', '.join(arguments)}).{first} Write "
+        f"def rule({', '.join(written)}){': return lambda g: ...' if is_rule else ''}"
+        + (", with those of the attributes that it reads." if signature.attributes else "" if is_rule else ".")
+    )
+
+
+def with_attributes(function: Callable[..., Any], attributes: Mapping[str, Any]) -> Callable[..., Any]:
+    """Return a rule, kernel or form that an operator holds with the attributes of a call: what is called many times.
+
+    Examples
+    --------
+    >>> from minpy.core.signatures import read_signature
+    >>> def scale(data, *, factor=2.0, verbose=False): ...
+    >>> kernel = adapted(lambda data, *, factor: data * factor, read_signature(scale), 'the kernel of scale', 1)
+    >>> with_attributes(kernel, {'factor': 3.0, 'verbose': True})(2.0)
+    6.0
+    """
+    whole, names = getattr(function, "narrowed", (function, None))
+    if names is not None:
+        attributes = {name: value for name, value in attributes.items() if name in names}
+    return functools.partial(whole, **attributes) if attributes else whole
+
+
+class _Form(NamedTuple):
+    """The parameters of a function: those by position, the keyword-only ones, and those of them without a default."""
+
+    positions: Sequence[str]
+    named: Sequence[str]
+    required: Sequence[str]
+    open_ended: bool
+    is_plain: bool
+
+
+def _form(function: Any) -> _Form | None:
+    """Return the parameters of a function; None if they cannot be read."""
+    if type(function) is types.FunctionType and not hasattr(function, "__wrapped__"):  # nearly all; `inspect` is slow
+        code, own = function.__code__, function.__kwdefaults__ or {}
+        named = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+        required = [name for name in named if name not in own]
+        open_ended = bool(code.co_flags & inspect.CO_VARKEYWORDS)
+        return _Form(code.co_varnames[: code.co_argcount], named, required, open_ended, True)
+    if type(function) is types.MethodType and (form := _form(function.__func__)) is not None and form.is_plain:
+        return form._replace(positions=form.positions[1:], is_plain=False)
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return None
+    kept = [parameter for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY]
+    return _Form(
+        [
+            parameter.name
+            for parameter in parameters
+            if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+        ],
+        [parameter.name for parameter in kept] + sorted(_mentioned(function)),
+        [parameter.name for parameter in kept if parameter.default is REQUIRED],
+        any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters),
+        False,
+    )
+
+
+def _mentioned(function: Any) -> set[str]:
+    """Return the strings in the code of a decorator's wrappers: what they take out of their keywords themselves."""
+    found: set[str] = set()
+    while hasattr(function, "__wrapped__"):
+        code = getattr(function, "__code__", None)
+        found.update(constant for constant in getattr(code, "co_consts", ()) if isinstance(constant, str))
+        function = function.__wrapped__
+    return found
+
+
+def _with_inputs(function: Any, signature: Signature) -> Any:
+    """Return a function whose last positional parameters have the signature's defaults, as far as it has them."""
+    inputs = _input_defaults(function, signature)
+    if inputs == (function.__defaults__ or ()):
+        return function
+    return functools.update_wrapper(_copied(function, inputs, function.__kwdefaults__), function)
+
+
+def with_keyword_defaults(function: Any, defaults: Mapping[str, Any]) -> Any:
+    """Return a copy of a plain function in which keyword parameters have other defaults: a call costs what it cost.
+
+    Examples
+    --------
+    >>> def double(x, *, _add=lambda a, b: a + b): return _add(x, x)
+    >>> with_keyword_defaults(double, {'_add': lambda a, b: (a, b)})(1)
+    (1, 1)
+    """
+    return _copied(function, function.__defaults__, {**function.__kwdefaults__, **defaults})
+
+
+def _copied(function: Any, inputs: Any, keyword_defaults: dict[str, Any] | None) -> Any:
+    """Return a copy of a plain function with other defaults, of parameters by position and of keyword parameters."""
+    whole: Any = types.FunctionType(
+        function.__code__, function.__globals__, function.__name__, inputs, function.__closure__
+    )
+    whole.__kwdefaults__ = keyword_defaults
+    whole.__qualname__, whole.__module__, whole.__doc__ = function.__qualname__, function.__module__, function.__doc__
+    return whole
+
+
+def _input_defaults(function: types.FunctionType, signature: Signature) -> tuple[Any, ...]:
+    """Return the defaults of a function's last positional parameters: the signature's where it has them."""
+    code, own = function.__code__, function.__defaults__ or ()
+    positions = code.co_varnames[: code.co_argcount]
+    known = dict(zip(positions[len(positions) - len(own) :], own, strict=True))
+    found: list[Any] = []
+    for name in reversed(positions):
+        if name in signature.defaults:
+            found.append(signature.defaults[name])
+        elif name in known:
+            found.append(known[name])
+        else:
+            break
+    return tuple(reversed(found))
+
+
+def default_attributes(signature: Signature) -> dict[str, Any]:
+    """Return the attributes that have defaults, and these."""
+    return {
+        name: attribute.default for name, attribute in signature.attributes.items() if attribute.default is not REQUIRED
+    }
+
+
+def _narrowed(whole: Callable[..., Any], names: frozenset[str], function: Callable[..., Any]) -> Any:
+    """Return `function` with the attributes left out that it does not name."""
+    if not names:
+
+        def call(*arguments: Any, **attributes: Any) -> Any:
+            return whole(*arguments)
+
+    else:
+
+        def call(*arguments: Any, **attributes: Any) -> Any:
+            if not attributes.keys() <= names:
+                for name in attributes.keys() - names:
+                    del attributes[name]
+            return whole(*arguments, **attributes)
+
+    call.__doc__ = function.__doc__
+    call.adapted_from = function  # type: ignore[attr-defined]
+    call.narrowed = (whole, names)  # type: ignore[attr-defined]
+    return call
+
+
+def _filled(function: Callable[..., Any], defaults: dict[str, Any]) -> Any:
+    """Return `function` with all attributes, given or not."""
+
+    def call(*arguments: Any, **attributes: Any) -> Any:
+        return function(*arguments, **{**defaults, **attributes})
+
+    functools.update_wrapper(call, function)
+    call.adapted_from = function  # type: ignore[attr-defined]
+    vars(call).pop("narrowed", None)  # that of a `function` which is adapted already
+    return call

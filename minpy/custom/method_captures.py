@@ -1,0 +1,166 @@
+"""Buffers lent instead of copied, where it can be proved that nobody will notice.
+
+A custom operator written with NumPy copies at every border: `x.asnumpy()` and `nd.array(y)` must, as the caller may
+write to what it gets. Most operators do not, and where a capture of the method proves it (`purity`), the two
+conversions share the buffers while that method runs, in its own code only.
+
+A capture is good for calls of one kind (flags, requests, shapes, dtypes), as long as what it read is what it was. The
+first `_FREE` calls that none is good for are captured, and after that those whose kind comes again and again.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from types import CodeType, FunctionType, MethodType
+from typing import Any
+
+from minpy.custom.method_capture import MethodCapture, capture_method
+from minpy.custom.output_buffers import shape_and_dtype
+from minpy.custom.prop import CustomOp
+
+__all__ = ["method_of"]
+
+_PARAMETERS = {
+    "forward": ("is_train", "req", "in_data", "out_data", "aux"),
+    "backward": ("req", "out_grad", "in_data", "out_data", "in_grad", "aux"),
+}
+_ASSIGN = CustomOp.assign
+_instance_dict: Any = vars(CustomOp)["__dict__"].__get__  # whatever a class calls `__dict__`
+_FREE = 8
+# How many kinds of calls are known of a method, how many captures of each, and how many methods.
+_KINDS, _CAPTURES, _METHODS = 128, 4, 1000
+
+
+class _Kind:
+    """What is known of one kind of calls of a method.
+
+    Attributes
+    ----------
+    captures : tuple of MethodCapture
+        The latest first.
+    misses : int
+        How many calls none of them was good for.
+    """
+
+    __slots__ = ("captures", "misses")
+
+    def __init__(self) -> None:
+        self.captures: tuple[MethodCapture, ...] = ()
+        self.misses = 0
+
+
+class _Method:
+    """The code of a method, and what captures have found out about it.
+
+    Attributes
+    ----------
+    is_fit : bool
+        Whether it takes its arguments by position, in MXNet's order, and no others by keyword.
+    kinds : dict
+        The kinds of calls, by what is told of their arguments: see `_facts`.
+    misses : int
+        How many calls no capture was good for.
+    """
+
+    __slots__ = ("code", "is_fit", "kinds", "misses", "names")
+
+    def __init__(self, code: CodeType, names: tuple[str, ...]) -> None:
+        self.code, self.names = code, names
+        self.is_fit = code.co_varnames[1 : code.co_argcount] == names and not code.co_kwonlyargcount
+        self.kinds: dict[Any, _Kind] = {}
+        self.misses = 0
+
+    def kind_of(self, facts: tuple[Any, ...]) -> _Kind:
+        """Return what is known of calls with such arguments."""
+        if len(self.kinds) >= _KINDS and facts not in self.kinds:
+            self.kinds.clear()
+        return self.kinds.setdefault(facts, _Kind())
+
+    def is_due(self, kind: _Kind) -> bool:
+        """Tell whether a call that no capture is good for is to be captured: some at once, then ever more rarely."""
+        kind.misses += 1
+        self.misses += 1
+        return self.misses <= _FREE or (kind.misses >= 4 and not kind.misses & (kind.misses - 1))
+
+
+# By the code's identity, as functions are made anew from the same code.
+_methods: dict[int, _Method] = {}
+
+
+def method_of(
+    op: CustomOp, method: str, arguments: Sequence[Any], may_lend: bool
+) -> tuple[Callable[..., None], MethodCapture | None]:
+    """Return (the method, to be called by position; its capture if buffers may be lent to it, else None).
+
+    Buffers are lent if a capture of the method is valid, and if it finds what it looks for in `self`, which must be
+    `op`: `assign` in `CustomOp`, and values in the instance. None of the class's code runs to find that out, as
+    descriptors and metaclasses could tell one thing now and another later.
+
+    Parameters
+    ----------
+    op : CustomOp
+    method : {'forward', 'backward'}
+    arguments : sequence
+        What it is about to be called with.
+    may_lend : bool
+        Whether to lend at all: copies of small arrays cost less than finding out whether they may be lent.
+    """
+    bound: Any = getattr(op, method)
+    function: Any = bound.__func__ if type(bound) is MethodType else None
+    names = _PARAMETERS[method]
+    if type(function) is not FunctionType or bound.__self__ is not op:
+        return _by_position(bound, names), None
+    code: CodeType = function.__code__
+    analysed = _methods.get(id(code))
+    if analysed is None or analysed.code is not code or analysed.names is not names:
+        if len(_methods) >= _METHODS:
+            _methods.clear()
+        analysed = _methods[id(code)] = _Method(code, names)
+    if not analysed.is_fit:
+        return _by_position(bound, names), None
+    if not may_lend:
+        return bound, None
+    cls: Any = type(op)
+    own = _instance_dict(op)
+    if type(cls) is not type or type(own) is not dict or "assign" in own:
+        return bound, None
+    for parent in cls.__mro__[:-1]:  # all but `object`
+        members = parent.__dict__
+        if members.get("assign", _ASSIGN) is not _ASSIGN or "__getattribute__" in members:
+            return bound, None
+    kind = analysed.kind_of(_facts(arguments))
+    for capture in kind.captures:
+        if capture.is_valid(function, op, own):
+            return bound, capture
+    if analysed.is_due(kind):
+        new_capture = capture_method(op, function, _ASSIGN, arguments)
+        if new_capture is not None:
+            kind.captures = (new_capture, *kind.captures[: _CAPTURES - 1])
+            if new_capture.is_valid(function, op, own):
+                return bound, new_capture
+    return bound, None
+
+
+def _facts(arguments: Sequence[Any]) -> tuple[Any, ...]:
+    """Return all that proxies tell of the arguments of a method: flags, requests, shapes and dtypes."""
+    facts: list[Any] = []
+    for argument in arguments:
+        if isinstance(argument, list):
+            facts.append(len(argument))
+            facts += [value if isinstance(value, str) else shape_and_dtype(value) for value in argument]
+        else:
+            facts.append(argument)
+    return tuple(facts)
+
+
+def _by_position(bound: Any, names: tuple[str, ...]) -> Callable[..., None]:
+    """Return a method to be called by position; it gets its arguments by name, as in MXNet, if it takes these."""
+    code = getattr(getattr(bound, "__func__", None), "__code__", None)
+    if code is not None and code.co_varnames[1 : code.co_argcount] == names:
+        return bound
+    try:
+        inspect.signature(bound).bind(**dict.fromkeys(names))
+    except (TypeError, ValueError):
+        return bound
+    return lambda *arguments: bound(**dict(zip(names, arguments, strict=True)))

@@ -1,0 +1,245 @@
+"""Runs a script, module or command as the interpreter does, with `import mxnet` finding minpy.
+
+The program gets a `__main__`, `sys.argv` and `sys.path` as Python would give it, its exit status is that of this
+process, and tracebacks begin where its own code does.
+"""
+
+from __future__ import annotations
+
+import atexit
+import builtins
+import importlib.util
+import io
+import linecache
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec, SourceFileLoader
+from types import CodeType, ModuleType
+from typing import Any
+
+import minpy
+from minpy.dropin.about import HELP, about
+from minpy.dropin.old_numpy import restore
+from minpy.namespaces import MXNET_VERSION
+
+__all__ = ["main"]
+
+
+class UsageError(Exception):
+    """A command line that cannot be understood."""
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Do what the command line after `python -m minpy` says, and return the exit status."""
+    command_line = list(arguments)
+    try:
+        old_numpy, kind = _options(command_line)
+    except UsageError as error:
+        print(f"python -m minpy: {error}\n\n{HELP}", end="", file=sys.stderr)
+        return 2
+    if kind in ("about", "help", "version"):
+        texts = {"help": HELP.rstrip(), "version": f"minpy {minpy.__version__} (MXNet {MXNET_VERSION})"}
+        print(texts[kind] if kind in texts else about())
+        return 0
+    if kind == "script" and command_line[0] == "model" and not _is_program("model"):
+        from minpy.inspection.command_line import main as tell_of_model
+
+        return tell_of_model(command_line[1:])
+    if kind == "script" and command_line[0] == "compile-cache" and not _is_program("compile-cache"):
+        from minpy.backends.native.machine.cache_command import main as tell_of_cache
+
+        return tell_of_cache(command_line[1:])
+    if old_numpy:
+        restored = restore()
+        said = (
+            f"names that NumPy has removed are there again: {', '.join(restored)}" if restored else "nothing to restore"
+        )
+        print(f"minpy --old-numpy: {said}", file=sys.stderr)
+    minpy.install_as_mxnet()
+    atexit.register(_end)
+    # Processes that multiprocessing starts anew get this path, and import the program there.
+    sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "children"))
+    if kind == "-m":
+        sys.argv = ["-m", *command_line[1:]]  # what a package sees while it is imported
+        return _run_found(command_line[0], command_line[0])
+    if kind == "-c":
+        command, sys.argv = command_line[0], ["-c", *command_line[1:]]
+        if sys.version_info >= (3, 13):  # from where on tracebacks show the lines of a command
+            linecache.cache["<string>"] = (len(command), None, command.splitlines(keepends=True), "<string>")
+        _set_first_path("")
+        return _run(compile(command, "<string>", "exec", dont_inherit=True), {})
+    return _run_script(command_line)
+
+
+def _options(command_line: list[str]) -> tuple[bool, str]:
+    """Take the options off the command line; return whether old names are wanted, and what is to be run."""
+    old_numpy = False
+    while command_line and command_line[0].startswith("-") and command_line[0] != "-":
+        option = command_line.pop(0)
+        if option == "--old-numpy":
+            old_numpy = True
+        elif option in ("-h", "--help"):
+            return old_numpy, "help"
+        elif option in ("-V", "--version"):
+            return old_numpy, "version"
+        elif option in ("-m", "-c"):
+            if not command_line:
+                raise UsageError(f"{option} needs {'a module' if option == '-m' else 'a command'}.")
+            return old_numpy, option
+        else:
+            raise UsageError(f"there is no option {option!r}; options of the script follow its name.")
+    if not command_line and old_numpy:
+        raise UsageError("--old-numpy needs a program to run.")
+    return old_numpy, "script" if command_line else "about"
+
+
+# -- programs ------------------------------------------------------------------------------------------------------
+
+
+def _run_script(command_line: list[str]) -> int:
+    path = command_line[0]
+    sys.argv = command_line
+    if path == "-":
+        _set_first_path("")
+        return _run(compile(sys.stdin.buffer.read(), "<stdin>", "exec", dont_inherit=True), {})
+    if os.path.isdir(path) or _is_archive(path):
+        _set_first_path(os.path.abspath(path))
+        return _run_found("__main__", os.path.abspath(path))
+    try:
+        with io.open_code(os.path.abspath(path)) as file:
+            source = file.read()
+    except OSError as error:
+        print(
+            f"{sys.executable}: can't open file {os.path.abspath(path)!r}: [Errno {error.errno}] {error.strerror}",
+            file=sys.stderr,
+        )
+        return 2
+    _set_first_path(os.path.dirname(os.path.realpath(path)))
+    full = os.path.abspath(path)
+    globals_ = {"__file__": full, "__cached__": None, "__loader__": SourceFileLoader("__main__", full)}
+    try:
+        code = compile(source, full, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError) as error:
+        return _report(error.with_traceback(None))
+    return _run(code, globals_)
+
+
+def _is_program(path: str) -> bool:
+    """Tell whether there is something to run of that name: a file, or a folder with `__main__.py`."""
+    return os.path.isfile(path) or os.path.isfile(os.path.join(path, "__main__.py"))
+
+
+def _is_archive(path: str) -> bool:
+    from zipfile import is_zipfile
+
+    return os.path.isfile(path) and is_zipfile(path)
+
+
+def _run_found(name: str, shown: str) -> int:
+    """Run a module that Python's path leads to; of a package, what is in its `__main__.py`."""
+    try:
+        spec = _found(name)
+    except Exception as error:  # of a package that holds it, while it was imported
+        return _report(error)
+    if spec is not None and spec.submodule_search_locations is not None:
+        spec = _found(f"{name}.__main__")
+        if spec is None:
+            what = f"No module named {name}.__main__; {name!r} is a package and cannot be directly executed"
+            print(f"{sys.executable}: {what}", file=sys.stderr)
+            return 1
+    loader: Any = None if spec is None else spec.loader
+    if spec is None or loader is None or not hasattr(loader, "get_code"):
+        what = f"can't find '__main__' module in {shown!r}" if name == "__main__" else f"No module named {name}"
+        print(f"{sys.executable}: {what}", file=sys.stderr)
+        return 1
+    try:
+        code = loader.get_code(spec.name)
+    except SyntaxError as error:
+        return _report(error.with_traceback(None))
+    if name != "__main__":
+        sys.argv[0] = spec.origin or name
+    globals_ = {
+        "__cached__": spec.cached,
+        "__file__": spec.origin,
+        "__loader__": loader,
+        "__package__": spec.parent,
+        "__spec__": spec,
+    }
+    return _run(code, globals_)
+
+
+def _found(name: str) -> ModuleSpec | None:
+    # `__main__` is in sys.modules: it is this program, not the one that is looked for.
+    own = sys.modules.pop("__main__", None) if name == "__main__" else None
+    try:
+        return importlib.util.find_spec(name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and name.startswith(error.name):
+            return None
+        raise
+    except ValueError:  # something in sys.modules that was not imported
+        return None
+    finally:
+        if own is not None:
+            sys.modules["__main__"] = own
+
+
+def _set_first_path(folder: str) -> None:
+    """Put a folder where Python has that of the script; `python -m minpy` began with the working directory there."""
+    if getattr(sys.flags, "safe_path", False):
+        return
+    if sys.path and sys.path[0] == os.getcwd():
+        sys.path[0] = folder
+    else:
+        sys.path.insert(0, folder)
+
+
+# -- running -------------------------------------------------------------------------------------------------------
+
+
+def _run(code: CodeType, globals_: dict[str, Any]) -> int:
+    """Run code as `__main__`, and return the exit status."""
+    module = ModuleType("__main__")
+    vars(module).update({"__builtins__": builtins, "__annotations__": {}, **globals_})
+    sys.modules["__main__"] = module
+    try:
+        exec(code, vars(module))
+    except SystemExit:
+        raise
+    except BaseException as error:
+        own = error.__traceback__
+        return _report(error.with_traceback(own.tb_next if own is not None else None))
+    return 0
+
+
+def _report(error: BaseException) -> int:
+    """Show an error that nobody caught, as Python does, and return the exit status of that."""
+    trace = error.__traceback__
+    sys.last_type, sys.last_value, sys.last_traceback = type(error), error, trace
+    try:
+        sys.excepthook(type(error), error, trace)
+    except SystemExit:
+        raise
+    except BaseException as wrong:
+        print("Error in sys.excepthook:", file=sys.stderr)
+        traceback.print_exception(wrong)
+        print("\nOriginal exception was:", file=sys.stderr)
+        traceback.print_exception(type(error), error, trace)
+    _Ending.interrupted = isinstance(error, KeyboardInterrupt) and os.name == "posix"
+    return 1
+
+
+class _Ending:
+    interrupted = False
+
+
+def _end() -> None:
+    """After an interrupt that nobody caught, die by one, after all else: so the shell sees what it was."""
+    if _Ending.interrupted:
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGINT)
