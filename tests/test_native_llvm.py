@@ -2,8 +2,8 @@
 
 import ctypes
 import gc
-import json
 import importlib
+import json
 import os
 import platform
 import signal

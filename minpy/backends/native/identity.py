@@ -173,8 +173,11 @@ class _Writer(pickle.Pickler):
     def reducer_override(self, value: Any) -> Any:
         if isinstance(value, Origin):
             return Origin, (value.nodes,)
-        if isinstance(value, numpy.ufunc) and vars(numpy).get(value.__name__) is value:
-            return str, (value.__name__,)
+        if isinstance(value, numpy.ufunc):
+            name = str(value.__name__)
+            if vars(numpy).get(name) is not value:
+                raise pickle.PicklingError(f"{value} is none of NumPy's.")
+            return str, (name,)
         if isinstance(value, (numpy.generic, numpy.ndarray)):
             if value.dtype.hasobject or value.nbytes > MOST_BYTES:
                 raise pickle.PicklingError("an array is too large, or of objects.")
