@@ -150,9 +150,9 @@ def described(parts: list[Part]) -> list[Any]:
             if field.name not in _COMMON and field.name != "arguments"
         }
         if isinstance(step, Call):
-            about["arguments"] = read(step.arguments)
+            about |= {"arguments": read(step.arguments), "form": step.form}
             if step.node is not None:
-                # Its function runs as it is now, whatever was planned.
+                # Python's function of a node runs as it is now, whatever was planned.
                 about["function"] = type(step.function).__name__
                 about["node"] = (step.node.described(), step.node.kind, is_trusted(step.node))
         return type(step), read(step.operands), given(step.outputs), about, step.origin
