@@ -91,14 +91,7 @@ def run(
                 kind.settled = True
         finally:
             _making.release()
-    if kind.loop is None:
-        return False
-    width, shapes = len(update.signature.inputs), [raw.shape for raw in raws]
-    for start in range(0, len(raws), width):
-        if shapes[start : start + width].count(shapes[start]) != width:
-            return False
-    sizes = numpy.array([raw.size for raw in raws[::width]], numpy.int64)
-    return kind.loop(numpy.array(rates, dtype), sizes, *raws) is None
+    return kind.loop is not None and kind.loop(numpy.array(rates, dtype), *raws) is None
 
 
 # -- making loops ------------------------------------------------------------------------------------------------------

@@ -150,9 +150,9 @@ def described(parts: list[Part]) -> list[Any]:
             if field.name not in _COMMON and field.name != "arguments"
         }
         if isinstance(step, Call):
-            about["arguments"] = read(step.arguments)
+            about |= {"arguments": read(step.arguments), "form": step.form}
             if step.node is not None:
-                # Its function runs as it is now, whatever was planned.
+                # Python's function of a node runs as it is now, whatever was planned.
                 about["function"] = type(step.function).__name__
                 about["node"] = (step.node.described(), step.node.kind, is_trusted(step.node))
         return type(step), read(step.operands), given(step.outputs), about, step.origin
@@ -173,8 +173,11 @@ class _Writer(pickle.Pickler):
     def reducer_override(self, value: Any) -> Any:
         if isinstance(value, Origin):
             return Origin, (value.nodes,)
-        if isinstance(value, numpy.ufunc) and vars(numpy).get(value.__name__) is value:
-            return str, (value.__name__,)
+        if isinstance(value, numpy.ufunc):
+            name = str(value.__name__)
+            if vars(numpy).get(name) is not value:
+                raise pickle.PicklingError(f"{value} is none of NumPy's.")
+            return str, (name,)
         if isinstance(value, (numpy.generic, numpy.ndarray)):
             if value.dtype.hasobject or value.nbytes > MOST_BYTES:
                 raise pickle.PicklingError("an array is too large, or of objects.")

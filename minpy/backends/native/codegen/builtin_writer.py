@@ -82,6 +82,11 @@ class BuiltinWriter(FunctionWriter):
         """Return where the elements of an array begin."""
         return _field(self, thing, offsets().data)
 
+    def shape(self, thing: str) -> tuple[str, str]:
+        """Return how many axes an array has, and where their lengths are."""
+        axes = _field(self, thing, offsets().axes, "i32")
+        return self.put(f"zext i32 {axes} to i64"), _field(self, thing, offsets().shape)
+
     def argument(self, index: int | str) -> str:
         """Return an argument: an array of NumPy's."""
         return self.put(f"load ptr, ptr {self.address('%args', 'ptr', index)}")

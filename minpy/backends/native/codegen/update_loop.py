@@ -27,7 +27,7 @@ def loop_text(
     least_shared: int | None,
     table: Table,
 ) -> str:
-    """Return the function of an array of rates, one of sizes, and the arrays of each weight, which have one shape.
+    """Return the function of an array of rates, and of the arrays of each weight, which have one shape.
 
     `void task(ptr block, i64 begin, i64 end, i64 who)` runs the kernel over some units, of so many elements. `pointers`
     say which of a weight's arrays each pointer of the block is to, None for the rate, and `written` which of them are
@@ -36,18 +36,31 @@ def loop_text(
     code = BuiltinWriter(table)
     kind, itemsize = "double" if dtype.itemsize == 8 else "float", dtype.itemsize
     code.do(f"%block = alloca [{len(pointers) + 1} x ptr], align 64")
+    code.do("%size = alloca i64")
     code.do(f"%pads = alloca [{count * unit} x {kind}], align 64")
     for key in (ARRAY, dtype, NONE, *(() if least_shared is None else (SHARE, DESK))):
         code.entry(key)  # here, as what is read in a loop is not known behind it
-    rates, sizes = (code.data(code.argument(index)) for index in range(2))
-    rows = code.put(f"udiv i64 {code.put('sub i64 %n, 2')}, {count}")
+    rates = code.data(code.argument(0))
+    rows = code.put(f"udiv i64 {code.put('sub i64 %n, 1')}, {count}")
 
-    def weight(row: str) -> tuple[list[str], str]:
-        """Return the arrays of a weight, and its size."""
-        first = code.put(f"add i64 {code.put(f'mul i64 {row}, {count}')}, 2")
+    def weight(row: str) -> list[str]:
+        """Return the arrays of a weight."""
+        first = code.put(f"add i64 {code.put(f'mul i64 {row}, {count}')}, 1")
         start = code.address("%args", "ptr", first)
-        things = [code.put(f"load ptr, ptr {code.address(start, 'ptr', index)}") for index in range(count)]
-        return things, code.put(f"load i64, ptr {code.address(sizes, 'i64', row)}")
+        return [code.put(f"load ptr, ptr {code.address(start, 'ptr', index)}") for index in range(count)]
+
+    def size_of(things: Sequence[str]) -> str:
+        """Return the size of arrays, which have one shape, or do not fit."""
+        axes, lengths = zip(*map(code.shape, things), strict=True)
+        code.go_on_if_all([code.put(f"icmp eq i64 {number}, {axes[0]}") for number in axes[1:]], "mismatch")
+        code.do("store i64 1, ptr %size")
+        with code.counted(0, axes[0]) as axis:
+            places = [code.address(place, "i64", axis.counter) for place in lengths]
+            length, *others = [code.put(f"load i64, ptr {place}") for place in places]
+            code.go_on_if_all([code.put(f"icmp eq i64 {other}, {length}") for other in others], "mismatch")
+            whole = code.put("load i64, ptr %size")
+            code.do(f"store i64 {code.put(f'mul i64 {whole}, {length}')}, ptr %size")
+        return code.put("load i64, ptr %size")
 
     def fill(arrays: Sequence[str], rate: str) -> None:
         """Write the pointers that the task takes into the block."""
@@ -59,13 +72,14 @@ def loop_text(
         code.do(f"call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {nbytes}, i1 false)")
 
     with code.counted(0, rows, runs=True) as row:
-        things, size = weight(row.counter)
+        things = weight(row.counter)
         for index, thing in enumerate(things):
             code.check(thing, dtype, index in written)
-        nbytes = code.put(f"mul i64 {size}, {itemsize}")
+        nbytes = code.put(f"mul i64 {size_of(things)}, {itemsize}")
         code.check_no_alias([(code.data(thing), nbytes) for thing in things], range(count))
     with code.unlocked(), code.counted(0, rows, runs=True) as row:
-        things, size = weight(row.counter)
+        things = weight(row.counter)
+        size = size_of(things[:1])
         arrays = [code.data(thing) for thing in things]
         rate = code.address(rates, kind, row.counter)
         units = code.put(f"udiv i64 {size}, {unit}")
