@@ -157,7 +157,8 @@ def check(problem: Problem, processor: Processor, packs: bool | None = None, cut
     (got,) = run(codes[1], {**reads, "data": reads["gradient"]}, {"result": batch_last(expected, dtype)}, cuts)
     close(got, batch_last(expected, "float64"), problem, terms * problem.filters // problem.channels)
     expected = arrays.weight_gradient()
-    (got,) = run(weight_gradient(problem, processor), reads, {"weight": expected.astype(dtype)}, cuts)
+    code = GENERATORS["direct"](problem, "weight", processor)
+    (got,) = run(code, reads, {"weight": expected.astype(dtype)}, cuts)
     close(got, expected, problem, problem.batch * math.prod(problem.positions))
 
 

@@ -10,8 +10,9 @@ import numpy
 
 from minpy.backends.native.convolutions.channel_windows import channels_depthwise
 from minpy.backends.native.convolutions.channels_last import channels_forward, operands_of, pack_weight, packed_shape
-from minpy.backends.native.convolutions.direct_correlation import Code, correlate
-from minpy.backends.native.convolutions.ir_emitter import METADATA
+from minpy.backends.native.convolutions.correlation import Code, correlate
+from minpy.backends.native.convolutions.depthwise_weight_gradient import depthwise_weight_gradient
+from minpy.backends.native.convolutions.emitter import METADATA
 from minpy.backends.native.convolutions.problem import Problem
 from minpy.backends.native.convolutions.registers import Processor, VectorsOfBatch
 from minpy.backends.native.convolutions.weight_gradient import weight_gradient
@@ -29,14 +30,19 @@ from minpy.ops.kernels import columns
 __all__ = ["Convolution", "Packing", "convolution_call", "kernel_of_code", "packed"]
 
 GENERATORS: dict[str, Callable[[Problem, str, Processor], Code]] = {
-    "direct": lambda problem, what, processor: (
-        weight_gradient(problem, processor) if what == "weight" else correlate(problem, what, processor)
-    ),
+    "direct": lambda problem, what, processor: _direct(problem, what, processor),
     "winograd": lambda problem, what, processor: winograd(problem, what, processor, channels_last=False),
     "channels": lambda problem, what, processor: channels_forward(problem, processor),
     "channels depthwise": lambda problem, what, processor: channels_depthwise(problem, processor),
     "channels winograd": lambda problem, what, processor: winograd(problem, what, processor, channels_last=True),
 }
+
+
+def _direct(problem: Problem, what: str, processor: Processor) -> Code:
+    if what != "weight":
+        return correlate(problem, what, processor)
+    is_depthwise = problem.is_depthwise and problem.groups > 1
+    return (depthwise_weight_gradient if is_depthwise else weight_gradient)(problem, processor)
 
 
 @dataclass(frozen=True)

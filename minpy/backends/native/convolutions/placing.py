@@ -177,8 +177,8 @@ def _fused(
     inputs = dict(zip(operands_of(problem), call.operands, strict=True))
 
     def remade(relu: bool = False) -> Array:
-        flags = {name: name in inputs for name in ("scale", "bias", "residual")}
-        fused = replace(problem, relu=relu, **flags)
+        scale, bias, residual = (name in inputs for name in ("scale", "bias", "residual"))
+        fused = replace(problem, scale=scale, bias=bias, residual=residual, relu=relu)
         return convolution_call(
             replace(function, problem=fused), [inputs[name] for name in operands_of(fused)], call.origin
         )

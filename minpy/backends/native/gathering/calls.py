@@ -35,7 +35,8 @@ class Gather:
 
     def kernels(self, call: Call) -> Sequence[Kernel]:
         """Return the kernel."""
-        return (gather_kernel(*call.operands, call.output),)
+        data, positions = call.operands
+        return (gather_kernel(data, positions, call.output),)
 
     def label(self) -> str:
         """Return what is done."""
