@@ -105,7 +105,8 @@ def function_of(
     """
     names = [key for key in parameters if key not in keyword_only]
     left = [parameters.keys() - names[:count] for count in range(len(names) + 1)]
-    required = {key for key, default in parameters.items() if default is _REQUIRED}
+    missing = [{key for key in keys if parameters[key] is _REQUIRED} for keys in left]
+    defaults = tuple(parameters.values())
     kinds = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
     annotations = {"ctx": "Context | None", "name": "str | None"}
     signature = inspect.Signature(
@@ -123,12 +124,13 @@ def function_of(
 
     def call(*arguments: Any, **keywords: Any) -> Any:
         count = len(arguments)
-        if count > len(names) or not keywords.keys() <= left[count] or required & left[count] - keywords.keys():
+        if count > len(names) or not keywords.keys() <= left[count] or missing[count] - keywords.keys():
             try:
                 signature.bind(*arguments, **keywords)
             except TypeError as error:
                 raise ArgumentError(f"{where}.{name}: {error}; it takes {', '.join(parameters)}.") from None
-        return function(*{**parameters, **dict(zip(names, arguments, strict=False)), **keywords}.values())
+        values = [*{**parameters, **keywords}.values()] if keywords else defaults
+        return function(*arguments, *values[count:])
 
     vars(call)["__signature__"] = signature
     return _named(call, name, doc)
