@@ -39,6 +39,10 @@ def _by_steps(call: Call, masks: Any) -> tuple[Any, ...]:
     return result, last, last_cell, np.concatenate([np.ravel(part) for part in kept])
 
 
+def _by_kernel(call: Call, masks: Any) -> tuple[Any, ...]:
+    return run(*call, masks)
+
+
 @operator(
     name="RNN",
     visible_outputs=_visible,
@@ -48,7 +52,7 @@ def _by_steps(call: Call, masks: Any) -> tuple[Any, ...]:
         "sequence_length": lambda attributes: bool(attributes.get("use_sequence_length", False)),
     },
     random=True,
-    kernel={"_computed": lambda call, masks: run(*call, masks)},
+    kernel={"_computed": _by_kernel},
 )
 def rnn(
     data: np.ndarray,
