@@ -104,8 +104,9 @@ def function_of(
     `where` is the namespace, for messages; the parameters in `keyword_only` are the last ones.
     """
     names = [key for key in parameters if key not in keyword_only]
-    left = [parameters.keys() - names[:count] for count in range(len(names) + 1)]
-    required = {key for key, default in parameters.items() if default is _REQUIRED}
+    most = len(names)
+    after = [dict([*parameters.items()][count:]) for count in range(most + 1)]
+    required = [{key for key, default in left.items() if default is _REQUIRED} for left in after]
     kinds = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
     annotations = {"ctx": "Context | None", "name": "str | None"}
     signature = inspect.Signature(
@@ -123,12 +124,16 @@ def function_of(
 
     def call(*arguments: Any, **keywords: Any) -> Any:
         count = len(arguments)
-        if count > len(names) or not keywords.keys() <= left[count] or required & left[count] - keywords.keys():
-            try:
-                signature.bind(*arguments, **keywords)
-            except TypeError as error:
-                raise ArgumentError(f"{where}.{name}: {error}; it takes {', '.join(parameters)}.") from None
-        return function(*{**parameters, **dict(zip(names, arguments, strict=False)), **keywords}.values())
+        if count <= most:
+            left = after[count]
+            values = {**left, **keywords} if keywords else left
+            if len(values) == len(left) and not (required[count] and required[count] - keywords.keys()):
+                return function(*arguments, *values.values())
+        try:
+            signature.bind(*arguments, **keywords)
+        except TypeError as error:
+            raise ArgumentError(f"{where}.{name}: {error}; it takes {', '.join(parameters)}.") from None
+        raise AssertionError("arguments that a signature takes are bound above")
 
     vars(call)["__signature__"] = signature
     return _named(call, name, doc)
@@ -156,8 +161,8 @@ def _written(made: Any, context: Context | str | None, out: Any) -> Any:
 
 
 def _drawn(name: str, parameters: Sequence[Any], shape: Any, dtype: Any, ctx: Any, out: Any) -> Any:
-    arrays = [value for value in parameters if isinstance(value, Array)]
-    if arrays:
+    if isinstance(parameters[0], Array) or isinstance(parameters[-1], Array):  # of one or two
+        arrays = [value for value in parameters if isinstance(value, Array)]
         raws = [value._data if isinstance(value, Array) else value for value in parameters]
         if len(arrays) < len(raws):
             raise ArgumentError(f"random.{name}: its parameters must be all numbers, or all NDArrays.")
@@ -176,9 +181,12 @@ def _drawn(name: str, parameters: Sequence[Any], shape: Any, dtype: Any, ctx: An
 def _distribution(name: str) -> Callable[..., Any]:
     distribution = DISTRIBUTIONS[name]
 
+    count = len(distribution.parameters)
+
     def draw_distribution(*values: Any) -> NDArray:
-        *parameters, shape, dtype, ctx, out, _ = values
-        return _drawn(name, _rates(*parameters) if name == "exponential" else parameters, shape, dtype, ctx, out)
+        shape, dtype, ctx, out, _ = values[count:]
+        parameters = _rates(*values[:count]) if name == "exponential" else values[:count]
+        return _drawn(name, parameters, shape, dtype, ctx, out)
 
     doc = _DISTRIBUTION.format(
         name=name,

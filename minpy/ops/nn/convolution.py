@@ -243,7 +243,9 @@ def _convolution_shapes(
     return [data, weight, *[(num_filter,)] * (len(inputs) - 2)], [result]
 
 
-def _axes(name: str, data: Any, result: Any, kernel: Any, stride: Any, dilate: Any, pad: Any) -> Any:
+def _axes(
+    name: str, data: Any, result: Any, kernel: Any, stride: Any, dilate: Any, pad: Any
+) -> tuple[list[tuple[int, int, int, int]], Ints, Ints]:
     """Return (kernel, stride, dilate, pad) of each axis, and the shapes of data and result with as many axes."""
     count = 1 if isinstance(kernel, int) else len(kernel)
     if count not in LAYOUTS:

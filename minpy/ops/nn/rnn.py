@@ -31,6 +31,16 @@ def _visible(attributes: dict[str, Any]) -> int:
     return 3 if attributes.get("mode") == "lstm" else 2
 
 
+def _by_steps(call: Call, masks: Any) -> tuple[Any, ...]:
+    """Return (outputs, last states, last cells, what a kernel would reserve)."""
+    result, last, last_cell, kept = unrolled(call, masks)
+    return result, last, last_cell, np.concatenate([np.ravel(part) for part in kept])
+
+
+def _by_kernel(call: Call, masks: Any) -> tuple[Any, ...]:
+    return run(*call, masks)
+
+
 @operator(
     name="RNN",
     visible_outputs=_visible,
@@ -40,6 +50,7 @@ def _visible(attributes: dict[str, Any]) -> int:
         "sequence_length": lambda attributes: bool(attributes.get("use_sequence_length", False)),
     },
     random=True,
+    kernel={"_computed": _by_kernel},
 )
 def rnn(
     data: np.ndarray,
