@@ -23,8 +23,8 @@ _MODULES = {
     "Graph": "editable",
     "GraphNode": "editable",
     "Selector": "registry",
-    "register_partitioner": "registering",
-    "register_pass": "registering",
+    "register_partitioner": "python_partitioners",
+    "register_pass": "python_partitioners",
 }
 
 __dir__ = listing(__all__)
