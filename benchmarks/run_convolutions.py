@@ -18,11 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from minpy.backends.native.convolutions.algorithm_choice import choose
-from minpy.backends.native.convolutions.calls import Convolution, Packing, convolution_call
 from minpy.backends.native.convolutions.channels_last import operands_of
+from minpy.backends.native.convolutions.convolution_functions import Convolution, Packing, convolution_call
+from minpy.backends.native.convolutions.cost_model import choose
 from minpy.backends.native.convolutions.problem import Problem
-from minpy.backends.native.convolutions.registers import Processor
+from minpy.backends.native.convolutions.register_blocking import Processor
 from minpy.backends.native.kernels.ir_module import module_text
 from minpy.backends.native.language import Array, Call, Origin
 from minpy.backends.native.machine import llvm

@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "suppo
 
 from native_kernels import Compiled, nest_of  # noqa: E402
 
-from minpy.backends.native.kernels.nest_printer import kernel_of  # noqa: E402
+from minpy.backends.native.kernels.codegen import kernel_of  # noqa: E402
 from minpy.backends.native.language import Array, Elementwise, Reduce, constant  # noqa: E402
 
 ROUNDS = 40

@@ -16,9 +16,9 @@ from minpy.backends.switches import selection
 from minpy.core.array import now
 from minpy.core.buffers import last_write, unseen_gradients, written_since
 from minpy.core.errors import MutationError, describe
+from minpy.graph.array_facts import as_contiguous, noting
 from minpy.graph.interpreting import Observer, Releasing, interpret, read
 from minpy.graph.ir import Node
-from minpy.graph.observed_layouts import as_contiguous, noting
 from minpy.graph.program import MOST_IDLE, ExecutionContext, Program
 from minpy.graph.state_pool import StateSet
 

@@ -26,12 +26,12 @@ from minpy.backends.protocol import ArrayFact, Context, Declined, Executable, Fa
 from minpy.backends.switches import FALLBACK, CompileWarning, is_enabled, keeps_bits, selection
 from minpy.core import aligned
 from minpy.graph.allowance import Allowance
+from minpy.graph.array_facts import as_contiguous, fact_of_input, noting
 from minpy.graph.call_states import StepFunctions
 from minpy.graph.interpreting import Observer, Releasing, interpret, place_of
 from minpy.graph.ir import Node
 from minpy.graph.locating import located
 from minpy.graph.locking import lock
-from minpy.graph.observed_layouts import as_contiguous, fact_of_input, noting
 from minpy.graph.outputs import returned
 from minpy.graph.schedule import Steps
 

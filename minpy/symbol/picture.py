@@ -69,7 +69,7 @@ def svg_of(
     """
     from html import escape  # most programs draw nothing
 
-    from minpy.graph.layered import laid_out
+    from minpy.graph.layered_layout import laid_out
 
     nodes = [
         node

@@ -12,7 +12,7 @@ from places import ROOT
 import minpy as mx
 from minpy import sym
 from minpy.__main__ import main
-from minpy.graph.layered import laid_out
+from minpy.graph.layered_layout import laid_out
 from minpy.symbol.picture import svg_of
 
 DATA = ROOT / "examples" / "data"

@@ -144,13 +144,13 @@ ENTRIES = {
         assert '1 capture' in compiled.explain_retraces(), compiled.explain_retraces()""",
     "a native update": """
         import numpy
-        from minpy.backends.native import updating
+        from minpy.backends.native import optimizer_updates
         from minpy.backends.native.machine import llvm
         from minpy.ops.registry import OPERATORS
-        updating._CALLS = 1
+        optimizer_updates._CALLS = 1
         update = OPERATORS['sgd_mom_update']
         arrays = [numpy.ones(100_000) for _ in range(3)]
-        assert updating.run(update, arrays, {**update.defaults, 'lr': 0.1}) or not llvm.available()""",
+        assert optimizer_updates.run(update, arrays, {**update.defaults, 'lr': 0.1}) or not llvm.available()""",
     "a hybridized block": """
         from minpy.gluon import nn
         import minpy as mx

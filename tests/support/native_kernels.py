@@ -10,9 +10,9 @@ from typing import Any
 import numpy
 
 from minpy.backends.native.fusing.loop_nest import Level, Nest, Place, Schedule, aligned_strides, reduced_axes
+from minpy.backends.native.kernels.codegen import kernel_of
 from minpy.backends.native.kernels.ir_module import module_text
 from minpy.backends.native.kernels.kernel import Kernel
-from minpy.backends.native.kernels.nest_printer import kernel_of
 from minpy.backends.native.language import Array, Assembly, Reduce, Routine, Step, View
 from minpy.backends.native.machine import llvm
 

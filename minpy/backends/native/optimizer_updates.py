@@ -117,16 +117,16 @@ def _compiled(update: Update, dtype: numpy.dtype, attributes: dict[str, Any]) ->
     from minpy.backends.native.codegen.update_loop import loop_text
     from minpy.backends.native.fusing.fuser import scheduled
     from minpy.backends.native.fusing.loop_nest import Nest, Place
+    from minpy.backends.native.kernels.codegen import kernel_of
     from minpy.backends.native.kernels.ir_module import module_text
     from minpy.backends.native.kernels.kernel import is_long, seconds
-    from minpy.backends.native.kernels.nest_printer import kernel_of
     from minpy.backends.native.language import Array, Elementwise, Layout, Part, Routine
     from minpy.backends.native.machine import helper_thread, llvm
     from minpy.backends.native.machine.python_builtins import builtin
     from minpy.backends.native.passes import optimized
     from minpy.backends.native.runtime.address_table import Table
-    from minpy.backends.native.translating.emitter import Emitter
-    from minpy.backends.native.translating.operators import Operators
+    from minpy.backends.native.translating.operator_lowering import Operators
+    from minpy.backends.native.translating.step_builder import Emitter
 
     arrays = [Array((_LENGTH,), dtype, name=name) for name in update.signature.inputs]
     rate = Array((), dtype, name="lr")

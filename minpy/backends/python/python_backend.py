@@ -12,8 +12,8 @@ from minpy.backends.python.result_planner import Plan, Planner
 from minpy.backends.python.source_emitter import Emitter
 from minpy.backends.source_parts import SourcePart
 from minpy.core import aligned
+from minpy.graph.array_facts import as_contiguous
 from minpy.graph.ir import Node
-from minpy.graph.observed_layouts import as_contiguous
 from minpy.graph.schedule import Steps
 
 __all__ = ["PythonBackend", "PythonExecutable"]

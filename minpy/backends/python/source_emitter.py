@@ -16,9 +16,9 @@ from minpy.backends.protocol import ArrayFact
 from minpy.backends.python.result_planner import Placement, Planner
 from minpy.backends.source_parts import Line, NodeCall, SourcePart, StridedView, words
 from minpy.core.default_attributes import with_attributes
+from minpy.graph.array_facts import as_contiguous
 from minpy.graph.gradient import VjpNode
 from minpy.graph.ir import ANSWER, CONSTANT, Node, Value
-from minpy.graph.observed_layouts import as_contiguous
 from minpy.graph.outputs import how_returned, no_alias
 from minpy.graph.schedule import Steps, is_trusted
 

@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 pytest.importorskip("llvmlite")
 
 import minpy as mx
+from minpy.backends.native.blocked.blocked_kernels import kernel_of_matrices
 from minpy.backends.native.blocked.blocking import Limits, Matrices, blocking_of, in_bands, matrices_of
-from minpy.backends.native.blocked.kernels import kernel_of_matrices
 from minpy.backends.native.codegen.memory_layout import Allocation
-from minpy.backends.native.convolutions.registers import Processor
+from minpy.backends.native.convolutions.register_blocking import Processor
 from minpy.backends.native.kernels.ir_module import module_text
 from minpy.backends.native.language import Array, Layout, Product
 from minpy.backends.native.machine import helper_thread, llvm, numpy_blas

@@ -14,20 +14,25 @@ from hypothesis import strategies as st
 
 pytest.importorskip("llvmlite")
 
-from minpy.backends.native.convolutions.calls import GENERATORS, Packing
-from minpy.backends.native.convolutions.channel_windows import channels_depthwise
+from minpy.backends.native.convolutions.channels_depthwise import channels_depthwise
 from minpy.backends.native.convolutions.channels_last import (
     channels_forward,
     filter_vectors,
     pack_weight,
     packed_shape,
 )
-from minpy.backends.native.convolutions.direct_correlation import Code, correlate
-from minpy.backends.native.convolutions.ir_emitter import METADATA
+from minpy.backends.native.convolutions.convolution_functions import GENERATORS, Packing
+from minpy.backends.native.convolutions.direct_convolution import Code, correlate
 from minpy.backends.native.convolutions.problem import Problem
-from minpy.backends.native.convolutions.registers import Processor
+from minpy.backends.native.convolutions.register_blocking import Processor
+from minpy.backends.native.convolutions.vector_writer import METADATA
 from minpy.backends.native.convolutions.weight_gradient import weight_gradient
-from minpy.backends.native.convolutions.winograd import covers_winograd, transformed_shape, winograd, winograd_weight
+from minpy.backends.native.convolutions.winograd_kernels import (
+    covers_winograd,
+    transformed_shape,
+    winograd,
+    winograd_weight,
+)
 from minpy.backends.native.machine import llvm
 from minpy.ops.kernels import columns
 

@@ -10,10 +10,10 @@ import pytest
 from compiling import ROUNDS, both_kinds_of_program, require_same
 
 import minpy as mx
-from minpy.backends.native.gathering.calls import Gather, Scatter
+from minpy.backends.native.gathering.gather_functions import Gather, Scatter
 from minpy.backends.native.language import Array, Call, Part, Routine
 from minpy.backends.native.language.reference_evaluator import evaluate
-from minpy.backends.native.scanning.calls import Scan
+from minpy.backends.native.scanning.scan_function import Scan
 from minpy.core.errors import ArgumentError, OutOfRangeError
 
 COMPILES = True

@@ -18,7 +18,7 @@ from minpy.backends.native.fusing.schedule_verifier import check
 from minpy.backends.native.language import Array, Elementwise, Part, Product, Reduce, Routine, View, viewed
 from minpy.backends.native.language.reference_evaluator import evaluate
 from minpy.backends.native.language.routine_verifier import verify
-from minpy.backends.native.passes import recomputing
+from minpy.backends.native.passes import rematerialization
 from minpy.backends.native.passes.rewriting import Notes
 from minpy.graph import program
 from minpy.graph.program import ExecutionContext
@@ -41,15 +41,15 @@ def kept(routine: Routine) -> set[Array]:
 
 @pytest.mark.parametrize("mood", ["exact", "smooth"])
 def test_random_routines_compute_the_same_and_keep_no_more(mood, monkeypatch):
-    monkeypatch.setattr(recomputing, "LEAST_KEPT", 1)
-    monkeypatch.setattr(recomputing, "LEAST_FREED", 1)
+    monkeypatch.setattr(rematerialization, "LEAST_KEPT", 1)
+    monkeypatch.setattr(rematerialization, "LEAST_FREED", 1)
     freed = 0
     for seed in range(5000, 5000 + often(150, 3000)):
         routine = random_routine(seed, mood, steps=40)
         if len(routine.parts) != 2:
             continue
         text = str(routine)
-        found = recomputing.recomputed(routine, Notes())
+        found = rematerialization.recomputed(routine, Notes())
         assert str(routine) == text
         verify(found, "recomputed")
         check(found, scheduled(found))
@@ -86,7 +86,7 @@ def norm_and_product(rows=512, columns=512):
 
 def test_a_gradient_waits_for_the_loops_that_compute_what_it_reads():
     routine = norm_and_product()
-    found = recomputing.recomputed(routine, Notes())
+    found = rematerialization.recomputed(routine, Notes())
     verify(found, "recomputed")
     # Small arrays are kept; no array of the size of the data is.
     assert {array.size for array in kept(found)} == {512}
@@ -103,13 +103,13 @@ def test_what_the_caller_gets_is_read_where_it_is():
     first, last = routine.parts
     y = first.steps[-1].operands[0]
     first = Part(first.name, first.inputs, first.steps, [*first.outputs, y])
-    found = recomputing.recomputed(Routine([first, last]), Notes())
+    found = rematerialization.recomputed(Routine([first, last]), Notes())
     assert y in kept(found)
 
 
 def test_small_arrays_are_kept():
     routine = norm_and_product(rows=8, columns=8)
-    assert kept(recomputing.recomputed(routine, Notes())) == kept(routine)
+    assert kept(rematerialization.recomputed(routine, Notes())) == kept(routine)
 
 
 def test_states_are_not_read_anew():
@@ -120,7 +120,7 @@ def test_states_are_not_read_anew():
     doubled = Elementwise.of("add", gamma, gamma)
     updated = Part(first.name, first.inputs, [*first.steps, doubled.step], first.outputs, [(gamma, doubled)])
     routine = Routine([updated, last])
-    found = recomputing.recomputed(routine, Notes())
+    found = rematerialization.recomputed(routine, Notes())
     verify(found, "recomputed")
     assert first.steps[-1].operands[0] in kept(found)
     inputs, again = random_inputs(routine, 1, "smooth"), random_inputs(routine, 1, "smooth")

@@ -9,9 +9,9 @@ pytest.importorskip("llvmlite")
 
 from native_kernels import nest_of, run_nest
 
+from minpy.backends.native.kernels.codegen import kernel_of
 from minpy.backends.native.kernels.cursor import Cursor
-from minpy.backends.native.kernels.loop_writer import Writer
-from minpy.backends.native.kernels.nest_printer import kernel_of
+from minpy.backends.native.kernels.function_writer import Writer
 from minpy.backends.native.kernels.strips import Strips
 from minpy.backends.native.language import Array, Elementwise, Reduce, constant
 

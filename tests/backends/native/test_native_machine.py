@@ -514,7 +514,7 @@ class TestHelper:
         """While a thread that Python does not wait for is in the middle of something."""
         program = f"""if True:
             import ctypes, threading, numpy as np
-            from minpy.backends.native.machine import llvm, threads
+            from minpy.backends.native.machine import llvm, helper_thread
             helper_thread.count = lambda: 2
             found, code = helper_thread.find(), llvm.compile({COUNT!r})
             array = np.zeros(100000, np.int64)

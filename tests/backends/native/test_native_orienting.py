@@ -20,7 +20,7 @@ from minpy.backends.native.fusing.schedule_verifier import check
 from minpy.backends.native.language import Array, Product, Routine
 from minpy.backends.native.language.reference_evaluator import evaluate
 from minpy.backends.native.language.routine_verifier import verify
-from minpy.backends.native.passes import orienting, recomputing, view_sinking
+from minpy.backends.native.passes import layout_motion, product_orientation, rematerialization
 from minpy.backends.native.passes.rewriting import Notes
 from minpy.gluon import nn
 
@@ -155,14 +155,14 @@ def agree(before: Routine, after: Routine, seed: int) -> None:
     verify(after, "turned")
     expected = evaluate(before, random_inputs(before, seed, "smooth"))
     assert_same(evaluate(after, random_inputs(before, seed, "smooth")), expected, "smooth")
-    found = recomputing.recomputed(after, Notes())
+    found = rematerialization.recomputed(after, Notes())
     verify(found, "recomputed")
     check(found, scheduled(found))
     assert_same(evaluate(found, random_inputs(before, seed, "smooth")), expected, "smooth")
 
 
 def turning(array_set: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(orienting._Orienting, "chosen", lambda self: array_set(self))
+    monkeypatch.setattr(product_orientation._Orienting, "chosen", lambda self: array_set(self))
 
 
 @pytest.mark.parametrize("seed", range(often(60, 2000)))
@@ -177,7 +177,7 @@ def test_whatever_is_turned_is_the_same(seed: int, monkeypatch: pytest.MonkeyPat
 
     turning(drawn, monkeypatch)
     for routine in (Matrices(seed).routine(), random_routine(seed, "smooth")):
-        agree(routine, orienting.oriented(routine, Notes()), seed)
+        agree(routine, product_orientation.oriented(routine, Notes()), seed)
 
 
 @pytest.mark.parametrize("seed", range(often(60, 2000)))
@@ -185,9 +185,9 @@ def test_what_the_costs_say_is_the_same_with_all_passes(seed: int, monkeypatch: 
     """Costs are drawn, so that all kinds of decisions are made."""
     chance = random.Random(seed)
     for name in ("FIRST_TURNED", "SECOND", "SECOND_TURNED", "READ_TURNED", "COPIED"):
-        monkeypatch.setattr(orienting, name, chance.choice([0.0, 0.1, 1.0, 5.0]))
-    monkeypatch.setattr(orienting, "LEAST_SAVED", 0.0)
-    monkeypatch.setattr(orienting, "is_small", lambda product: False)
+        monkeypatch.setattr(product_orientation, name, chance.choice([0.0, 0.1, 1.0, 5.0]))
+    monkeypatch.setattr(product_orientation, "LEAST_SAVED", 0.0)
+    monkeypatch.setattr(product_orientation, "is_small", lambda product: False)
     routine = Matrices(seed).routine()
     found = passes.optimized(routine)
     verify(found, "all passes")
@@ -197,12 +197,12 @@ def test_what_the_costs_say_is_the_same_with_all_passes(seed: int, monkeypatch: 
 
 
 def test_drawn_costs_turn_products(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(orienting, "LEAST_SAVED", 0.0)
-    monkeypatch.setattr(orienting, "is_small", lambda product: False)
+    monkeypatch.setattr(product_orientation, "LEAST_SAVED", 0.0)
+    monkeypatch.setattr(product_orientation, "is_small", lambda product: False)
     turned = 0
     for seed in range(30):
         notes = Notes()
-        orienting.oriented(Matrices(seed).routine(), notes)
+        product_orientation.oriented(Matrices(seed).routine(), notes)
         turned += "products are computed transposed" in notes.counts
     assert turned > 5
 
@@ -210,10 +210,10 @@ def test_drawn_costs_turn_products(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("seed", range(20))
 def test_no_other_choice_is_much_better(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """All sets of few arrays are tried."""
-    monkeypatch.setattr(orienting, "LEAST_SAVED", 0.0)
-    monkeypatch.setattr(orienting, "is_small", lambda product: False)
+    monkeypatch.setattr(product_orientation, "LEAST_SAVED", 0.0)
+    monkeypatch.setattr(product_orientation, "is_small", lambda product: False)
     routine = Matrices(seed).routine()
-    one = orienting._Orienting(routine)
+    one = product_orientation._Orienting(routine)
     if len(one.free) > 10:
         one.free = set(random.Random(seed).sample(sorted(one.free, key=str), 10))
     chosen = one.chosen()
@@ -239,7 +239,7 @@ def test_a_perceptron_lies_features_first() -> None:
     number, found = turned_products(programs.perceptron(128, 784, 512, 512, 10))
     assert number >= 4
     large = 128 * 512 * 4
-    assert view_sinking.strided_bytes(found) < large
+    assert layout_motion.strided_bytes(found) < large
     forward, backward = found.parts
     hidden = [step for step in forward.steps if isinstance(step, Product)]
     assert [step.output.shape for step in hidden[:2]] == [(512, 128), (512, 128)]
@@ -293,9 +293,9 @@ def test_an_accumulated_product_is_turned_with_what_it_is_added_to(monkeypatch: 
 
 def test_packed_counts_the_second_matrix() -> None:
     """What BLAS packs of the second matrix, and that it is read across its rows, is dear."""
-    usual = orienting.packed(128, 784, 512, False, True)
-    assert orienting.packed(512, 784, 128, False, True) < usual / 3
-    assert orienting.packed(512, 784, 128, False, False) < usual / 10
+    usual = product_orientation.packed(128, 784, 512, False, True)
+    assert product_orientation.packed(512, 784, 128, False, True) < usual / 3
+    assert product_orientation.packed(512, 784, 128, False, False) < usual / 10
 
 
 # Compiled, beside eager -----------------------------------------------------------------------------------------------
@@ -328,7 +328,7 @@ def test_networks_give_what_they_give_eagerly(
     pytest.importorskip("llvmlite")
     if least is not None:
         for name in ("LEAST_SAVED", "READ_TURNED", "COPIED"):
-            monkeypatch.setattr(orienting, name, least)
+            monkeypatch.setattr(product_orientation, name, least)
     monkeypatch.setenv("MINPY_CACHE", str(tmp_path))  # plans of other costs are not taken
     net = Net(prefix="net_")
     net.initialize(mx.init.Xavier())

@@ -32,7 +32,7 @@ from minpy.backends.native.language import (
 from minpy.backends.native.language.layout_algebra import composed
 from minpy.backends.native.language.reference_evaluator import evaluate
 from minpy.backends.native.language.routine_verifier import verify
-from minpy.backends.native.passes import batching, product_sums, recomputing
+from minpy.backends.native.passes import batching, product_accumulation, rematerialization
 from minpy.backends.native.passes.algebra import ROWS, holds
 from minpy.backends.native.passes.patterns import Row
 
@@ -67,9 +67,9 @@ def test_random_routines(seed: int, mood: str) -> None:
 @pytest.mark.parametrize("mood", ["exact", "smooth"])
 @pytest.mark.parametrize("seed", range(100, 130))
 def test_random_routines_for_which_all_is_worth_while(seed: int, mood: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recomputing, "LEAST_KEPT", 1)
-    monkeypatch.setattr(recomputing, "LEAST_FREED", 1)
-    monkeypatch.setattr(product_sums, "LEAST_PRODUCTS", 2)
+    monkeypatch.setattr(rematerialization, "LEAST_KEPT", 1)
+    monkeypatch.setattr(rematerialization, "LEAST_FREED", 1)
+    monkeypatch.setattr(product_accumulation, "LEAST_PRODUCTS", 2)
     monkeypatch.setattr(batching, "LEAST_PRODUCTS", 2)
     agree(random_routine(seed, mood, steps=50), seed, mood)
 
@@ -473,7 +473,7 @@ def test_a_matrix_that_is_read_often_is_turned_once() -> None:
     turned = viewed(weight, numpy.transpose)
     value = Array((4, 6), FLOAT, name="x")
     inputs = [value, weight]
-    for _ in range(product_sums.LEAST_PRODUCTS):
+    for _ in range(product_accumulation.LEAST_PRODUCTS):
         value = Elementwise.of("tanh", Product.of(value, turned))
     found, _ = agree(routine_of([value], inputs), 1, "smooth")
     assert sum(step.label() == "copy" for step in found.steps) == 1

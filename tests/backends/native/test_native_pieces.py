@@ -24,11 +24,11 @@ from native_kernels import Compiled, Runner, nest_of, ranges_of, run_nest
 from minpy.backends.native.codegen import program_builder
 from minpy.backends.native.codegen.launches import is_shared, launch_of
 from minpy.backends.native.fusing.fuser import scheduled
-from minpy.backends.native.kernels import accumulators, body, column_reductions, nest_printer, pieces
+from minpy.backends.native.kernels import accumulators, body, codegen, column_reductions, split_reductions
+from minpy.backends.native.kernels.codegen import kernel_of
+from minpy.backends.native.kernels.function_writer import Writer
 from minpy.backends.native.kernels.kernel import Kernel, Pointer
-from minpy.backends.native.kernels.loop_writer import Writer
 from minpy.backends.native.kernels.nest_geometry import Dim
-from minpy.backends.native.kernels.nest_printer import kernel_of
 from minpy.backends.native.language import Array, Elementwise, Part, Reduce, Routine, constant, viewed
 from minpy.backends.native.language.reference_evaluator import evaluate
 from minpy.backends.native.machine import helper_thread
@@ -61,7 +61,7 @@ def bits(arrays: Any) -> list[bytes]:
 @pytest.mark.parametrize("length", [1, 2, 7, 16, 17, 40, 1000, 1024, 100_003])
 def test_pieces_make_up_the_loop(length: int, unit: int) -> None:
     """They are as many as there is room for, none is empty, and each begins where the one before ends."""
-    found = pieces.cut(Dim(length, 0), length, unit)
+    found = split_reductions.cut(Dim(length, 0), length, unit)
     units = -(-length // unit)
     if units == 1:
         assert found is None
@@ -253,10 +253,12 @@ def test_sums_of_pieces_are_rounded_once(dtype: str) -> None:
 @pytest.mark.parametrize("seed", range(often(25, 500)))
 def test_random_routines(seed: int, mood: str, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Small nests, all of them cut where they can be, with short blocks, in parts that run in any order."""
-    monkeypatch.setattr(nest_printer, "_WORTH_SPLITTING", 2)
-    monkeypatch.setattr(nest_printer, "_WORTH_CUTTING", 2)
-    monkeypatch.setattr(nest_printer, "is_long", lambda seconds: True)
-    monkeypatch.setattr(column_reductions, "cut", lambda loop, length, unit, most: pieces.cut(loop, length, unit))
+    monkeypatch.setattr(codegen, "_WORTH_SPLITTING", 2)
+    monkeypatch.setattr(codegen, "_WORTH_CUTTING", 2)
+    monkeypatch.setattr(codegen, "is_long", lambda seconds: True)
+    monkeypatch.setattr(
+        column_reductions, "cut", lambda loop, length, unit, most: split_reductions.cut(loop, length, unit)
+    )
     for module in (accumulators, body, column_reductions):
         monkeypatch.setattr(module, "BLOCK", block)
     routine = random_routine(seed + 5000, mood, steps=18)
@@ -402,7 +404,7 @@ ENDING = """
 import sys, threading
 import numpy as np
 import minpy as mx
-from minpy.backends.native.machine import threads
+from minpy.backends.native.machine import helper_thread
 helper_thread.count = lambda: 2
 compiled = mx.compile(lambda x, w: (np.sqrt(np.sum(x * x)), np.sum(x * np.sum(x * w, axis=1)[:, None], axis=0)))
 x, w = np.ones((1000, 900)), np.ones(900)

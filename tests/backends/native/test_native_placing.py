@@ -13,10 +13,10 @@ from translated import assert_close, outcome, translated_program
 
 import minpy as mx
 from minpy import sym
-from minpy.backends.native.convolutions.algorithm_choice import choose
-from minpy.backends.native.convolutions.calls import Convolution, Packing
+from minpy.backends.native.convolutions.convolution_functions import Convolution, Packing
+from minpy.backends.native.convolutions.cost_model import choose
 from minpy.backends.native.convolutions.problem import Problem
-from minpy.backends.native.convolutions.registers import Processor
+from minpy.backends.native.convolutions.register_blocking import Processor
 from minpy.backends.native.language import Call, Elementwise
 from minpy.backends.native.language.routine_verifier import verify
 from minpy.backends.native.passes import Notes, optimized

@@ -14,7 +14,7 @@ from translated import call_graph, check, head_gradients
 
 import minpy as mx
 from minpy.backends.native.fusing.fuser import scheduled
-from minpy.backends.native.kernels.nest_printer import kernel_of
+from minpy.backends.native.kernels.codegen import kernel_of
 from minpy.backends.native.language import Assembly, Call
 from minpy.backends.native.passes import optimized
 from minpy.backends.native.translating.lowerings.recurrent import LONGEST

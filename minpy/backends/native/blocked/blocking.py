@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from minpy.backends.native.codegen.matrix_products import collapsed
 from minpy.backends.native.codegen.memory_layout import Allocation
-from minpy.backends.native.convolutions.registers import Processor
+from minpy.backends.native.convolutions.register_blocking import Processor
 from minpy.backends.native.language import Product
 
 __all__ = ["LINE", "Blocking", "Limits", "Matrices", "Tiles", "blocking_of", "in_bands", "matrices_of"]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from minpy.backends.native.blocked.blocking import LINE, Blocking, Matrices
-from minpy.backends.native.convolutions.ir_emitter import Emitter, Integer
+from minpy.backends.native.convolutions.vector_writer import Emitter, Integer
 
 __all__ = ["product_body", "scratch_bytes"]
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from minpy.backends.memory_planner import ALIGNMENT
-from minpy.backends.native.blocked.kernels import blocked_kernel, covers_blocked
+from minpy.backends.native.blocked.blocked_kernels import blocked_kernel, covers_blocked
 from minpy.backends.native.codegen.matrix_products import (
     Gemm,
     blas_matrix,

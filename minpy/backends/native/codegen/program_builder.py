@@ -16,9 +16,9 @@ from minpy.backends.native.codegen.parameter_hoisting import PREPARED, SMALLEST,
 from minpy.backends.native.codegen.part_writer import PartWriter
 from minpy.backends.native.fusing.fuser import scheduled
 from minpy.backends.native.fusing.loop_nest import Nest, Place, Schedule
+from minpy.backends.native.kernels.codegen import kernel_of
 from minpy.backends.native.kernels.ir_module import declaration, module_text
 from minpy.backends.native.kernels.kernel import Kernel
-from minpy.backends.native.kernels.nest_printer import kernel_of
 from minpy.backends.native.language import Array, Call, Part, Routine
 from minpy.backends.native.machine import helper_thread, llvm
 from minpy.backends.native.machine import numpy_blas as blas

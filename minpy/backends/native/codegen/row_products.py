@@ -11,8 +11,8 @@ import math
 from collections.abc import Sequence
 
 from minpy.backends.native.codegen.memory_layout import Allocation
-from minpy.backends.native.convolutions.ir_emitter import METADATA, Emitter, Integer
-from minpy.backends.native.convolutions.registers import Processor, VectorsOfBatch
+from minpy.backends.native.convolutions.register_blocking import Processor, VectorsOfBatch
+from minpy.backends.native.convolutions.vector_writer import METADATA, Emitter, Integer
 from minpy.backends.native.kernels.kernel import Kernel, Pointer
 from minpy.backends.native.language import Product
 from minpy.backends.native.machine import llvm

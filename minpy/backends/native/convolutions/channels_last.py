@@ -12,11 +12,11 @@ import itertools
 from dataclasses import replace
 from functools import lru_cache
 
-from minpy.backends.native.convolutions.direct_correlation import Code
-from minpy.backends.native.convolutions.ir_emitter import PREFETCH, Emitter, Integer
+from minpy.backends.native.convolutions.direct_convolution import Code
 from minpy.backends.native.convolutions.problem import Axis, Problem, forward_axes
-from minpy.backends.native.convolutions.registers import Processor, VectorsOfBatch
+from minpy.backends.native.convolutions.register_blocking import Processor, VectorsOfBatch
 from minpy.backends.native.convolutions.taps import bounds
+from minpy.backends.native.convolutions.vector_writer import PREFETCH, Emitter, Integer
 
 __all__ = [
     "AHEAD",

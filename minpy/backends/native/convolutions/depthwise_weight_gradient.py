@@ -7,11 +7,11 @@ kinds, which has nothing to keep in the cache here.
 
 from __future__ import annotations
 
-from minpy.backends.native.convolutions.correlation import Code
-from minpy.backends.native.convolutions.emitter import Emitter, Integer
+from minpy.backends.native.convolutions.direct_convolution import Code
 from minpy.backends.native.convolutions.problem import Problem, forward_axes
-from minpy.backends.native.convolutions.registers import Processor, VectorsOfBatch
+from minpy.backends.native.convolutions.register_blocking import Processor, VectorsOfBatch
 from minpy.backends.native.convolutions.taps import positions_of
+from minpy.backends.native.convolutions.vector_writer import Emitter, Integer
 
 __all__ = ["depthwise_weight_gradient"]
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from minpy.backends.native.convolutions.ir_emitter import Emitter, Integer
 from minpy.backends.native.convolutions.problem import Axis
+from minpy.backends.native.convolutions.vector_writer import Emitter, Integer
 
 __all__ = ["bounds", "positions_of", "source_row"]
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from functools import partial
 
-from minpy.backends.native.convolutions.direct_correlation import Code
-from minpy.backends.native.convolutions.ir_emitter import Emitter, Integer
+from minpy.backends.native.convolutions.direct_convolution import Code
 from minpy.backends.native.convolutions.problem import Problem, forward_axes
-from minpy.backends.native.convolutions.registers import Processor, VectorsOfBatch
+from minpy.backends.native.convolutions.register_blocking import Processor, VectorsOfBatch
 from minpy.backends.native.convolutions.taps import positions_of
+from minpy.backends.native.convolutions.vector_writer import Emitter, Integer
 
 __all__ = ["weight_gradient"]
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 import numpy
 
-from minpy.backends.native.convolutions.ir_emitter import Emitter
+from minpy.backends.native.convolutions.vector_writer import Emitter
 
 __all__ = [
     "KERNEL_MATRIX",

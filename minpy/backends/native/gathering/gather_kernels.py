@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy
 
+from minpy.backends.native.kernels.function_writer import Writer, literal, memory_type
 from minpy.backends.native.kernels.kernel import Kernel, Pointer
-from minpy.backends.native.kernels.loop_writer import Writer, literal, memory_type
 from minpy.backends.native.language import Array
 
 __all__ = ["gather_kernel", "scatter_kernel"]

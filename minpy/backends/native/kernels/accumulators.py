@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 import numpy
 
-from minpy.backends.native.kernels.loop_writer import Writer, memory_type, value_type
-from minpy.backends.native.kernels.reductions import combined, folded, identity, is_better
+from minpy.backends.native.kernels.combining import combined, folded, identity, is_better
+from minpy.backends.native.kernels.function_writer import Writer, memory_type, value_type
 from minpy.backends.native.language import Reduce
 
 __all__ = ["BLOCK", "Lanes", "add_exactly", "added", "rounded"]

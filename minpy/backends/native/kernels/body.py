@@ -8,16 +8,16 @@ from collections.abc import Callable, Sequence
 import numpy
 
 from minpy.backends.native.fusing.loop_nest import Level, Nest
-from minpy.backends.native.kernels import elementwise
+from minpy.backends.native.kernels import float_functions
 from minpy.backends.native.kernels.accumulators import BLOCK, Lanes
 from minpy.backends.native.kernels.column_reductions import Columns
+from minpy.backends.native.kernels.combining import is_summed
 from minpy.backends.native.kernels.cursor import Cursor
-from minpy.backends.native.kernels.loop_writer import Writer, literal, memory_type, value_type
+from minpy.backends.native.kernels.function_writer import Writer, literal, memory_type, value_type
 from minpy.backends.native.kernels.nest_geometry import Access, Dim, Geometry, is_of_rows
 from minpy.backends.native.kernels.phases import Phase, weight
-from minpy.backends.native.kernels.pieces import Partials, Pieces, cut
-from minpy.backends.native.kernels.reductions import is_summed
-from minpy.backends.native.kernels.row_pieces import RowPieces
+from minpy.backends.native.kernels.split_reductions import Partials, Pieces, cut
+from minpy.backends.native.kernels.split_row_reductions import RowPieces
 from minpy.backends.native.kernels.strips import Lane, Strips
 from minpy.backends.native.language import Array, Elementwise, Reduce
 
@@ -341,7 +341,7 @@ class Body:
         operands = [self._operand(operand, values, lane) for operand in step.operands]
         if isinstance(step, Reduce):
             return self._alone(step, operands[0])
-        return elementwise.write(self.w, step.function, step.operands[-1].dtype, operands, step.output.dtype)
+        return float_functions.write(self.w, step.function, step.operands[-1].dtype, operands, step.output.dtype)
 
     def _alone(self, step: Reduce, value: str) -> str:
         """Write what a reduction gives of one element."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy
 
-from minpy.backends.native.kernels.loop_writer import Writer, literal, value_type
+from minpy.backends.native.kernels.function_writer import Writer, literal, value_type
 
 __all__ = ["cast"]
 

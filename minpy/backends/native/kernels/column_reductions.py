@@ -15,11 +15,11 @@ import numpy
 
 from minpy.backends.native.fusing.loop_nest import Nest
 from minpy.backends.native.kernels.accumulators import BLOCK, add_exactly, added, rounded
+from minpy.backends.native.kernels.combining import combined, identity, is_summed
 from minpy.backends.native.kernels.cursor import Cursor
-from minpy.backends.native.kernels.loop_writer import Writer, memory_type, value_type
+from minpy.backends.native.kernels.function_writer import Writer, memory_type, value_type
 from minpy.backends.native.kernels.nest_geometry import Access, Dim, Geometry, is_of_rows
-from minpy.backends.native.kernels.pieces import Partials, Pieces, cut
-from minpy.backends.native.kernels.reductions import combined, identity, is_summed
+from minpy.backends.native.kernels.split_reductions import Partials, Pieces, cut
 from minpy.backends.native.kernels.strips import Strips
 from minpy.backends.native.language import Array, Reduce
 

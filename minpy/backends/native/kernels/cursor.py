@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
-from minpy.backends.native.kernels.loop_writer import Writer, memory_type
+from minpy.backends.native.kernels.function_writer import Writer, memory_type
 from minpy.backends.native.kernels.nest_geometry import Access, Dim
 
 __all__ = ["Cursor"]

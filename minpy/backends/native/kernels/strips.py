@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from minpy.backends.native.kernels.cursor import Cursor
-from minpy.backends.native.kernels.loop_writer import Writer
+from minpy.backends.native.kernels.function_writer import Writer
 from minpy.backends.native.kernels.nest_geometry import Dim
 from minpy.backends.native.language import Elementwise, Reduce
 

@@ -19,7 +19,7 @@ from minpy.backends.native.mathematics import (
     powers,
     trigonometric,
 )
-from minpy.backends.native.mathematics.scalar_ir import FORMATS, Value, Writer
+from minpy.backends.native.mathematics.scalar_function import FORMATS, Value, Writer
 from minpy.core.errors import KeyMissingError
 
 __all__ = ["FUNCTIONS", "accuracy", "arity", "covers", "definitions", "requires", "source", "symbol"]

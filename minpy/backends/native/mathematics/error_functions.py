@@ -14,7 +14,7 @@ from minpy.backends.native.mathematics.exponentials import (
     power_of_two,
     scaled,
 )
-from minpy.backends.native.mathematics.scalar_ir import Value, polynomial, where
+from minpy.backends.native.mathematics.scalar_function import Value, polynomial, where
 
 __all__ = ["erf", "erfc"]
 

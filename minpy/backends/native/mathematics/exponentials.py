@@ -9,7 +9,7 @@ number are rounded once, and those above the largest overflow.
 from __future__ import annotations
 
 from minpy.backends.native.mathematics import coefficients
-from minpy.backends.native.mathematics.scalar_ir import Value, polynomial, where
+from minpy.backends.native.mathematics.scalar_function import Value, polynomial, where
 
 __all__ = [
     "LOG2_E",

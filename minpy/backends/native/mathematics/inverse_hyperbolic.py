@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from minpy.backends.native.mathematics import coefficients
 from minpy.backends.native.mathematics.logarithms import log1p, log1p_of_sum
-from minpy.backends.native.mathematics.scalar_ir import Value, polynomial, where
+from minpy.backends.native.mathematics.scalar_function import Value, polynomial, where
 
 __all__ = ["arccosh", "arcsinh", "arctanh"]
 

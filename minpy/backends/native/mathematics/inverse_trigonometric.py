@@ -8,7 +8,7 @@ chapters 10 and 11).
 from __future__ import annotations
 
 from minpy.backends.native.mathematics import coefficients
-from minpy.backends.native.mathematics.scalar_ir import Value, polynomial, where
+from minpy.backends.native.mathematics.scalar_function import Value, polynomial, where
 
 __all__ = ["arccos", "arcsin", "arctan", "arctan2"]
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from minpy.backends.native.mathematics import coefficients
 from minpy.backends.native.mathematics.exponentials import LOG2_E, power_of_two
-from minpy.backends.native.mathematics.scalar_ir import Value, polynomial, where
+from minpy.backends.native.mathematics.scalar_function import Value, polynomial, where
 
 __all__ = ["log", "log1p", "log1p_of_sum", "log2", "log10", "split", "split_any"]
 

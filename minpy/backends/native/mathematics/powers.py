@@ -5,7 +5,7 @@ from __future__ import annotations
 from minpy.backends.native.mathematics import coefficients
 from minpy.backends.native.mathematics.exponentials import LOG2_E, between, nearest_integer, power_of_two, scaled
 from minpy.backends.native.mathematics.logarithms import split, split_any
-from minpy.backends.native.mathematics.scalar_ir import Value, polynomial, where
+from minpy.backends.native.mathematics.scalar_function import Value, polynomial, where
 
 __all__ = ["cbrt", "hypot", "power"]
 

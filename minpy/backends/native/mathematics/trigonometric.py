@@ -7,7 +7,7 @@ R. N. Hanek, Radian reduction for trigonometric functions, SIGNUM Newsletter 18,
 from __future__ import annotations
 
 from minpy.backends.native.mathematics import coefficients
-from minpy.backends.native.mathematics.scalar_ir import Value, polynomial, where
+from minpy.backends.native.mathematics.scalar_function import Value, polynomial, where
 
 __all__ = ["cos", "sin", "tan"]
 

@@ -11,18 +11,18 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from minpy.backends.native.convolutions import placing
+from minpy.backends.native.convolutions import rewriting_convolutions
 from minpy.backends.native.language import Array, Routine, Step
 from minpy.backends.native.language.routine_verifier import verify
 from minpy.backends.native.passes import (
     algebra,
     batching,
-    constants,
-    orienting,
-    product_sums,
-    recomputing,
+    constant_folding,
+    layout_motion,
+    product_accumulation,
+    product_orientation,
+    rematerialization,
     slice_hoisting,
-    view_sinking,
 )
 from minpy.backends.native.passes.patterns import Row
 from minpy.backends.native.passes.rewriting import Notes, Rewriter, Rule
@@ -52,48 +52,48 @@ class Pass:
 
 def _transposed(routine: Routine, notes: Notes) -> Routine:
     """Return the routine with transposes moved, if less is read out of order then."""
-    now = view_sinking.strided_bytes(routine)
+    now = layout_motion.strided_bytes(routine)
     if not now:
         return routine
     best = routine, Notes()
-    for preference in view_sinking.PREFERENCES:
+    for preference in layout_motion.PREFERENCES:
         own = Notes()
-        rule = _either(view_sinking.transposed_later(preference), algebra.rewrite)
+        rule = _either(layout_motion.transposed_later(preference), algebra.rewrite)
         result = Rewriter(routine, rule, own).rebuilt()
-        left = view_sinking.strided_bytes(result)
+        left = layout_motion.strided_bytes(result)
         if left < now:
             now, best = left, (result, own)
     notes.counts.update(best[1].counts)
     # What is reduced now has its axes in another order, too: vectors take the shapes that fit there.
-    return best[0] if best[0] is routine else view_sinking.reshaped_later(best[0], notes)
+    return best[0] if best[0] is routine else layout_motion.reshaped_later(best[0], notes)
 
 
 PASSES: tuple[Pass, ...] = (
-    Pass("constants", "steps of constants; constants of one value, which are numbers", constants.rewrite),
+    Pass("constants", "steps of constants; constants of one value, which are numbers", constant_folding.rewrite),
     Pass("algebra", "functions of elements that are the same", algebra.rewrite, rows=algebra.ROWS),
     Pass(
         "convolutions",
         "convolutions: by generated kernels, in their layouts",
-        placing.generated,
+        rewriting_convolutions.generated,
         among=("call",),
     ),
     Pass(
         "broadcast later",
         "functions of what is broadcast: computed before",
-        view_sinking.broadcast_later,
+        layout_motion.broadcast_later,
         among=("view",),
     ),
     Pass(
         "reshaped later",
         "functions and reductions of reshaped arrays: reshaped after",
-        run=view_sinking.reshaped_later,
+        run=layout_motion.reshaped_later,
         among=("view",),
     ),
     Pass("transposed later", "functions and reductions of transposed arrays: transposed after", run=_transposed),
     Pass(
         "registers",
         "what follows convolutions: while sums are in registers",
-        placing.fused_into_registers,
+        rewriting_convolutions.fused_into_registers,
         among=("call",),
     ),
     Pass(
@@ -109,20 +109,20 @@ PASSES: tuple[Pass, ...] = (
         among=("product",),
     ),
     Pass("assemblies", "sums of padded slices: put together once", slice_hoisting.assembled_once, among=("view",)),
-    Pass("accumulation", "acc + a @ b: one product", product_sums.accumulated, among=("product",)),
+    Pass("accumulation", "acc + a @ b: one product", product_accumulation.accumulated, among=("product",)),
     Pass(
         "turned once",
         "transposed matrices that many small products read: copied",
-        run=product_sums.turned_once,
+        run=product_accumulation.turned_once,
         among=("product",),
     ),
     Pass(
         "oriented",
         "products of which BLAS does the transposed one faster: that, and what is between, features first",
-        run=orienting.oriented,
+        run=product_orientation.oriented,
         among=("product",),
     ),
-    Pass("recomputed", "cheap values that only backward needs: computed there", run=recomputing.recomputed),
+    Pass("recomputed", "cheap values that only backward needs: computed there", run=rematerialization.recomputed),
 )
 
 
@@ -165,7 +165,7 @@ def optimized(routine: Routine, fast_math: bool = False, notes: Notes | None = N
             continue
         if rules:
             merged = [entry.rule for entry in rules if entry.rule is not None]
-            if fast_math and rules[0].rule is constants.rewrite:
+            if fast_math and rules[0].rule is constant_folding.rewrite:
                 merged.append(algebra.divided_fast)
             routine = Rewriter(routine, _either(*merged), notes).rebuilt()
             if checked:

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from minpy.backends.native.language import Array, Assembly, Call, Layout, Product, Routine, Step, View
-from minpy.backends.native.passes.product_sums import FEW_ROWS, LEAST_PRODUCTS
+from minpy.backends.native.passes.product_accumulation import FEW_ROWS, LEAST_PRODUCTS
 from minpy.backends.native.passes.rewriting import Notes
-from minpy.backends.native.passes.routine_order import reordered
+from minpy.backends.native.passes.topological_order import reordered
 
 __all__ = ["batched"]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from minpy.backends.explanation import ExplainedItem, ExplainedPart, Explanation, shortened
-from minpy.backends.native.blocked.kernels import BLOCKED
+from minpy.backends.native.blocked.blocked_kernels import BLOCKED
 from minpy.backends.native.fusing.loop_nest import Item, Nest
 from minpy.backends.native.kernels.kernel import Kernel
 from minpy.backends.native.language import Assembly, Call, Origin, Product, Reduce

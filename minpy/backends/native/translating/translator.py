@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy
 
 from minpy.backends.native.language import Array, Call, Origin, Part, Routine, Step
-from minpy.backends.native.translating.emitter import Emitter
-from minpy.backends.native.translating.operators import Operators, constant_operand
+from minpy.backends.native.translating.operator_lowering import Operators, constant_operand
 from minpy.backends.native.translating.promotion import converted
 from minpy.backends.native.translating.results import CALLED, NotLowered, Result, Untranslatable
+from minpy.backends.native.translating.step_builder import Emitter
 from minpy.backends.protocol import ArrayFact
 from minpy.capture.places import SourceLocation
 from minpy.graph.gradient import VjpNode

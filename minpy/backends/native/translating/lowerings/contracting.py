@@ -9,11 +9,11 @@ from typing import Any
 import numpy
 
 from minpy.backends.native.language import Array, constant
-from minpy.backends.native.translating.emitter import Emitter
-from minpy.backends.native.translating.lowerings.tables import lowers
+from minpy.backends.native.translating.lowerings.lowering_tables import lowers
 from minpy.backends.native.translating.lowerings.ufuncs import apply
 from minpy.backends.native.translating.promotion import common_dtype
 from minpy.backends.native.translating.results import NotLowered
+from minpy.backends.native.translating.step_builder import Emitter
 
 __all__ = ["contract", "matmul"]
 

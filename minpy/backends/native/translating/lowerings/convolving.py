@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from minpy.backends.native.language import Array
-from minpy.backends.native.translating.lowerings.tables import lowers_operator
+from minpy.backends.native.translating.lowerings.lowering_tables import lowers_operator
 from minpy.backends.native.translating.lowerings.ufuncs import apply
 from minpy.core.array import Shaped
 from minpy.ops.kernels import columns

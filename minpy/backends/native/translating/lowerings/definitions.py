@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy
 
-from minpy.backends.native.translating.lowerings.tables import defines
+from minpy.backends.native.translating.lowerings.lowering_tables import defines
 from minpy.backends.native.translating.results import NotLowered
 from minpy.ops.tensor.tiling import margins_of
 

@@ -9,7 +9,7 @@ import numpy
 from minpy.backends.native.language import Array, constant
 from minpy.backends.native.translating.lowerings.assembling import stored
 from minpy.backends.native.translating.lowerings.keys import placed_by_arrays
-from minpy.backends.native.translating.lowerings.tables import lowers_operator
+from minpy.backends.native.translating.lowerings.lowering_tables import lowers_operator
 from minpy.backends.native.translating.lowerings.views import at
 from minpy.ops.tensor.indexing import is_basic
 

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import numpy
 
 from minpy.backends.native.language import Array, constant
-from minpy.backends.native.translating.emitter import Emitter
-from minpy.backends.native.translating.lowerings.tables import lowers_operator
+from minpy.backends.native.translating.lowerings.lowering_tables import lowers_operator
 from minpy.backends.native.translating.lowerings.windows import Ints, padded, padded_window, taking
 from minpy.backends.native.translating.results import NotLowered
+from minpy.backends.native.translating.step_builder import Emitter
 from minpy.ops.nn.pooling import covers, overlaps
 
 __all__: list[str] = []

@@ -7,8 +7,8 @@ from typing import Any
 import numpy
 
 from minpy.backends.native.language import Array, constant
-from minpy.backends.native.translating.lowerings.gathering import checked_by_call
-from minpy.backends.native.translating.lowerings.tables import gradient_of, lowers_operator
+from minpy.backends.native.translating.lowerings.indexed_access import checked_by_call
+from minpy.backends.native.translating.lowerings.lowering_tables import gradient_of, lowers_operator
 from minpy.backends.native.translating.results import NotLowered
 from minpy.ops.nn.dropout import dropout_mask, mask_shape
 from minpy.ops.nn.loss import checked_labels

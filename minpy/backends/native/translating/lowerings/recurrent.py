@@ -12,10 +12,10 @@ from typing import Any
 import numpy
 
 from minpy.backends.native.language import Array, constant
-from minpy.backends.native.translating.emitter import Emitter
-from minpy.backends.native.translating.lowerings.tables import FUNCTIONS, gradient_of, lowers_operator
+from minpy.backends.native.translating.lowerings.lowering_tables import FUNCTIONS, gradient_of, lowers_operator
 from minpy.backends.native.translating.lowerings.ufuncs import apply
 from minpy.backends.native.translating.results import NotLowered
+from minpy.backends.native.translating.step_builder import Emitter
 from minpy.ops.kernels.recurrent import Layers, weights_of
 from minpy.ops.nn.rnn import drawn_masks, valid_steps
 from minpy.ops.nn.rnn_steps import Call, pulled, unrolled

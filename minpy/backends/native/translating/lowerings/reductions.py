@@ -9,12 +9,12 @@ from typing import Any
 import numpy
 
 from minpy.backends.native.language import Array, constant
-from minpy.backends.native.translating.emitter import Emitter
-from minpy.backends.native.translating.lowerings.elementwise import where
-from minpy.backends.native.translating.lowerings.tables import lowers
+from minpy.backends.native.translating.lowerings.elementwise_functions import where
+from minpy.backends.native.translating.lowerings.lowering_tables import lowers
 from minpy.backends.native.translating.lowerings.ufuncs import apply
 from minpy.backends.native.translating.promotion import Operand
 from minpy.backends.native.translating.results import NotLowered
+from minpy.backends.native.translating.step_builder import Emitter
 from minpy.core.sums import mean_over, sum_over, sum_to
 
 __all__ = ["accumulator", "axes_of", "finished", "mean", "reduced", "total"]

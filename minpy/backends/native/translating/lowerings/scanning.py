@@ -6,11 +6,11 @@ import math
 from typing import Any
 
 from minpy.backends.native.language import Array
-from minpy.backends.native.scanning.calls import Scan
-from minpy.backends.native.translating.emitter import Emitter
+from minpy.backends.native.scanning.scan_function import Scan
+from minpy.backends.native.translating.lowerings.lowering_tables import lowers
 from minpy.backends.native.translating.lowerings.reductions import accumulator, axes_of
-from minpy.backends.native.translating.lowerings.tables import lowers
 from minpy.backends.native.translating.results import NotLowered
+from minpy.backends.native.translating.step_builder import Emitter
 
 __all__: list[str] = []
 

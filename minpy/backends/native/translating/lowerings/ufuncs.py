@@ -8,10 +8,10 @@ import numpy
 
 from minpy.backends.native.language import Array, constant
 from minpy.backends.native.language.function_table import ELEMENTWISE
-from minpy.backends.native.translating.emitter import Emitter
-from minpy.backends.native.translating.lowerings.tables import UFUNCS, lowers_ufunc
+from minpy.backends.native.translating.lowerings.lowering_tables import UFUNCS, lowers_ufunc
 from minpy.backends.native.translating.promotion import Operand, loop_of, require_supported
 from minpy.backends.native.translating.results import NotLowered
+from minpy.backends.native.translating.step_builder import Emitter
 
 __all__ = ["apply"]
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy
 
 from minpy.backends.native.language import Array
-from minpy.backends.native.translating.emitter import Emitter
 from minpy.backends.native.translating.lowerings.keys import has_arrays, item_by_arrays
-from minpy.backends.native.translating.lowerings.tables import lowers
+from minpy.backends.native.translating.lowerings.lowering_tables import lowers
+from minpy.backends.native.translating.step_builder import Emitter
 from minpy.capture.storage import item_of
 
 __all__ = ["at"]

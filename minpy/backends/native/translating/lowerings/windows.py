@@ -9,10 +9,10 @@ from typing import Any
 import numpy
 
 from minpy.backends.native.language import Array, constant
-from minpy.backends.native.translating.emitter import Emitter
 from minpy.backends.native.translating.lowerings.assembling import slice_along
-from minpy.backends.native.translating.lowerings.tables import lowers_operator
+from minpy.backends.native.translating.lowerings.lowering_tables import lowers_operator
 from minpy.backends.native.translating.results import NotLowered
+from minpy.backends.native.translating.step_builder import Emitter
 from minpy.ops import registry
 from minpy.ops.nn.pooling import covers, overlaps, window_sizes, windows
 from minpy.ops.nn.pooling_v1 import hold_padding

@@ -7,11 +7,11 @@ border it reads zeros.
 from __future__ import annotations
 
 from minpy.backends.native.convolutions.channels_last import operands_of
-from minpy.backends.native.convolutions.direct_correlation import Code
-from minpy.backends.native.convolutions.ir_emitter import Emitter
+from minpy.backends.native.convolutions.direct_convolution import Code
 from minpy.backends.native.convolutions.problem import Problem, forward_axes
-from minpy.backends.native.convolutions.registers import Processor, VectorsOfBatch
+from minpy.backends.native.convolutions.register_blocking import Processor, VectorsOfBatch
 from minpy.backends.native.convolutions.taps import bounds
+from minpy.backends.native.convolutions.vector_writer import Emitter
 
 __all__ = ["channels_depthwise"]
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy
 
 from minpy.backends.native.language import Array, constant
-from minpy.backends.native.translating.emitter import Emitter
-from minpy.backends.native.translating.lowerings.tables import lowers
+from minpy.backends.native.translating.lowerings.lowering_tables import lowers
 from minpy.backends.native.translating.lowerings.ufuncs import apply
 from minpy.backends.native.translating.promotion import Operand, common_dtype
 from minpy.backends.native.translating.results import NotLowered
+from minpy.backends.native.translating.step_builder import Emitter
 from minpy.capture.steps import power, power_of_array
 from minpy.capture.storage import as_dtype
 from minpy.capture.ufuncs import computed_where

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy
 
 from minpy.backends.native.kernels.cursor import Cursor
-from minpy.backends.native.kernels.loop_writer import Writer
+from minpy.backends.native.kernels.function_writer import Writer
 from minpy.backends.native.kernels.nest_geometry import Access, Dim
 
 __all__ = ["AXIS", "Partials", "Pieces", "cut"]

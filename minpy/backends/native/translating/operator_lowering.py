@@ -11,14 +11,14 @@ import numpy
 
 from minpy.backends.native.language import Array, constant
 from minpy.backends.native.language.function_table import is_supported
-from minpy.backends.native.translating.emitter import Emitter
-from minpy.backends.native.translating.lowerings import filling  # noqa: F401 - it fills the tables
-from minpy.backends.native.translating.lowerings.called import CALLED
-from minpy.backends.native.translating.lowerings.tables import DEFINITIONS, FUNCTIONS, GRADIENTS, OPERATORS
+from minpy.backends.native.translating.lowerings import registration  # noqa: F401 - it fills the tables
+from minpy.backends.native.translating.lowerings.lowering_tables import DEFINITIONS, FUNCTIONS, GRADIENTS, OPERATORS
+from minpy.backends.native.translating.lowerings.not_lowered import CALLED
 from minpy.backends.native.translating.lowerings.ufuncs import apply
 from minpy.backends.native.translating.lowerings.updates import update_several
 from minpy.backends.native.translating.promotion import converted
 from minpy.backends.native.translating.results import LOWERED, TRACED, NotLowered, Result
+from minpy.backends.native.translating.step_builder import Emitter
 from minpy.backends.native.translating.traces import Trace, Traces
 from minpy.capture.steps import Step, fill
 from minpy.core.operator import Operator

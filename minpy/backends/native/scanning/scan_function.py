@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy
 
+from minpy.backends.native.kernels.function_writer import Writer, memory_type
 from minpy.backends.native.kernels.kernel import Kernel, Pointer
-from minpy.backends.native.kernels.loop_writer import Writer, memory_type
 from minpy.backends.native.language import Array, Call
 
 __all__ = ["Scan"]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy
 
-from minpy.backends.native.kernels.loop_writer import Writer, value_type
+from minpy.backends.native.kernels.function_writer import Writer, value_type
 
 __all__ = ["INTEGERS", "power_source", "power_symbol"]
 

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from minpy.backends.native.convolutions.ir_emitter import Emitter, Integer
 from minpy.backends.native.convolutions.problem import Axis, Problem, forward_axes, gradient_axes
-from minpy.backends.native.convolutions.registers import Lanes, Processor, batch_lanes, block_of
+from minpy.backends.native.convolutions.register_blocking import Lanes, Processor, batch_lanes, block_of
 from minpy.backends.native.convolutions.taps import bounds, source_row
+from minpy.backends.native.convolutions.vector_writer import Emitter, Integer
 
 __all__ = ["Code", "Correlation", "Strides", "correlate", "correlation_of"]
 

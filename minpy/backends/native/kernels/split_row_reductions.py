@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 
 from minpy.backends.native.kernels.accumulators import Lanes
 from minpy.backends.native.kernels.cursor import Cursor
-from minpy.backends.native.kernels.loop_writer import Writer, memory_type
+from minpy.backends.native.kernels.function_writer import Writer, memory_type
 from minpy.backends.native.kernels.nest_geometry import Access, Geometry
-from minpy.backends.native.kernels.pieces import Partials, Pieces
+from minpy.backends.native.kernels.split_reductions import Partials, Pieces
 from minpy.backends.native.kernels.strips import Strips
 from minpy.backends.native.language import Array
 

@@ -13,8 +13,8 @@ from functools import lru_cache
 
 from minpy.backends.native.convolutions.channels_last import block_of_positions, filter_vectors, flat
 from minpy.backends.native.convolutions.problem import Problem, forward_axes
-from minpy.backends.native.convolutions.registers import Processor, VectorsOfBatch, batch_lanes, block_of
-from minpy.backends.native.convolutions.winograd import covers_winograd, winograd_cycles
+from minpy.backends.native.convolutions.register_blocking import Processor, VectorsOfBatch, batch_lanes, block_of
+from minpy.backends.native.convolutions.winograd_kernels import covers_winograd, winograd_cycles
 
 __all__ = ["Plan", "choose"]
 

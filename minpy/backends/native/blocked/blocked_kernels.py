@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from minpy.backends.native.blocked.blocking import Blocking, Matrices, blocking_of, in_bands, matrices_of
 from minpy.backends.native.blocked.tiles import product_body, scratch_bytes
 from minpy.backends.native.codegen.memory_layout import Allocation
-from minpy.backends.native.convolutions.ir_emitter import METADATA, PREFETCH
-from minpy.backends.native.convolutions.registers import Processor
+from minpy.backends.native.convolutions.register_blocking import Processor
+from minpy.backends.native.convolutions.vector_writer import METADATA, PREFETCH
 from minpy.backends.native.kernels.kernel import Kernel, Pointer, is_long
 from minpy.backends.native.language import Product
 from minpy.backends.native.machine import llvm, numpy_blas

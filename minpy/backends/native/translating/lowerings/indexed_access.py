@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy
 
-from minpy.backends.native.gathering.calls import WHY, Gather, Scatter
+from minpy.backends.native.gathering.gather_functions import WHY, Gather, Scatter
 from minpy.backends.native.language import Array, constant
-from minpy.backends.native.translating.emitter import Emitter
 from minpy.backends.native.translating.lowerings.definitions import LONG_ROW, defined_pick
-from minpy.backends.native.translating.lowerings.tables import gradient_of, lowers, lowers_operator
+from minpy.backends.native.translating.lowerings.lowering_tables import gradient_of, lowers, lowers_operator
 from minpy.backends.native.translating.promotion import require_supported
 from minpy.backends.native.translating.results import NotLowered
+from minpy.backends.native.translating.step_builder import Emitter
 from minpy.core.array import Shaped
 from minpy.ops.nn.sequence_lengths import checked_lengths
 from minpy.ops.tensor.indexing import checked_positions, coordinates, in_range

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy
 
-from minpy.backends.native.kernels.loop_writer import Writer, literal
+from minpy.backends.native.kernels.function_writer import Writer, literal
 
 __all__ = ["combined", "folded", "identity", "is_better", "is_summed"]
 

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 import numpy
 
-from minpy.backends.native.convolutions.algorithm_choice import choose
-from minpy.backends.native.convolutions.calls import Convolution, Packing, convolution_call, packed
 from minpy.backends.native.convolutions.channels_last import operands_of
+from minpy.backends.native.convolutions.convolution_functions import Convolution, Packing, convolution_call, packed
+from minpy.backends.native.convolutions.cost_model import choose
 from minpy.backends.native.convolutions.problem import Problem
-from minpy.backends.native.convolutions.registers import Processor
+from minpy.backends.native.convolutions.register_blocking import Processor
 from minpy.backends.native.language import Array, Call, Elementwise, Origin, Product, Step, View, viewed
 from minpy.backends.native.language.layout_algebra import order_of, permuted
 from minpy.backends.native.machine import llvm

@@ -10,14 +10,14 @@ from types import MappingProxyType
 import numpy
 
 from minpy.backends.native.fusing.loop_nest import Level, Nest, Place
-from minpy.backends.native.kernels import elementwise
+from minpy.backends.native.kernels import float_functions
 from minpy.backends.native.kernels.body import Body
 from minpy.backends.native.kernels.cursor import Cursor
+from minpy.backends.native.kernels.function_writer import Writer
 from minpy.backends.native.kernels.kernel import Kernel, Pointer, is_long, seconds
-from minpy.backends.native.kernels.loop_writer import Writer
 from minpy.backends.native.kernels.nest_geometry import Dim, Geometry, geometry_of, normalised
 from minpy.backends.native.kernels.phases import Phase, phases_of
-from minpy.backends.native.kernels.pieces import Partials, Pieces
+from minpy.backends.native.kernels.split_reductions import Partials, Pieces
 from minpy.backends.native.kernels.strips import Strips
 from minpy.backends.native.language import Array, Elementwise, Reduce
 
@@ -285,7 +285,7 @@ class _Printer:
 
 
 def _flops(step: Elementwise | Reduce) -> int:
-    return elementwise.flops(step.function, step.operands[-1].dtype) if isinstance(step, Elementwise) else 1
+    return float_functions.flops(step.function, step.operands[-1].dtype) if isinstance(step, Elementwise) else 1
 
 
 _UNSPOKEN = frozenset({"copy", "cast", "where"})

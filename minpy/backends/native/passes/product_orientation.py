@@ -17,8 +17,8 @@ from typing import NamedTuple
 from minpy.backends.native.codegen.matrix_products import is_small
 from minpy.backends.native.language import Array, Elementwise, Product, Reduce, Routine, Step, View, viewed
 from minpy.backends.native.language.layout_algebra import expanded, order_of, restored, reviewed
+from minpy.backends.native.passes.layout_motion import computed_in_order, reduced_as_it_lies
 from minpy.backends.native.passes.rewriting import Notes, Rewriter, multiplied_as_it_lies
-from minpy.backends.native.passes.view_sinking import computed_in_order, reduced_as_it_lies
 
 __all__ = ["oriented", "packed"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from minpy.backends.native.convolutions.ir_emitter import Emitter, Integer
+from minpy.backends.native.convolutions.vector_writer import Emitter, Integer
 
 __all__ = ["Block", "Lanes", "Processor", "VectorsOfBatch", "batch_lanes", "block_of"]
 

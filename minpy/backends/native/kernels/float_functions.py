@@ -14,8 +14,8 @@ import numpy
 
 from minpy.backends.native import mathematics
 from minpy.backends.native.kernels.casts import cast
-from minpy.backends.native.kernels.integers import INTEGERS
-from minpy.backends.native.kernels.loop_writer import Writer, literal, value_type
+from minpy.backends.native.kernels.function_writer import Writer, literal, value_type
+from minpy.backends.native.kernels.integer_functions import INTEGERS
 from minpy.backends.native.language.function_table import ELEMENTWISE, is_supported
 
 __all__ = ["covers", "flops", "write"]

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy
 
-from minpy.backends.native.convolutions.channel_windows import channels_depthwise
+from minpy.backends.native.convolutions.channels_depthwise import channels_depthwise
 from minpy.backends.native.convolutions.channels_last import channels_forward, operands_of, pack_weight, packed_shape
-from minpy.backends.native.convolutions.correlation import Code, correlate
 from minpy.backends.native.convolutions.depthwise_weight_gradient import depthwise_weight_gradient
-from minpy.backends.native.convolutions.emitter import METADATA
+from minpy.backends.native.convolutions.direct_convolution import Code, correlate
 from minpy.backends.native.convolutions.problem import Problem
-from minpy.backends.native.convolutions.registers import Processor, VectorsOfBatch
+from minpy.backends.native.convolutions.register_blocking import Processor, VectorsOfBatch
+from minpy.backends.native.convolutions.vector_writer import METADATA
 from minpy.backends.native.convolutions.weight_gradient import weight_gradient
-from minpy.backends.native.convolutions.winograd import (
+from minpy.backends.native.convolutions.winograd_kernels import (
     kernels_of,
     transformed,
     transformed_shape,

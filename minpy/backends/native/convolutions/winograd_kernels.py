@@ -21,10 +21,10 @@ from functools import lru_cache
 import numpy
 
 from minpy.backends.native.convolutions.channels_last import AHEAD
-from minpy.backends.native.convolutions.direct_correlation import Code, Correlation, correlation_of
-from minpy.backends.native.convolutions.ir_emitter import PREFETCH, Emitter, Integer
+from minpy.backends.native.convolutions.direct_convolution import Code, Correlation, correlation_of
 from minpy.backends.native.convolutions.problem import Problem
-from minpy.backends.native.convolutions.registers import Processor, VectorsOfBatch
+from minpy.backends.native.convolutions.register_blocking import Processor, VectorsOfBatch
+from minpy.backends.native.convolutions.vector_writer import PREFETCH, Emitter, Integer
 from minpy.backends.native.convolutions.winograd_transforms import (
     KERNEL_MATRIX,
     PRODUCTS,

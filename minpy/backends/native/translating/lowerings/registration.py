@@ -1,0 +1,3 @@
+"""The files that fill the tables: imported for that."""
+
+from __future__ import annotations
