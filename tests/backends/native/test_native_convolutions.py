@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import itertools
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -155,7 +156,8 @@ def check(problem: Problem, processor: Processor, packs: bool | None = None, cut
     reads = arrays.reads()
     terms = math.prod(problem.kernel) * problem.channels // problem.groups
     result = arrays.result()
-    codes = [correlate(problem, what, processor, packs) for what in ("result", "data")]
+    generate = GENERATORS["direct"] if packs is None else partial(correlate, packs=packs)
+    codes = [generate(problem, what, processor) for what in ("result", "data")]
     (got,) = run(codes[0], reads, {"result": batch_last(result, dtype)}, cuts)
     close(got, batch_last(result, "float64"), problem, terms)
     expected = arrays.data_gradient()

@@ -10,8 +10,9 @@ import numpy
 
 from minpy.backends.native.convolutions.channels_depthwise import channels_depthwise
 from minpy.backends.native.convolutions.channels_last import channels_forward, operands_of, pack_weight, packed_shape
-from minpy.backends.native.convolutions.depthwise_weight_gradient import depthwise_weight_gradient
-from minpy.backends.native.convolutions.direct_convolution import Code, correlate
+from minpy.backends.native.convolutions.correlation import Code, correlate
+from minpy.backends.native.convolutions.depthwise import depthwise, depthwise_weight_gradient
+from minpy.backends.native.convolutions.emitter import METADATA
 from minpy.backends.native.convolutions.problem import Problem
 from minpy.backends.native.convolutions.register_blocking import Processor, VectorsOfBatch
 from minpy.backends.native.convolutions.vector_writer import METADATA
@@ -39,10 +40,10 @@ GENERATORS: dict[str, Callable[[Problem, str, Processor], Code]] = {
 
 
 def _direct(problem: Problem, what: str, processor: Processor) -> Code:
-    if what != "weight":
-        return correlate(problem, what, processor)
     is_depthwise = problem.is_depthwise and problem.groups > 1
-    return (depthwise_weight_gradient if is_depthwise else weight_gradient)(problem, processor)
+    if what == "weight":
+        return (depthwise_weight_gradient if is_depthwise else weight_gradient)(problem, processor)
+    return (depthwise if is_depthwise else correlate)(problem, what, processor)
 
 
 @dataclass(frozen=True)
