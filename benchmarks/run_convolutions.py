@@ -26,7 +26,7 @@ from minpy.backends.native.convolutions.register_blocking import Processor
 from minpy.backends.native.kernels.ir_module import module_text
 from minpy.backends.native.language import Array, Call, Origin
 from minpy.backends.native.machine import llvm
-from minpy.ops.kernels import columns
+from minpy.ops.kernels import im2col
 
 try:
     import torch
@@ -139,9 +139,9 @@ def ways_of(problem: Problem, what: str, inference: bool) -> tuple[dict[str, Cal
     # The operator keeps the batch last inside: it gets what it would give itself.
     x, g = (np.moveaxis(np.ascontiguousarray(np.moveaxis(array, 0, -1)), -1, 0) for array in (data, gradient))
     ours = {
-        "result": lambda: columns.convolve.forward(x, weight, **window),
-        "data": lambda: columns.convolve_data.forward(g, weight, lengths=problem.lengths, **window),
-        "weight": lambda: columns.convolve_weight.forward(x, g, kernel=problem.kernel, **window),
+        "result": lambda: im2col.convolve.forward(x, weight, **window),
+        "data": lambda: im2col.convolve_data.forward(g, weight, lengths=problem.lengths, **window),
+        "weight": lambda: im2col.convolve_weight.forward(x, g, kernel=problem.kernel, **window),
     }[what]
     run()
     expected = ours()

@@ -18,7 +18,7 @@ from minpy.core.tape_walk import gradients
 from minpy.graph.frame import Frame
 from minpy.graph.interpreting import read, step_call
 from minpy.graph.ir import CONSTANT, Node, Value, topological
-from minpy.ops.tensor.identity import identity
+from minpy.ops.tensor.copies import identity
 
 __all__ = ["replayed_gradients"]
 

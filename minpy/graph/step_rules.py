@@ -56,7 +56,7 @@ def step_gradients(operator: Step, answer: Any, arrays: Sequence[Any], gradient:
 
 
 def _item(answer: Any, g: Any, array: Any, index: Any) -> Any:
-    from minpy.numpy_table.gradients.moving import placed
+    from minpy.numpy_table.gradients.rearranging import placed
 
     return [placed(array, index, g), *(None for _ in leaves_of(index))]
 
@@ -79,7 +79,7 @@ def _with_component(answer: Any, g: Any, array: Any, part: Any, is_real: bool) -
 
 
 def _changed(answer: Any, g: Any, function: Any, target: Any, arguments: Any, keywords: Any) -> Any:
-    from minpy.numpy_table.gradients.moving import placed
+    from minpy.numpy_table.gradients.rearranging import placed
 
     place = 0 if function in (np.copyto, np.fill_diagonal) else 1
     if len(arguments) <= place:

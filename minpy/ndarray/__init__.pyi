@@ -19,6 +19,13 @@ from minpy.ndarray import linalg as linalg
 from minpy.ndarray import op as op
 from minpy.ndarray import random as random
 from minpy.ndarray import sparse as sparse
+from minpy.ndarray.array_functions import concatenate as concatenate
+from minpy.ndarray.array_functions import histogram as histogram
+from minpy.ndarray.array_functions import moveaxis as moveaxis
+from minpy.ndarray.array_functions import onehot_encode as onehot_encode
+from minpy.ndarray.array_functions import reset_arrays as reset_arrays
+from minpy.ndarray.array_functions import split_v2 as split_v2
+from minpy.ndarray.array_functions import waitall as waitall
 from minpy.ndarray.creation import arange as arange
 from minpy.ndarray.creation import array as array
 from minpy.ndarray.creation import empty as empty
@@ -33,13 +40,6 @@ from minpy.ndarray.decoding import imdecode as imdecode
 from minpy.ndarray.dlpack import from_dlpack as from_dlpack
 from minpy.ndarray.dlpack import to_dlpack_for_read as to_dlpack_for_read
 from minpy.ndarray.dlpack import to_dlpack_for_write as to_dlpack_for_write
-from minpy.ndarray.array_functions import concatenate as concatenate
-from minpy.ndarray.array_functions import histogram as histogram
-from minpy.ndarray.array_functions import moveaxis as moveaxis
-from minpy.ndarray.array_functions import onehot_encode as onehot_encode
-from minpy.ndarray.array_functions import reset_arrays as reset_arrays
-from minpy.ndarray.array_functions import split_v2 as split_v2
-from minpy.ndarray.array_functions import waitall as waitall
 from minpy.ndarray.ndarray import NDArray as NDArray
 from minpy.ndarray.saving import load as load
 from minpy.ndarray.saving import load_frombuffer as load_frombuffer

@@ -45,7 +45,7 @@ from minpy.ndarray.variables import mark_variable
 from minpy.ops.inference.reshaping import resolve_shape
 from minpy.ops.numpy.nested_lists import assembled
 from minpy.ops.tensor import indexing, mathematics
-from minpy.ops.tensor.identity import cast, identity
+from minpy.ops.tensor.copies import cast, identity
 from minpy.ops.tensor.reshape import reshape_exactly
 from minpy.ops.tensor.transpose import transpose
 

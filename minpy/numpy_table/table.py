@@ -10,14 +10,32 @@ from typing import Any
 
 import numpy
 
-from minpy.numpy_table import creation, elementwise, products, reductions, refused, sized_by_values, views, writers
+from minpy.numpy_table import (
+    creation_rows,
+    elementwise_rows,
+    product_rows,
+    reduction_rows,
+    refused,
+    sized_by_values,
+    views,
+    writers,
+)
 from minpy.numpy_table.row import Row
 
 __all__ = ["METHODS", "ROWS", "function_named", "functions", "named", "row_of"]
 
 ROWS: dict[str, Row] = {
     row.name: row
-    for module in (elementwise, views, reductions, products, sized_by_values, writers, creation, refused)
+    for module in (
+        elementwise_rows,
+        views,
+        reduction_rows,
+        product_rows,
+        sized_by_values,
+        writers,
+        creation_rows,
+        refused,
+    )
     for row in module.ROWS
 }
 

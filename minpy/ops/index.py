@@ -10,20 +10,20 @@ _OPERATORS = {
         "_contrib_interleaved_matmul_selfatt_qk _contrib_interleaved_matmul_selfatt_valatt "
         "_contrib_interleaved_matmul_encdec_qk _contrib_interleaved_matmul_encdec_valatt"
     ),
-    "contrib.batch_norm": "_contrib_SyncBatchNorm BatchNorm_v1 _contrib_BatchNormWithReLU",
+    "contrib.batch_norm_variants": "_contrib_SyncBatchNorm BatchNorm_v1 _contrib_BatchNormWithReLU",
+    "contrib.bilinear_resize": "_contrib_AdaptiveAvgPooling2D _contrib_BilinearResize2D",
     "contrib.bipartite_matching": "_contrib_bipartite_matching",
+    "contrib.box_encoding": "_contrib_box_iou _contrib_box_encode _contrib_box_decode",
     "contrib.box_nms": "_contrib_box_nms _contrib_box_non_maximum_suppression",
-    "contrib.boxes": "_contrib_box_iou _contrib_box_encode _contrib_box_decode",
     "contrib.count_sketch": "_contrib_count_sketch",
     "contrib.deformable_convolution": "_contrib_DeformableConvolution _contrib_ModulatedDeformableConvolution",
-    "contrib.elementwise": "_contrib_quadratic _contrib_div_sqrt_dim _contrib_allclose",
     "contrib.fourier": "_contrib_fft _contrib_ifft",
     "contrib.hawkes": "_contrib_hawkesll",
     "contrib.multibox": "_contrib_MultiBoxPrior _contrib_MultiBoxTarget _contrib_MultiBoxDetection",
     "contrib.positions": "_contrib_arange_like _contrib_index_array _contrib_index_copy _contrib_boolean_mask",
     "contrib.proposal": "_contrib_MultiProposal _contrib_Proposal",
     "contrib.psroi_pooling": "_contrib_PSROIPooling _contrib_DeformablePSROIPooling",
-    "contrib.resizing": "_contrib_AdaptiveAvgPooling2D _contrib_BilinearResize2D",
+    "contrib.quadratic": "_contrib_quadratic _contrib_div_sqrt_dim _contrib_allclose",
     "contrib.roi_align": "_contrib_ROIAlign _contrib_RROIAlign",
     "contrib.straight_through": "_contrib_round_ste _contrib_sign_ste _contrib_gradientmultiplier",
     "image.colors": (
@@ -43,7 +43,7 @@ _OPERATORS = {
     "linalg.factorization": (
         "_linalg_potrf linalg_potrf _linalg_potri linalg_potri _linalg_gelqf linalg_gelqf _linalg_syevd linalg_syevd"
     ),
-    "linalg.products": (
+    "linalg.gemm": (
         "_linalg_gemm linalg_gemm _linalg_gemm2 linalg_gemm2 _linalg_trmm linalg_trmm _linalg_syrk linalg_syrk "
         "khatri_rao"
     ),
@@ -124,9 +124,10 @@ _OPERATORS = {
         "greater_equal broadcast_lesser lesser broadcast_lesser_equal lesser_equal broadcast_logical_and logical_and "
         "broadcast_logical_or logical_or broadcast_logical_xor logical_xor logical_not where"
     ),
+    "tensor.copies": "_copy identity _copyto cast_storage cast Cast zeros_like ones_like shape_array size_array",
     "tensor.counting": "_histogram _onehot_encode",
     "tensor.creation": "_zeros _ones _full _zeros_without_dtype _arange _linspace _eye",
-    "tensor.elementwise": (
+    "tensor.equal_shapes": (
         "elemwise_add _plus _Plus _add _grad_add elemwise_sub _minus _Minus _sub elemwise_mul _mul _Mul elemwise_div "
         "_div _Div _scatter_elemwise_div _mod _Mod _power _Power _maximum _Maximum _minimum _Minimum _hypot _Hypot "
         "_equal _Equal _not_equal _Not_Equal _greater _Greater _greater_equal _Greater_Equal _lesser _Lesser "
@@ -134,7 +135,6 @@ _OPERATORS = {
         "ElementWiseSum _sum _identity_with_attr_like_rhs"
     ),
     "tensor.flat_index": "_ravel_multi_index ravel_multi_index _unravel_index unravel_index",
-    "tensor.identity": "_copy identity _copyto cast_storage cast Cast zeros_like ones_like shape_array size_array",
     "tensor.indexing": "take pick choose_element_0index batch_take one_hot gather_nd scatter_nd",
     "tensor.joining": "concat Concat stack",
     "tensor.mathematics": (
@@ -166,11 +166,11 @@ _OPERATORS = {
 # And the names of the NumPy functions that some of them are.
 _FUNCTIONS = {
     "linalg.dot": "matmul dot",
-    "numpy.joining": "concatenate stack",
     "numpy.recorded_functions": (
         "sum mean prod max amax min amin where clip equal not_equal less less_equal greater greater_equal logical_and "
         "logical_or logical_xor logical_not isfinite isinf isnan signbit rint floor_divide round around positive"
     ),
+    "numpy.recorded_joining": "concatenate stack",
     "numpy.shape": "reshape ravel expand_dims squeeze transpose swapaxes moveaxis broadcast_to flip roll copy",
     "tensor.arithmetic": "add subtract multiply divide remainder power maximum minimum hypot logaddexp arctan2",
     "tensor.mathematics": (

@@ -19,10 +19,10 @@ from minpy.core.operator import Operator
 from minpy.core.signatures import Signature, read_signature
 from minpy.importing import import_module
 from minpy.late import LateTable
-from minpy.ops.documenting import with_shared_texts
 from minpy.ops.index import DEFINED_IN, IMPLEMENTED_IN, OF_NUMPY
 from minpy.ops.inference.partial_shapes import broadcasting, same_shape
 from minpy.ops.inference.rule_parts import computed
+from minpy.ops.shared_docstrings import with_shared_texts
 from minpy.ops.ufunc import NUMBER_FORMS, UnaryUfunc, WithNumberForms
 
 __all__ = [

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from typing import Any, Literal
 
+from minpy.symbol.contrib_updates import adamw_update as adamw_update
+from minpy.symbol.contrib_updates import mp_adamw_update as mp_adamw_update
 from minpy.symbol.control_flow import cond as cond
 from minpy.symbol.control_flow import foreach as foreach
 from minpy.symbol.control_flow import while_loop as while_loop
 from minpy.symbol.random import uniform as uniform
 from minpy.symbol.symbol import Symbol as Symbol
-from minpy.symbol.contrib_updates import adamw_update as adamw_update
-from minpy.symbol.contrib_updates import mp_adamw_update as mp_adamw_update
 from minpy.symbol.zipfian import rand_zipfian as rand_zipfian
 
 def AdaptiveAvgPooling2D(data: Any = ..., output_size: Sequence[int] = ..., *, name: str | None = ..., attr: dict[str, str] | None = ..., **_: Any) -> Symbol: ...

@@ -10,7 +10,7 @@ import pytest
 
 import minpy as mx
 from minpy import autograd, nd
-from minpy.ops.kernels.products import linear, matrix_product
+from minpy.ops.kernels.matrix_products import linear, matrix_product
 from minpy.ops.registry import OPERATORS
 
 # (rows, inner, columns): small; many rows; wide results in blocks, of equal and of unequal lengths; nothing to sum.

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from minpy.checking.kernel_forms import ulps_apart
 from minpy.ops.kernels.error_function import float32_erf
-from minpy.ops.kernels.ordering import largest_positions, positions_in_order
 from minpy.ops.kernels.permuting import laid_out
 from minpy.ops.kernels.scattering import add_rows
 from minpy.ops.kernels.selecting import LARGE, keep, select
+from minpy.ops.kernels.sort_and_top_k import largest_positions, positions_in_order
 from minpy.ops.registry import OPERATORS
 
 FLOATS = ("float16", "float32", "float64")

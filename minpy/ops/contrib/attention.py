@@ -14,7 +14,7 @@ import numpy as np
 from minpy.core.errors import ArgumentError, ShapeError
 from minpy.ops.inference.partial_shapes import UNKNOWN
 from minpy.ops.inference.rule_parts import derived, merge_lengths, promoted, with_axes
-from minpy.ops.kernels.products import matmul
+from minpy.ops.kernels.matrix_products import matmul
 from minpy.ops.registry import operator
 
 __all__ = [

@@ -11,7 +11,7 @@ from minpy.core.errors import ShapeError
 from minpy.ops.dtype_attributes import require_floats
 from minpy.ops.inference.partial_shapes import merge_shapes
 from minpy.ops.inference.rule_parts import numbered, with_followers
-from minpy.ops.kernels.boxes import greedy_pairs
+from minpy.ops.kernels.box_suppression import greedy_pairs
 from minpy.ops.registry import operator
 
 __all__ = ["bipartite_matching"]

@@ -9,12 +9,12 @@ import numpy as np
 
 from minpy.core.array import raw_of
 from minpy.core.errors import ArgumentError, ShapeError
-from minpy.ops.contrib.boxes import is_center
+from minpy.ops.contrib.box_encoding import is_center
 from minpy.ops.dtype_attributes import require_floats
 from minpy.ops.inference.partial_shapes import same_shape
 from minpy.ops.inference.rule_parts import numbered
-from minpy.ops.kernels.boxes import as_corners, kept_boxes
-from minpy.ops.kernels.products import widened
+from minpy.ops.kernels.box_suppression import as_corners, kept_boxes
+from minpy.ops.kernels.matrix_products import widened
 from minpy.ops.registry import operator
 from minpy.ops.tensor.indexing import index
 

@@ -18,8 +18,8 @@ from minpy.core.errors import ArgumentError, ShapeError
 from minpy.ops.composed import Composed
 from minpy.ops.inference.partial_shapes import UNKNOWN, merge_shapes
 from minpy.ops.inference.rule_parts import derived, merge_lengths, with_axes
-from minpy.ops.kernels.columns import output_lengths
-from minpy.ops.kernels.products import matmul
+from minpy.ops.kernels.im2col import output_lengths
+from minpy.ops.kernels.matrix_products import matmul
 from minpy.ops.kernels.sampling import clamped_taps, gather_rows, pixels, taps
 from minpy.ops.nn.convolution import per_axis
 from minpy.ops.registry import operator

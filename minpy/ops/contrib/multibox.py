@@ -12,7 +12,7 @@ from minpy.core.errors import ArgumentError, ShapeError
 from minpy.ops.dtype_attributes import require_floats
 from minpy.ops.inference.partial_shapes import UNKNOWN, merge_shapes
 from minpy.ops.inference.rule_parts import derived, forwards, with_axes, with_followers
-from minpy.ops.kernels.boxes import box_areas, greedy_pairs, kept_boxes, pair_overlaps
+from minpy.ops.kernels.box_suppression import box_areas, greedy_pairs, kept_boxes, pair_overlaps
 from minpy.ops.registry import operator
 
 __all__ = ["multibox_detection", "multibox_prior", "multibox_target"]

@@ -12,7 +12,7 @@ from minpy.core.operator import Operator
 from minpy.ops.dtype_attributes import require_floats
 from minpy.ops.inference.partial_shapes import UNKNOWN, merge_shapes
 from minpy.ops.inference.rule_parts import derived, with_axes, with_followers
-from minpy.ops.kernels.boxes import kept_boxes
+from minpy.ops.kernels.box_suppression import kept_boxes
 from minpy.ops.registry import operator
 
 __all__ = ["multi_proposal", "proposal"]

@@ -5,7 +5,7 @@ results comes of a tile of 4 x 4 data d and a kernel g as A' [(G g G') * (B' d B
 products of a tile are sixteen products of matrices over all tiles of all examples. The factors are 1 and 1/2, so the
 rounding errors are those of the plain sum; only an infinity or NaN among the data reaches its whole tile.
 
-Arrays are stored batch last, as in `minpy.ops.kernels.columns`: (channels, height, width, batch).
+Arrays are stored batch last, as in `minpy.ops.kernels.im2col`: (channels, height, width, batch).
 """
 
 from __future__ import annotations

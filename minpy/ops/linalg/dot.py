@@ -17,8 +17,8 @@ from minpy.core.sums import sum_to
 from minpy.ops.inference.contractions import contracted
 from minpy.ops.inference.partial_shapes import merge_shapes
 from minpy.ops.inference.rule_parts import merge_lengths, promoted, with_axes
-from minpy.ops.kernels import products
-from minpy.ops.kernels.products import matrix_product
+from minpy.ops.kernels import matrix_products
+from minpy.ops.kernels.matrix_products import matrix_product
 from minpy.ops.registry import operator
 
 __all__ = ["batch_dot", "dot", "matmul", "numpy_dot"]
@@ -40,7 +40,7 @@ def dot(
     transpose_a: bool = False,
     transpose_b: bool = False,
     forward_stype: Literal["csr", "default", "row_sparse"] | None = None,
-    _product: Callable[..., Any] = products.dot,
+    _product: Callable[..., Any] = matrix_products.dot,
 ) -> np.ndarray:
     """Return the product of two matrices, or the sum over the last axis of one array and the first of another.
 
@@ -167,19 +167,19 @@ def batch_dot(
             f"batch_dot: lhs {lhs.shape} and rhs {rhs.shape} with transpose_a={transpose_a}, transpose_b={transpose_b} "
             f"sum over axes of lengths {left.shape[-1]} and {right.shape[-2]}; they must be equal."
         )
-    return products.matmul(left, right)
+    return matrix_products.matmul(left, right)
 
 
 @batch_dot.def_grad(argnum=0)
 def _batch_dot_lhs_gradient(ans: Any, lhs: Any, rhs: Any, *, transpose_a: bool, transpose_b: bool) -> Any:
     right = _flip(rhs) if transpose_b else rhs
-    return lambda g: products.matmul(right, _flip(g)) if transpose_a else products.matmul(g, _flip(right))
+    return lambda g: matrix_products.matmul(right, _flip(g)) if transpose_a else matrix_products.matmul(g, _flip(right))
 
 
 @batch_dot.def_grad(argnum=1)
 def _batch_dot_rhs_gradient(ans: Any, lhs: Any, rhs: Any, *, transpose_a: bool, transpose_b: bool) -> Any:
     left = _flip(lhs) if transpose_a else lhs
-    return lambda g: products.matmul(_flip(g), left) if transpose_b else products.matmul(_flip(left), g)
+    return lambda g: matrix_products.matmul(_flip(g), left) if transpose_b else matrix_products.matmul(_flip(left), g)
 
 
 @batch_dot.def_infer_shape

@@ -16,6 +16,7 @@ import numpy as np
 
 from minpy.ops.inference.partial_shapes import same_dtype
 from minpy.ops.inference.rule_parts import numbered
+from minpy.ops.linalg.gemm import require_triangular_fit, triangular_shapes
 from minpy.ops.linalg.matrices import (
     leading_shape,
     require_factorable,
@@ -25,7 +26,6 @@ from minpy.ops.linalg.matrices import (
     transposed,
     triangle,
 )
-from minpy.ops.linalg.products import require_triangular_fit, triangular_shapes
 from minpy.ops.registry import operator
 
 __all__ = ["det", "inverse", "slogdet", "solve_triangular", "trsm"]

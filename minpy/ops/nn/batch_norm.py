@@ -16,7 +16,7 @@ from minpy.ops.axes import one_axis
 from minpy.ops.dtype_attributes import require_floats
 from minpy.ops.inference.partial_shapes import same_dtype
 from minpy.ops.inference.rule_parts import vectors_along
-from minpy.ops.kernels.products import widened
+from minpy.ops.kernels.matrix_products import widened
 from minpy.ops.registry import operator
 
 __all__ = ["batch_norm", "batch_norm_dtypes", "batch_norm_gradients", "batch_norm_shapes"]

@@ -13,7 +13,7 @@ from minpy.core.errors import ArgumentError, ShapeError
 from minpy.core.sums import sum_over
 from minpy.ops.dtype_attributes import require_floats
 from minpy.ops.inference.partial_shapes import PartialShape, merge_shapes, same_shape
-from minpy.ops.kernels.products import widened
+from minpy.ops.kernels.matrix_products import widened
 from minpy.ops.nn.pooling import window_spread, window_sum
 from minpy.ops.registry import operator
 

@@ -1,4 +1,4 @@
-"""Convolution and Deconvolution, in one to three dimensions. The work is done in `minpy.ops.kernels.columns`."""
+"""Convolution and Deconvolution, in one to three dimensions. The work is done in `minpy.ops.kernels.im2col`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from minpy.core.errors import ArgumentError, ShapeError
 from minpy.core.sums import sum_over
 from minpy.ops.inference.partial_shapes import UNKNOWN, merge_shapes
 from minpy.ops.inference.rule_parts import derived, joined, merge_lengths, with_axes
-from minpy.ops.kernels.columns import (
+from minpy.ops.kernels.im2col import (
     convolve,
     convolve_data,
     data_gradient,
@@ -47,7 +47,7 @@ def per_axis(name: str, attribute: str, value: Any, count: int, default: int, le
 
 
 def window_of(name: str, data: Any, kernel: Any, stride: Any, dilate: Any, pad: Any, num_group: int) -> dict[str, Any]:
-    """Return what the kernels of `minpy.ops.kernels.columns` need to know beside the arrays."""
+    """Return what the kernels of `minpy.ops.kernels.im2col` need to know beside the arrays."""
     count = 1 if isinstance(kernel, int) else len(kernel)
     if count not in LAYOUTS or np.ndim(data) != count + 2:
         raise ShapeError(

@@ -13,7 +13,7 @@ from minpy.core.sums import sum_over
 from minpy.ops.dtype_attributes import require_floats
 from minpy.ops.inference.partial_shapes import merge_shapes
 from minpy.ops.inference.rule_parts import merge_lengths, with_axes, with_followers
-from minpy.ops.kernels.products import widened
+from minpy.ops.kernels.matrix_products import widened
 from minpy.ops.registry import operator
 from minpy.ops.tensor.indexing import truncated, unindex
 

@@ -12,7 +12,7 @@ from minpy.core.errors import ArgumentError, ShapeError
 from minpy.core.sums import sum_over
 from minpy.ops.inference.partial_shapes import UNKNOWN, merge_shapes
 from minpy.ops.inference.rule_parts import merge_lengths, product, replace_length, with_axes
-from minpy.ops.kernels.products import dot, is_half, linear, matrix_product, toward_rows, widened
+from minpy.ops.kernels.matrix_products import dot, is_half, linear, matrix_product, toward_rows, widened
 from minpy.ops.kernels.row_reductions import ones
 from minpy.ops.registry import operator
 

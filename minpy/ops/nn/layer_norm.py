@@ -13,7 +13,7 @@ from minpy.core.sums import sum_over
 from minpy.ops.axes import one_axis
 from minpy.ops.dtype_attributes import require_floats
 from minpy.ops.inference.rule_parts import replace_length, vectors_along, with_followers
-from minpy.ops.kernels.products import widened
+from minpy.ops.kernels.matrix_products import widened
 from minpy.ops.registry import operator
 
 __all__ = ["layer_norm"]

@@ -1,7 +1,7 @@
 """`RNN`: recurrent layers over whole sequences.
 
-The definition goes step by step (`rnn_steps`); the kernel (`minpy.ops.kernels.recurrent`) computes the same in memory
-that is allocated once.
+The definition goes step by step (`rnn_steps`); the kernel (`minpy.ops.kernels.recurrent_layers`) computes the same in
+memory that is allocated once.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from minpy.core.errors import ArgumentError, ShapeError, nearest
 from minpy.ops.dtype_attributes import require_floats
 from minpy.ops.inference.partial_shapes import UNKNOWN, same_dtype
 from minpy.ops.inference.rule_parts import derived, merge_lengths, promoted, with_axes
-from minpy.ops.kernels.recurrent import GATES, Layers, run, vjp, weights_of
+from minpy.ops.kernels.recurrent_layers import GATES, Layers, run, vjp, weights_of
 from minpy.ops.nn.rnn_steps import Call, pulled, unrolled
 from minpy.ops.random.generator import generator
 from minpy.ops.registry import operator

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from minpy.core.sums import sum_over
-from minpy.ops.kernels.recurrent import Layers, Weights
+from minpy.ops.kernels.recurrent_layers import Layers, Weights
 
 __all__ = ["Call", "Forward", "pulled", "unrolled"]
 

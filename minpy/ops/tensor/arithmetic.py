@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from minpy.core.operator import Operator
-from minpy.ops.documenting import binary_doc
 from minpy.ops.registry import operator
+from minpy.ops.shared_docstrings import binary_doc
 
 __all__ = [
     "add",

@@ -8,11 +8,11 @@ import numpy as np
 
 from minpy.core.errors import ShapeError
 from minpy.core.operator import Operator
-from minpy.ops.documenting import binary_doc, unary_doc
 from minpy.ops.inference.partial_shapes import broadcasting, same_shape
 from minpy.ops.inference.rule_parts import dtype_of, promoted
 from minpy.ops.kernels.selecting import LARGE, keep, select
 from minpy.ops.registry import operator
+from minpy.ops.shared_docstrings import binary_doc, unary_doc
 
 __all__ = [
     "equal",

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from minpy.core.operator import Operator
-from minpy.ops.documenting import unary_doc
 from minpy.ops.dtype_attributes import require_floats
 from minpy.ops.inference.partial_shapes import same_shape
 from minpy.ops.kernels.selecting import LARGE
 from minpy.ops.registry import operator
+from minpy.ops.shared_docstrings import unary_doc
 
 __all__ = ["hard_sigmoid", "negative", "relu", "sigmoid", "smooth_l1", "softrelu", "softsign", "tanh", "unary"]
 

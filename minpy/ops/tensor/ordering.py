@@ -13,7 +13,7 @@ from minpy.ops.axes import one_axis
 from minpy.ops.dtype_attributes import dtype_or
 from minpy.ops.inference.partial_shapes import UNKNOWN, as_dtype, same_dtype, same_shape
 from minpy.ops.inference.rule_parts import booleans_give, dtype_attribute, forwards, numbered, product, replace_length
-from minpy.ops.kernels.ordering import largest_positions, positions_in_order
+from minpy.ops.kernels.sort_and_top_k import largest_positions, positions_in_order
 from minpy.ops.registry import operator
 from minpy.ops.tensor.indexing import index, put_along
 

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from minpy.core.operator import Operator
-from minpy.ops.documenting import unary_doc
 from minpy.ops.inference.partial_shapes import same_shape
 from minpy.ops.inference.rule_parts import booleans_give
 from minpy.ops.kernels.selecting import LARGE
 from minpy.ops.registry import operator
+from minpy.ops.shared_docstrings import unary_doc
 
 __all__ = ["ceil", "clip", "floor", "rint", "round", "sign", "trunc"]
 

@@ -35,7 +35,7 @@ from minpy.backends.native.convolutions.winograd_kernels import (
     winograd_weight,
 )
 from minpy.backends.native.machine import llvm
-from minpy.ops.kernels import columns
+from minpy.ops.kernels import im2col
 
 few = settings(max_examples=25, deadline=None)
 
@@ -126,7 +126,7 @@ class Arrays:
 
     def result(self) -> np.ndarray:
         problem = self.problem
-        result = columns.convolve.forward(self.data, self.weight, **window(problem))
+        result = im2col.convolve.forward(self.data, self.weight, **window(problem))
         if problem.bias:
             result = result + self.bias[:, None, None]
         if problem.residual:
@@ -134,13 +134,13 @@ class Arrays:
         return np.maximum(result, 0) if problem.relu else result
 
     def data_gradient(self) -> np.ndarray:
-        return columns.convolve_data.forward(
+        return im2col.convolve_data.forward(
             self.gradient, self.weight, lengths=self.problem.lengths, **window(self.problem)
         )
 
     def weight_gradient(self) -> np.ndarray:
         kernel = self.problem.kernel
-        return columns.convolve_weight.forward(self.data, self.gradient, kernel=kernel, **window(self.problem))
+        return im2col.convolve_weight.forward(self.data, self.gradient, kernel=kernel, **window(self.problem))
 
 
 def close(got: np.ndarray, expected: np.ndarray, problem: Problem, terms: int) -> None:
@@ -453,7 +453,7 @@ def test_winograd_with_channels_last(problem: Problem, processor: Processor, cut
         "bias": arrays.bias.astype(dtype),
         "residual": channels_last(arrays.residual, dtype),
     }
-    result = columns.convolve.forward(arrays.data, arrays.weight, **window(problem))
+    result = im2col.convolve.forward(arrays.data, arrays.weight, **window(problem))
     result = result * arrays.bias[::-1, None, None] if problem.scale else result
     result = result + arrays.bias[:, None, None] if problem.bias else result
     result = result + arrays.residual if problem.residual else result

@@ -20,7 +20,7 @@ from minpy.backends.native.passes import optimized
 from minpy.backends.native.translating.lowerings.recurrent import LONGEST
 from minpy.graph.compiled import Compiled
 from minpy.graph.frame import start
-from minpy.ops.kernels.recurrent import Layers
+from minpy.ops.kernels.recurrent_layers import Layers
 from minpy.ops.registry import OPERATORS
 
 COMPILES = True

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.lib.stride_tricks import sliding_window_view
 
 from minpy import nd
-from minpy.ops.kernels import columns, winograd
+from minpy.ops.kernels import im2col, winograd
 
 UNIT = {"stride": (1, 1), "dilate": (1, 1), "num_group": 1}
 
@@ -35,9 +35,9 @@ def definition(x: np.ndarray, w: np.ndarray, g: np.ndarray, pad: tuple[int, int]
 
 def in_tiles(x: np.ndarray, w: np.ndarray, g: np.ndarray, pad: tuple[int, int]) -> list[np.ndarray]:
     return [
-        np.asarray(columns.convolve(x, w, pad=pad, **UNIT)),
-        np.asarray(columns.convolve_data(g, w, lengths=x.shape[2:], pad=pad, **UNIT)),
-        np.asarray(columns.convolve_weight(x, g, kernel=(3, 3), pad=pad, **UNIT)),
+        np.asarray(im2col.convolve(x, w, pad=pad, **UNIT)),
+        np.asarray(im2col.convolve_data(g, w, lengths=x.shape[2:], pad=pad, **UNIT)),
+        np.asarray(im2col.convolve_weight(x, g, kernel=(3, 3), pad=pad, **UNIT)),
     ]
 
 

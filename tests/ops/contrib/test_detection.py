@@ -12,7 +12,7 @@ from hypothesis.extra.numpy import arrays
 
 import minpy as mx
 from minpy import nd, sym
-from minpy.ops.kernels.boxes import greedy_pairs, kept_boxes
+from minpy.ops.kernels.box_suppression import greedy_pairs, kept_boxes
 
 C = nd.contrib
 

@@ -12,7 +12,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 import minpy as mx
 from minpy import nd
-from minpy.ops.kernels import columns
+from minpy.ops.kernels import im2col
 
 
 def normal(*shape: int, seed: int = 0, dtype: str = "float64") -> np.ndarray:
@@ -46,7 +46,7 @@ def test_blocks_of_columns_do_not_change_the_answer(
         return nd.Convolution(*inputs, kernel=(3, 2), num_filter=6, **options)
 
     answer, parts = gradients(convolve, x, w, b)
-    monkeypatch.setattr(columns, "BLOCK", block)
+    monkeypatch.setattr(im2col, "BLOCK", block)
     again, parts_again = gradients(convolve, x, w, b)
     for got, expected in zip([again, *parts_again], [answer, *parts], strict=True):
         np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-12)
@@ -54,7 +54,7 @@ def test_blocks_of_columns_do_not_change_the_answer(
 
 def test_several_blocks_of_a_large_convolution() -> None:
     x, w = normal(8, 16, 40, 40, dtype="float32"), normal(8, 16, 3, 3, seed=1, dtype="float32")
-    assert w[0].size * 8 * 38 * 38 * 4 > columns.BLOCK
+    assert w[0].size * 8 * 38 * 38 * 4 > im2col.BLOCK
     expected = np.einsum("nchwij,fcij->nfhw", sliding_window_view(x, (3, 3), (2, 3)), w, optimize=True)
     got = nd.Convolution(x, w, kernel=(3, 3), num_filter=8, no_bias=True)
     np.testing.assert_allclose(got, expected, rtol=1e-3, atol=1e-3)

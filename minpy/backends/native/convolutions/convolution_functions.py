@@ -10,9 +10,8 @@ import numpy
 
 from minpy.backends.native.convolutions.channels_depthwise import channels_depthwise
 from minpy.backends.native.convolutions.channels_last import channels_forward, operands_of, pack_weight, packed_shape
-from minpy.backends.native.convolutions.correlation import Code, correlate
 from minpy.backends.native.convolutions.depthwise import depthwise, depthwise_weight_gradient
-from minpy.backends.native.convolutions.emitter import METADATA
+from minpy.backends.native.convolutions.direct_convolution import Code, correlate
 from minpy.backends.native.convolutions.problem import Problem
 from minpy.backends.native.convolutions.register_blocking import Processor, VectorsOfBatch
 from minpy.backends.native.convolutions.vector_writer import METADATA
@@ -26,7 +25,7 @@ from minpy.backends.native.convolutions.winograd_kernels import (
 )
 from minpy.backends.native.kernels.kernel import Kernel, Pointer
 from minpy.backends.native.language import Array, Call
-from minpy.ops.kernels import columns
+from minpy.ops.kernels import im2col
 
 __all__ = ["Convolution", "Packing", "convolution_call", "kernel_of_code", "packed"]
 
@@ -103,12 +102,12 @@ class Convolution:
         order, back = ((0, 3, 1, 2), (0, 2, 3, 1)) if self.has_channels_last else ((3, 0, 1, 2), (1, 2, 3, 0))
         first = first.transpose(order)
         if self.what == "weight":
-            return columns.convolve_weight.forward(first, second.transpose(order), kernel=problem.kernel, **window)
+            return im2col.convolve_weight.forward(first, second.transpose(order), kernel=problem.kernel, **window)
         if self.what == "data":
-            return columns.convolve_data.forward(first, second, lengths=problem.lengths, **window).transpose(back)
+            return im2col.convolve_data.forward(first, second, lengths=problem.lengths, **window).transpose(back)
         if self.has_channels_last:
             second = Packing(problem, self.kind, self.processor).unpacked(second)
-        result = columns.convolve.forward(first, second, **window).transpose(back)
+        result = im2col.convolve.forward(first, second, **window).transpose(back)
         fused = dict(zip(operands_of(problem)[2:], more, strict=True))
         per_channel = (-1,) if self.has_channels_last else (-1, 1, 1, 1)
         if problem.scale:

@@ -8,11 +8,11 @@ one row of taps, while its channel goes by. By `correlation` and `weight_gradien
 
 from __future__ import annotations
 
-from minpy.backends.native.convolutions.correlation import Code, Correlation, correlation_of
-from minpy.backends.native.convolutions.emitter import Emitter, Integer
+from minpy.backends.native.convolutions.direct_convolution import Code, Correlation, correlation_of
 from minpy.backends.native.convolutions.problem import Axis, Problem, forward_axes
-from minpy.backends.native.convolutions.registers import Processor, VectorsOfBatch
+from minpy.backends.native.convolutions.register_blocking import Processor, VectorsOfBatch
 from minpy.backends.native.convolutions.taps import bounds, positions_of, source_row
+from minpy.backends.native.convolutions.vector_writer import Emitter, Integer
 
 __all__ = ["depthwise", "depthwise_weight_gradient"]
 

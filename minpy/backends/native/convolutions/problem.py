@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy
 
 from minpy.core.dtypes import NATIVE_TYPES
-from minpy.ops.kernels.columns import output_lengths
+from minpy.ops.kernels.im2col import output_lengths
 
 __all__ = ["Axis", "Problem", "forward_axes", "gradient_axes"]
 

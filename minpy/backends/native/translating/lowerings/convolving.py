@@ -11,7 +11,7 @@ from minpy.backends.native.language import Array
 from minpy.backends.native.translating.lowerings.lowering_tables import lowers_operator
 from minpy.backends.native.translating.lowerings.ufuncs import apply
 from minpy.core.array import Shaped
-from minpy.ops.kernels import columns
+from minpy.ops.kernels import im2col
 from minpy.ops.nn.convolution import per_axis, transposed_window, window_of
 
 __all__ = ["Convolving"]
@@ -51,10 +51,10 @@ class Convolving:
             "num_group": self.groups,
         }
         if self.what == "result":
-            return columns.convolve.forward(first, second, **window)
+            return im2col.convolve.forward(first, second, **window)
         if self.what == "data":
-            return columns.convolve_data.forward(first, second, lengths=self.lengths, **window)
-        return columns.convolve_weight.forward(first, second, kernel=self.kernel, **window)
+            return im2col.convolve_data.forward(first, second, lengths=self.lengths, **window)
+        return im2col.convolve_weight.forward(first, second, kernel=self.kernel, **window)
 
 
 _WHY = "convolutions have kernels of their own"
@@ -86,7 +86,7 @@ def _deconvolution(operators: Any, data: Array, weight: Array, bias: Array | Non
 
 def _result(operators: Any, data: Array, weight: Array, kernel: Ints, window: dict[str, Any]) -> Array:
     function = _function("result", data.shape[2:], kernel, window)
-    positions = columns.output_lengths(data.shape[2:], kernel, function.stride, function.dilate, function.pad)
+    positions = im2col.output_lengths(data.shape[2:], kernel, function.stride, function.dilate, function.pad)
     return _called(operators, function, data, weight, (data.shape[0], weight.shape[0], *positions))
 
 

@@ -16,7 +16,7 @@ from minpy.backends.native.translating.lowerings.lowering_tables import FUNCTION
 from minpy.backends.native.translating.lowerings.ufuncs import apply
 from minpy.backends.native.translating.results import NotLowered
 from minpy.backends.native.translating.step_builder import Emitter
-from minpy.ops.kernels.recurrent import Layers, weights_of
+from minpy.ops.kernels.recurrent_layers import Layers, weights_of
 from minpy.ops.nn.rnn import drawn_masks, valid_steps
 from minpy.ops.nn.rnn_steps import Call, pulled, unrolled
 

@@ -15,7 +15,7 @@ from minpy.core.base_operator import Shapes
 from minpy.core.errors import ArgumentError, DTypeError, ShapeError
 from minpy.ops.inference.partial_shapes import UNKNOWN, merge_shapes
 from minpy.ops.inference.rule_parts import dtype_of, with_axes
-from minpy.ops.kernels.resampling import resample
+from minpy.ops.kernels.separable_resampling import resample
 from minpy.ops.registry import operator
 
 __all__ = ["adaptive_avg_pooling", "bilinear_resize"]

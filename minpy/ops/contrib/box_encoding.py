@@ -10,7 +10,7 @@ from minpy.core.errors import ArgumentError, OutOfRangeError, ShapeError
 from minpy.ops.dtype_attributes import require_floats
 from minpy.ops.inference.partial_shapes import UNKNOWN, merge_shapes
 from minpy.ops.inference.rule_parts import with_axes, with_followers
-from minpy.ops.kernels.boxes import as_corners, box_areas, pair_overlaps
+from minpy.ops.kernels.box_suppression import as_corners, box_areas, pair_overlaps
 from minpy.ops.registry import operator
 from minpy.ops.tensor.indexing import truncated
 

@@ -13,7 +13,7 @@ from minpy.core.sums import sum_over
 from minpy.ops.axes import one_axis
 from minpy.ops.inference.partial_shapes import UNKNOWN, PartialShape, merge_shapes
 from minpy.ops.inference.rule_parts import known_ndim, merge_lengths, product, promoted, with_axes
-from minpy.ops.kernels.products import matmul
+from minpy.ops.kernels.matrix_products import matmul
 from minpy.ops.linalg.matrices import (
     merge_square,
     require_matrices,
