@@ -11,7 +11,7 @@ ROWS = [
            "indices kaiser ones tri tril_indices triu_indices zeros"),
     *alike("range", "geomspace linspace logspace", captured=2),
     Row("full", "full"),
-    Row("array", "array", view="sometimes", gradient="moving"),
+    Row("array", "array", view="sometimes", gradient="rearranging"),
     *alike("array", "asanyarray asarray ascontiguousarray asfortranarray require", view="sometimes"),
     Row("asfarray", "array", view="sometimes", in_files=True),
     Row("empty_like", "like", parameters="prototype dtype order subok shape", gradient="zero"),

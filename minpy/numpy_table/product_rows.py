@@ -19,10 +19,10 @@ ROWS = [
     Row("outer", "call", 2, gradient="multiplying"),
     *alike("call", "kron linalg.outer", captured=2, gradient="multiplying"),
     *alike("call", "cross linalg.cross", captured=2, gradient="multiplying"),
-    Row("trace", "call", scalar=True, differs="biu", gradient="moving", method=True),
-    Row("linalg.trace", "call", gradient="moving"),
+    Row("trace", "call", scalar=True, differs="biu", gradient="rearranging", method=True),
+    Row("linalg.trace", "call", gradient="rearranging"),
     # Of matrices; the samples of their answers have inverses.
-    Row("linalg.norm", "call", scalar=True, differs="c", sample="regular", gradient="reducing"),
+    Row("linalg.norm", "call", scalar=True, differs="c", sample="regular", gradient="reduced_axes"),
     *alike("call", "linalg.matrix_norm linalg.vector_norm", sample="regular"),
     *alike("call", "linalg.cholesky linalg.eigvalsh linalg.pinv linalg.svdvals", sample="regular"),
     Row("linalg.cond", "call", sample="regular"),

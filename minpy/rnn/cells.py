@@ -104,7 +104,7 @@ class LSTMCell(_DenseCell):
     ['lstm_t0_out', 'lstm_t1_out', 'lstm_t1_out', 'lstm_t1_state']
     """
 
-    _gate_names = ("_i", "_f", "_c", "_o")
+    _gate_names = ["_i", "_f", "_c", "_o"]
 
     def __init__(
         self, num_hidden: int, prefix: str = "lstm_", params: RNNParams | None = None, forget_bias: float = 1.0
@@ -159,7 +159,7 @@ class GRUCell(_DenseCell):
     [{'shape': (0, 4), '__layout__': 'NC'}]
     """
 
-    _gate_names = ("_r", "_z", "_o")
+    _gate_names = ["_r", "_z", "_o"]
 
     def __init__(self, num_hidden: int, prefix: str = "gru_", params: RNNParams | None = None) -> None:
         super().__init__(num_hidden, prefix, params)

@@ -219,7 +219,7 @@ class ConvLSTMCell(_ConvCell):
     [(0, 4, 6, 6), (0, 4, 6, 6)]
     """
 
-    _gate_names = ("_i", "_f", "_c", "_o")
+    _gate_names = ["_i", "_f", "_c", "_o"]
 
     @property
     def state_info(self) -> list[dict[str, Any]]:
@@ -247,7 +247,7 @@ class ConvGRUCell(_ConvCell):
     [{'shape': (0, 4, 8, 8), '__layout__': 'NCHW'}]
     """
 
-    _gate_names = ("_r", "_z", "_o")
+    _gate_names = ["_r", "_z", "_o"]
 
     def __call__(self, inputs: Any, states: Any) -> Any:
         name = self._step_name()

@@ -6,6 +6,7 @@ memory that is allocated once.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -33,7 +34,7 @@ def _visible(attributes: dict[str, Any]) -> int:
 
 def _by_steps(call: Call, masks: Any) -> tuple[Any, ...]:
     """Return (outputs, last states, last cells, what a kernel would reserve)."""
-    result, last, last_cell, kept = unrolled(call, masks)
+    result, last, last_cell, kept, _ = unrolled(call, masks)
     return result, last, last_cell, np.concatenate([np.ravel(part) for part in kept])
 
 
@@ -71,6 +72,7 @@ def rnn(
     lstm_state_clip_nan: bool = False,
     use_sequence_length: bool = False,
     training: bool | None = None,
+    _computed: Callable[..., Any] = _by_steps,
 ) -> Any:
     """Return what recurrent layers make of sequences: the outputs of the last layer at every step.
 
@@ -156,26 +158,8 @@ def rnn(
         use_sequence_length=use_sequence_length,
     )
     masks = _masks(call, p if training else 0.0)
-    result, last, last_cell, kept, _ = unrolled(call, masks)
-    reserve = np.concatenate([np.ravel(part) for part in kept])
+    result, last, last_cell, reserve = _computed(call, masks)
     return _answers(data.dtype, result, last, last_cell, masks, reserve)
-
-
-@rnn.def_kernel
-def _rnn_kernel(
-    data: Any,
-    parameters: Any,
-    state: Any,
-    state_cell: Any,
-    sequence_length: Any,
-    *,
-    p: float,
-    training: bool | None,
-    **attributes: Any,
-) -> Any:
-    call = _call(data, parameters, state, state_cell, sequence_length, p=p, **attributes)
-    masks = _masks(call, p if training else 0.0)
-    return _answers(data.dtype, *_run(call, masks))
 
 
 def _layers(
@@ -281,11 +265,6 @@ def _masks(call: Call, p: float) -> np.ndarray:
     if not p or layers.count == 1:
         return np.ones((0, steps, batch, width), call.data.dtype)
     return drawn_masks((layers.count - 1, steps, batch, width), call.data.dtype, p)
-
-
-def _run(call: Call, masks: np.ndarray) -> tuple[Any, ...]:
-    result, last, last_cell, reserve = run(*call, masks)
-    return result, last, last_cell, masks, reserve
 
 
 def _answers(dtype: Any, result: Any, last: Any, last_cell: Any, masks: Any, reserve: Any) -> tuple[Any, ...]:

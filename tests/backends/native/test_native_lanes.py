@@ -13,7 +13,7 @@ from minpy.backends.native.kernels.codegen import kernel_of
 from minpy.backends.native.kernels.cursor import Cursor
 from minpy.backends.native.kernels.function_writer import Writer
 from minpy.backends.native.kernels.strips import Strips
-from minpy.backends.native.language import Array, Elementwise, Reduce, constant
+from minpy.backends.native.language import Array, Elementwise, Reduce
 
 LENGTHS = [1, 2, 3, 5, 7, 8, 10, 12, 15, 16, 17, 21, 31, 39, 40, 63, 64, 65, 79, 100, 127, 207, 1000]
 
@@ -74,39 +74,3 @@ def test_columns_are_added_to_without_gathering() -> None:
     x, gain = Array((37, 1000), numpy.dtype("float32")), Array((1, 1000), numpy.dtype("float32"))
     outputs = [one for one in outputs_of(x, gain) if not isinstance(one.step, Reduce) or one.step.function == "sum"]
     assert "mul nuw nsw i64 %v" not in kernel_of(nest_of(outputs, x.shape, (1,))).body  # squares of lanes' numbers
-
-
-def normalised(x: Array, g: Array) -> list[Array]:
-    """Four phases."""
-
-    def of(name: str, *operands: Array) -> Array:
-        return Elementwise.of(name, *operands)
-
-    centred = of("subtract", x, of("divide", Reduce.of("sum", x, (1,)), constant(float(x.shape[1]), x.dtype)))
-    squares = Reduce.of("sum", of("square", centred), (1,))
-    normal = of("divide", centred, of("sqrt", of("add", squares, constant(1.0, x.dtype))))
-    inner = Reduce.of("sum", of("multiply", normal, g), (1,))
-    return [of("subtract", g, of("multiply", normal, inner))]
-
-
-@pytest.mark.parametrize(("shape", "asks"), [((300, 1000), True), ((256, 1024), True), ((20, 1000), False)])
-def test_the_next_row_is_asked_for_where_arrays_are_large(shape: tuple[int, int], asks: bool) -> None:
-    x, g = (Array(shape, numpy.dtype("float32")) for _ in range(2))
-    outputs = normalised(x, g)
-    assert ("@llvm.prefetch" in kernel_of(nest_of(outputs, shape, (1,))).body) is asks
-    numbers = numpy.random.default_rng(3)
-    memory = {one: numbers.normal(size=shape).astype("float32") for one in (x, g)}
-    (found,) = run_nest(outputs, shape, (1,), memory, parts=1 + asks)
-    values, gradient = memory[x].astype("float64"), memory[g].astype("float64")
-    centred = values - values.mean(1, keepdims=True)
-    normal = centred / numpy.sqrt((centred**2).sum(1, keepdims=True) + 1)
-    expected = gradient - normal * (normal * gradient).sum(1, keepdims=True)
-    numpy.testing.assert_allclose(found, expected, 1e-4, 1e-5)
-
-
-def test_two_phases_ask_for_nothing() -> None:
-    shape = (1000, 1000)
-    x, g = (Array(shape, numpy.dtype("float32")) for _ in range(2))
-    product = Elementwise.of("multiply", x, g)
-    outputs = [Elementwise.of("subtract", product, Reduce.of("sum", product, (1,)))]
-    assert "@llvm.prefetch" not in kernel_of(nest_of(outputs, shape, (1,))).body

@@ -336,7 +336,7 @@ def test_what_surrounds_it(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if what == "numpy":
         monkeypatch.setattr(np, "__version__", f"{np.__version__}.1")
     elif what == "blas":
-        monkeypatch.setattr(identity_module.blas, "find", lambda: None)
+        monkeypatch.setattr(identity_module.numpy_blas, "find", lambda: None)
     elif what == "threads":
         monkeypatch.setattr(helper_thread, "count", lambda: 3)
     elif what == "toolchain":
