@@ -79,7 +79,7 @@ class FusedRNNCell(BaseRNNCell):
         self._num_hidden = num_hidden
         self._num_layers = num_layers
         self._mode = mode
-        self._gate_names = FUSED_GATES[mode]
+        self._gate_names = [*FUSED_GATES[mode]]
         self._bidirectional = bidirectional
         self._dropout = dropout
         self._get_next_state = get_next_state
