@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable
+from functools import cache
 from typing import TypeVar
 
 __all__ = ["documented"]
 
 Documented = TypeVar("Documented", bound=Callable[..., object])
-_PLACE = re.compile(r"^(?P<indentation> *)\{(?P<alone>\w+)\}$|\{(?P<inside>\w+)\}", re.MULTILINE)
+_cleaned = cache(inspect.cleandoc)
 
 
 def documented(**shared: str) -> Callable[[Documented], Documented]:
@@ -56,29 +56,33 @@ def documented(**shared: str) -> Callable[[Documented], Documented]:
     width : int
         In pixels.
     """
-    texts = {name: inspect.cleandoc(text) for name, text in shared.items()}
 
     def decorate(described: Documented) -> Documented:
         docstring = described.__doc__
         if docstring is None:
             return described
-        filled: set[str] = set()
-
-        def fill(place: re.Match[str]) -> str:
-            name = place["alone"] or place["inside"]
-            if name not in texts:
-                return place[0]
-            filled.add(name)
-            if place["alone"] is None:
-                return texts[name]
-            return "\n".join(f"{place['indentation']}{line}".rstrip() for line in texts[name].splitlines())
-
-        described.__doc__ = _PLACE.sub(fill, docstring)
-        if unused := sorted(texts.keys() - filled):
-            raise ValueError(
-                f"documented: the docstring of {described.__qualname__} has no place for {', '.join(unused)}; "
-                f"write {{{unused[0]}}} where the text goes, or do not pass it."
-            )
+        for name, text in shared.items():
+            before, place, after = docstring.partition(f"{{{name}}}")
+            if not place:
+                raise ValueError(
+                    f"documented: the docstring of {described.__qualname__} has no place for {name}; "
+                    f"write {{{name}}} where the text goes, or do not pass it."
+                )
+            docstring = ""
+            while place:
+                line = before[before.rfind("\n") + 1 :]
+                is_alone = not line.strip() and (not after or after[0] == "\n")
+                filling = _cleaned(text)
+                docstring += before + (_indented(filling, line) if is_alone else filling)
+                before, place, after = after.partition(f"{{{name}}}")
+            docstring += before
+        described.__doc__ = docstring
         return described
 
     return decorate
+
+
+def _indented(text: str, indentation: str) -> str:
+    """Return a text whose lines but the first, and those that are empty, are indented."""
+    first, *rest = text.split("\n")
+    return "\n".join([first, *(indentation + line if line else line for line in rest)])
