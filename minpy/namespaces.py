@@ -235,8 +235,27 @@ class _OtherNames:
                     sys.modules[f"{spec.name}.{inner}"] = module
 
 
+# Modules that pickles of earlier versions name, and where their classes are now.
+MOVED = {
+    "gluon.contrib.estimator.updating": "gluon.contrib.estimator.training_handlers",
+    "gluon.loss.base": "gluon.loss.base_loss",
+    "gluon.parameter.errors": "gluon.parameter.messages",
+    "initializer.base": "initializer.initializer",
+    "io.base": "io.data_iter",
+    "io.wrapping": "io.wrapping_iterators",
+    "metric.base": "metric.eval_metric",
+    "optimizer.base": "optimizer.optimizer_base",
+    "profiler.objects": "profiler.named_timers",
+    "rnn.base": "rnn.base_rnn_cell",
+    "symbol.legacy": "symbol.legacy_operators",
+    "symbol.numpy.arrays": "symbol.numpy.symbol_class",
+    "test_utils.datasets": "test_utils.dummy_data",
+}
+
+
 def _real_name(inside: str) -> str:
     """Return the name of a module in minpy, for any of its names."""
+    inside = MOVED.get(inside, inside)
     inside = {"numpy.multiarray": "numpy", "np.multiarray": "numpy"}.get(inside, inside)  # of which MXNet's is made
     parts = inside.split(".")
     parts[0] = ALIASES.get(parts[0], parts[0])

@@ -20,7 +20,7 @@ from minpy.image.augmenters import (
 )
 from minpy.image.color_augmenters import ColorJitterAug, ColorNormalizeAug, HueJitterAug, LightingAug, RandomGrayAug
 
-__all__ = ["COLOURS", "MEAN", "STD", "CreateAugmenter", "color_augmenters", "require_data_shape"]
+__all__ = ["COLOURS", "INTER_METHOD", "MEAN", "STD", "CreateAugmenter", "color_augmenters", "require_data_shape"]
 
 # Of ImageNet's pictures, of red, green and blue.
 MEAN = (123.68, 116.28, 103.53)
@@ -90,13 +90,15 @@ COLOURS = """
         How much these are changed, up to.
     pca_noise : float
         The standard deviation of a colour that is added: see `LightingAug`.
+    """
+INTER_METHOD = """
     inter_method : int
         How pictures are resized: 0 to 4 (nearest pixel, bilinear, bicubic, areas, Lanczos), 9 (by the sizes), 10 (by
         chance).
     """
 
 
-@documented(colours=COLOURS)
+@documented(colours=COLOURS, inter_method=INTER_METHOD)
 def CreateAugmenter(
     data_shape: Any,
     resize: int = 0,
@@ -128,6 +130,7 @@ def CreateAugmenter(
     {colours}
     rand_gray : float
         How many pictures lose their colours: of 1.
+    {inter_method}
 
     Returns
     -------

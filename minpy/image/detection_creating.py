@@ -8,7 +8,7 @@ from minpy.base import numeric_types
 from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentError
 from minpy.image.augmenters import CastAug, ForceResizeAug, ResizeAug
-from minpy.image.creating import COLOURS, color_augmenters, require_data_shape
+from minpy.image.creating import COLOURS, INTER_METHOD, color_augmenters, require_data_shape
 from minpy.image.detection_augmenters import (
     DetAugmenter,
     DetBorrowAug,
@@ -83,7 +83,7 @@ def _widest(value: Any) -> Any:
     return min(limits[0] for limits in value), max(limits[1] for limits in value)
 
 
-@documented(colours=COLOURS)
+@documented(colours=COLOURS, inter_method=INTER_METHOD)
 def CreateDetAugmenter(
     data_shape: Any,
     resize: int = 0,
@@ -121,6 +121,7 @@ def CreateDetAugmenter(
     rand_gray : float
         How often a picture loses its colours: of 1.
     {colours}
+    {inter_method}
     min_object_covered, aspect_ratio_range, area_range, min_eject_coverage, max_attempts
         As for `CreateMultiRandCropAugmenter`. The areas go up to that of the larger picture.
     pad_val : tuple of three numbers

@@ -78,19 +78,13 @@ class DataIter:
     def getdata(self) -> Any:
         """Return the data of the current batch, a list of NDArray; None in the base class.
 
-        Raises
-        ------
-        MXNetError
-            Before the first batch, and after the last.
+        Iterators over arrays and files raise `MXNetError` before the first batch, and after the last.
         """
 
     def getlabel(self) -> Any:
         """Return the labels of the current batch, a list of NDArray; None in the base class.
 
-        Raises
-        ------
-        MXNetError
-            Before the first batch, and after the last.
+        Iterators over arrays and files raise `MXNetError` before the first batch, and after the last.
         """
 
     def getindex(self) -> Any:

@@ -53,7 +53,12 @@ class EvalMetric:
     --------
     >>> import minpy as mx
     >>> class Largest(mx.metric.EvalMetric):
-    ...     def __init__(self):
+    ...     def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if (made := vars(cls).get("__init__")) is not None and "init_with_names" in made.__qualname__:
+            made.__qualname__ = f"{cls.__qualname__}.__init__"  # what errors say of unknown arguments
+
+    def __init__(self):
     ...         super().__init__('largest')
     ...     def update(self, labels, preds):
     ...         for pred in preds:

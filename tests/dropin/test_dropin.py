@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import os
 import pickle
@@ -18,7 +19,7 @@ from places import GOLDEN
 
 import minpy as mx
 from minpy.dropin import old_numpy
-from minpy.namespaces import ALIASES, LATE
+from minpy.namespaces import ALIASES, LATE, MOVED
 
 ROOT = Path(mx.__file__).parent.parent
 PICKLES = GOLDEN / "pickles"
@@ -544,6 +545,7 @@ def test_old_names_of_numpy_are_restored_for_a_program(tmp_path):
 
 def test_old_keywords_are_in_signatures_and_new_ones_stay(tmp_path):
     program = """
+import importlib
 import inspect
 import numpy as np
 assert "interpolation" in inspect.signature(np.percentile).parameters
@@ -561,3 +563,8 @@ except TypeError as error:
 def test_without_the_option_they_are_gone(tmp_path):
     (tmp_path / "old.py").write_text(textwrap.dedent("import numpy\nprint(hasattr(numpy, 'float'))\n"))
     assert run("-m", "minpy", "old.py", folder=tmp_path).stdout == "False\n"
+
+
+@pytest.mark.parametrize("earlier", sorted(MOVED))
+def test_modules_that_earlier_pickles_name(earlier: str) -> None:
+    assert importlib.import_module(f"minpy.{earlier}") is importlib.import_module(f"minpy.{MOVED[earlier]}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from minpy.core.numpy_semantics import is_np_array
@@ -70,9 +71,7 @@ strides : int or tuple of int, optional
     How far the window moves from one output to the next; `pool_size`, if left out.
 padding : int or tuple of int
     How many elements are put at both ends of each axis, which {counted}.
-layout : {{'{{first}}', '{{last}}'}}
-ceil_mode : bool
-    Whether lengths of the output are rounded up, so that a part of a window counts as one.{further}
+{options}
 prefix, params
     See `Block`.
 
@@ -86,16 +85,24 @@ Notes
 Takes an array of shape (batch, channels, {{axes}}), or with the channels last, and returns
 one of the same kind.
 """
-_COUNT_INCLUDE_PAD = """
-count_include_pad : bool
+_LAYOUT = "layout : {'{first}', '{last}'}"
+_CEIL_MODE = """ceil_mode : bool
+    Whether lengths of the output are rounded up, so that a part of a window counts as one."""
+_COUNT_INCLUDE_PAD = """count_include_pad : bool
     Whether the padding counts as elements of a window, which are 0."""
 
-_maxima = functools.partial(
-    of_axes, repeated=["pool_size"], parameters=_PARAMETERS.format(counted="count for none", further="")
-)
-_means = functools.partial(
-    of_axes, repeated=["pool_size"], parameters=_PARAMETERS.format(counted="are 0", further=_COUNT_INCLUDE_PAD)
-)
+
+def _family(counted: str, *options: str) -> Callable[..., Any]:
+    """Return `of_axes` for layers of which padding counts in some way, with these options in order."""
+    text = _PARAMETERS.format(counted=counted, options="\n".join(options))
+    return functools.partial(of_axes, repeated=["pool_size"], parameters=text)
+
+
+# MXNet has `layout` and `ceil_mode` in both orders.
+_maxima = _family("count for none", _LAYOUT, _CEIL_MODE)
+_maxima_3d = _family("count for none", _CEIL_MODE, _LAYOUT)
+_means_1d = _family("are 0", _LAYOUT, _CEIL_MODE, _COUNT_INCLUDE_PAD)
+_means = _family("are 0", _CEIL_MODE, _LAYOUT, _COUNT_INCLUDE_PAD)
 
 
 class _MaxPool(_Pooling):
@@ -163,7 +170,7 @@ class MaxPool2D(_MaxPool):
     """
 
 
-@_maxima(3)
+@_maxima_3d(3)
 class MaxPool3D(_MaxPool):
     """The maxima of windows of volumes or videos.
 
@@ -188,7 +195,7 @@ class MaxPool3D(_MaxPool):
         super().__init__(pool_size, strides, padding, layout, ceil_mode, **kwargs)
 
 
-@_means(1)
+@_means_1d(1)
 class AvgPool1D(_AvgPool):
     """The means of windows of signals or sequences.
 

@@ -11,6 +11,7 @@ import warnings
 
 import numpy as np
 import pytest
+from places import ROOT
 
 import minpy as mx
 from minpy.backends.native.machine import llvm
@@ -255,3 +256,37 @@ def test_damaged_files_are_made_anew(tmp_path):
         path.write_bytes(content)
     assert run(RACING, tmp_path).stdout.split() == ["fine"]
     assert run(RACING, tmp_path).stdout.split() == ["fine"]
+
+
+OPTIMIZED = """
+import minpy as mx
+from minpy import autograd, gluon
+mx.random.seed(1)
+net = gluon.nn.HybridSequential()
+net.add(gluon.nn.Conv2D(4, 3), gluon.nn.BatchNorm(), gluon.nn.MaxPool2D())
+net.add(gluon.nn.GlobalAvgPool2D(), gluon.nn.Dense(3))
+net.initialize()
+net.hybridize()
+trainer = gluon.Trainer(net.collect_params(), "adam")
+for _ in range(4):
+    with autograd.record():
+        loss = gluon.loss.SoftmaxCrossEntropyLoss()(net(mx.nd.ones((2, 3, 8, 8))), mx.nd.array([0, 1]))
+    loss.backward()
+    trainer.step(2)
+print(loss.asnumpy().tolist())
+"""
+
+
+def test_without_assertions_and_after_that(tmp_path) -> None:
+    """`python -O`, where no assertion runs, compiles the same; so do later processes what it leaves in the cache."""
+
+    def printed(cache: str, *flags: str) -> str:
+        environment = {**os.environ, "MINPY_CACHE": str(tmp_path / cache), "PYTHONPATH": str(ROOT)}
+        command = [sys.executable, *flags, "-c", OPTIMIZED]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    expected = printed("one")
+    assert "nan" not in expected
+    assert [printed("another", "-O"), printed("another")] == [expected, expected]

@@ -380,5 +380,6 @@ class PartWriter:
 
     def _constant(self, name: str, value: Any) -> str:
         """Return a name by which the source may call an object; the names given are none of the source's own."""
-        assert self.constants.setdefault(name, value) is value, name
+        held = self.constants.setdefault(name, value)  # apart from the assertion: `python -O` runs none
+        assert held is value, name
         return name

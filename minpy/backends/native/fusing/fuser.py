@@ -103,7 +103,8 @@ class _Grouping:
             number = len(self.items)
             nest = Growing(space_of(step))
             self.items.append(nest)
-            assert nest.join(step)
+            joined = nest.join(step)  # apart from the assertion: `python -O` runs none
+            assert joined
         self.places[step.output] = number
         for operand in self._read(step):
             readers = self.readers.setdefault((operand.root, operand.layout), [])
