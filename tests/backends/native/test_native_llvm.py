@@ -407,6 +407,9 @@ print(loaded.cached, "llvmlite.binding" in sys.modules)
 TWICE = "define i64 @twice(i64 %n) {\n %m = shl i64 %n, 1\n ret i64 %m\n}"
 
 
+PROCESSOR = "from minpy.backends.native.machine import processor_identity\nprocessor_identity"
+
+
 @pytest.mark.skipif(processor_identity.identity() is None, reason="a system that does not say which processor it has")
 class TestWithoutLoadingLlvm:
     def run(self, before=""):
@@ -420,12 +423,12 @@ class TestWithoutLoadingLlvm:
 
     def test_another_processor_asks_it_anew(self, kernels):
         self.run()
-        other = "from minpy.backends.native.machine import processor\nprocessor.identity = lambda: 'another'\n"
+        other = f"{PROCESSOR}.identity = lambda: 'another'\n"
         assert self.run(other)[1] == "True"
         assert len(list(kernels.glob("*.processor"))) == 2
 
     def test_a_system_that_does_not_say(self, kernels):
-        silent = "from minpy.backends.native.machine import processor\nprocessor.identity = lambda: None\n"
+        silent = f"{PROCESSOR}.identity = lambda: None\n"
         assert self.run(silent) == ["False", "True"]
         assert self.run(silent) == ["True", "True"]
         assert not list(kernels.glob("*.processor"))

@@ -14,7 +14,7 @@ from minpy.backends.native.translating.translator import FAILED
 from minpy.core import Operator
 from minpy.ops.registry import OPERATORS
 
-EXPECTED = GOLDEN / "translated_operators.txt"
+LIST = GOLDEN / "translated_operators.txt"
 # The shape of their answers depends on values: they are in no program.
 OUTSIDE = ("_contrib_boolean_mask", "_contrib_boolean_mask-axis")
 ROWS = [row for row in ALL_ROWS if row.id not in OUTSIDE]
@@ -44,11 +44,11 @@ def described(row: Row, found: Translation) -> str:
 
 
 def golden() -> dict[str, str]:
-    lines = EXPECTED.read_text(encoding="utf-8").splitlines()
+    lines = LIST.read_text(encoding="utf-8").splitlines()
     return dict(line.split(": ", 1) for line in lines)
 
 
-EXPECTED: dict[str, str] = golden() if EXPECTED.exists() else {}
+EXPECTED: dict[str, str] = golden() if LIST.exists() else {}
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
@@ -94,6 +94,6 @@ def test_what_networks_are_made_of_is_native(name: str) -> None:
 def write() -> None:
     """Write the list anew."""
     lines = sorted((described(row, translation(row)) for row in ROWS), key=lambda line: line.split(": ", 1)[0])
-    temporary = EXPECTED.with_suffix(".new")
+    temporary = LIST.with_suffix(".new")
     temporary.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    temporary.replace(EXPECTED)
+    temporary.replace(LIST)
