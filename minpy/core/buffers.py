@@ -92,9 +92,9 @@ class Memory:
             return []
         arrays = [known() for known in list(self._arrays.values())]
         return [
-            other
-            for other in arrays
-            if other is not None and other is not array and _owner(other._data) is self.owner()
+            neighbour
+            for neighbour in arrays
+            if neighbour is not None and neighbour is not array and _owner(neighbour._data) is self.owner()
         ]
 
 
@@ -151,11 +151,11 @@ def share_with(array: Array, others: Iterable[Any]) -> None:
     """Note with which of some values, `Array`s or not, an array shares its memory."""
     data = array._data
     owner = data if data.base is None else _owner(data)
-    for other in others:
-        if isinstance(other, Array):
-            data = other._data
+    for candidate in others:
+        if isinstance(candidate, Array):
+            data = candidate._data
             if (data if data.base is None else _owner(data)) is owner:
-                share(array, other)
+                share(array, candidate)
 
 
 def is_alone(array: Array) -> bool:

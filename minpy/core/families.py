@@ -33,6 +33,11 @@ def with_defaults(**defaults: Any) -> Callable[[Class], Class]:
     callable
         Takes a class and returns it.
 
+    Raises
+    ------
+    ValueError
+        For a name that no parameter with a default has.
+
     Examples
     --------
     >>> class Window:
@@ -47,7 +52,13 @@ def with_defaults(**defaults: Any) -> Callable[[Class], Class]:
 
     def complete(owner: Class) -> Class:
         inherited: Any = inspect.unwrap(owner.__init__)  # type: ignore[misc]
-        values = tuple(defaults.get(name, value) for name, value in constructor_defaults(owner).items())
+        usual = constructor_defaults(owner)
+        if unknown := sorted(defaults.keys() - usual.keys()):
+            raise ValueError(
+                f"with_defaults: {owner.__qualname__}.__init__ has no default of {', '.join(unknown)}; it has some of "
+                f"{', '.join(usual)}."
+            )
+        values = tuple({**usual, **defaults}.values())
         code, scope, closure = inherited.__code__, inherited.__globals__, inherited.__closure__
         copied: Any = types.FunctionType(code, scope, inherited.__name__, values, closure)
         copied.__kwdefaults__, copied.__annotations__ = inherited.__kwdefaults__, inherited.__annotations__

@@ -9,12 +9,13 @@ import numpy
 
 from minpy.core.array import Array
 from minpy.core.errors import ArgumentError, describe
-from minpy.metric.eval_metric import EvalMetric, Names, as_numpy, check_label_shapes, init_with_names, register
+from minpy.metric.eval_metric import EvalMetric, Names, as_numpy, check_label_shapes, register, with_names_only
 
 __all__ = ["Caffe", "CustomMetric", "Loss", "Torch", "np"]
 
 
 @register
+@with_names_only("loss")
 class Loss(EvalMetric):
     """The mean of all elements of the predictions, which are losses. Labels are not used.
 
@@ -32,8 +33,6 @@ class Loss(EvalMetric):
     3.0
     """
 
-    __init__ = init_with_names("loss")
-
     def update(self, labels: Any, preds: Any) -> None:
         """Add a batch.
 
@@ -48,6 +47,7 @@ class Loss(EvalMetric):
 
 
 @register
+@with_names_only("torch")
 class Torch(Loss):
     """`Loss` by another name, for criterions of Torch.
 
@@ -57,10 +57,9 @@ class Torch(Loss):
     output_names, label_names : list of str, optional
     """
 
-    __init__ = init_with_names("torch")
-
 
 @register
+@with_names_only("caffe")
 class Caffe(Loss):
     """`Loss` by another name, for criterions of Caffe.
 
@@ -69,8 +68,6 @@ class Caffe(Loss):
     name : str
     output_names, label_names : list of str, optional
     """
-
-    __init__ = init_with_names("caffe")
 
 
 @register

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import sqrt
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy
 
@@ -23,14 +23,15 @@ __all__ = [
     "check_label_shapes",
     "checked_average",
     "create_metric",
-    "init_with_names",
     "matthews",
     "pairs",
     "predicted_classes",
     "register",
+    "with_names_only",
 ]
 
 Names = Sequence[str] | None
+Metric = TypeVar("Metric", bound=type)
 
 
 class EvalMetric:
@@ -53,12 +54,7 @@ class EvalMetric:
     --------
     >>> import minpy as mx
     >>> class Largest(mx.metric.EvalMetric):
-    ...     def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        if (made := vars(cls).get("__init__")) is not None and "init_with_names" in made.__qualname__:
-            made.__qualname__ = f"{cls.__qualname__}.__init__"  # what errors say of unknown arguments
-
-    def __init__(self):
+    ...     def __init__(self):
     ...         super().__init__('largest')
     ...     def update(self, labels, preds):
     ...         for pred in preds:
@@ -244,18 +240,23 @@ class OfStatistics(EvalMetric):
         return self.name, self._statistics_value(self._global) if self._global.count else float("nan")
 
 
-def init_with_names(default: str) -> Callable[..., None]:
-    """Return the `__init__` of a metric that takes its names only, and has global statistics."""
+def with_names_only(default: str) -> Callable[[Metric], Metric]:
+    """Return a decorator for metrics that take their names only, and have global statistics."""
 
-    def __init__(
-        self: EvalMetric,
-        name: str = default,
-        output_names: Sequence[str] | None = None,
-        label_names: Sequence[str] | None = None,
-    ) -> None:
-        EvalMetric.__init__(self, name, output_names, label_names, has_global_stats=True)
+    def complete(metric: Metric) -> Metric:
+        def __init__(
+            self: EvalMetric,
+            name: str = default,
+            output_names: Sequence[str] | None = None,
+            label_names: Sequence[str] | None = None,
+        ) -> None:
+            EvalMetric.__init__(self, name, output_names, label_names, has_global_stats=True)
 
-    return __init__
+        __init__.__qualname__, __init__.__module__ = f"{metric.__qualname__}.__init__", metric.__module__
+        metric.__init__ = __init__  # type: ignore[misc]
+        return metric
+
+    return complete
 
 
 def _items(metric: EvalMetric) -> list[tuple[str, Any]]:

@@ -15,9 +15,9 @@ from minpy.metric.eval_metric import (
     OfStatistics,
     alias,
     checked_average,
-    init_with_names,
     pairs,
     register,
+    with_names_only,
 )
 
 __all__ = ["MAE", "MSE", "RMSE", "Moments", "PearsonCorrelation"]
@@ -65,6 +65,7 @@ class _OfDifferences(EvalMetric):
 
 @register
 @documented(sections=_SECTIONS)
+@with_names_only("mae")
 class MAE(_OfDifferences):
     """The mean absolute error: the mean over batches of their mean |label - prediction|.
 
@@ -79,14 +80,13 @@ class MAE(_OfDifferences):
     1.25
     """
 
-    __init__ = init_with_names("mae")
-
     def _error(self, differences: numpy.ndarray) -> Any:
         return numpy.abs(differences).mean()
 
 
 @register
 @documented(sections=_SECTIONS)
+@with_names_only("mse")
 class MSE(_OfDifferences):
     """The mean squared error: the mean over batches of their mean (label - prediction)².
 
@@ -101,14 +101,13 @@ class MSE(_OfDifferences):
     2.0
     """
 
-    __init__ = init_with_names("mse")
-
     def _error(self, differences: numpy.ndarray) -> Any:
         return numpy.square(differences).mean()
 
 
 @register
 @documented(sections=_SECTIONS)
+@with_names_only("rmse")
 class RMSE(_OfDifferences):
     """The root of the mean squared error: the mean over batches of their √(mean (label - prediction)²).
 
@@ -122,8 +121,6 @@ class RMSE(_OfDifferences):
     >>> error.get()[1].item()
     3.0
     """
-
-    __init__ = init_with_names("rmse")
 
     def _error(self, differences: numpy.ndarray) -> Any:
         return numpy.sqrt(numpy.square(differences).mean())

@@ -156,7 +156,7 @@ def operator(
             name is not None and name.startswith("broadcast_") and name.removeprefix("broadcast_") in NUMBER_FORMS
         )
         usual = UnaryUfunc if like_ufunc or arity == 1 else WithNumberForms if has_forms else Operator
-        made = (kind or usual)(
+        defined = (kind or usual)(
             function,
             name=name,
             builtin=True,
@@ -165,48 +165,48 @@ def operator(
             auxiliary=auxiliary,
         )
         if kernel:
-            made.def_kernel(with_keyword_defaults(function, kernel))
-        if isinstance(made, WithNumberForms):
-            made.find_form = OPERATORS.__getitem__
+            defined.def_kernel(with_keyword_defaults(function, kernel))
+        if isinstance(defined, WithNumberForms):
+            defined.find_form = OPERATORS.__getitem__
         if synonyms:
-            made.signature = replace(made.signature, synonyms=dict(synonyms))
+            defined.signature = replace(defined.signature, synonyms=dict(synonyms))
         if bare:
-            made.signature = replace(made.signature, bare=True)
+            defined.signature = replace(defined.signature, bare=True)
         if optional_inputs is not None:
-            made.optional_inputs = optional_inputs
+            defined.optional_inputs = optional_inputs
         if outputs is not None:
-            made.outputs = outputs
-        made.random = random
+            defined.outputs = outputs
+        defined.random = random
         is_product = isinstance(function, numpy.ufunc) and function.signature is not None  # matmul
         if is_product:
-            made.may_alias = False
+            defined.may_alias = False
         elif is_ufunc or like_ufunc:
-            made.shape_inference = same_shape if arity in (None, 1) else broadcasting
-            made.may_alias, made.elementwise = False, True
-            made.keeps_dtype = public
+            defined.shape_inference = same_shape if arity in (None, 1) else broadcasting
+            defined.may_alias, defined.elementwise = False, True
+            defined.keeps_dtype = public
             if public:
-                made.type_inference = computed(made)
+                defined.type_inference = computed(defined)
         if is_ufunc:
-            made.__module__ = "minpy.ops"
+            defined.__module__ = "minpy.ops"
         if doc is not None:
-            made.__doc__ = doc
+            defined.__doc__ = doc
         if public:
-            made.unpickled_by = (find_operator, (made.__name__,))
-            for registered_name in (made.__name__, *aliases):
-                OPERATORS[registered_name] = made
+            defined.unpickled_by = (find_operator, (defined.__name__,))
+            for registered_name in (defined.__name__, *aliases):
+                OPERATORS[registered_name] = defined
         for name_of_fact, fact in facts.items():
-            setattr(made, name_of_fact, fact)
+            setattr(defined, name_of_fact, fact)
         if shapes is not None:
-            made.def_infer_shape(shapes)
+            defined.def_infer_shape(shapes)
         if dtypes is not None:
-            made.def_infer_type(dtypes)
+            defined.def_infer_type(dtypes)
         for position in (None,) if zero == "all" else zero:
-            made.def_grad_zero(position)
-        made.keep_shape_only(*shape_only)
-        made.numpy_functions = functions
+            defined.def_grad_zero(position)
+        defined.keep_shape_only(*shape_only)
+        defined.numpy_functions = functions
         for implemented in functions:
-            FUNCTIONS[implemented] = made
-        return made
+            FUNCTIONS[implemented] = defined
+        return defined
 
     return define if function is None else define(function)
 

@@ -205,7 +205,7 @@ def _calling(opcode: bytes, size: int) -> Callable[[Any], None]:
 
     def load(reader: Any) -> None:
         function, arguments, *keywords = reader.stack[-size:]
-        reader._require_call(function, (*arguments, *(value for given in keywords for value in given.values())))
+        reader._require_call(function, (*arguments, *(value for named in keywords for value in named.values())))
         read(reader)
 
     return load

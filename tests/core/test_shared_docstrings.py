@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from minpy.core.docstrings import documented
+from minpy.core.families import with_defaults
 
 
 def test_lines_and_words_are_filled_as_far_indented_as_their_places():
@@ -42,3 +43,16 @@ def test_a_text_without_a_place_is_an_error():
 
     with pytest.raises(ValueError, match=r"draw has no place for size; write \{size\} where the text goes"):
         documented(size="size : int")(draw)
+
+
+def test_a_default_that_no_parameter_has_is_an_error():
+    class Window:
+        def __init__(self, length, step=1):
+            self.length, self.step = length, step
+
+    message = r"Wide.__init__ has no default of length, steps; it has some of step\.$"
+    with pytest.raises(ValueError, match=message):
+
+        @with_defaults(length=8, steps=2)
+        class Wide(Window):
+            pass

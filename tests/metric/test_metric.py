@@ -597,3 +597,9 @@ def test_programs_import_modules_of_mxnet_from_here() -> None:
 
     assert (ndarray, numpy, registry) == (mx.nd, np, mx.registry)
     assert not {"ndarray", "numpy", "registry"} & set(dir(metric))
+
+
+@pytest.mark.parametrize("name", ["MAE", "MSE", "RMSE", "Loss", "Torch", "Caffe"])
+def test_unknown_arguments_name_the_metric(name: str) -> None:
+    with pytest.raises(TypeError, match=rf"^{name}\.__init__\(\) got an unexpected keyword argument 'foo'$"):
+        getattr(mx.metric, name)(foo=1)

@@ -12,7 +12,7 @@ from minpy.core.docstrings import documented
 from minpy.core.errors import ShapeError
 from minpy.gluon.metric.registering import named
 from minpy.metric import EvalMetric
-from minpy.metric.eval_metric import Names, average_of, init_with_names, pairs
+from minpy.metric.eval_metric import Names, average_of, pairs, with_names_only
 
 __all__ = ["MAE", "MSE", "RMSE", "MeanCosineSimilarity", "MeanPairwiseDistance", "PearsonCorrelation", "in_shape_of"]
 
@@ -64,6 +64,7 @@ def _means(values: numpy.ndarray) -> numpy.ndarray:
 
 @named()
 @documented(sections=_SECTIONS)
+@with_names_only("mae")
 class MAE(_PerExample):
     """The mean absolute error: the mean of |label - prediction|.
 
@@ -79,14 +80,13 @@ class MAE(_PerExample):
     1.25
     """
 
-    __init__ = init_with_names("mae")
-
     def _of_examples(self, label: numpy.ndarray, pred: numpy.ndarray) -> numpy.ndarray:
         return _means(abs(label - pred))
 
 
 @named()
 @documented(sections=_SECTIONS)
+@with_names_only("mse")
 class MSE(_PerExample):
     """The mean squared error: the mean of (label - prediction)².
 
@@ -102,14 +102,13 @@ class MSE(_PerExample):
     2.0
     """
 
-    __init__ = init_with_names("mse")
-
     def _of_examples(self, label: numpy.ndarray, pred: numpy.ndarray) -> numpy.ndarray:
         return _means((label - pred) ** 2)
 
 
 @named()
 @documented(sections=_SECTIONS)
+@with_names_only("rmse")
 class RMSE(MSE):
     """The root of the mean squared error of all examples: √(mean (label - prediction)²).
 
@@ -124,8 +123,6 @@ class RMSE(MSE):
     >>> error.get()
     ('rmse', 3.0)
     """
-
-    __init__ = init_with_names("rmse")
 
     def _value_of(self, total: Any, count: Any) -> float:
         return sqrt(average_of(total, count))

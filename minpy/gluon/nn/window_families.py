@@ -39,13 +39,14 @@ def of_axes(count: int, repeated: Iterable[str], **texts: str) -> Callable[[Laye
     def complete(layer: Layer) -> Layer:
         layer._axes = count  # type: ignore[attr-defined]
         if "__init__" not in vars(layer):
+            inherited = constructor_defaults(layer)
             defaults = {
                 name: (value if isinstance(value, tuple) else (value,)) * count
-                for name, value in constructor_defaults(layer).items()
+                for name, value in inherited.items()
                 if count > 1 and name in repeated
             }
-            first = CHANNELS_FIRST[count]
-            block_with_defaults(layout=first, conv_layout=first, **defaults)(layer)
+            layouts = dict.fromkeys(inherited.keys() & {"layout", "conv_layout"}, CHANNELS_FIRST[count])
+            block_with_defaults(**layouts, **defaults)(layer)
         for _ in range(2):
             described = layer.__doc__ or ""
             places = {name: text for name, text in texts.items() if f"{{{name}}}" in described}

@@ -78,7 +78,7 @@ def _cell_steps(call: Call, index: int, rows: Any) -> CellSteps:
     """Run one cell, the index-th, over all steps of (time, batch, inputs)."""
     layers, weights = call.layers, call.weights[index]
     steps, batch = rows.shape[:2]
-    given = np.matmul(_matrix(rows), np.transpose(_matrix(weights.input)))
+    from_inputs = np.matmul(_matrix(rows), np.transpose(_matrix(weights.input)))
     hidden_weight = np.transpose(_matrix(weights.hidden))
     biases = weights.input_bias + weights.hidden_bias
     hidden, cell = call.state[index], None if call.cell is None else call.cell[index]
@@ -87,7 +87,7 @@ def _cell_steps(call: Call, index: int, rows: Any) -> CellSteps:
     result = CellSteps(order, blank[0], blank[1], blank[2], blank[3], blank[4], blank[5], hidden, cell)
     for step in order:
         result.hidden[step], result.cells[step] = hidden, cell
-        inputs, product = given[step * batch : (step + 1) * batch], np.matmul(hidden, hidden_weight)
+        inputs, product = from_inputs[step * batch : (step + 1) * batch], np.matmul(hidden, hidden_weight)
         result.gates[step], new, new_cell, result.extra[step] = _step(
             layers, weights, biases, inputs, product, hidden, cell
         )
@@ -233,13 +233,13 @@ def _pulled_cell(
             to_cell = to_cell + past_the_end[1]
     into_gates = _matrix(_stacked(call, slopes, (4 if is_gru else layers.gates) * size))
     sums = sum_over(into_gates, axis=0)
-    given = _matrix(rows)
+    inputs = _matrix(rows)
     if is_gru:  # the gates are r, z, n: n comes first in the slopes, and again last
         input_slopes = np.concatenate([into_gates[:, size : 3 * size], into_gates[:, :size]], axis=1)
         biases = [np.concatenate([sums[size : 3 * size], sums[:size]]), sums[size:]]
     else:
         input_slopes, biases = into_gates, [sums, sums]
-    parts = [np.matmul(np.transpose(input_slopes), given)]
+    parts = [np.matmul(np.transpose(input_slopes), inputs)]
     parts.append(_hidden_gradient(call, cell, into_gates[:, size:] if is_gru else into_gates))
     if weights.projection is not None:
         left = [gates[3] * extra for gates, extra in zip(cell.gates, cell.extra, strict=True)]

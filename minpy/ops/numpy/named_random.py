@@ -38,7 +38,7 @@ def _define(
     default: str = "float32",
 ) -> None:
     def missing(count: int) -> Callable[[dict[str, Any]], bool]:
-        return lambda attributes: sum(attributes.get(one) is None for one in names) >= count
+        return lambda attributes: sum(attributes.get(name) is None for name in names) >= count
 
     def size_of(size: Any, shapes: Any) -> Any:
         common = np.broadcast_shapes(*shapes)
@@ -47,7 +47,7 @@ def _define(
     def definition(
         input1: Any = None, input2: Any = None, *, size: Any = None, ctx: Any = None, dtype: Any = None, **numbers: Any
     ) -> Any:
-        values = _of_inputs(names, [one for one in (input1, input2) if one is not None], numbers)
+        values = _of_inputs(names, [parameter for parameter in (input1, input2) if parameter is not None], numbers)
         shape = size_of(size, map(np.shape, values.values()))
         return np.asarray(draw(*values.values(), shape)).astype(as_dtype(dtype) or np.dtype(default))
 
@@ -72,13 +72,13 @@ def _define(
 
     @made.def_multiple_grad()
     def gradients(ans: Any, *inputs: Any, **attributes: Any) -> Callable[[Any], Any]:
-        arrays = [one for one in inputs if one is not None]
+        arrays = [array for array in inputs if array is not None]
         values = _of_inputs(names, arrays, attributes)
         slopes = partials(ans, **values)
-        wanted = [one for one in names if attributes.get(one) is None]
+        wanted = [name for name in names if attributes.get(name) is None]
 
         def pull(g: Any) -> tuple[Any, ...]:
-            gradients = [sum_to(g * slopes[one], np.shape(values[one])) for one in wanted]
+            gradients = [sum_to(g * slopes[name], np.shape(values[name])) for name in wanted]
             return (*gradients, *[None] * (len(inputs) - len(gradients)))
 
         return pull

@@ -288,11 +288,11 @@ class PartWriter:
             dtype = self._constant(f"dtype_{owner.dtype.name}", usual(owner.dtype))
             is_small = owner.size * owner.dtype.itemsize < aligned.LARGE
             empty = self._constant("empty", numpy.empty) if is_small else self._constant("aligned", aligned.empty)
-            made = f"{empty}({self.interface.new[owner]}, {dtype})"
+            allocation = f"{empty}({self.interface.new[owner]}, {dtype})"
             if owner in self._outputs_of and not is_small:
                 index = self._outputs_of[owner]
-                made += f" if not out or out[{index}] is None else out[{index}]"
-            self._put(f"{name} = {made}")
+                allocation += f" if not out or out[{index}] is None else out[{index}]"
+            self._put(f"{name} = {allocation}")
 
     def _product(self, product: Product) -> None:
         """Write a product that NumPy does."""

@@ -57,7 +57,7 @@ def loop_text(
         with code.counted(0, axes[0]) as axis:
             places = [code.address(place, "i64", axis.counter) for place in lengths]
             length, *others = [code.put(f"load i64, ptr {place}") for place in places]
-            code.go_on_if_all([code.put(f"icmp eq i64 {other}, {length}") for other in others], "mismatch")
+            code.go_on_if_all([code.put(f"icmp eq i64 {count}, {length}") for count in others], "mismatch")
             whole = code.put("load i64, ptr %size")
             code.do(f"store i64 {code.put(f'mul i64 {whole}, {length}')}, ptr %size")
         return code.put("load i64, ptr %size")

@@ -25,8 +25,8 @@ def add_exactly(w: Writer, kind: str, total: str, value: str) -> tuple[str, str]
     """Write the sum of two values, and the error of that sum."""
     result = w.put(f"fadd {kind} {total}, {value}")
     part = w.put(f"fsub {kind} {result}, {total}")
-    rest = w.put(f"fsub {kind} {result}, {part}")
-    first = w.put(f"fsub {kind} {total}, {rest}")
+    remainder = w.put(f"fsub {kind} {result}, {part}")
+    first = w.put(f"fsub {kind} {total}, {remainder}")
     second = w.put(f"fsub {kind} {value}, {part}")
     return result, w.put(f"fadd {kind} {first}, {second}")
 

@@ -105,15 +105,15 @@ def coerced_groups(
     groups: Sequence[Sequence[Any]], arguments: Sequence[Sequence[Argument]]
 ) -> tuple[list[list[numpy.ndarray]], Callable[[], None]]:
     """Return arrays that native code takes for groups of which it has refused one; and what copies results back."""
-    given, expected = [*chain(*groups)], [*chain(*arguments)]
-    accepted, finish = coerced(given, expected)
-    if all(map(is_, given, accepted)):
+    arrays, expected = [*chain(*groups)], [*chain(*arguments)]
+    accepted, finish = coerced(arrays, expected)
+    if all(map(is_, arrays, accepted)):
         misfits = [
             f"{argument.name}, {argument.dtype} {argument.shape}{', written to' * argument.written}: got {array.dtype} "
             f"{array.shape} at {array.__array_interface__['data'][0]:#x}, strides {array.strides}, "
             f"{'' if array.flags.behaved else 'not '}aligned and writable"
-            for argument, array in zip(expected, given, strict=True)
+            for argument, array in zip(expected, arrays, strict=True)
         ]
         raise MXNetError(f"native code refuses arrays that were made for it: {'; '.join(misfits)}")
-    arrays = iter(accepted)
-    return [[next(arrays) for _ in group] for group in groups], finish
+    in_order = iter(accepted)
+    return [[next(in_order) for _ in group] for group in groups], finish

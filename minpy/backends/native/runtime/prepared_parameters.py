@@ -91,7 +91,7 @@ class Preparation:
         if all(map(_is_watched, sources)):
             held.note(sources, time)
         with lock():  # another thread may have made one of the same arrays
-            self._held = [*(other for other in self._held if not other.holds(sources)), held]
+            self._held = [*(block for block in self._held if not block.holds(sources)), held]
         return block
 
     def _block_of(self, sources: Sequence[numpy.ndarray]) -> numpy.ndarray | None:

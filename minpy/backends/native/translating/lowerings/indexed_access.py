@@ -223,8 +223,8 @@ def _pick(operators: Any, data: Array, index: Array, *, axis: int, keepdims: boo
         return operators.defined(defined_pick, data, index, axis=axis, keepdims=keepdims, mode=mode)
     positions = emitter.reshape(within(emitter, index, data.shape[axis], mode, "pick"), expected)
     picked = taken_by(emitter, data, positions, axis)
-    rest = [length for item, length in enumerate(expected) if item != axis or keepdims or len(expected) == 1]
-    return emitter.reshape(picked, rest)
+    lengths = [length for item, length in enumerate(expected) if item != axis or keepdims or len(expected) == 1]
+    return emitter.reshape(picked, lengths)
 
 
 @lowers_operator("batch_take")

@@ -70,8 +70,8 @@ def _placed_apart(
         result = emitter.elementwise("equal", part, largest)
         if free is not None:
             result = emitter.elementwise("logical_and", result, free)
-        rest = emitter.elementwise("logical_not", result)
-        free = rest if free is None else emitter.elementwise("logical_and", free, rest)
+        unclaimed = emitter.elementwise("logical_not", result)
+        free = unclaimed if free is None else emitter.elementwise("logical_and", free, unclaimed)
         parts.append(emitter.elementwise("multiply", gradient, emitter.cast(result, gradient.dtype)))
         places.append(taking(elements))
     covered = sum(part.size for part in parts) == data.size
