@@ -72,7 +72,7 @@ def documented(**shared: str) -> Callable[[Documented], Documented]:
             while place:
                 line = before[before.rfind("\n") + 1 :]
                 is_alone = not line.strip() and (not after or after[0] == "\n")
-                filling = _cleaned(text)
+                filling = _cleaned(text) if "\n" in text else text
                 docstring += before + (_indented(filling, line) if is_alone else filling)
                 before, place, after = after.partition(f"{{{name}}}")
             docstring += before
