@@ -20,19 +20,11 @@ __all__ = ["Facts"]
 
 
 class Facts:
-    """What is known of values: of variables because it was said, of others because it was inferred.
+    """What is known of values: of variables because it was said, of others because it was inferred."""
 
-    Parameters
-    ----------
-    name : str
-        Of the block.
-    parameters : mapping of str to Parameter
-        Those of the block and of all inside, by name: what is said of them is known.
-    """
-
-    def __init__(self, name: str, parameters: Mapping[str, Any]) -> None:
-        self._name = name
-        self._parameters = parameters
+    def __init__(self, block_name: str, parameters: Mapping[str, Any]) -> None:
+        self._block_name = block_name
+        self._parameters = parameters  # of the block and of all inside, by name: what is said of them is known
         self.shapes: dict[Value, Any] = {}
         self.dtypes: dict[Value, Any] = {}
 
@@ -42,22 +34,16 @@ class Facts:
         self.shapes[variable.values[0]], self.dtypes[variable.values[0]] = buffer.shape, buffer.dtype
 
     def of(self, asked: Symbol) -> tuple[tuple[int, ...], numpy.dtype]:
-        """Return the shape and dtype of a value.
-
-        Raises
-        ------
-        NotTraceableError
-            If they cannot be inferred.
-        """
+        """Return the shape and dtype of a value; refuse one of which they cannot be inferred."""
         (value,) = asked.values
         if value not in self.shapes or value not in self.dtypes:
             self.infer(asked)
         shape, dtype = self.shapes.get(value), self.dtypes.get(value)
         if shape is None or dtype is None:
             raise NotTraceableError(
-                f"{self._name}: at {place_in_program()} the shape of {asked.name} is asked for, and it does not follow "
-                "from what is known: it may depend on values, or on a parameter whose shape is not known yet (give "
-                "in_units, in_channels)."
+                f"{self._block_name}: at {place_in_program()} the shape of {asked.name} is asked for, and it does not "
+                "follow from what is known: it may depend on values, or on a parameter whose shape is not known yet "
+                "(give in_units, in_channels)."
             )
         return tuple(shape), numpy.dtype(dtype)
 
