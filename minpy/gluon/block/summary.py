@@ -33,29 +33,10 @@ def _shapes(values: Any) -> str:
 
 
 class Summary:
-    """The layers of a block in the order in which a call ran them: shapes of outputs, and numbers of parameters.
-
-    Parameters
-    ----------
-    block : Block
-    inputs : sequence of NDArray
-        What it is called on.
-
-    Attributes
-    ----------
-    rows : list of (str, str, str)
-        Name, shapes and number of parameters of each layer.
-    totals : list of (str, int)
-        What is said below of all of them.
-
-    Raises
-    ------
-    NotReadyError
-        If the block, or one inside, is hybridized.
-    """
+    """The layers of a block in the order in which a call ran them: shapes of outputs, and numbers of parameters."""
 
     def __init__(self, block: Any, inputs: Sequence[Any]) -> None:
-        self.rows: list[tuple[str, str, str]] = [("Input", _shapes(list(inputs)), "0")]
+        self.rows: list[tuple[str, str, str]] = [("Input", _shapes(list(inputs)), "0")]  # name, shapes and parameters
         counted: dict[int, int] = {}
         total = trainable = shared = 0
         handles = []
@@ -89,7 +70,7 @@ class Summary:
         finally:
             for handle in handles:
                 handle.detach()
-        self.totals = [
+        self.totals = [  # below the table
             ("   Total params", total),
             ("   Trainable params", trainable),
             ("   Non-trainable params", total - trainable),
