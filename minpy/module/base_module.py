@@ -107,8 +107,8 @@ class BaseModule:
                 f"{type(self).__name__}.{function}: the module has no optimizer yet. Call init_optimizer() first."
             )
 
-    def _not_written(self, what: str) -> NotImplementedError:
-        return NotImplementedError(f"{type(self).__name__} has no {what}: write one, or derive from Module.")
+    def _not_written(self, missing_member: str) -> NotImplementedError:
+        return NotImplementedError(f"{type(self).__name__} has no {missing_member}: write one, or derive from Module.")
 
     # -- high level ----------------------------------------------------------------------------------------------------
 

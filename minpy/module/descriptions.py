@@ -65,12 +65,12 @@ def parse_descriptions(
     return data, labels
 
 
-def described(what: str, shapes: Any) -> list[Any]:
+def described(kind: str, shapes: Any) -> list[Any]:
     """Return descriptions as DataDescs: they may be (name, shape)."""
     if not isinstance(shapes, (list, tuple)):
         raise ArgumentError(
-            f"bind: {what}_shapes is {describe(shapes)}; expected a list such as [('data', (32, 784))], or what an "
-            f"iterator says: provide_{what}."
+            f"bind: {kind}_shapes is {describe(shapes)}; expected a list such as [('data', (32, 784))], or what an "
+            f"iterator says: provide_{kind}."
         )
     descriptions = []
     for desc in shapes:
@@ -80,6 +80,6 @@ def described(what: str, shapes: Any) -> list[Any]:
             descriptions.append(DataDesc(*desc))
         else:
             raise ArgumentError(
-                f"bind: {what}_shapes holds {describe(desc)}; expected a name and a shape, as ('data', (32, 784))."
+                f"bind: {kind}_shapes holds {describe(desc)}; expected a name and a shape, as ('data', (32, 784))."
             )
     return descriptions

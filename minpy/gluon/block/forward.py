@@ -62,9 +62,9 @@ def symbols_of(
         captured: Any = capture.run(block, *positional, **keywords)
         return captured
     except CaptureRefused as refusal:
-        place = "" if refusal.place is None else f" ({refusal.place})"
+        location = "" if refusal.place is None else f" ({refusal.place})"
         raise NotTraceableError(
-            f"{block.name} cannot become a graph: {refusal.reason}{place}. Choose with np.where, draw with "
+            f"{block.name} cannot become a graph: {refusal.reason}{location}. Choose with np.where, draw with "
             "mx.np.random, give what changes as an argument; or leave the block that does it unhybridized: call "
             "hybridize(False) on it, or derive it from Block."
         ) from None

@@ -64,7 +64,7 @@ class Graft:
 
     def compute(self, function: Callable[..., Any], arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
         """Return what a function of symbols returns for proxies: a nest of proxies."""
-        asked = questions.training, questions.recording
+        before = questions.training, questions.recording
         questions.training = questions.recording = False
         try:
             leaves = leaves_of((arguments, keywords))
@@ -78,7 +78,8 @@ class Graft:
             if questions.training or questions.recording:
                 self.capture.note_modes(questions.training, questions.recording)
         finally:
-            questions.training, questions.recording = asked[0] or questions.training, asked[1] or questions.recording
+            questions.training = before[0] or questions.training
+            questions.recording = before[1] or questions.recording
         return self.proxies(outputs)
 
     def entering(self, block: Any, is_outermost: bool) -> Callable[..., Any]:

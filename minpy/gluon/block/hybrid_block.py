@@ -161,10 +161,10 @@ class HybridBlock(Block):
             If it is no HybridBlock.
         """
         if not isinstance(block, HybridBlock):
-            what = repr(block) if isinstance(block, Block) else describe(block)
+            shown = repr(block) if isinstance(block, Block) else describe(block)
             name_here = self.name or type(self).__name__
             raise ArgumentValueError(
-                f"{name_here}: a child of a HybridBlock must be a HybridBlock, got {what}. Derive it from HybridBlock "
+                f"{name_here}: a child of a HybridBlock must be a HybridBlock, got {shown}. Derive it from HybridBlock "
                 "(a function: gluon.nn.HybridLambda), or derive the whole from Block (Sequential, not "
                 "HybridSequential)."
             )
@@ -526,8 +526,8 @@ class HybridBlock(Block):
             is_plain = not (self._forward_hooks or self._forward_pre_hooks or self._optimizations.steps)
             is_plain = is_plain and specialized is not None and self._active and self._callback is None
             if is_plain and not tracing.eager:
-                answer = specialized.latest(args, kwargs)
-                return specialized.answer(args, kwargs) if answer is MISS or answer is RUN_EAGERLY else answer
+                result = specialized.latest(args, kwargs)
+                return specialized.answer(args, kwargs) if result is MISS or result is RUN_EAGERLY else result
             return self._call_written(args, kwargs)
         if self._forward_pre_hooks or self._forward_hooks:
             return super().__call__(*args, **kwargs)
@@ -557,24 +557,24 @@ class HybridBlock(Block):
                     return self._call_captured((x, *args), {})
                 return self._call_cached_op(x, *args)
             return self._computed(first, x, *args)
-        own = {name: self._variable(parameter) for name, parameter in self._reg_params.items()}
+        own_params = {name: self._variable(parameter) for name, parameter in self._reg_params.items()}
         with self.name_scope():
-            return self.hybrid_forward(symbol, x, *args, **own)
+            return self.hybrid_forward(symbol, x, *args, **own_params)
 
     def _computed(self, first: NDArray, x: Any, *args: Any) -> Any:
         """Return what `hybrid_forward` computes of arrays, of which `first` is one."""
         context = first.context
         try:
-            own = {name: parameter.data(context) for name, parameter in self._reg_params.items()}
+            own_params = {name: parameter.data(context) for name, parameter in self._reg_params.items()}
         except DeferredInitializationError:
             self._deferred_infer_shape(x, *args)
             for parameter in self._params.values():
                 parameter._finish_deferred_init()
-            own = {name: parameter.data(context) for name, parameter in self._reg_params.items()}
+            own_params = {name: parameter.data(context) for name, parameter in self._reg_params.items()}
         if context == current_context():
-            return self.hybrid_forward(nd, x, *args, **own)
+            return self.hybrid_forward(nd, x, *args, **own_params)
         with context:
-            return self.hybrid_forward(nd, x, *args, **own)
+            return self.hybrid_forward(nd, x, *args, **own_params)
 
     def _call_written(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call a block that defines `forward`, outside of traces."""
@@ -615,8 +615,8 @@ class HybridBlock(Block):
         specialized = self._specialized
         if specialized is None:
             specialized = self._specialized = BlockSpecialized(self, self._called_eagerly)
-        answer = specialized.latest(args, kwargs)
-        return specialized.answer(args, kwargs) if answer is MISS or answer is RUN_EAGERLY else answer
+        result = specialized.latest(args, kwargs)
+        return specialized.answer(args, kwargs) if result is MISS or result is RUN_EAGERLY else result
 
     def _called_eagerly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run the block as it is written, with the graphs of those inside."""

@@ -110,10 +110,10 @@ def _variables(block: Any, leaves: Sequence[Any], names: Sequence[str]) -> list[
 
 
 def _computed(block: Any, inputs: Sequence[Any]) -> Any:
-    own = {name: block._variable(parameter) for name, parameter in block._reg_params.items()}
+    own_params = {name: block._variable(parameter) for name, parameter in block._reg_params.items()}
     try:
         with block.name_scope():
-            return block.hybrid_forward(symbol, *inputs, **own)
+            return block.hybrid_forward(symbol, *inputs, **own_params)
     except NoValueError as error:
         raise NotTraceableError(
             f"{block.name} is hybridized, and at {place_in_program(error)} it asks for what only arrays have: "

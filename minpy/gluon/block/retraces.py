@@ -43,7 +43,7 @@ class GraphHistory(History):
         args: Sequence[Any],
         leaves: Sequence[Any],
         form_key: Any,
-        asked: tuple[bool, ...],
+        asked_modes: tuple[bool, ...],
         is_first: bool,
         seconds: float,
     ) -> None:
@@ -52,7 +52,7 @@ class GraphHistory(History):
         `asked` says whether tracing has asked for training, and for recording; `is_first`, that the block had no graph.
         """
         training, recording = bool(state.training), state.recording == 1
-        modes = is_np_array(), training if asked[0] else None, recording if asked[1] else None
+        modes = is_np_array(), training if asked_modes[0] else None, recording if asked_modes[1] else None
         kinds = [
             None if leaf is None else (ArrayKind(type(leaf), leaf.shape, leaf.dtype), leaf.context) for leaf in leaves
         ]

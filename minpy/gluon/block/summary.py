@@ -82,12 +82,12 @@ class Summary:
         lines = ["-" * _WIDTH, f"{'Layer (type)':>20}  {'Output Shape':>42} {'Param #':>15}", "=" * _WIDTH]
         lines += [f"{name:>20}  {shapes:>42} {count:>15}" for name, shapes, count in self.rows]
         lines += ["=" * _WIDTH, "Parameters in forward computation graph, duplicate included"]
-        lines += [f"{what}: {count}" for what, count in self.totals]
+        lines += [f"{title}: {count}" for title, count in self.totals]
         return "\n".join([*lines, "-" * _WIDTH])
 
     def _repr_html_(self) -> str:
         """Return the table as HTML, which a notebook shows."""
-        totals = [f"{what.strip()}: {count}" for what, count in self.totals]
+        totals = [f"{title.strip()}: {count}" for title, count in self.totals]
         return _html(("Layer (type)", "Output Shape", "Param #"), self.rows, totals)
 
 
