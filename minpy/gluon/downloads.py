@@ -154,14 +154,16 @@ def download(
         os.makedirs(folder, exist_ok=True)
     except OSError as error:
         raise access_error("download", "make the folder of", target, error) from error
-    for left in range(retries, -1, -1):
+    for attempts in range(retries, -1, -1):
         print(f"Downloading {target} from {url}...")
         try:
             write_whole(target, _fetched(url, target, sha1_hash, verify_ssl))
         except (_FailedError, FileFormatError) as error:
             lasting = isinstance(error, _FailedError) and error.lasting
-            if left and not lasting:
-                print(f"download failed due to {error!r}, retrying, {left} attempt{'s' if left > 1 else ''} left")
+            if attempts and not lasting:
+                print(
+                    f"download failed due to {error!r}, retrying, {attempts} attempt{'s' if attempts > 1 else ''} left"
+                )
                 continue
             if isinstance(error, FileFormatError):
                 raise

@@ -22,7 +22,7 @@ from minpy.core.errors import (
 )
 from minpy.core.nodes import Leaf
 from minpy.core.state import state
-from minpy.files import access_error, checked_path, open_to_read, write_whole
+from minpy.files import accessing, checked_path, open_to_read, write_whole
 from minpy.gluon.parameter import Parameter, ParameterDict
 from minpy.kvstore import KVStore, KVStoreBase
 from minpy.kvstore import create as create_store
@@ -168,9 +168,9 @@ class Trainer:
     def _init_kvstore(self) -> None:
         """Make the store, if one is needed."""
         store = self._make_store(self._kvstore_params["kvstore"])
-        wanted = self._kvstore_params["update_on_kvstore"]
+        update_on_kvstore = self._kvstore_params["update_on_kvstore"]
         if store is None:
-            if wanted:
+            if update_on_kvstore:
                 raise ArgumentValueError(
                     f"Trainer: update_on_kvstore=True, but there is no store: kvstore is "
                     f"{self._kvstore_params['kvstore']!r}, and parameters lie on {_names(self._contexts)} only. Leave "
@@ -178,13 +178,15 @@ class Trainer:
                 )
             self._update_on_kvstore = None
         else:
-            can = store.is_capable(KVStoreBase.OPTIMIZER)
-            if wanted and not can:
+            is_capable = store.is_capable(KVStoreBase.OPTIMIZER)
+            if update_on_kvstore and not is_capable:
                 raise ArgumentValueError(
                     f"Trainer: update_on_kvstore=True, but a {type(store).__name__} is not capable of updates: give "
                     "update_on_kvstore=False."
                 )
-            self._update_on_kvstore = self._store_updates(store, can) if wanted is None else bool(wanted)
+            self._update_on_kvstore = (
+                is_capable and self._store_updates() if update_on_kvstore is None else bool(update_on_kvstore)
+            )
             if self._update_on_kvstore:
                 store.set_optimizer(self._optimizer)
                 if self._updater_of_store is not None and isinstance(store, KVStore):
@@ -201,9 +203,9 @@ class Trainer:
             return None
         return create_store(kvstore)
 
-    def _store_updates(self, store: Any, can: bool) -> bool:
-        """Tell whether a store updates parameters where nobody has said so."""
-        if not can or os.environ.get("MXNET_UPDATE_ON_KVSTORE", "1") in ("", "0"):
+    def _store_updates(self) -> bool:
+        """Tell whether a store that can update parameters does so where nobody has said it."""
+        if os.environ.get("MXNET_UPDATE_ON_KVSTORE", "1") in ("", "0"):
             return False
         if self._kvstore_params["kvstore"] == "local":
             return all(array.size <= _LARGE for array in (_arrays(parameter)[0] for parameter in self._params))
@@ -213,7 +215,7 @@ class Trainer:
         """Give the store the values of parameters, but of those that have none yet."""
         waiting = []
         for index, parameter in enumerate(self._params):
-            if not any(known is parameter for known in self._params_to_init):
+            if not any(parameter is waiting_parameter for waiting_parameter in self._params_to_init):
                 continue
             if parameter._deferred_init:
                 waiting.append(parameter)
@@ -511,10 +513,8 @@ class Trainer:
             return
         path = checked_path("Trainer.save_states", fname)
         content = self._updaters[0].get_states(dump_optimizer=True)
-        try:
+        with accessing("Trainer.save_states", "write", path):
             write_whole(path, iter((content,)))
-        except OSError as error:
-            raise access_error("Trainer.save_states", "write", path, error) from error
 
     def load_states(self, fname: str) -> None:
         """Read the optimizer and its states from a file, which MXNet may have written.
@@ -555,11 +555,8 @@ class Trainer:
                 self._optimizer = updater.optimizer
         else:
             path = checked_path("Trainer.load_states", fname)
-            try:
-                with open_to_read(path) as file:
-                    content = file.read()
-            except OSError as error:
-                raise access_error("Trainer.load_states", "read", path, error) from error
+            with accessing("Trainer.load_states", "read", path), open_to_read(path) as file:
+                content = file.read()
             for updater in self._updaters:
                 updater.set_states(content)
                 updater.optimizer = self._updaters[0].optimizer

@@ -6,7 +6,7 @@ import logging
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from minpy import metric
 from minpy import ndarray as nd
@@ -31,6 +31,18 @@ _check_names_match = check_names_match
 _parse_data_desc = parse_descriptions
 
 _OPTIMIZER_PARAMS = (("learning_rate", 0.01),)
+
+
+class Binding(NamedTuple):
+    """The arguments of `BaseModule.bind`."""
+
+    data_shapes: Any
+    label_shapes: Any
+    for_training: bool
+    inputs_need_grad: bool
+    force_rebind: bool
+    shared_module: Any
+    grad_req: Any
 
 
 class BaseModule:
@@ -95,8 +107,8 @@ class BaseModule:
                 f"{type(self).__name__}.{function}: the module has no optimizer yet. Call init_optimizer() first."
             )
 
-    def _not_written(self, what: str) -> NotImplementedError:
-        return NotImplementedError(f"{type(self).__name__} has no {what}: write one, or derive from Module.")
+    def _not_written(self, missing_member: str) -> NotImplementedError:
+        return NotImplementedError(f"{type(self).__name__} has no {missing_member}: write one, or derive from Module.")
 
     # -- high level ----------------------------------------------------------------------------------------------------
 
@@ -727,21 +739,13 @@ class BaseModule:
         if self.binded and not force_rebind:
             self.logger.warning("Already bound, ignoring bind()")
             return
-        self._bind(data_shapes, label_shapes, for_training, inputs_need_grad, force_rebind, shared_module, grad_req)
+        shapes = data_shapes, label_shapes
+        self._bind(Binding(*shapes, for_training, inputs_need_grad, force_rebind, shared_module, grad_req))
         self.for_training = for_training
         self.inputs_need_grad = inputs_need_grad
         self.binded = True
 
-    def _bind(
-        self,
-        data_shapes: Any,
-        label_shapes: Any,
-        for_training: bool,
-        inputs_need_grad: bool,
-        force_rebind: bool,
-        shared_module: Any,
-        grad_req: Any,
-    ) -> None:
+    def _bind(self, binding: Binding) -> None:
         """Do what a kind of module does to bind; `bind` notes that it is done."""
         raise self._not_written("bind(data_shapes, ...)")
 

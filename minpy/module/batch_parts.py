@@ -28,47 +28,38 @@ def part_of(array: Any, part: slice, axis: int) -> Any:
 
 
 def load_inputs(
-    what: str, batch: Any, targets: Sequence[Sequence[tuple[slice, Any]]], axes: Sequence[int], names: Sequence[str]
+    kind: str, batch: Any, targets: Sequence[Sequence[tuple[slice, Any]]], axes: Sequence[int], names: Sequence[str]
 ) -> bool:
-    """Copy the arrays of a batch into those of executors; tell whether there are any.
+    """Copy the arrays of a batch, 'data' or 'label', into those of executors; tell whether there are any.
 
-    Parameters
-    ----------
-    what : str
-        'data' or 'label'.
-    batch : DataBatch, or a list of one for each context
-    targets : list of list of (slice, NDArray)
-        Of each input, where its parts go.
-    axes : list of int
-        Along which inputs are cut.
-    names : list of str
+    Of each input `targets` say where its parts along an axis go. The batch may be a list of one for each context.
     """
     if isinstance(batch, list):
-        sources: Any = [list(row) for row in zip(*(getattr(part, what) or () for part in batch), strict=True)]
+        inputs: Any = [list(row) for row in zip(*(getattr(part, kind) or () for part in batch), strict=True)]
     else:
-        sources = getattr(batch, what)
-    if not sources:
-        if what == "label":
+        inputs = getattr(batch, kind)
+    if not inputs:
+        if kind == "label":
             return False
-        sources = ()
-    elif not isinstance(sources, (list, tuple)):
-        sources = [sources]
-    if len(sources) < len(targets):
+        inputs = ()
+    elif not isinstance(inputs, (list, tuple)):
+        inputs = [inputs]
+    if len(inputs) < len(targets):
         raise ArgumentError(
-            f"forward: the batch has {len(sources)} array(s) of {what}; expected {len(targets)}: {', '.join(names)}."
+            f"forward: the batch has {len(inputs)} array(s) of {kind}; expected {len(targets)}: {', '.join(names)}."
         )
-    for source, rows, axis, name in zip(sources, targets, axes, names, strict=False):
-        apart = isinstance(source, (list, tuple))
-        whole = None if apart else as_raw(source)
-        for place, (part, target) in enumerate(rows):
-            if apart:
-                raw = as_raw(source[place])
+    for array, rows, axis, name in zip(inputs, targets, axes, names, strict=False):
+        is_in_parts = isinstance(array, (list, tuple))
+        whole: Any = None if is_in_parts else as_raw(array)
+        for index, (part, target) in enumerate(rows):
+            if is_in_parts:
+                raw = as_raw(array[index])
             else:
-                raw = whole if len(rows) == 1 else part_of(whole, part, axis)  # type: ignore[assignment]
+                raw = whole if len(rows) == 1 else part_of(whole, part, axis)
             data = target._data
             if raw.shape != data.shape:
                 raise ShapeError(
-                    f"forward: {what} {name!r} of the batch is {describe(source)}; expected {data.shape}, with which "
+                    f"forward: {kind} {name!r} of the batch is {describe(array)}; expected {data.shape}, with which "
                     "the module is bound."
                 )
             numpy.copyto(data, raw, casting="unsafe")
@@ -78,11 +69,9 @@ def load_inputs(
 
 def merged(rows: Sequence[Sequence[Any]], axes: Sequence[int]) -> list[Any]:
     """Return results of several contexts put together along the axis of the batch; the first where there is none."""
-    results = []
-    for arrays, axis in zip(rows, axes, strict=True):
-        if len(arrays) == 1 or axis < 0:
-            results.append(arrays[0])
-        else:
-            first = arrays[0]
-            results.append(first._like(numpy.concatenate([array._data for array in arrays], axis)))
-    return results
+    return [
+        arrays[0]
+        if len(arrays) == 1 or axis < 0
+        else arrays[0]._like(numpy.concatenate([array._data for array in arrays], axis))
+        for arrays, axis in zip(rows, axes, strict=True)
+    ]

@@ -14,7 +14,8 @@ from minpy.core.errors import ArgumentError, FileFormatError, NotReadyError, des
 from minpy.initializer import Uniform
 from minpy.model import load_params
 from minpy.model.checkpoint import epoch_file
-from minpy.module.base_module import BaseModule, _check_input_names
+from minpy.module.base_module import BaseModule, Binding
+from minpy.module.descriptions import check_all_input_names
 from minpy.module.module import Module
 from minpy.name import NameManager
 from minpy.namespaces import listing, missing
@@ -81,13 +82,9 @@ class BucketingModule(BaseModule):
         # Symbols of a checkpoint, which go before those of `sym_gen`.
         self._loaded: dict[Any, Any] = {}
         symbol, data_names, label_names = self._call_sym_gen(default_bucket_key)
-        for names, kind, throw in (
-            (data_names, "data", True),
-            (label_names, "label", False),
-            (state_names, "state", True),
-            (fixed_param_names, "fixed_param", True),
-        ):
-            _check_input_names(symbol, list(names or []), kind, throw)
+        check_all_input_names(
+            symbol, data=data_names, label=label_names, state=state_names, fixed_param=fixed_param_names
+        )
         self._compression_params = compression_params
         self._fixed_param_names = list(fixed_param_names or [])
         self._state_names = list(state_names or [])
@@ -96,7 +93,7 @@ class BucketingModule(BaseModule):
         self._group2ctxs = group2ctxs
         self._monitor: Any = None
         self._grad_req: Any = None
-        self._given: tuple[Any, Any] | None = None
+        self._params_to_set: tuple[Any, Any] | None = None  # of a checkpoint, or from before it was bound anew
         self._reset_bind()
 
     def _reset_bind(self) -> None:
@@ -107,13 +104,13 @@ class BucketingModule(BaseModule):
 
     def _call_sym_gen(self, *args: Any, **kwargs: Any) -> Any:
         with NameManager():  # so that names without a number of their own are equal in all buckets
-            made = self._sym_gen(*args, **kwargs)
-        if not isinstance(made, tuple) or len(made) != 3:
+            result = self._sym_gen(*args, **kwargs)
+        if not isinstance(result, tuple) or len(result) != 3:
             raise ArgumentError(
-                f"BucketingModule: sym_gen({', '.join(map(repr, args))}) returned {describe(made)}; expected symbol, "
+                f"BucketingModule: sym_gen({', '.join(map(repr, args))}) returned {describe(result)}; expected symbol, "
                 "data_names and label_names."
             )
-        return self._loaded.get(args[0], made[0]) if args else made[0], made[1], made[2]
+        return self._loaded.get(args[0], result[0]) if args else result[0], result[1], result[2]
 
     def _module(self, bucket_key: Any) -> Module:
         symbol, data_names, label_names = self._call_sym_gen(bucket_key)
@@ -214,31 +211,22 @@ class BucketingModule(BaseModule):
 
     # -- making ready ------------------------------------------------------------------------------------------------
 
-    def _bind(
-        self,
-        data_shapes: Any,
-        label_shapes: Any,
-        for_training: bool,
-        inputs_need_grad: bool,
-        force_rebind: bool,
-        shared_module: Any,
-        grad_req: Any,
-    ) -> None:
-        if shared_module is not None:
+    def _bind(self, binding: Binding) -> None:
+        if binding.shared_module is not None:
             raise ArgumentError("BucketingModule.bind: its buckets share parameters with each other; no shared_module.")
         if self.params_initialized and self.binded:
-            self._given = self.get_params()
+            self._params_to_set = self.get_params()
         module = self._module(self._default_bucket_key)
-        module.bind(data_shapes, label_shapes, for_training, inputs_need_grad, grad_req=grad_req)
-        if self._given is not None:  # of a checkpoint, or from before
-            module.set_params(*self._given)
-            self._given = None
+        module.bind(*binding[:4], grad_req=binding.grad_req)
+        if self._params_to_set is not None:
+            module.set_params(*self._params_to_set)
+            self._params_to_set = None
         if self.optimizer_initialized:  # before it was bound anew: it goes on
             module.borrow_optimizer(self._curr_module)
         self._reset_bind()
         if self._monitor is not None:
             module.install_monitor(self._monitor)
-        self._grad_req = grad_req
+        self._grad_req = binding.grad_req
         self._curr_module = module
         self._curr_bucket_key = self._default_bucket_key
         self._buckets[self._default_bucket_key] = module
@@ -430,6 +418,6 @@ class BucketingModule(BaseModule):
             raise NotReadyError("BucketingModule.load_dict: sym_gen is missing; it names data and labels of buckets.")
         module = BucketingModule(sym_gen, default_bucket_key, **kwargs)
         module._loaded = dict(sym_dict or {})
-        module._given = (arg_params or {}, aux_params or {})
+        module._params_to_set = (arg_params or {}, aux_params or {})
         module.params_initialized = True
         return module

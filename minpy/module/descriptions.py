@@ -10,7 +10,7 @@ from minpy.core.errors import ArgumentError, ArgumentValueError, describe, neare
 from minpy.io import DataDesc
 from minpy.symbol import Symbol
 
-__all__ = ["check_input_names", "check_names_match", "parse_descriptions"]
+__all__ = ["check_all_input_names", "check_input_names", "check_names_match", "parse_descriptions"]
 
 _PARAMETERS = ("_weight", "_bias", "_gamma", "_beta")
 
@@ -32,16 +32,22 @@ def check_input_names(symbol: Symbol, names: Sequence[str], typename: str, throw
     warnings.warn(text + advice, UserWarning, stacklevel=4)
 
 
+def check_all_input_names(symbol: Symbol, **names: Sequence[str] | None) -> None:
+    """Check the names of a module's inputs, by their kind; unknown labels are a warning only."""
+    for kind, of_kind in names.items():
+        check_input_names(symbol, list(of_kind or []), kind, throw=kind != "label")
+
+
 def check_names_match(names: Sequence[str], shapes: Sequence[Any], name: str, throw: bool) -> None:
     """Refuse descriptions whose names are not those of a module's inputs, or warn of them."""
-    own_names = [desc.name for desc in shapes]
-    if sorted(names) == sorted(own_names):
+    described_names = [desc.name for desc in shapes]
+    if sorted(names) == sorted(described_names):
         return
-    unknown = [name for name in own_names if name not in names]
+    unknown = [name for name in described_names if name not in names]
     text = (
-        f"bind: {name}_shapes describes {', '.join(map(repr, own_names)) or 'nothing'}; the module's {name}_names are "
-        f"{', '.join(map(repr, names)) or 'none'}.{nearest(unknown[0], names) if unknown else ''} Give the module "
-        f"{name}_names={own_names!r}, or the iterator the names of the module."
+        f"bind: {name}_shapes describes {', '.join(map(repr, described_names)) or 'nothing'}; the module's "
+        f"{name}_names are {', '.join(map(repr, names)) or 'none'}.{nearest(unknown[0], names) if unknown else ''} "
+        f"Give the module {name}_names={described_names!r}, or the iterator the names of the module."
     )
     if throw:
         raise ArgumentValueError(text)
@@ -59,12 +65,12 @@ def parse_descriptions(
     return data, labels
 
 
-def described(what: str, shapes: Any) -> list[Any]:
+def described(kind: str, shapes: Any) -> list[Any]:
     """Return descriptions as DataDescs: they may be (name, shape)."""
     if not isinstance(shapes, (list, tuple)):
         raise ArgumentError(
-            f"bind: {what}_shapes is {describe(shapes)}; expected a list such as [('data', (32, 784))], or what an "
-            f"iterator says: provide_{what}."
+            f"bind: {kind}_shapes is {describe(shapes)}; expected a list such as [('data', (32, 784))], or what an "
+            f"iterator says: provide_{kind}."
         )
     descriptions = []
     for desc in shapes:
@@ -74,6 +80,6 @@ def described(what: str, shapes: Any) -> list[Any]:
             descriptions.append(DataDesc(*desc))
         else:
             raise ArgumentError(
-                f"bind: {what}_shapes holds {describe(desc)}; expected a name and a shape, as ('data', (32, 784))."
+                f"bind: {kind}_shapes holds {describe(desc)}; expected a name and a shape, as ('data', (32, 784))."
             )
     return descriptions

@@ -232,43 +232,46 @@ class DataParallelExecutorGroup:
         shapes = {desc.name: tuple(desc.shape) for desc in inputs}
         dtypes = {desc.name: desc.dtype for desc in inputs}
         context, groups = self.contexts[i], self.group2ctxs[i]
-        others = [*([self.execs[i]] if reshape else []), *([shared_group.execs[i]] if shared_group is not None else [])]
-        if not others:
+        executors = [
+            *([self.execs[i]] if reshape else []),
+            *([shared_group.execs[i]] if shared_group is not None else []),
+        ]
+        if not executors:
             return self.symbol.simple_bind(
                 context, grad_req=self.grad_req, type_dict=dtypes, group2ctx=groups, **shapes
             )
         where = place_nodes("bind", self.symbol, context, context_groups("bind", groups))
-        known = infer_known(self.symbol, dtypes, shapes)
+        inferred = infer_known(self.symbol, dtypes, shapes)
         symbol_shapes = self.symbol.list_arguments(), self.symbol.list_auxiliary_states()
         nodes, state_nodes = variables(self.symbol.order)
         arguments: list[Any] = []
         gradients: list[Any] = []
         for name, node in zip(symbol_shapes[0], nodes, strict=True):
-            shape, dtype = known.shapes[Value(node)], known.dtypes[Value(node)]
+            shape, dtype = inferred.shapes[Value(node)], inferred.dtypes[Value(node)]
             # Inputs have arrays of their own, as both groups may be in use; states go on if they fit.
             own = name in shapes or name not in self.param_names
-            array = None if own else self._shared(others, "arg_dict", name, shape)
+            array = None if own else self._shared(executors, "arg_dict", name, shape)
             if reshape and name in self.state_names:
                 state = self.execs[i].arg_dict[name]
                 array = state if state.shape == tuple(shape) and state.dtype == dtype else None
             gradient = None
             if self.grad_req[name] != "null":
-                gradient = None if own else self._shared(others, "grad_dict", name, shape)
+                gradient = None if own else self._shared(executors, "grad_dict", name, shape)
                 gradient = nd.zeros(shape, where[node], dtype) if gradient is None else gradient
             arguments.append(nd.zeros(shape, where[node], dtype) if array is None else array)
             gradients.append(gradient)
         states = []
         for name, node in zip(symbol_shapes[1], state_nodes, strict=True):
-            shape, dtype = known.shapes[Value(node)], known.dtypes[Value(node)]
-            array = self._shared(others, "aux_dict", name, shape)
+            shape, dtype = inferred.shapes[Value(node)], inferred.dtypes[Value(node)]
+            array = self._shared(executors, "aux_dict", name, shape)
             states.append(nd.zeros(shape, where[node], dtype) if array is None else array)
         requests = [self.grad_req[name] for name in symbol_shapes[0]]
         return self.symbol.bind(context, arguments, gradients, requests, states, group2ctx=groups)
 
-    def _shared(self, others: Sequence[Any], table: str, name: str, shape: Any) -> Any:
+    def _shared(self, executors: Sequence[Any], table: str, name: str, shape: Any) -> Any:
         """Return the array of a parameter that an executor has already; None if none does."""
-        for other in others:
-            array = getattr(other, table).get(name)
+        for executor in executors:
+            array = getattr(executor, table).get(name)
             if array is None:
                 continue
             if array.shape != tuple(shape):

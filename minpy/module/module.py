@@ -9,7 +9,7 @@ from typing import Any
 from minpy import context as ctx
 from minpy import optimizer as opt
 from minpy.core.errors import ArgumentError, NotReadyError, describe
-from minpy.files import access_error, checked_path, open_to_read, write_whole
+from minpy.files import accessing, checked_path, open_to_read, write_whole
 from minpy.initializer import InitDesc, Uniform
 from minpy.io import DataDesc
 from minpy.model import load_checkpoint
@@ -21,7 +21,8 @@ from minpy.model.kvstore_updates import (
     _update_params,
     _update_params_on_kvstore,
 )
-from minpy.module.base_module import BaseModule, _check_input_names, _parse_data_desc
+from minpy.module.base_module import BaseModule, Binding
+from minpy.module.descriptions import check_all_input_names, parse_descriptions
 from minpy.module.executor_group import DataParallelExecutorGroup
 from minpy.namespaces import listing, missing
 from minpy.ndarray import zeros
@@ -116,13 +117,13 @@ class Module(BaseModule):
         self._label_names = _names("label_names", label_names)
         self._state_names = _names("state_names", state_names)
         self._fixed_param_names = _names("fixed_param_names", fixed_param_names)
-        for names, kind, throw in (
-            (self._data_names, "data", True),
-            (self._label_names, "label", False),
-            (self._state_names, "state", True),
-            (self._fixed_param_names, "fixed_param", True),
-        ):
-            _check_input_names(symbol, names, kind, throw)
+        check_all_input_names(
+            symbol,
+            data=self._data_names,
+            label=self._label_names,
+            state=self._state_names,
+            fixed_param=self._fixed_param_names,
+        )
         inputs = {*self._data_names, *self._label_names, *self._state_names}
         self._param_names = [name for name in symbol.list_arguments() if name not in inputs]
         self._aux_names = symbol.list_auxiliary_states()
@@ -285,26 +286,26 @@ class Module(BaseModule):
                 f"init_params: initializer is {describe(initializer)}; expected an Initializer or None."
             )
         group = self._exec_group
-        wanted = self._on_first_context()
+        targets = self._on_first_context()
         values = {"argument": arg_params, "auxiliary state": aux_params}
-        checked = {kind: arrays for kind, arrays in wanted.items() if values[kind] is not None}
+        checked = {kind: arrays for kind, arrays in targets.items() if values[kind] is not None}
         require_fit("init_params", values, checked, allow_missing=allow_missing)
 
         attributes = self._symbol.attr_dict()
-        made: list[dict[str, Any]] = []
-        for kind, targets in wanted.items():
-            arrays = values[kind]
-            own = {}
-            for name in sorted(targets):
-                target = targets[name]
-                if arrays is not None and name in arrays:
-                    own[name] = arrays[name].as_in_context(ctx.cpu()).astype(target.dtype)
+        params: list[dict[str, Any]] = []
+        for kind, target_arrays in targets.items():
+            values_of_kind = values[kind] or {}
+            arrays = {}
+            for name in sorted(target_arrays):
+                target = target_arrays[name]
+                if name in values_of_kind:
+                    arrays[name] = values_of_kind[name].as_in_context(ctx.cpu()).astype(target.dtype)
                     continue
-                own[name] = array = target.as_in_context(ctx.cpu()).copy()
+                arrays[name] = array = target.as_in_context(ctx.cpu()).copy()
                 if initializer is not None:
                     initializer(InitDesc(name, attributes.get(name)), array)
-            made.append({name: own[name] for name in targets})
-        self._keep(made)
+            params.append({name: arrays[name] for name in target_arrays})
+        self._keep(params)
         self.params_initialized = True
         self._params_dirty = False
         group.set_params(self._arg_params, self._aux_params, allow_extra=allow_extra)
@@ -319,18 +320,18 @@ class Module(BaseModule):
         if self._arg_params is None:
             self._keep([{}, {}])
 
-    def _keep(self, made: list[dict[str, Any]]) -> None:
+    def _keep(self, params: list[dict[str, Any]]) -> None:
         """Take over parameters, into the arrays that there are: modules that share parameters share these, too."""
         if self._arg_params is None:
-            self._arg_params, self._aux_params = made
+            self._arg_params, self._aux_params = params
             return
-        for own, arrays in zip((self._arg_params, self._aux_params), made, strict=True):
+        for kept, arrays in zip((self._arg_params, self._aux_params), params, strict=True):
             for name, array in arrays.items():
-                before = own.get(name)
+                before = kept.get(name)
                 if before is not None and before.shape == array.shape and before.dtype == array.dtype:
                     array.copyto(before)
                 else:
-                    own[name] = array
+                    kept[name] = array
 
     def _on_first_context(self) -> dict[str, dict[str, Any]]:
         """Return the arrays of parameters and states on the first context, by name."""
@@ -348,16 +349,8 @@ class Module(BaseModule):
 
     # -- making ready ------------------------------------------------------------------------------------------------
 
-    def _bind(
-        self,
-        data_shapes: Any,
-        label_shapes: Any,
-        for_training: bool,
-        inputs_need_grad: bool,
-        force_rebind: bool,
-        shared_module: Any,
-        grad_req: Any,
-    ) -> None:
+    def _bind(self, binding: Binding) -> None:
+        data_shapes, label_shapes, for_training, inputs_need_grad, _, shared_module, grad_req = binding
         if self.binded:
             if self.params_initialized and self._params_dirty:
                 self._sync_params_from_devices()
@@ -366,7 +359,7 @@ class Module(BaseModule):
             raise ArgumentError("bind: inputs_need_grad=True asks for gradients; bind with for_training=True.")
         # Predictions need no labels; training without those that the module names deserves a warning.
         label_names = self.label_names if for_training or label_shapes else []
-        data, labels = _parse_data_desc(self.data_names, label_names, data_shapes, label_shapes)
+        data, labels = parse_descriptions(self.data_names, label_names, data_shapes, label_shapes)
         labels = labels or None
         shared_group = None
         if shared_module is not None:
@@ -402,13 +395,13 @@ class Module(BaseModule):
             self._arg_params, self._aux_params = shared_module._arg_params, shared_module._aux_params
             self.params_initialized = True
         elif self.params_initialized:  # of a checkpoint, or from before
-            wanted = self._on_first_context()
+            targets = self._on_first_context()
             values = {"argument": self._arg_params, "auxiliary state": self._aux_params}
             for label in label_names_of(self._symbol):  # where it has no place among the labels: predictions need none
                 if label not in self._arg_params:
-                    wanted["argument"].pop(label, None)
+                    targets["argument"].pop(label, None)
             try:
-                require_fit("bind", values, wanted, allow_extra=False)
+                require_fit("bind", values, targets, allow_extra=False)
             except Exception:
                 self._exec_group = before
                 raise
@@ -435,7 +428,7 @@ class Module(BaseModule):
         """
         self._require("reshape", initialized=False)
         label_names = self.label_names if label_shapes else []
-        data, labels = _parse_data_desc(self.data_names, label_names, data_shapes, label_shapes)
+        data, labels = parse_descriptions(self.data_names, label_names, data_shapes, label_shapes)
         self._exec_group.reshape(data, labels or None)
         self._data_shapes, self._label_shapes = data, labels or None
         self._described_labels = labels or self._described_labels
@@ -450,22 +443,20 @@ class Module(BaseModule):
         rescale_grad = 1.0 / batch_size if batch_size else 1.0
         names = self._exec_group.param_names
         count = 1 if update_on_kvstore else len(self._context)
-        idx2name = {place * count + k: name for place, name in enumerate(names) for k in range(count)}
+        idx2name = {index * count + k: name for index, name in enumerate(names) for k in range(count)}
         if isinstance(optimizer, str):
-            options = dict(optimizer_params)
-            options.setdefault("rescale_grad", rescale_grad)
-            made = opt.create(optimizer, sym=self.symbol, param_idx2name=idx2name, **options)
+            options = {"rescale_grad": rescale_grad, **dict(optimizer_params)}
+            optimizer = opt.create(optimizer, sym=self.symbol, param_idx2name=idx2name, **options)
         elif isinstance(optimizer, opt.Optimizer):
-            made = optimizer
-            if made.rescale_grad != rescale_grad:
+            if optimizer.rescale_grad != rescale_grad:
                 warnings.warn(
                     "Optimizer created manually outside Module but rescale_grad is not normalized to "
-                    f"1.0/batch_size/num_workers ({made.rescale_grad} vs. {rescale_grad}). Is this intended?",
+                    f"1.0/batch_size/num_workers ({optimizer.rescale_grad} vs. {rescale_grad}). Is this intended?",
                     UserWarning,
                     stacklevel=2,
                 )
-            if not made.idx2name:
-                made.idx2name = idx2name.copy()
+            if not optimizer.idx2name:
+                optimizer.idx2name = idx2name.copy()
         else:
             raise ArgumentError(
                 f"init_optimizer: optimizer is {describe(optimizer)}; expected a name, such as 'sgd', or an Optimizer."
@@ -475,11 +466,11 @@ class Module(BaseModule):
             if self._compression_params:
                 store.set_gradient_compression(self._compression_params)
             if update_on_kvstore:
-                store.set_optimizer(made)
+                store.set_optimizer(optimizer)
             _initialize_kvstore(store, self._exec_group.param_arrays, self._arg_params, names, update_on_kvstore)
         if not update_on_kvstore:
-            updater = opt.get_updater(made)
-        self._optimizer, self._kvstore = made, store
+            updater = opt.get_updater(optimizer)
+        self._optimizer, self._kvstore = optimizer, store
         self._update_on_kvstore, self._updater = update_on_kvstore, updater
         self.optimizer_initialized = True  # before its states are loaded
         if self._preload_opt_states is not None:
@@ -521,7 +512,7 @@ class Module(BaseModule):
         self._exec_group.forward(data_batch, is_train)
 
     def _reshape_for(self, data_batch: Any) -> None:
-        """Take the shapes of a batch that is of others than the module is bound for."""
+        """Take the shapes of a batch, which are others than those that the module is bound for."""
         data = getattr(data_batch, "provide_data", None) or _descriptions(self._data_shapes, [data_batch.data])
         labels = getattr(data_batch, "provide_label", None) or None
         if labels is None and self._described_labels and getattr(data_batch, "label", None):
@@ -619,10 +610,8 @@ class Module(BaseModule):
             return
         path = checked_path("save_optimizer_states", fname)
         content = states_with_progress(updater)
-        try:
+        with accessing("save_optimizer_states", "write", path):
             write_whole(path, iter((content,)))
-        except OSError as error:
-            raise access_error("save_optimizer_states", "write", path, error) from error
 
     def load_optimizer_states(self, fname: Any) -> None:
         """Read the states of the optimizer from a file, which MXNet may have written.
@@ -646,11 +635,8 @@ class Module(BaseModule):
             self._exec_group.rounds_before = self._kvstore._updater.optimizer.num_update
             return
         path = checked_path("load_optimizer_states", fname)
-        try:
-            with open_to_read(path) as file:
-                content = file.read()
-        except OSError as error:
-            raise access_error("load_optimizer_states", "read", path, error) from error
+        with accessing("load_optimizer_states", "read", path), open_to_read(path) as file:
+            content = file.read()
         self._updater.set_states(content)
         self._exec_group.rounds_before = self._updater.optimizer.num_update
 

@@ -8,7 +8,7 @@ from typing import Any
 from minpy import ndarray as nd
 from minpy.core.errors import ArgumentError, NotReadyError, describe
 from minpy.initializer import Uniform
-from minpy.module.base_module import _OPTIMIZER_PARAMS, BaseModule
+from minpy.module.base_module import _OPTIMIZER_PARAMS, BaseModule, Binding
 from minpy.module.descriptions import parse_descriptions
 from minpy.namespaces import listing, missing
 
@@ -105,22 +105,16 @@ class PythonModule(BaseModule):
             dict(zip(self._output_names, self.get_outputs(), strict=True)),
         )
 
-    def _bind(
-        self,
-        data_shapes: Any,
-        label_shapes: Any,
-        for_training: bool,
-        inputs_need_grad: bool,
-        force_rebind: bool,
-        shared_module: Any,
-        grad_req: Any,
-    ) -> None:
-        if grad_req != "write":
-            raise ArgumentError(f"{type(self).__name__}.bind: grad_req is {grad_req!r}; a module in Python writes.")
-        label_names = (self._label_names or []) if label_shapes is not None else []
-        data, labels = parse_descriptions(self._data_names, label_names, data_shapes, label_shapes)
-        self._data_shapes, self._label_shapes = data, labels
-        self.for_training = for_training  # of which the shapes of outputs may depend
+    def _bind(self, binding: Binding) -> None:
+        if binding.grad_req != "write":
+            raise ArgumentError(
+                f"{type(self).__name__}.bind: grad_req is {binding.grad_req!r}; a module in Python writes."
+            )
+        label_names = (self._label_names or []) if binding.label_shapes is not None else []
+        self._data_shapes, self._label_shapes = parse_descriptions(
+            self._data_names, label_names, binding.data_shapes, binding.label_shapes
+        )
+        self.for_training = binding.for_training  # on which the shapes of outputs may depend
         self._output_shapes = self._compute_output_shapes()
 
     def _compute_output_shapes(self) -> list[Any]:
@@ -174,9 +168,9 @@ class PythonLossModule(PythonModule):
     ) -> None:
         super().__init__(data_names, label_names, [f"{name}_output"], logger=logger)
         self._name = name
-        for what, names in (("data_names", data_names), ("label_names", label_names)):
+        for argument, names in (("data_names", data_names), ("label_names", label_names)):
             if len(names) != 1:
-                raise ArgumentError(f"PythonLossModule: {what} is {list(names)!r}; expected one name.")
+                raise ArgumentError(f"PythonLossModule: {argument} is {list(names)!r}; expected one name.")
         if grad_func is not None and not callable(grad_func):
             raise ArgumentError(
                 f"PythonLossModule: grad_func is {describe(grad_func)}; expected a function of data and labels."

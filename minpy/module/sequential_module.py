@@ -9,7 +9,7 @@ from typing import Any
 from minpy.core.errors import ArgumentError, ArgumentValueError, NotReadyError, describe, nearest
 from minpy.initializer import Uniform
 from minpy.io import DataDesc
-from minpy.module.base_module import BaseModule
+from minpy.module.base_module import BaseModule, Binding
 from minpy.namespaces import listing, missing
 
 __all__ = ["BaseModule", "SequentialModule", "Uniform"]
@@ -85,8 +85,8 @@ class SequentialModule(BaseModule):
         self.optimizer_initialized = False
         return self
 
-    def _takes_labels(self, place: int) -> bool:
-        return bool(self._metas[place].get(self.META_TAKE_LABELS))
+    def _takes_labels(self, index: int) -> bool:
+        return bool(self._metas[index].get(self.META_TAKE_LABELS))
 
     # -- what it is --------------------------------------------------------------------------------------------------
 
@@ -152,46 +152,34 @@ class SequentialModule(BaseModule):
                 allow_extra=allow_extra,
             )
         owners: dict[str, int] = {}
-        for place, module in enumerate(self._modules):
+        for index, module in enumerate(self._modules):
             for name in (name for params in module.get_params() for name in params):
                 if name in owners:
                     raise NotReadyError(
                         f"SequentialModule.init_params: {name!r} is a parameter of the modules {owners[name]} and "
-                        f"{place}, and they are saved by name. Give layers of different modules different names."
+                        f"{index}, and they are saved by name. Give layers of different modules different names."
                     )
-                owners[name] = place
+                owners[name] = index
         self.params_initialized = True
 
     # -- making ready ------------------------------------------------------------------------------------------------
 
-    def _bind(
-        self,
-        data_shapes: Any,
-        label_shapes: Any,
-        for_training: bool,
-        inputs_need_grad: bool,
-        force_rebind: bool,
-        shared_module: Any,
-        grad_req: Any,
-    ) -> None:
-        if inputs_need_grad and not for_training:
+    def _bind(self, binding: Binding) -> None:
+        if binding.inputs_need_grad and not binding.for_training:
             raise ArgumentError("bind: inputs_need_grad=True asks for gradients; bind with for_training=True.")
-        if shared_module is not None:
+        if binding.shared_module is not None:
             raise ArgumentError("SequentialModule.bind: shared_module cannot be used; give it to the modules inside.")
         if not self._modules:
             raise NotReadyError("SequentialModule.bind: there are no modules. Call add(module) first.")
-        self._data_shapes = data_shapes
-        self._label_shapes = label_shapes
-        shapes = data_shapes
-        anybody_takes_labels = False
-        for place, module in enumerate(self._modules):
-            takes = self._takes_labels(place)
-            anybody_takes_labels |= takes
-            if self._metas[place].get(self.META_AUTO_WIRING):
+        self._data_shapes = shapes = binding.data_shapes
+        takes_labels = [self._takes_labels(index) for index in range(len(self._modules))]
+        self._label_shapes = binding.label_shapes if any(takes_labels) else None
+        for index, module in enumerate(self._modules):
+            if self._metas[index].get(self.META_AUTO_WIRING):
                 names = module.data_names
                 if len(names) != len(shapes):
                     raise ArgumentError(
-                        f"SequentialModule.bind: module {place} takes {len(names)} data ({', '.join(names)}), and "
+                        f"SequentialModule.bind: module {index} takes {len(names)} data ({', '.join(names)}), and "
                         f"{len(shapes)} are there."
                     )
                 shapes = [
@@ -203,16 +191,14 @@ class SequentialModule(BaseModule):
             # By keyword, as MXNet does: modules of users may take some of these among others.
             module.bind(
                 data_shapes=shapes,
-                label_shapes=label_shapes if takes else None,
-                for_training=for_training,
-                inputs_need_grad=bool(inputs_need_grad or (for_training and place > 0)),
-                force_rebind=force_rebind,
+                label_shapes=binding.label_shapes if takes_labels[index] else None,
+                for_training=binding.for_training,
+                inputs_need_grad=bool(binding.inputs_need_grad or (binding.for_training and index > 0)),
+                force_rebind=binding.force_rebind,
                 shared_module=None,
-                grad_req=grad_req,
+                grad_req=binding.grad_req,
             )
             shapes = module.output_shapes
-        if not anybody_takes_labels:
-            self._label_shapes = None
 
     def _make_optimizer(self, kvstore: Any, optimizer: Any, optimizer_params: Any, force_init: bool) -> None:
         for module in self._modules:
@@ -230,25 +216,24 @@ class SequentialModule(BaseModule):
     def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
         self._require("forward")
         batch = copy.copy(data_batch)
-        for place, module in enumerate(self._modules):
+        for index, module in enumerate(self._modules):
             module.forward(batch, is_train=is_train)
-            if place + 1 == len(self._modules):
+            if index + 1 == len(self._modules):
                 break
             batch.data = module.get_outputs()
             if getattr(batch, "provide_data", None):
                 names = [shape[0] for shape in module.output_shapes]
-                if self._metas[place + 1].get(self.META_AUTO_WIRING):
-                    names = self._modules[place + 1].data_names
+                if self._metas[index + 1].get(self.META_AUTO_WIRING):
+                    names = self._modules[index + 1].data_names
                 batch.provide_data = [
                     DataDesc(name, array.shape, array.dtype) for name, array in zip(names, batch.data, strict=True)
                 ]
 
     def backward(self, out_grads: Any = None) -> None:
         self._require("backward")
-        for place in range(len(self._modules) - 1, -1, -1):
-            module = self._modules[place]
+        for module in reversed(self._modules):
             module.backward(out_grads=out_grads)
-            if place:
+            if module is not self._modules[0]:
                 out_grads = module.get_input_grads()
 
     def update(self) -> None:
@@ -268,6 +253,6 @@ class SequentialModule(BaseModule):
 
     def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
         self._require("update_metric")
-        for place, module in enumerate(self._modules):
-            if self._takes_labels(place):
+        for index, module in enumerate(self._modules):
+            if self._takes_labels(index):
                 module.update_metric(eval_metric, labels, pre_sliced)

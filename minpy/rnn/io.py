@@ -141,13 +141,13 @@ class BucketSentenceIter(DataIter):
         rows: list[list[numpy.ndarray]] = [[] for _ in lengths]
         discarded = 0
         for sentence in sentences:
-            place = bisect.bisect_left(lengths, len(sentence))
-            if place == len(lengths):
+            bucket = bisect.bisect_left(lengths, len(sentence))
+            if bucket == len(lengths):
                 discarded += 1
                 continue
-            row = numpy.full((lengths[place],), invalid_label, dtype=dtype)
+            row = numpy.full((lengths[bucket],), invalid_label, dtype=dtype)
             row[: len(sentence)] = sentence
-            rows[place].append(row)
+            rows[bucket].append(row)
         kept = [(length, bucket_rows) for length, bucket_rows in zip(lengths, rows, strict=True) if bucket_rows]
         if not kept:
             raise ArgumentValueError(

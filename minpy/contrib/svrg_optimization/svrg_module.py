@@ -11,6 +11,7 @@ from typing import Any
 from minpy import context as ctx
 from minpy.core.errors import ArgumentError, ArgumentValueError, NotReadyError, describe
 from minpy.module import Module
+from minpy.module.base_module import Binding
 from minpy.namespaces import listing, missing
 
 __all__ = ["Module", "SVRGModule"]
@@ -95,11 +96,10 @@ class SVRGModule(Module):
         self._mod_aux._reset_bind()
         self._param_dict = None
 
-    def _bind(self, data_shapes: Any, label_shapes: Any, for_training: bool, *options: Any) -> None:
-        super()._bind(data_shapes, label_shapes, for_training, *options)
-        if for_training:
-            inputs_need_grad, *_, grad_req = options
-            self._mod_aux.bind(data_shapes, label_shapes, for_training, inputs_need_grad, True, None, grad_req)
+    def _bind(self, binding: Binding) -> None:
+        super()._bind(binding)
+        if binding.for_training:
+            self._mod_aux.bind(*binding._replace(force_rebind=True, shared_module=None))
 
     def reshape(self, data_shapes: Any, label_shapes: Any = None) -> None:
         super().reshape(data_shapes, label_shapes=label_shapes)

@@ -56,13 +56,7 @@ def functions_in(spec: Any) -> Iterator[FunctionType]:
 
 
 def key_of(spec: Any) -> Any:
-    """Return a key that is equal for equal specs, of equal types.
-
-    Raises
-    ------
-    Unhashable
-        For values that may change without its being seen.
-    """
+    """Return a key that is equal for equal specs, of equal types; refuse values that may change unseen."""
     kind = type(spec)
     if kind is _Place:
         return spec.index

@@ -13,23 +13,12 @@ __all__ = ["AsWritten", "Modes"]
 
 
 class Modes:
-    """Notes, in a `with` statement, in which mode a block is traced; see `minpy.symbol.autograd_scopes`.
+    """Notes, in a `with` statement, in which mode a block is traced; see `minpy.symbol.autograd_scopes`."""
 
-    Parameters
-    ----------
-    name : str
-        Of the block.
+    facts: Any = None  # what is known of the values of the graph, once that is
 
-    Attributes
-    ----------
-    facts : Facts or None
-        What is known of the values of the graph, once that is.
-    """
-
-    facts: Any = None
-
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, block_name: str) -> None:
+        self.name = block_name
         self.training = bool(state.training)
 
     def __enter__(self) -> Modes:

@@ -93,11 +93,11 @@ class Block:
             raise MXNetError(
                 f"{type(self).__name__}.{name} = ...: call super().__init__() before blocks and parameters are made."
             )
-        there = vars(self).get(name)
+        current = vars(self).get(name)
         for kind in (Block, Parameter):
-            if isinstance(there, kind) and not isinstance(value, kind):
+            if isinstance(current, kind) and not isinstance(value, kind):
                 raise ArgumentError(
-                    f"{type(self).__name__}.{name} is a {kind.__name__}, {there!r}, and cannot become "
+                    f"{type(self).__name__}.{name} is a {kind.__name__}, {current!r}, and cannot become "
                     f"{describe(value)}. Give it another name."
                 )
         if isinstance(value, Block):
@@ -105,7 +105,7 @@ class Block:
         elif isinstance(value, Parameter):
             if self._reg_params.get(name, value) is not value:
                 raise ArgumentError(
-                    f"{type(self).__name__}.{name} is a parameter already, {there!r}. To share parameters between "
+                    f"{type(self).__name__}.{name} is a parameter already, {current!r}. To share parameters between "
                     "blocks, give `params` when they are made."
                 )
             self._reg_params[name] = value
@@ -166,10 +166,10 @@ class Block:
         return parameters
 
     def _collect(self, parameters: ParameterDict, pattern: re.Pattern[str] | None) -> None:
-        own = {**self._params._params, **{parameter.name: parameter for parameter in self._reg_params.values()}}
+        own_params = {**self._params._params, **{parameter.name: parameter for parameter in self._reg_params.values()}}
         if pattern is not None:
-            own = {name: parameter for name, parameter in own.items() if pattern.match(name)}
-        parameters.update(own)
+            own_params = {name: parameter for name, parameter in own_params.items() if pattern.match(name)}
+        parameters.update(own_params)
         for child in self._children.values():
             child._collect(parameters, pattern)
 

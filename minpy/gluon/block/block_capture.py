@@ -24,10 +24,11 @@ from minpy.gluon.block.grafting import Graft
 from minpy.gluon.block.inferring import infer_waiting, require_complete
 from minpy.gluon.block.internal_attributes import INTERNAL
 from minpy.gluon.block.parameter_arrays import ParameterArrays, ParameterVariables
+from minpy.gluon.block.symbol_tracing import blocks_in
 from minpy.gluon.parameter import Parameter
 from minpy.graph.ir import Value
 
-__all__ = ["BlockCapture", "BlockProxy", "ParameterProxy", "block_proxy", "is_recording", "is_training"]
+__all__ = ["BlockCapture", "BlockProxy", "ParameterProxy", "is_recording", "is_training"]
 
 
 def is_training(_: Any, __: Any) -> bool:
@@ -56,36 +57,18 @@ _are_valid.explain = _explained  # type: ignore[attr-defined]
 
 
 class BlockCapture:
-    """What the blocks in one capture share.
-
-    Parameters
-    ----------
-    shadow : ShadowFunctions
-        Of the captured call.
-
-    Attributes
-    ----------
-    in_numpy : bool
-        Whether arrays have NumPy's semantics.
-    context : Context
-        Where the arguments are, and the parameters that are read.
-    arrays : ParameterArrays or ParameterVariables
-    freezes : bool
-        Whether the graph is of what the blocks are now.
-    name : str
-        What messages call what is captured.
-    """
+    """What the blocks in one capture share."""
 
     def __init__(self, shadow: ShadowFunctions) -> None:
         self.shadow = shadow
         self.name = shadow.recorder.title
         like = shadow.capture.like
-        self.in_numpy = is_np_array() or like is None or not like._keeps_dtype
-        self.context = None if like is None else like.context
+        self.in_numpy = is_np_array() or like is None or not like._keeps_dtype  # NumPy's semantics of arrays
+        self.context = None if like is None else like.context  # of the arguments, and of parameters that are read
         self.training, self.recording = bool(state.training), state.recording == 1
         self.scopes = 0  # how many scopes of autograd's are entered
         self._outer = shadow.capture.outermost
-        self.freezes = shadow.recorder.freezes
+        self.freezes = shadow.recorder.freezes  # whether the graph is of what the blocks are now
         self.arrays: Any = ParameterVariables() if self.freezes else ParameterArrays()
         self._guarded: set[int] = set()
         self._proxies: dict[int, Any] = {}  # of each block and parameter there is one
@@ -95,15 +78,15 @@ class BlockCapture:
         """Return what the blocks in a capture share."""
         if shadow.capture.surroundings is None:
             shadow.capture.surroundings = cls(shadow)
-        of_blocks: BlockCapture = shadow.capture.surroundings
-        return of_blocks
+        block_capture: BlockCapture = shadow.capture.surroundings
+        return block_capture
 
     def proxy_of(self, owner: Any, path: str) -> Any:
-        """Return what stands for a block or a parameter."""
+        """Return the proxy of a block or a parameter."""
         proxy = self._proxies.get(id(owner))
         if proxy is None:
-            kind = ParameterProxy if isinstance(owner, Parameter) else BlockProxy
-            proxy = self._proxies[id(owner)] = kind(self.shadow, owner, path)
+            proxy_class = ParameterProxy if isinstance(owner, Parameter) else BlockProxy
+            proxy = self._proxies[id(owner)] = proxy_class(self.shadow, owner, path)
         return proxy
 
     def refuse(self, reason: str) -> NoReturn:
@@ -120,25 +103,15 @@ class BlockCapture:
     # -- calls -------------------------------------------------------------------------------------------------------
 
     def call(self, block: Any, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
-        """Return what a block gives for proxies.
-
-        Parameters
-        ----------
-        block : HybridBlock
-        arguments, keywords
-
-        Raises
-        ------
-        CaptureRefused
-        """
+        """Return what a block returns for proxies."""
         try:
-            return self._called(block, arguments, keywords)
+            return self._call(block, arguments, keywords)
         except BaseException:
             if self._outer is not None and self._outer._specialized is not None:
                 self._outer._specialized.note_refusal_in(block)
             raise
 
-    def _called(self, block: Any, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
+    def _call(self, block: Any, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
         function = None
         if self.shadow.capture.outermost is block:  # it has been called already, with its hooks
             self.shadow.capture.outermost = None
@@ -150,14 +123,10 @@ class BlockCapture:
             self._guard(block)
             graft = Graft(self, block)
             return graft.compute(graft.entering(block, function is None), arguments, keywords)
-        proxy = block_proxy(self.shadow, block, block.name)
+        proxy = self.proxy_of(block, block.name)
         if self.freezes:
             infer_waiting(block, arguments)
-
-        def called() -> Any:
-            return proxy.forward(*arguments, **keywords)
-
-        return _in_switches(function, called)
+        return _in_switches(function, lambda: proxy.forward(*arguments, **keywords))
 
     def require_no_effects(self, block: Any) -> None:
         """Refuse a block inside whose calls do more than to compute."""
@@ -173,7 +142,7 @@ class BlockCapture:
 
     def _guard(self, block: Any) -> None:
         """Compare, at each call, the attributes of a block, and of those inside, that computes with symbols."""
-        unguarded = [] if self.freezes else [child for child in _blocks_of(block) if id(child) not in self._guarded]
+        unguarded = [] if self.freezes else [child for child in blocks_in(block) if id(child) not in self._guarded]
         self._guarded.update(map(id, unguarded))
         if not unguarded:
             return
@@ -198,26 +167,21 @@ class BlockCapture:
     # -- parameters --------------------------------------------------------------------------------------------------
 
     def parameter(self, parameter: Any, context: Any) -> Any:
-        """Return what stands for the array of a parameter."""
+        """Return the proxy of the array that a parameter has; where blocks are frozen, that it has or will have."""
+        in_numpy = self.in_numpy
         if self.freezes:
-            return self._variable(parameter)
-        context = context if context is not None else self._own_context(parameter)
-        node, array = self.arrays.variable(parameter, context)
-        recorder = self.shadow.recorder
-        front = FRONT_ENDS["numpy"] if is_np_array() or not array._keeps_dtype or self.in_numpy else None
-        proxy = ArrayProxy.from_outside(recorder, Value(node), array.shape, array._data.dtype, front)
-        return proxy if front is not None else NDArrayProxy(proxy)
-
-    def _variable(self, parameter: Any) -> Any:
-        """Return what stands for the array that a parameter has, or will have."""
-        require_complete(self.name, parameter)
-        node, _ = self.arrays.variable(parameter, None)
-        front = FRONT_ENDS["numpy"] if self.in_numpy else None
-        proxy = ArrayProxy.from_outside(self.shadow.recorder, Value(node), parameter._shape, parameter.dtype, front)
-        return proxy if front is not None else NDArrayProxy(proxy)
-
-    def _own_context(self, parameter: Any) -> Any:
-        return None if parameter._data is None or len(parameter._data) == 1 else self.noted_context()
+            require_complete(self.name, parameter)
+            node, _ = self.arrays.variable(parameter, None)
+            shape, dtype = parameter._shape, parameter.dtype
+        else:
+            if context is None and parameter._data is not None and len(parameter._data) > 1:
+                context = self.noted_context()
+            node, array = self.arrays.variable(parameter, context)
+            shape, dtype = array.shape, array._data.dtype
+            in_numpy = in_numpy or is_np_array() or not array._keeps_dtype
+        front = FRONT_ENDS["numpy"] if in_numpy else None
+        proxy = ArrayProxy.from_outside(self.shadow.recorder, Value(node), shape, dtype, front)
+        return proxy if in_numpy else NDArrayProxy(proxy)
 
     def noted_context(self) -> Any:
         """Return the current context, which is noted."""
@@ -249,17 +213,6 @@ def _in_switches(function: Any, called: Callable[[], Any]) -> Any:
         return called()
     with SwitchScope(**vars(function)["_switches"]):
         return _in_switches(vars(function)["__wrapped__"], called)
-
-
-def _blocks_of(block: Any) -> list[Any]:
-    blocks: dict[int, Any] = {}
-    block.apply(lambda child: blocks.setdefault(id(child), child))
-    return list(blocks.values())
-
-
-def block_proxy(shadow: ShadowFunctions, owner: Any, path: str) -> Any:
-    """Return what stands for a block or a parameter in a capture."""
-    return BlockCapture.of(shadow).proxy_of(owner, path)
 
 
 # Methods of cells that are composed of calls of these.
@@ -306,14 +259,14 @@ class BlockProxy(ObjectProxy):
 
 
 def _names(proxy: BlockProxy) -> tuple[str, ...]:
-    """Return the names of the blocks inside one, noted."""
+    """Return the names of the blocks inside one, which the capture notes."""
     children = proxy.__owner__._children
     proxy.__shadow__.note(keys, children, None, tuple(children), f"{proxy.__path__}._children")
     return tuple(children)
 
 
 def _inside(proxy: BlockProxy) -> list[Any]:
-    """Return what stands for the blocks inside one."""
+    """Return the proxies of the blocks inside one."""
     shadow, children, path = proxy.__shadow__, proxy.__owner__._children, proxy.__path__
     return [shadow.value(children[name], item, children, name, f"{path}[{name}]") for name in _names(proxy)]
 

@@ -63,13 +63,13 @@ def _take(block: Any, arrays: Mapping[str, Any], options: Options) -> None:
     if not any("." in name for name in arrays) and not set(arrays) & set(parameters):
         _load_by_name(block, arrays, options)
         return
-    places: dict[int, list[str]] = {}
+    names_of: dict[int, list[str]] = {}
     for name, parameter in parameters.items():
-        places.setdefault(id(parameter), []).append(name)
+        names_of.setdefault(id(parameter), []).append(name)
     present = {
         name
         for name, parameter in parameters.items()
-        if any(place in arrays for place in places[id(parameter)])  # a parameter in several places may be there once
+        if any(place in arrays for place in names_of[id(parameter)])  # a parameter in several places may be there once
     }
     filled(parameters, arrays, options, present)
 
@@ -200,13 +200,13 @@ def _descriptions(described: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _require_alike(block: Any, described: Mapping[str, Any], path: str) -> None:
-    there, parts = [*block._children.values()], _descriptions(described)
-    if len(there) != len(parts):
+    children, parts = [*block._children.values()], _descriptions(described)
+    if len(children) != len(parts):
         raise MXNetError(
             f"Block.load: {path!r} describes {described.get('orig_name')!r} with {len(parts)} block(s) inside, and "
-            f"{block.name!r} has {len(there)}. Build the block as it was when it was saved."
+            f"{block.name!r} has {len(children)}. Build the block as it was when it was saved."
         )
-    for child, description in zip(there, parts, strict=True):
+    for child, description in zip(children, parts, strict=True):
         _require_alike(child, description, path)
 
 

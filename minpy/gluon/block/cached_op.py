@@ -21,27 +21,11 @@ __all__ = ["CachedOp"]
 
 
 class CachedOp:
-    """A graph that a block was traced to.
+    """A graph, `out`, that a block was traced to.
 
-    Parameters
-    ----------
-    name : str
-        Of the block.
-    inputs : sequence of Symbol or None
-        The variables that stand for the block's arguments, None where an argument is None.
-    out : Symbol
-        What the block computes.
-    rebuild : callable or None
-        Puts the outputs, a list, together as the block returns them; None: there is one, and it is returned.
-    parameters : mapping of str to Parameter
-        By their names.
-    captured : sequence of (Symbol, Array)
-        Variables that stand for other arrays.
-
-    Raises
-    ------
-    MXNetError
-        If the graph has a variable that is neither an argument nor a parameter.
+    `inputs` are the variables of the block's arguments, None where an argument is None; `captured` has those of other
+    arrays. `rebuild` puts the outputs, a list, together as the block returns them; None: there is one, and it is
+    returned.
     """
 
     def __init__(
@@ -66,9 +50,7 @@ class CachedOp:
         # For each variable: the position of an argument, a parameter, or an array.
         self.sources: list[Any] = []
         for node in self.compiled.variables:
-            source: Any = source_of.get(node)
-            if source is None:
-                source = parameters.get(node.name)
+            source: Any = source_of.get(node, parameters.get(node.name))
             if source is None:
                 raise MXNetError(
                     f"{name}: its graph has a variable {node.name!r}, which is neither an argument nor a parameter of "
@@ -77,8 +59,8 @@ class CachedOp:
                 )
             self.sources.append(source)
         self._takes_leaves = self.sources == list(range(len(inputs)))
-        pairs = zip(self.compiled.variables, self.sources, strict=True)
-        self.compiled.parameters = {node for node, source in pairs if isinstance(source, Parameter)}
+        self._rows = [*zip(self.compiled.variables, self.sources, strict=True)]
+        self.compiled.parameters = {node for node, source in self._rows if isinstance(source, Parameter)}
         # By context: as of when they were looked up, and each source with its array.
         self._lasting_arrays: dict[Any, tuple[int, list[tuple[Any, Any]]]] = {}
         self.parameters = [source for source in self.sources if isinstance(source, Parameter)]
@@ -88,10 +70,9 @@ class CachedOp:
         self.applied = 0  # how many of the block's steps it has gone through; see `optimizing`
         self.is_settled = True  # whether it can be called as it is
 
-    def lasting(self) -> dict[str, Any]:
+    def lasting_inputs(self) -> dict[str, Any]:
         """Return parameters and captured arrays by the names of their variables."""
-        pairs = zip(self.compiled.variables, self.sources, strict=True)
-        return {node.name: source for node, source in pairs if type(source) is not int}
+        return {node.name: source for node, source in self._rows if type(source) is not int}
 
     def _arrays(self, leaves: Sequence[Any]) -> tuple[Sequence[Array], Any]:
         """Return the arrays of all variables, and the one whose class and context the outputs get."""
@@ -103,10 +84,10 @@ class CachedOp:
             return leaves, like
         if self.returns_numpy and like._keeps_dtype:
             like = like.as_np_ndarray()
-        place = None if type(like) in PLAIN_CLASSES else like.context
-        dated_arrays = self._lasting_arrays.get(place)
+        context = None if type(like) in PLAIN_CLASSES else like.context
+        dated_arrays = self._lasting_arrays.get(context)
         if dated_arrays is None or dated_arrays[0] != CHANGES.count:
-            dated_arrays = self._lasting_arrays[place] = CHANGES.count, self._arrays_on(like.context)
+            dated_arrays = self._lasting_arrays[context] = CHANGES.count, self._arrays_on(like.context)
         return [leaves[source] if array is None else array for source, array in dated_arrays[1]], like
 
     def _arrays_on(self, context: Any) -> list[tuple[Any, Any]]:
@@ -119,49 +100,28 @@ class CachedOp:
         ]
 
     def __call__(self, leaves: Sequence[Any]) -> Any:
-        """Return what the block returns for these arguments.
-
-        Raises
-        ------
-        DeferredInitializationError
-            If a parameter has no values yet.
-        """
+        """Return what the block returns for these arguments."""
         arrays, like = self._arrays(leaves)
         outputs = self.operator.call(arrays, like)
         return outputs[0] if self.rebuild is None else self.rebuild(outputs)
 
     def observe(self, leaves: Sequence[Any], callback: Callable[..., Any], monitor_all: bool, training: bool) -> None:
-        """Run it step by step on copies of its states, and call a function on what its operators compute.
-
-        Parameters
-        ----------
-        leaves : sequence
-            What the block is called with.
-        callback : callable
-            `callback(name of the node and output, operator's name, NDArray)`.
-        monitor_all : bool
-            Whether it is called on inputs, too.
-        training : bool
-            Whether operators behave as in training.
-        """
+        """Run it step by step on copies of its states, and call `callback` as `HybridBlock.register_op_hook` says."""
         arrays, like = self._arrays(leaves)
         count = len(self.compiled.arguments)
         buffers = [array._data if index < count else array._data.copy() for index, array in enumerate(arrays)]
         program = self.compiled.program(buffers, training, inline=False)
 
-        def look(node: Any, inputs: Sequence[Any], answer: Any) -> None:
-            kind = ObservedName(node.kind or node.operator.__name__)
-            if answer is None:
+        def observe_step(node: Any, inputs: Sequence[Any], outputs: Any) -> None:
+            operator_name = ObservedName(node.kind or node.operator.__name__)
+            if outputs is None:  # it has not run yet
+                names = node.operator.argument_names(len(node.inputs))
                 for position, value in enumerate(inputs if monitor_all else ()):
-                    callback(ObservedName(f"{node.name}_{_input_name(node, position)}"), kind, like._like(value))
+                    name = names[position] if position < len(names) else position
+                    callback(ObservedName(f"{node.name}_{name}"), operator_name, like._like(value))
                 return
-            answers = answer if isinstance(answer, tuple) else (answer,)
-            for value, output in zip(answers, node.output_names(), strict=False):
-                callback(ObservedName(f"{node.name}_{output}"), kind, like._like(value))
+            outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+            for value, name in zip(outputs, node.output_names(), strict=False):
+                callback(ObservedName(f"{node.name}_{name}"), operator_name, like._like(value))
 
-        start(program, buffers, look, None if self.compiled.state_pool is None else StateSet())
-
-
-def _input_name(node: Any, position: int) -> str:
-    names = node.operator.argument_names(len(node.inputs))
-    return str(names[position]) if position < len(names) else str(position)
+        start(program, buffers, observe_step, None if self.compiled.state_pool is None else StateSet())

@@ -30,27 +30,17 @@ __all__ = ["Symbols", "arrays_and_spec", "graph_of_forward", "symbols_of"]
 def arrays_and_spec(args: Sequence[Any]) -> tuple[list[Any], Any]:
     """Return the arrays among nested arguments, NumPy's as ours, and the spec of the nest in which they stand."""
     leaves: list[Any] = []
-    form = flatten(args, leaves, (NDArray, numpy.ndarray))
+    spec = flatten(args, leaves, (NDArray, numpy.ndarray))
     like = next(leaf for leaf in leaves if isinstance(leaf, NDArray))
-    return [leaf if isinstance(leaf, NDArray) else like._like(leaf) for leaf in leaves], form
+    return [leaf if isinstance(leaf, NDArray) else like._like(leaf) for leaf in leaves], spec
 
 
 class Symbols(NamedTuple):
-    """What a block computes, as symbols.
+    """What a block computes, as symbols."""
 
-    Attributes
-    ----------
-    inputs : list of Symbol
-        The variables of the arrays among the arguments.
-    out
-        What the block returns: a nest with symbols in the place of arrays.
-    captured : list of (Symbol, Array)
-        The variables of other arrays: those that it refers to, and constants.
-    """
-
-    inputs: list[Symbol]
-    out: Any
-    captured: list[tuple[Symbol, Any]]
+    inputs: list[Symbol]  # the variables of the arrays among the arguments
+    out: Any  # what the block returns: a nest with symbols in the place of arrays
+    captured: list[tuple[Symbol, Any]]  # the variables of other arrays: those that it refers to, and constants
 
 
 def symbols_of(
@@ -58,20 +48,8 @@ def symbols_of(
 ) -> Symbols:
     """Return what a block computes, as symbols: it is captured as it is now.
 
-    Parameters
-    ----------
-    block : HybridBlock
-    names : sequence of str
-        Of the variables.
-    arrays : sequence of NDArray
-        Among the arguments.
-    arguments : callable
-        Gives (arguments, keywords) for what stands in the place of the arrays.
-
-    Raises
-    ------
-    NotTraceableError
-        If it does what cannot be captured, or what graphs of symbols have no operator for.
+    `names` are to be those of the variables for the arrays among the arguments; `arguments` gives positional arguments
+    and keywords, for the proxies of the arrays.
     """
     enter()
     arrays = [array._like(array._data) for array in arrays]  # each an argument of its own
@@ -84,9 +62,9 @@ def symbols_of(
         captured: Any = capture.run(block, *positional, **keywords)
         return captured
     except CaptureRefused as refusal:
-        place = "" if refusal.place is None else f" ({refusal.place})"
+        location = "" if refusal.place is None else f" ({refusal.place})"
         raise NotTraceableError(
-            f"{block.name} cannot become a graph: {refusal.reason}{place}. Choose with np.where, draw with "
+            f"{block.name} cannot become a graph: {refusal.reason}{location}. Choose with np.where, draw with "
             "mx.np.random, give what changes as an argument; or leave the block that does it unhybridized: call "
             "hybridize(False) on it, or derive it from Block."
         ) from None
@@ -104,10 +82,10 @@ class _SymbolCapture(Capture):
         self.like = max(arrays, key=lambda array: int(array._precedence))
         self._names = names
         self._arrays = arrays
-        self._made: list[tuple[Symbol, Any]] = []
+        self._variables: list[tuple[Symbol, Any]] = []  # of arrays that are no arguments
 
     def argument(self, value: Any, name: str | None = None) -> Any:
-        """Return what stands for an argument; what does stands for itself."""
+        """Return the proxy of an argument, which may be one."""
         return value if isinstance(value, (ArrayProxy, NDArrayProxy)) else super().argument(value, name)
 
     def _captured(self, outputs: Any) -> Any:
@@ -121,7 +99,7 @@ class _SymbolCapture(Capture):
         for row in self.reads.array_rows:
             translation.arrays[Value(row.node)] = row.source(row.container, row.key)
 
-        def stands(leaf: Any, _: Any) -> Any:
+        def symbol_of(leaf: Any, _: Any) -> Any:
             leaf = pinned(leaf)
             inner = leaf.inner if isinstance(leaf, NDArrayProxy) else leaf
             if not isinstance(inner, ArrayProxy):
@@ -129,41 +107,32 @@ class _SymbolCapture(Capture):
             variable = Symbol(translation.translate([inner.value]))
             return variable.as_np_ndarray() if inner is leaf else variable
 
-        return Symbols(inputs, map_tree(stands, outputs), self._made)
+        return Symbols(inputs, map_tree(symbol_of, outputs), self._variables)
 
     def _variable_of(self, array: Any) -> Value:
         """Return the variable of an array that the block refers to, or that is a constant."""
         array = array if isinstance(array, Array) else self.like._like(numpy.asarray(array))
-        variable = symbol.var(f"captured{len(self._made)}")
-        self._made.append((variable, array))
+        variable = symbol.var(f"captured{len(self._variables)}")
+        self._variables.append((variable, array))
         return variable.values[0]
 
 
-def graph_of_forward(block: Any, leaves: Sequence[Any], form: Any) -> CachedOp:
-    """Return the graph of symbols that a block which defines `forward` is.
-
-    Parameters
-    ----------
-    block : HybridBlock
-    leaves : sequence of NDArray
-        The arrays among the arguments.
-    form
-        The spec of the nest in which they stand.
-    """
+def graph_of_forward(block: Any, leaves: Sequence[Any], spec: Any) -> CachedOp:
+    """Return the graph of symbols that a block which defines `forward` is, for arrays in the nest of a spec."""
     captured = symbols_of(
-        block, block._input_variables(leaves), leaves, lambda proxies: split(unflatten(form, proxies))
+        block, block._input_variables(leaves), leaves, lambda proxies: split(unflatten(spec, proxies))
     )
     outputs: list[Any] = []
-    out_form = flatten(captured.out, outputs, Symbol)
+    out_spec = flatten(captured.out, outputs, Symbol)
     if not outputs:
         raise ArgumentError(f"{block.name}: forward returned {describe(captured.out)}; expected arrays.")
-    block._out_format = out_form
+    block._out_format = out_spec
     block._graphs.note_asked(shapes=True)
     graph = CachedOp(
         block.name,
         captured.inputs,
         outputs[0] if len(outputs) == 1 else Group(outputs),
-        lambda values: unflatten(out_form, values),
+        lambda values: unflatten(out_spec, values),
         block._parameters_by_name(),
         captured.captured,
     )

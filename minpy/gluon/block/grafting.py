@@ -32,14 +32,9 @@ __all__ = ["Graft"]
 
 
 class Graft:
-    """One call of something that computes with symbols, on proxies. Used in a `with` statement.
+    """One call of something that computes with symbols, on proxies: of a block, or of a function.
 
-    Parameters
-    ----------
-    capture : BlockCapture
-        What it is part of.
-    block : HybridBlock or None
-        What is called, if it is a block.
+    In a `with` statement, it is the trace that blocks and operators ask.
     """
 
     def __init__(self, capture: Any, block: Any = None) -> None:
@@ -49,9 +44,8 @@ class Graft:
         self._recorder = capture.shadow.recorder
         self._parameters: dict[str, Any] = {} if block is None else block._parameters_inside()
         self._facts = Facts(self.name, self._parameters)
-        # What values of symbols are in the captured graph.
-        self._became: dict[Value, Value] = {}
-        self._count = 0
+        self._grafted: dict[Value, Value] = {}  # the value in the captured graph of each value of symbols
+        self._input_count = 0
         self._entered: Any = None
         self._is_outermost = False
 
@@ -69,13 +63,8 @@ class Graft:
     # -- calls -------------------------------------------------------------------------------------------------------
 
     def compute(self, function: Callable[..., Any], arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
-        """Return what a function of symbols gives for proxies: a nest of proxies.
-
-        Raises
-        ------
-        CaptureRefused
-        """
-        asked = questions.training, questions.recording
+        """Return what a function of symbols returns for proxies: a nest of proxies."""
+        before = questions.training, questions.recording
         questions.training = questions.recording = False
         try:
             leaves = leaves_of((arguments, keywords))
@@ -84,13 +73,14 @@ class Graft:
             named = {key: self.symbols(value) for key, value in keywords.items()}
             modes = Modes(self.name)
             modes.facts, modes.training = self._facts, self.capture.training
-            with _Numbered(not self.capture.scopes), modes, self:
-                answer = function(*positional, **named)
+            with _NumberedFlags(not self.capture.scopes), modes, self:
+                outputs = function(*positional, **named)
             if questions.training or questions.recording:
                 self.capture.note_modes(questions.training, questions.recording)
         finally:
-            questions.training, questions.recording = asked[0] or questions.training, asked[1] or questions.recording
-        return self.proxies(answer)
+            questions.training = before[0] or questions.training
+            questions.recording = before[1] or questions.recording
+        return self.proxies(outputs)
 
     def entering(self, block: Any, is_outermost: bool) -> Callable[..., Any]:
         """Return what calls the block that all this is the call of; the outermost one without its hooks."""
@@ -102,7 +92,7 @@ class Graft:
         return call
 
     def call(self, block: Any, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
-        """Return what a block inside gives for symbols."""
+        """Return what a block inside returns for symbols."""
         if self._entered is block:  # its own way of being called leads here
             self._entered = None
             call = type(block).forward if self._is_outermost else Block.__call__
@@ -113,16 +103,17 @@ class Graft:
             return Block.__call__(block, *arguments, **keywords)
         positional = [self.proxies(value) for value in arguments]
         named = {key: self.proxies(value) for key, value in keywords.items()}
-        with _Without():
-            answer = self.capture.call(block, positional, named)
-        return self.symbols(answer)
+        with _NoTrace():
+            outputs = self.capture.call(block, positional, named)
+        return self.symbols(outputs)
 
     # -- what blocks ask for while they are traced -------------------------------------------------------------------
 
     def parameter(self, parameter: Any) -> Symbol:
         """Return the variable of a parameter, of which the values are read."""
         self._parameters.setdefault(parameter.name, parameter)
-        return self._kind(parameter.var())
+        variable: Symbol = parameter.var()
+        return variable.as_np_ndarray() if self.in_numpy else variable
 
     def draw(self, name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
         """Return what a function of `mx.np.random` draws."""
@@ -158,15 +149,12 @@ class Graft:
         return value
 
     def _symbol_of(self, proxy: Any) -> Symbol:
-        self._count += 1
-        variable = symbol.var(f"{self.name}_input{self._count}")
+        self._input_count += 1
+        variable = symbol.var(f"{self.name}_input{self._input_count}")
         value = variable.values[0]
-        self._became[value] = proxy.value
+        self._grafted[value] = proxy.value
         self._facts.shapes[value], self._facts.dtypes[value] = proxy.shape, proxy.dtype
         return variable
-
-    def _kind(self, a_symbol: Symbol) -> Symbol:
-        return a_symbol.as_np_ndarray() if self.in_numpy else a_symbol
 
     def proxies(self, value: Any) -> Any:
         """Return a nest with proxies in the place of symbols."""
@@ -185,52 +173,52 @@ class Graft:
         return value
 
     def _proxy_of(self, value: Value) -> Any:
-        inner = self._copied(value)
+        grafted = self._graft(value)
         shape, dtype = self._facts.shapes.get(value), self._facts.dtypes.get(value)
         if shape is None or dtype is None:
             raise self._recorder.refuse(f"the shape of what {self.name} computes depends on values")
         fact = Fact(tuple(shape), numpy.dtype(dtype), False)
         front = FRONT_ENDS["numpy"] if self.in_numpy else None
-        if inner.node.operator is CONSTANT:
-            proxy = as_front(self._recorder, constant(self._recorder, inner.node.attributes["value"]), front)
-        elif inner.node.operator is None:
-            proxy = ArrayProxy.from_outside(self._recorder, inner, *fact[:2], front)
+        if grafted.node.operator is CONSTANT:
+            proxy = as_front(self._recorder, constant(self._recorder, grafted.node.attributes["value"]), front)
+        elif grafted.node.operator is None:
+            proxy = ArrayProxy.from_outside(self._recorder, grafted, *fact[:2], front)
         else:
-            proxy = made(self._recorder, inner.node, fact, inner.index, front)
+            proxy = made(self._recorder, grafted.node, fact, grafted.index, front)
         return proxy if self.in_numpy else NDArrayProxy(proxy)
 
-    def _copied(self, head: Value) -> Value:
-        """Return the value in the captured graph that a value of symbols is."""
+    def _graft(self, output: Value) -> Value:
+        """Return a value of symbols as one of the captured graph, to which the nodes that it needs are added."""
         recorder = self._recorder
         shapes, dtypes = self._facts.shapes, self._facts.dtypes
-        for node in topological([head]):
-            if Value(node) in self._became:
+        for node in topological([output]):
+            if Value(node) in self._grafted:
                 continue
             if node.operator is None:
-                self._became[Value(node)] = self._variable_of(node)
+                self._grafted[Value(node)] = self._parameter_value(node)
                 continue
-            inputs = [self._became[value] for value in node.inputs]
+            inputs = [self._grafted[value] for value in node.inputs]
             copied = recorder.node(node.operator, inputs, node.attributes, name=node.name, called=node.kind)
             copied.outputs_expected, copied.annotations = node.outputs_expected, node.annotations
             for index in range(len(node.output_names())):
                 value = Value(node, index)
-                self._became[value] = Value(copied, index)
+                self._grafted[value] = Value(copied, index)
                 shape, dtype = shapes.get(value), dtypes.get(value)
                 if shape is not None and dtype is not None:
                     fact = tuple(shape), numpy.dtype(dtype)
                     recorder.outputs[Value(copied, index)] = fact
                     recorder.facts.setdefault(copied, fact)
-        return self._became[head]
+        return self._grafted[output]
 
-    def _variable_of(self, node: Node) -> Value:
+    def _parameter_value(self, node: Node) -> Value:
         parameter = self._parameters.get(node.name)
         if parameter is None:
             raise self._recorder.refuse(f"{self.name} has a variable {node.name!r}, which is no parameter of it")
-        inner, _ = self.capture.arrays.variable(parameter, self.capture.context)
-        return Value(inner)
+        variable, _ = self.capture.arrays.variable(parameter, self.capture.context)
+        return Value(variable)
 
 
-class _Numbered:
+class _NumberedFlags:
     """Makes the flags of recording and training numbers, so that scopes inside, which set booleans, are told apart.
 
     Where one is entered already, they stay what they are.
@@ -242,16 +230,13 @@ class _Numbered:
     def __enter__(self) -> None:
         self._before = {"recording": state.recording, "training": state.training}
         if self._is_outside:
-            self._set()
-
-    def _set(self) -> None:
-        vars(state).update(recording=1 if state.recording == 1 else 2, training=int(state.training))
+            vars(state).update(recording=1 if state.recording == 1 else 2, training=int(state.training))
 
     def __exit__(self, *_: Any) -> None:
         vars(state).update(self._before)
 
 
-class _Without:
+class _NoTrace:
     """Lets no trace be there: what is captured through asks for nothing of symbols."""
 
     def __enter__(self) -> None:

@@ -1,4 +1,4 @@
-"""`Graphs`: what a hybridized block was traced to, a graph for everything that tracing has asked for."""
+"""`Graphs`: the graphs of symbols that a hybridized block was traced to, by what tracing has asked for."""
 
 from __future__ import annotations
 
@@ -20,39 +20,29 @@ from minpy.ndarray import NDArray
 
 __all__ = ["Graphs"]
 
-_MOST = 32
+_MOST_GRAPHS = 32
 
 
 class _Latest(NamedTuple):
-    """The graph of the latest call, of arrays only, and what it holds for as long as nothing is changed anywhere."""
+    """The graph of the latest call, of arrays only, and what it is valid for as long as nothing is changed anywhere."""
 
     graph: CachedOp
     changes: int
-    kinds: tuple[type, ...]
+    classes: tuple[type, ...]
     modes: tuple[Any, ...]
 
 
 class Graphs(dict[Any, CachedOp]):
-    """The graphs of one block, by what each is for: see `key`. All of them hold for the same surroundings.
-
-    Attributes
-    ----------
-    guards : Guards or None
-        What they hold for; None: there is none.
-    asks_for_recording : bool
-        Whether what the block computes depends on whether it is recorded.
-    history : GraphHistory
-        Why each of them was traced, those that were forgotten included.
-    """
+    """The graphs of one block by their keys. All of them are valid for the same `guards`."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.guards: Guards | None = None
-        self.asks_for_recording = False
-        self._asks_for_training = self._asks_for_shapes = False
+        self.guards: Guards | None = None  # None where there is no graph
+        # Whether what the block computes depends on whether it is recorded, and on more.
+        self.asks_for_recording = self._asks_for_training = self._asks_for_shapes = False
         self._latest: _Latest | None = None
-        self.history = GraphHistory()
-        self.frozen: set[str] = set()  # what has been warned of: its changes are not noticed
+        self.history = GraphHistory()  # why each was traced, those that were forgotten included
+        self.frozen: set[str] = set()  # names that were warned of: changes of what they mean are not noticed
 
     def latest_for(self, args: Sequence[Any]) -> CachedOp | None:
         """Return the graph of the latest call, if it is the one for some arguments; None if it takes a closer look."""
@@ -60,7 +50,7 @@ class Graphs(dict[Any, CachedOp]):
         if (
             latest is not None
             and latest.changes == CHANGES.count
-            and latest.kinds == tuple(map(type, args))
+            and latest.classes == tuple(map(type, args))
             and latest.modes == (switches.array, state.training)
             and (self.guards is None or self.guards.are_of_attributes or self.guards.refers_to_the_same())
         ):
@@ -72,19 +62,9 @@ class Graphs(dict[Any, CachedOp]):
         self._latest = None
 
     def find(self, block: Any, args: Sequence[Any]) -> tuple[CachedOp, list[Any]]:
-        """Return the graph for some arguments, traced if it is not there, and these in a flat list.
+        """Return the graph of `block` for some arguments, traced if it is not there, and these in a flat list.
 
-        Parameters
-        ----------
-        block : HybridBlock
-            Whose graphs they are.
-        args : sequence
-            What it is called with.
-
-        Raises
-        ------
-        Unhashable
-            If there is something among them that may change without its being seen.
+        Raises `Unhashable` if there is something among them that may change without its being seen.
         """
         latest = self.latest_for(args)
         if latest is not None:
@@ -96,62 +76,50 @@ class Graphs(dict[Any, CachedOp]):
                 self.history.failure = failure
                 block._clear_cached_op()
         leaves: list[Any]
-        nested: Any = None
+        form: Any = None
         for argument in args:
             if not isinstance(argument, NDArray):
-                leaves, nested = _taken_apart(block, args)
-                form = key_of(nested) if block._is_written_as_forward else repr(nested)
+                leaves, form = _flattened(block, args)
+                form_key = key_of(form) if block._is_written_as_forward else repr(form)
                 break
         else:
-            leaves, form = [*args], len(args)  # arrays and nothing else, as it is mostly
-        graph = self.get(self.key(form, leaves))
+            leaves, form_key = [*args], len(args)  # arrays and nothing else, as it is mostly
+        graph = self.get(self._key(form_key, leaves))
         if graph is None:
             began, is_first = perf_counter(), not self
-            graph = self._add(block, leaves, _taken_apart(block, args)[1] if nested is None else nested, form)
-            self.history.note_trace(block, args, leaves, form, self._asked(), is_first, perf_counter() - began)
-        elif nested is None and self._may_be_latest():
+            graph = self._add(block, leaves, _flattened(block, args)[1] if form is None else form, form_key)
+            self.history.note_trace(block, args, leaves, form_key, self._asked(), is_first, perf_counter() - began)
+        elif form is None and self.guards is not None and not self._asks_for_shapes and not self.asks_for_recording:
+            # It is valid as long as no change is counted, for arrays of the same classes.
             modes = switches.array, state.training
             self._latest = _Latest(graph, CHANGES.count, tuple(map(type, args)), modes)
         return graph, leaves
 
-    def _may_be_latest(self) -> bool:
-        """Tell whether a graph holds as long as no change is counted, for arrays of the same classes."""
-        asks = self._asks_for_shapes or self.asks_for_recording
-        return not asks and self.guards is not None
-
-    def _add(self, block: Any, leaves: list[Any], nested: Any, form: Any) -> CachedOp:
+    def _add(self, block: Any, leaves: list[Any], form: Any, form_key: Any) -> CachedOp:
         """Trace the block, and keep its graph; where there are many, the oldest goes."""
-        graph, guards = traced(block, leaves, nested)
-        while len(self) >= _MOST:
+        graph, guards = traced(block, leaves, form)
+        while len(self) >= _MOST_GRAPHS:
             del self[next(iter(self))]
         graph.is_settled = not block._optimizations.steps
         block._prepare(graph)
-        self[self.key(form, leaves)] = graph
+        self[self._key(form_key, leaves)] = graph
         self.guards = guards
         if not block._cached_graph:
-            block._in_format = nested
+            block._in_format = form
             block._show(graph)
         return graph
 
-    def key(self, form: Any, leaves: Sequence[Any]) -> Any:
-        """Return what a graph is for: a form of arguments, and what tracing has asked for.
-
-        Parameters
-        ----------
-        form : hashable
-            How the arguments are nested; their number, where they are not.
-        leaves : sequence of NDArray or None
-            The arguments, in a flat list.
-        """
+    def _key(self, form_key: Any, leaves: Sequence[Any]) -> Any:
+        """Return what a graph is for: how the arguments are nested, and what tracing has asked for."""
         # What signs mean, and operators return, depends on which of them have NumPy's semantics.
-        kinds: Any
+        semantics: Any
         if len(leaves) == 1:
-            kinds = leaves[0] is None or leaves[0]._keeps_dtype
+            semantics = leaves[0] is None or leaves[0]._keeps_dtype
         else:
-            kinds = tuple([leaf is None or leaf._keeps_dtype for leaf in leaves])
+            semantics = tuple([leaf is None or leaf._keeps_dtype for leaf in leaves])
         if not self._asks_for_training and not self._asks_for_shapes and not self.asks_for_recording:
-            return form, is_np_array(), kinds
-        key: list[Any] = [form, is_np_array(), kinds]
+            return form_key, is_np_array(), semantics
+        key: list[Any] = [form_key, is_np_array(), semantics]
         if self._asks_for_training:
             key.append(bool(state.training))
         if self.asks_for_recording:
@@ -187,18 +155,17 @@ class Graphs(dict[Any, CachedOp]):
         self.guards = self._latest = None
 
     def copy(self) -> Graphs:
-        """Return others with the same graphs."""
         copied = Graphs()
         copied.restore(self)
         return copied
 
     def restore(self, copied: Graphs) -> None:
-        """Become what others are: a copy from before."""
+        """Become what a copy is."""
         self.clear()
         self.update(copied)
         vars(self).update(vars(copied))
 
 
-def _taken_apart(block: Any, args: Sequence[Any]) -> tuple[list[Any], Any]:
+def _flattened(block: Any, args: Sequence[Any]) -> tuple[list[Any], Any]:
     """Return the arrays among nested arguments, and how they are nested."""
     return arrays_and_spec(args) if block._is_written_as_forward else _flatten(args, "input")

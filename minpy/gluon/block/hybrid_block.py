@@ -13,7 +13,9 @@ from minpy.context import current_context
 from minpy.core.errors import (
     ArgumentError,
     ArgumentValueError,
+    MXNetError,
     NotTraceableError,
+    ShapeError,
     UnknownShapeError,
     describe,
 )
@@ -24,12 +26,12 @@ from minpy.gluon.block import block_files
 from minpy.gluon.block.argument_specs import Keywords, Unhashable, flatten, split
 from minpy.gluon.block.autograd_scopes import AsWritten
 from minpy.gluon.block.block import Block
-from minpy.gluon.block.block_capture import block_proxy
+from minpy.gluon.block.block_capture import BlockCapture
 from minpy.gluon.block.cached_op import CachedOp
 from minpy.gluon.block.forward import graph_of_forward
 from minpy.gluon.block.graphs import Graphs
 from minpy.gluon.block.hybrid_forward import first_of, graph_of_hybrid_forward, written_as_forward
-from minpy.gluon.block.inferring import infer, infer_deferred, initialize_waiting, require_rule
+from minpy.gluon.block.inferring import infer, initialize_waiting, require_rule
 from minpy.gluon.block.internal_attributes import INTERNAL, Before
 from minpy.gluon.block.optimization_steps import Step, taken_options
 from minpy.gluon.block.optimizing import Optimizations, optimized
@@ -87,15 +89,13 @@ class HybridBlock(Block):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        own = cls.__mro__[: cls.__mro__.index(HybridBlock)]
-        written = any("forward" in vars(cls_above) for cls_above in own)
+        own_classes = cls.__mro__[: cls.__mro__.index(HybridBlock)]
+        with_forward = [own_class for own_class in own_classes if "forward" in vars(own_class)]
         # A forward of the library's own knows symbols, as `hybrid_forward` does.
-        symbolic = any(
-            "hybrid_forward" in vars(cls_above)
-            or ("forward" in vars(cls_above) and cls_above.__module__.startswith("minpy.gluon."))
-            for cls_above in own
+        takes_symbols = any("hybrid_forward" in vars(own_class) for own_class in own_classes) or any(
+            own_class.__module__.startswith("minpy.gluon.") for own_class in with_forward
         )
-        cls._is_written_as_forward = written and not symbolic
+        cls._is_written_as_forward = bool(with_forward) and not takes_symbols
 
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
         super().__init__(prefix, params)
@@ -111,7 +111,7 @@ class HybridBlock(Block):
 
     def __capture__(self, capture: Any) -> Any:
         enter()
-        return block_proxy(capture.shadow, self, self.name)
+        return BlockCapture.of(capture.shadow).proxy_of(self, self.name)
 
     def _clear_cached_op(self) -> None:
         """Forget what the block was traced to: the next call traces it again."""
@@ -161,10 +161,10 @@ class HybridBlock(Block):
             If it is no HybridBlock.
         """
         if not isinstance(block, HybridBlock):
-            what = repr(block) if isinstance(block, Block) else describe(block)
+            shown = repr(block) if isinstance(block, Block) else describe(block)
             name_here = self.name or type(self).__name__
             raise ArgumentValueError(
-                f"{name_here}: a child of a HybridBlock must be a HybridBlock, got {what}. Derive it from HybridBlock "
+                f"{name_here}: a child of a HybridBlock must be a HybridBlock, got {shown}. Derive it from HybridBlock "
                 "(a function: gluon.nn.HybridLambda), or derive the whole from Block (Sequential, not "
                 "HybridSequential)."
             )
@@ -350,13 +350,13 @@ class HybridBlock(Block):
     @property
     def _cached_graph(self) -> tuple[Any, ...]:
         """The variables for the arguments, and the symbol that the block computes of them; () if there is none."""
-        shown: tuple[Any, ...] = vars(self)["_cached_graph"]
-        if not shown and self._specialized is not None:
-            arguments = self._specialized.arguments_alike()
+        graph: tuple[Any, ...] = vars(self)["_cached_graph"]
+        if not graph and self._specialized is not None:
+            arguments = self._specialized.example_arguments()
             if arguments is not None:
                 self._graphs.find(self, arguments)
-                shown = vars(self)["_cached_graph"]
-        return shown
+                graph = vars(self)["_cached_graph"]
+        return graph
 
     @_cached_graph.setter
     def _cached_graph(self, graph: tuple[Any, ...]) -> None:
@@ -457,7 +457,7 @@ class HybridBlock(Block):
 
     def _show(self, graph: CachedOp) -> None:
         """Make a graph the one that is exported."""
-        self._lasting = graph.lasting()
+        self._lasting = graph.lasting_inputs()
         self._cached_graph = ([source for source in graph.inputs if source is not None], graph.out)
         self._cached_op = graph.operator
         self._cached_op_args = [(type(source) is int, source) for source in graph.sources]
@@ -499,13 +499,14 @@ class HybridBlock(Block):
         """
         infer(self, "dtype", args)
 
-    def _infer_attrs(self, infer_fn: str, attr: str, *args: Any) -> None:
-        """Set an attribute, 'shape' or 'dtype', of all parameters from those of the inputs."""
-        infer(self, attr, args)
-
     def _deferred_infer_shape(self, *args: Any) -> None:
         """Infer shapes for parameters that wait for them."""
-        infer_deferred(self, args)
+        try:
+            self.infer_shape(*args)
+        except (ShapeError, MXNetError) as error:
+            raise ShapeError(
+                f"{self.name}: parameters cannot be initialized, as their shapes cannot be inferred. {error}"
+            ) from error
 
     def _initialize_deferred(self, args: Sequence[Any]) -> None:
         """Give all parameters values that wait for their shapes, now that there are inputs."""
@@ -525,8 +526,8 @@ class HybridBlock(Block):
             is_plain = not (self._forward_hooks or self._forward_pre_hooks or self._optimizations.steps)
             is_plain = is_plain and specialized is not None and self._active and self._callback is None
             if is_plain and not tracing.eager:
-                answer = specialized.latest(args, kwargs)
-                return specialized.answer(args, kwargs) if answer is MISS or answer is RUN_EAGERLY else answer
+                result = specialized.latest(args, kwargs)
+                return specialized.answer(args, kwargs) if result is MISS or result is RUN_EAGERLY else result
             return self._call_written(args, kwargs)
         if self._forward_pre_hooks or self._forward_hooks:
             return super().__call__(*args, **kwargs)
@@ -547,7 +548,7 @@ class HybridBlock(Block):
                     return graph(arguments)
                 except (DeferredInitializationError, UnknownShapeError):
                     self._graphs.forget_latest()  # what comes next knows what to do about it
-        first = x if isinstance(x, (NDArray, Symbol)) else self._first(x, args)
+        first = x if isinstance(x, (NDArray, Symbol)) else first_of(self.name, [x, *args])
         if isinstance(first, NDArray):
             if self._input_axes and first._data.ndim != len(self._input_axes):
                 raise wrong_axes(f"{type(self).__name__} {self.name!r}: ", first.shape, self._input_axes)
@@ -556,24 +557,24 @@ class HybridBlock(Block):
                     return self._call_captured((x, *args), {})
                 return self._call_cached_op(x, *args)
             return self._computed(first, x, *args)
-        own = {name: self._variable(parameter) for name, parameter in self._reg_params.items()}
+        own_params = {name: self._variable(parameter) for name, parameter in self._reg_params.items()}
         with self.name_scope():
-            return self.hybrid_forward(symbol, x, *args, **own)
+            return self.hybrid_forward(symbol, x, *args, **own_params)
 
     def _computed(self, first: NDArray, x: Any, *args: Any) -> Any:
         """Return what `hybrid_forward` computes of arrays, of which `first` is one."""
         context = first.context
         try:
-            own = {name: parameter.data(context) for name, parameter in self._reg_params.items()}
+            own_params = {name: parameter.data(context) for name, parameter in self._reg_params.items()}
         except DeferredInitializationError:
             self._deferred_infer_shape(x, *args)
             for parameter in self._params.values():
                 parameter._finish_deferred_init()
-            own = {name: parameter.data(context) for name, parameter in self._reg_params.items()}
+            own_params = {name: parameter.data(context) for name, parameter in self._reg_params.items()}
         if context == current_context():
-            return self.hybrid_forward(nd, x, *args, **own)
+            return self.hybrid_forward(nd, x, *args, **own_params)
         with context:
-            return self.hybrid_forward(nd, x, *args, **own)
+            return self.hybrid_forward(nd, x, *args, **own_params)
 
     def _call_written(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call a block that defines `forward`, outside of traces."""
@@ -614,29 +615,20 @@ class HybridBlock(Block):
         specialized = self._specialized
         if specialized is None:
             specialized = self._specialized = BlockSpecialized(self, self._called_eagerly)
-        answer = specialized.latest(args, kwargs)
-        return specialized.answer(args, kwargs) if answer is MISS or answer is RUN_EAGERLY else answer
+        result = specialized.latest(args, kwargs)
+        return specialized.answer(args, kwargs) if result is MISS or result is RUN_EAGERLY else result
 
     def _called_eagerly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run the block as it is written, with the graphs of those inside."""
         if not self._is_written_as_forward:
             return self._computed(first_of(self.name, args), *args)
-        self._initialize_waiting(args)
+        initialize_waiting(self, args)
         return self.forward(*args, **kwargs)
 
     def _call_eagerly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run `forward`, with parameters whose shapes it says are known by what it is called on."""
-        self._initialize_waiting(args)
+        initialize_waiting(self, args)
         return super().__call__(*args, **kwargs)
-
-    def _initialize_waiting(self, args: tuple[Any, ...]) -> None:
-        waiting = [parameter for parameter in self._reg_params.values() if parameter._deferred_init]
-        if waiting:
-            initialize_waiting(self, waiting, args)
-
-    def _first(self, x: Any, args: Sequence[Any]) -> Any:
-        """Return the first array or symbol among nested arguments."""
-        return first_of(self.name, [x, *args])
 
     def _call_cached_op(self, *args: Any) -> Any:
         """Call the graph that the block has become."""

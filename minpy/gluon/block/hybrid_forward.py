@@ -21,7 +21,7 @@ __all__ = ["first_of", "graph_of_hybrid_forward", "written_as_forward"]
 
 
 def _arrays_in(values: Any) -> Iterator[Any]:
-    """Yield the arrays and symbols in nested arguments, of which others are none of a graph's business."""
+    """Yield the arrays and symbols in nested arguments."""
     if isinstance(values, (NDArray, Symbol)):
         yield values
     elif isinstance(values, (list, tuple, dict)):
@@ -30,18 +30,10 @@ def _arrays_in(values: Any) -> Iterator[Any]:
 
 
 def first_of(name: str, args: Sequence[Any]) -> Any:
-    """Return the first array or symbol among the nested arguments of a block.
-
-    Raises
-    ------
-    ArgumentError
-        If there is none.
-    ContextError
-        If arrays are on different contexts.
-    """
+    """Return the first array or symbol among the nested arguments of the block of that name."""
     arrays = [*_arrays_in(args)]
     if not arrays:
-        _flatten(args, "input")  # what it says of other values
+        _flatten(args, "input")  # which raises the error for other values
         raise ArgumentError(f"{name}: no argument is an NDArray or a Symbol.")
     contexts: list[Context] = list(dict.fromkeys(array.context for array in arrays if isinstance(array, NDArray)))
     if len(contexts) > 1:
@@ -60,29 +52,23 @@ def written_as_forward(block: Any) -> list[Any]:
 
 
 def graph_of_hybrid_forward(block: Any, leaves: Sequence[Any], form: Any) -> CachedOp:
-    """Return the graph that `hybrid_forward` makes of symbols.
-
-    Parameters
-    ----------
-    block : HybridBlock
-    leaves : sequence of NDArray or None
-        The arguments, in a flat list.
-    form
-        How they are nested, as `_flatten` says.
-    """
+    """Return the graph that `hybrid_forward` makes of symbols for arguments: leaves, nested as `_flatten` says."""
     names = block._input_variables(leaves)
     captured: Sequence[tuple[Symbol, Any]] = ()
     if written_as_forward(block):
-        arrays = [leaf for leaf in leaves if leaf is not None]
-        places = [place for place, leaf in enumerate(leaves) if leaf is not None]
+        rows = [(name, leaf) for name, leaf in zip(names, leaves, strict=True) if leaf is not None]
 
-        def nested(proxies: Sequence[Any]) -> Any:
-            values = dict(zip(places, proxies, strict=True))
-            return _regroup([values.get(place) for place in range(len(leaves))], form)[0], {}
+        def in_place_of_arrays(values: Sequence[Any]) -> list[Any]:
+            remaining = iter(values)
+            return [None if leaf is None else next(remaining) for leaf in leaves]
 
-        captured_call = symbols_of(block, [names[place] for place in places], arrays, nested)
-        found_inputs = dict(zip(places, captured_call.inputs, strict=True))
-        inputs: list[Any] = [found_inputs.get(place) for place in range(len(leaves))]
+        captured_call = symbols_of(
+            block,
+            [name for name, _ in rows],
+            [array for _, array in rows],
+            lambda proxies: (_regroup(in_place_of_arrays(proxies), form)[0], {}),
+        )
+        inputs = in_place_of_arrays(captured_call.inputs)
         out, captured = captured_call.out, captured_call.captured
         block._graphs.note_asked(shapes=True)
     else:
@@ -90,13 +76,21 @@ def graph_of_hybrid_forward(block: Any, leaves: Sequence[Any], form: Any) -> Cac
         out = _computed(block, _regroup(inputs, form)[0])
     out_leaves, out_form = _flatten(out, "output")
     block._out_format = out_form
-    out_symbols = [out_symbol for out_symbol in out_leaves if out_symbol is not None]
+    out_symbols = [leaf for leaf in out_leaves if leaf is not None]
     if not out_symbols:
         raise ArgumentError(f"{block.name}: hybrid_forward returned {describe(out)}; expected symbols.")
-    rebuild = None if out_form == 0 else _Regrouping(out_form, out_leaves)
+    counts = [0 if leaf is None else len(leaf.values) for leaf in out_leaves]
+
+    def regrouped(values: list[Any]) -> Any:
+        if 0 in counts:
+            remaining = iter(values)
+            values = [value for count in counts for value in ([next(remaining) for _ in range(count)] or [None])]
+        return _regroup(values, out_form)[0]
+
+    rebuild = None if out_form == 0 else regrouped
     group = out_symbols[0] if len(out_symbols) == 1 else Group(out_symbols)
     graph = CachedOp(block.name, inputs, group, rebuild, block._parameters_by_name(), captured)
-    graph.returns_numpy = all(type(out_symbol) is not Symbol for out_symbol in out_symbols)
+    graph.returns_numpy = all(type(leaf) is not Symbol for leaf in out_symbols)
     return graph
 
 
@@ -116,10 +110,10 @@ def _variables(block: Any, leaves: Sequence[Any], names: Sequence[str]) -> list[
 
 
 def _computed(block: Any, inputs: Sequence[Any]) -> Any:
-    own = {name: block._variable(parameter) for name, parameter in block._reg_params.items()}
+    own_params = {name: block._variable(parameter) for name, parameter in block._reg_params.items()}
     try:
         with block.name_scope():
-            return block.hybrid_forward(symbol, *inputs, **own)
+            return block.hybrid_forward(symbol, *inputs, **own_params)
     except NoValueError as error:
         raise NotTraceableError(
             f"{block.name} is hybridized, and at {place_in_program(error)} it asks for what only arrays have: "
@@ -127,17 +121,3 @@ def _computed(block: Any, inputs: Sequence[Any]) -> Any:
             "self.params.get_constant; or leave the block that does it unhybridized: call "
             "hybridize(False) on it, or derive it from Block."
         ) from error
-
-
-class _Regrouping:
-    """Puts the outputs of a graph together as `hybrid_forward` returned them."""
-
-    def __init__(self, form: Any, leaves: Sequence[Any]) -> None:
-        self._form = form
-        self._counts = [0 if leaf is None else len(leaf.values) for leaf in leaves]
-
-    def __call__(self, values: list[Any]) -> Any:
-        if 0 in self._counts:
-            left = iter(values)
-            values = [value for count in self._counts for value in ([next(left) for _ in range(count)] or [None])]
-        return _regroup(values, self._form)[0]

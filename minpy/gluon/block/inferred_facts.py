@@ -20,19 +20,11 @@ __all__ = ["Facts"]
 
 
 class Facts:
-    """What is known of values: of variables because it was said, of others because it was inferred.
+    """What is known of values: of variables because it was said, of others because it was inferred."""
 
-    Parameters
-    ----------
-    name : str
-        Of the block.
-    parameters : mapping of str to Parameter
-        Those of the block and of all inside, by name: what is said of them is known.
-    """
-
-    def __init__(self, name: str, parameters: Mapping[str, Any]) -> None:
-        self._name = name
-        self._parameters = parameters
+    def __init__(self, block_name: str, parameters: Mapping[str, Any]) -> None:
+        self._block_name = block_name
+        self._parameters = parameters  # of the block and of all inside, by name: what is said of them is known
         self.shapes: dict[Value, Any] = {}
         self.dtypes: dict[Value, Any] = {}
 
@@ -41,23 +33,17 @@ class Facts:
         buffer = raw_of(array)
         self.shapes[variable.values[0]], self.dtypes[variable.values[0]] = buffer.shape, buffer.dtype
 
-    def of(self, asked: Symbol) -> tuple[tuple[int, ...], numpy.dtype]:
-        """Return the shape and dtype of a value.
-
-        Raises
-        ------
-        NotTraceableError
-            If they cannot be inferred.
-        """
-        (value,) = asked.values
+    def of(self, symbol: Symbol) -> tuple[tuple[int, ...], numpy.dtype]:
+        """Return the shape and dtype of a value; refuse one of which they cannot be inferred."""
+        (value,) = symbol.values
         if value not in self.shapes or value not in self.dtypes:
-            self.infer(asked)
+            self.infer(symbol)
         shape, dtype = self.shapes.get(value), self.dtypes.get(value)
         if shape is None or dtype is None:
             raise NotTraceableError(
-                f"{self._name}: at {place_in_program()} the shape of {asked.name} is asked for, and it does not follow "
-                "from what is known: it may depend on values, or on a parameter whose shape is not known yet (give "
-                "in_units, in_channels)."
+                f"{self._block_name}: at {place_in_program()} the shape of {symbol.name} is asked for, and it does not "
+                "follow from what is known: it may depend on values, or on a parameter whose shape is not known yet "
+                "(give in_units, in_channels)."
             )
         return tuple(shape), numpy.dtype(dtype)
 
@@ -73,16 +59,16 @@ class Facts:
         if all(shape is not None and dtype is not None for shape, dtype in input_facts):
             shapes_returned(node, input_facts)
 
-    def infer(self, asked: Symbol) -> None:
+    def infer(self, symbol: Symbol) -> None:
         """Find the shapes and dtypes that a symbol, and all that it is made of, has, as far as they are known."""
-        for node in asked.order:
+        for node in symbol.order:
             parameter = self._parameters.get(node.name) if node.operator is None else None
             if parameter is not None and Value(node) not in self.shapes:
                 self.dtypes[Value(node)] = numpy.dtype(parameter.dtype)
                 if is_complete(parameter._shape):
                     self.shapes[Value(node)] = parameter._shape
         origin = "of the array that is given"
-        dtypes = infer_dtypes(asked.order, [(self.dtypes, origin)]).known
-        shapes = infer_shapes(asked.order, [(self.shapes, origin)], dtypes).known
+        dtypes = infer_dtypes(symbol.order, [(self.dtypes, origin)]).known
+        shapes = infer_shapes(symbol.order, [(self.shapes, origin)], dtypes).known
         self.dtypes.update(dtypes)
         self.shapes.update((value, shape) for value, shape in shapes.items() if is_known(shape))

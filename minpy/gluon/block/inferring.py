@@ -5,64 +5,34 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from minpy.core.errors import MXNetError, NotTraceableError, ShapeError
+from minpy.core.errors import NotTraceableError, ShapeError
 from minpy.gluon.parameter.unknown_shapes import is_complete
 
-__all__ = [
-    "infer",
-    "infer_deferred",
-    "infer_waiting",
-    "initialize_waiting",
-    "require_complete",
-    "require_rule",
-]
+__all__ = ["infer", "infer_waiting", "initialize_waiting", "require_complete", "require_rule"]
 
 
-def infer(block: Any, what: str, args: Sequence[Any]) -> None:
+def infer(block: Any, attribute: str, args: Sequence[Any]) -> None:
     """Set an attribute, 'shape' or 'dtype', of all parameters of a block from those of its arguments."""
     graph, leaves = block._graphs.find(block, args)
-    names = graph.out.list_inputs()
-    known_inputs = {
-        variable.name: getattr(leaf, what)
+    input_names = graph.out.list_inputs()
+    input_values = {
+        variable.name: getattr(leaf, attribute)
         for variable, leaf in zip(graph.inputs, leaves, strict=True)
-        if variable is not None and variable.name in names
+        if variable is not None and variable.name in input_names
     }
-    inferred = graph.out.infer_shape_partial if what == "shape" else graph.out.infer_type_partial
-    arguments, _, states = inferred(**known_inputs)
+    infer_values = graph.out.infer_shape_partial if attribute == "shape" else graph.out.infer_type_partial
+    arguments, _, states = infer_values(**input_values)
     names = [*graph.out.list_arguments(), *graph.out.list_auxiliary_states()]
-    inferred_of = dict(zip(names, [*arguments, *states], strict=True))
+    values = dict(zip(names, [*arguments, *states], strict=True))
     for parameter in graph.parameters:
-        value = inferred_of.get(parameter.name)
+        value = values.get(parameter.name)
         if value is not None:
-            setattr(parameter, what, value)
+            setattr(parameter, attribute, value)
 
 
-def infer_deferred(block: Any, args: Sequence[Any]) -> None:
-    """Infer shapes for parameters that wait for them.
-
-    Raises
-    ------
-    ShapeError
-        If they cannot be inferred.
-    """
-    try:
-        block.infer_shape(*args)
-    except (ShapeError, MXNetError) as error:
-        raise ShapeError(
-            f"{block.name}: parameters cannot be initialized, as their shapes cannot be inferred. {error}"
-        ) from error
-
-
-def initialize_waiting(block: Any, waiting: Sequence[Any], args: Sequence[Any]) -> None:
-    """Give a block's own parameters that wait for their shapes these, and values.
-
-    Parameters
-    ----------
-    block : HybridBlock
-    waiting : sequence of Parameter
-    args : sequence
-        What it is called with.
-    """
+def initialize_waiting(block: Any, args: Sequence[Any]) -> None:
+    """Give a block's own parameters that wait for their shapes these, and values."""
+    waiting = [parameter for parameter in block._reg_params.values() if parameter._deferred_init]
     if any(not is_complete(parameter._shape) for parameter in waiting):
         block.infer_shape(*args)
     for parameter in waiting:

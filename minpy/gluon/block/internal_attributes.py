@@ -23,13 +23,7 @@ _OF_GRAPHS = """
 
 
 class Before:
-    """What a block was, before it is made something else.
-
-    Parameters
-    ----------
-    block : HybridBlock
-        From here on steps and graphs can be added to it, which `restore` takes away again.
-    """
+    """What a hybrid block was: `restore` takes steps and graphs away again that are added to it from here on."""
 
     def __init__(self, block: Any) -> None:
         self._block = block

@@ -15,26 +15,10 @@ __all__ = ["_flatten", "_regroup"]
 
 
 def _flatten(args: Any, inout_str: str) -> tuple[list[Any], Any]:
-    """Return the leaves of nested values, and their form.
+    """Return the leaves of nested values (arrays, symbols and None), which are an 'input' or 'output', and their form.
 
-    Parameters
-    ----------
-    args : NDArray, Symbol, None, or nested list, tuple or dict of them
-    inout_str : str
-        What messages call them: 'input' or 'output'.
-
-    Returns
-    -------
-    leaves : list
-        Arrays, symbols and None.
-    form
-        0 for an array or a symbol, n for a symbol of n > 1 outputs, -1 for None, a list of forms for a list; tuples and
-        dicts have a form of their own class.
-
-    Raises
-    ------
-    ArgumentError
-        For anything else.
+    The form is 0 for an array or a symbol, n for a symbol of n > 1 outputs, -1 for None, a list of forms for a list;
+    tuples and dicts have a form of their own class.
     """
     if isinstance(args, NDArray):
         return [args], 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from minpy.core.errors import ArgumentError
@@ -16,24 +17,7 @@ _NO_OPTIONS = frozenset(["args", "aux", "backend", "ctx", "self", "shape_dict", 
 
 
 class Step:
-    """One call of `optimize_for`.
-
-    Parameters
-    ----------
-    backend : str
-        The name of a partitioner or of a pass.
-    options : mapping of str
-
-    Attributes
-    ----------
-    is_done : bool
-        Whether a graph has gone through it, and what it has written to parameters stands there.
-
-    Raises
-    ------
-    ArgumentError
-        For an option that has the name of an argument of `Symbol.optimize_for`.
-    """
+    """One call of `optimize_for`: `backend` names a partitioner or a pass."""
 
     def __init__(self, backend: str, options: Mapping[str, Any]) -> None:
         for name in options:
@@ -44,11 +28,11 @@ class Step:
                 )
         self.backend = backend
         self.options = dict(options)
-        self.is_done = False
+        self.is_done = False  # whether a graph has gone through it, and what it has written to parameters stands there
 
     def described(self) -> list[Any]:
         """Return what a file holds of it: options as Python writes them, those that it cannot read again as texts."""
-        return [self.backend, {key: repr(_plain(value)) for key, value in self.options.items()}]
+        return [self.backend, {key: repr(_readable(value)) for key, value in self.options.items()}]
 
     @staticmethod
     def of(described: Sequence[Any]) -> Step:
@@ -57,7 +41,7 @@ class Step:
         return Step(str(backend), {key: ast.literal_eval(text) for key, text in options.items()})
 
 
-def _plain(value: Any) -> Any:
+def _readable(value: Any) -> Any:
     try:
         return value if ast.literal_eval(repr(value)) == value else str(value)
     except (SyntaxError, ValueError):
@@ -66,15 +50,12 @@ def _plain(value: Any) -> Any:
 
 def taken_options(backend: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return those of the options of a backend before that this one takes, too."""
-    there: Any = PARTITIONERS.get(backend) or PASSES.get(backend)
-    if there is None:
+    registered: Any = PARTITIONERS.get(backend) or PASSES.get(backend)
+    if registered is None:
         return dict(options)
-    return {key: value for key, value in options.items() if _takes(there, key, value)}
-
-
-def _takes(there: Any, key: str, value: Any) -> bool:
-    try:
-        there.check_options({key: value})
-    except ArgumentError:
-        return False
-    return True
+    taken = {}
+    for key, value in options.items():
+        with suppress(ArgumentError):
+            registered.check_options({key: value})
+            taken[key] = value
+    return taken

@@ -30,37 +30,23 @@ from minpy.graph.ir import Value
 from minpy.ndarray import NDArray
 from minpy.symbol import Symbol
 
-__all__ = ["Given", "MadeParameter", "Optimizations", "optimized"]
+__all__ = ["ExampleCall", "MadeParameter", "Optimizations", "optimized"]
 
 # Held while a graph is rewritten: passes may write to parameters, and are to do so once.
 _LOCK = threading.RLock()
 
 
-class Given(NamedTuple):
-    """What a block is optimized for: arrays, and the shapes and dtypes that symbols in their places have.
+class ExampleCall(NamedTuple):
+    """What a block is optimized for: arrays, and the shapes and dtypes that symbols in their places have."""
 
-    Parameters
-    ----------
-    leaves : sequence of NDArray or None
-        The arguments, in a flat list.
-    symbols : mapping of int to (shape or None, dtype)
-        By the id of the array that stands for it: what is known of a symbol.
-    """
-
-    leaves: Sequence[Any]
-    symbols: Mapping[int, tuple[Any, Any]]
+    leaves: Sequence[Any]  # the arguments, in a flat list
+    symbols: Mapping[int, tuple[Any, Any]]  # (shape or None, dtype), by the id of the array that stands for a symbol
 
 
 class MadeParameter(Parameter):
-    """A parameter of a graph that a pass has made. It is on every device that it is asked for on.
+    """A parameter of a graph that a pass has made, of an array that it takes over: learned, or else a state.
 
-    Parameters
-    ----------
-    name : str
-    array : NDArray
-        Its value, which it takes over.
-    is_argument : bool
-        Whether it is learned, or else a state.
+    It is on every device that it is asked for on.
     """
 
     def __init__(self, name: str, array: NDArray, is_argument: bool) -> None:
@@ -79,29 +65,18 @@ class MadeParameter(Parameter):
         try:
             return super().data(ctx, device=device)
         except ContextError:
-            place = device or ctx or current_context()
-            return self._placed(place)
-
-    def _placed(self, place: Context) -> Any:
-        assert self._data is not None
-        array = self._data[0].copyto(place)
-        if self._grad is not None:
-            gradient = array * 0
-            mark_variables([array], [gradient], self._grad_req)
-            self._grad.append(gradient)
-        self._data.append(array)
-        return array
+            assert self._data is not None
+            array = self._data[0].copyto(device or ctx or current_context())
+            if self._grad is not None:
+                gradient = array * 0
+                mark_variables([array], [gradient], self._grad_req)
+                self._grad.append(gradient)
+            self._data.append(array)
+            return array
 
 
 class Optimizations:
-    """The steps that the graphs of a block go through, and the parameters that came of them.
-
-    Attributes
-    ----------
-    steps : list of Step
-    made : dict of str to MadeParameter
-        By name.
-    """
+    """The steps that the graphs of a block go through, and by name the parameters that came of them."""
 
     def __init__(self) -> None:
         self.steps: list[Step] = []
@@ -120,23 +95,10 @@ class Optimizations:
             if numpy.dtype(parameter.dtype).kind == "f":
                 parameter.cast(dtype)
 
-    def apply(self, graph: CachedOp, call: Given, parameters: Mapping[str, Parameter]) -> CachedOp:
+    def apply(self, graph: CachedOp, call: ExampleCall, parameters: Mapping[str, Parameter]) -> CachedOp:
         """Return what a graph becomes by the steps that it has not gone through.
 
-        Parameters
-        ----------
-        graph : CachedOp
-        call : Given
-        parameters : mapping of str to Parameter
-            Those of the block and of all inside, by name.
-
-        Raises
-        ------
-        DeferredInitializationError
-            If a parameter has no value yet.
-        MXNetError
-            If a step fails, or makes something of the graph that cannot be called in its place. Parameters are what
-            they were then.
+        If one fails, or what it makes cannot be called in the place of the graph, parameters are what they were.
         """
         if self._is_busy:
             raise MXNetError(
@@ -151,7 +113,7 @@ class Optimizations:
             self._is_busy = False
         return graph
 
-    def _applied(self, graph: CachedOp, step: Step, call: Given, parameters: Mapping[str, Parameter]) -> CachedOp:
+    def _applied(self, graph: CachedOp, step: Step, call: ExampleCall, parameters: Mapping[str, Parameter]) -> CachedOp:
         _require_different_names(graph, step)
         context = _context_of(graph, call)
         values = _Values(graph, call, context)
@@ -175,9 +137,9 @@ class Optimizations:
                 array_before[:] = array  # another array under a name that is there: a new value
                 continue
             new_parameters[name] = MadeParameter(name, array, name not in states)
-            there = self.made.get(name)
-            if there is not None and there.shape == new_parameters[name].shape:
-                new_parameters[name] = there
+            made_before = self.made.get(name)
+            if made_before is not None and made_before.shape == new_parameters[name].shape:
+                new_parameters[name] = made_before
         rebuilt = _rebuilt(graph, out, step, {**parameters, **self.made, **new_parameters})
         values.require_fit(rebuilt, step)
         if not step.is_done:  # once, however many graphs there are
@@ -196,11 +158,10 @@ def _rebuilt(graph: CachedOp, out: Symbol, step: Step, parameters: Mapping[str, 
         for variable, array in graph.captured
         if str(variable.name) in variables and str(variable.name) not in parameters
     ]
-    names = {
-        str(variable.name) for variable in (*inputs, *(variable for variable, _ in captured)) if variable is not None
-    } | parameters.keys()
+    captured_variables = [variable for variable, _ in captured]
+    names = {str(variable.name) for variable in (*inputs, *captured_variables) if variable is not None}
     for name in variables:
-        if name not in names:
+        if name not in names and name not in parameters:
             raise MXNetError(
                 f"{graph.name}: {step.backend!r} made a variable {name!r} that has no value. Let the pass allocate it "
                 "(alloc_arg or alloc_aux in C++, graph.add_argument in Python)."
@@ -224,21 +185,19 @@ def _require_different_names(graph: CachedOp, step: Step) -> None:
         seen.add(node.name)
 
 
-def _context_of(graph: CachedOp, call: Given) -> Context:
+def _context_of(graph: CachedOp, call: ExampleCall) -> Context:
     for leaf in call.leaves:
         if leaf is not None and id(leaf) not in call.symbols:
             context: Context = leaf.context
             return context
-    for parameter in graph.parameters:
-        places = parameter.list_ctx()
-        return current_context() if current_context() in places else places[0]
-    return current_context()
+    contexts = graph.parameters[0].list_ctx() if graph.parameters else [current_context()]
+    return current_context() if current_context() in contexts else contexts[0]
 
 
 class _Values:
     """What a backend is given: copies of arrays, by name. What it writes to them is taken over when it is through."""
 
-    def __init__(self, graph: CachedOp, call: Given, context: Context) -> None:
+    def __init__(self, graph: CachedOp, call: ExampleCall, context: Context) -> None:
         self.args: dict[str, Any] = {}
         self.aux: dict[str, Any] = {}
         self.shapes: dict[str, Any] = {}
@@ -251,7 +210,11 @@ class _Values:
             if type(source) is int:
                 array = call.leaves[source]
                 if id(array) in call.symbols:
-                    self._note(node.name, *call.symbols[id(array)])
+                    shape, dtype = call.symbols[id(array)]
+                    if shape is None:
+                        self._all_known = False
+                    else:
+                        self.shapes[node.name], self.dtypes[node.name] = shape, dtype
                     continue
             elif isinstance(source, Parameter):
                 array = source.data(context)
@@ -259,12 +222,6 @@ class _Values:
             if isinstance(source, Parameter):
                 self._copies.append((source, copied))
             (self.args if position < count else self.aux)[node.name] = copied
-
-    def _note(self, name: str, shape: Any, dtype: Any) -> None:
-        if shape is None:
-            self._all_known = False
-        else:
-            self.shapes[name], self.dtypes[name] = shape, dtype
 
     def require_fit(self, graph: CachedOp, step: Step) -> None:
         """Raise the error for a graph whose parameters and arguments do not fit each other."""
@@ -275,8 +232,7 @@ class _Values:
         try:
             graph.out.infer_shape_partial(**{name: shape for name, shape in shapes.items() if name in names})
         except (ShapeError, DTypeError) as error:
-            what = f"{graph.name}: what {step.backend!r} made of its graph does not fit."
-            raise type(error)(f"{what} {error}") from error
+            raise type(error)(f"{graph.name}: what {step.backend!r} made of its graph does not fit. {error}") from error
 
     def write_back(self) -> None:
         """Give parameters what was written to their copies."""
@@ -286,17 +242,17 @@ class _Values:
 
 
 def optimized(block: Any, args: Sequence[Any]) -> CachedOp:
-    """Return the graph of a block for such arguments when it has gone through all steps; it takes the other's place.
+    """Return the graph of a block for arguments, arrays or variables, when it has gone through all steps.
 
-    Parameters
-    ----------
-    block : HybridBlock
-    args : sequence of nested list, tuple or dict of NDArray or Symbol
-        What it is called with; variables may stand for arrays.
+    It takes the place of the graph before.
     """
     args, symbols = _arrays_for_symbols(block, args)
-    if symbols:
-        _require_traceable(block, symbols)
+    written = written_as_forward(block) if any(shape is None for shape, _ in symbols.values()) else ()
+    if written:
+        raise ArgumentError(
+            f"{block.name}.optimize_for: a variable has no shape, and {written[0].name} defines forward, which may "
+            "ask for it. Give arrays, or variables with shapes: mx.sym.var('x', shape=(2, 3))."
+        )
     with _LOCK:
         try:
             graph, leaves = block._graphs.find(block, args)
@@ -307,7 +263,7 @@ def optimized(block: Any, args: Sequence[Any]) -> CachedOp:
             ) from error
         if graph.is_settled:  # by another thread
             return graph
-        steps, call = block._optimizations, Given(leaves, symbols)
+        steps, call = block._optimizations, ExampleCall(leaves, symbols)
         try:
             rewritten = steps.apply(graph, call, block._parameters_by_name())
         except DeferredInitializationError:
@@ -322,55 +278,39 @@ def optimized(block: Any, args: Sequence[Any]) -> CachedOp:
         return rewritten
 
 
-def _require_traceable(block: Any, symbols: Mapping[int, tuple[Any, Any]]) -> None:
-    """Raise `ArgumentError` for symbols without shapes, if the graph may depend on them."""
-    if all(shape is not None for shape, _ in symbols.values()):
-        return
-    written = written_as_forward(block)
-    if written:
-        raise ArgumentError(
-            f"{block.name}.optimize_for: a variable has no shape, and {written[0].name} defines forward, which may "
-            "ask for it. Give arrays, or variables with shapes: mx.sym.var('x', shape=(2, 3))."
-        )
-
-
-def _contexts(block: Any) -> list[Context]:
-    """Return the devices of the first parameter of a block that is initialized."""
+def _first_context(block: Any) -> Context:
+    """Return a device of the first parameter of a block that is initialized."""
     for parameter in block.collect_params().values():
         if parameter._data is not None or parameter._deferred_init:
-            places: list[Context] = parameter.list_ctx()
-            return places
-    return []
+            context: Context = parameter.list_ctx()[0]
+            return context
+    return current_context()
 
 
 def _arrays_for_symbols(block: Any, args: Any) -> tuple[Any, dict[int, tuple[Any, Any]]]:
-    """Return arguments with arrays in the places of symbols, and what is known of these: (shape or None, dtype), by the
-    ids of the arrays.
-    """
+    """Return arguments with arrays in the places of symbols, and what is known of these; see `ExampleCall`."""
     symbols: list[Symbol] = []
     spec = flatten(args, symbols, Symbol)
     if not symbols:
         return args, {}
     arrays: list[Any] = []
     flatten(args, arrays, NDArray)
-    place = arrays[0].context if arrays else next(iter(_contexts(block)), current_context())
+    context = arrays[0].context if arrays else _first_context(block)
     facts: dict[int, tuple[Any, Any]] = {}
-    arrays_made = []
+    zeros = []
     for argument in symbols:
         if len(argument.values) != 1:
             raise ArgumentError(f"{block.name}.optimize_for: an argument is {describe(argument)}, of several outputs.")
-        shape, dtype = _noted(argument, "__shape__"), _noted(argument, "__dtype__")
-        complete = isinstance(shape, tuple) and is_complete(shape)
-        kind = DTYPES.get(dtype, numpy.dtype("float32"))
-        array = (np if is_np_array() or argument.in_numpy else nd).zeros(
-            shape if complete else (1,), dtype=kind, ctx=place
-        )
-        facts[id(array)] = (shape if complete else None, array._data.dtype)
-        arrays_made.append(array)
-    return unflatten(spec, arrays_made), facts
+        shape, dtype_number = _attribute(argument, "__shape__"), _attribute(argument, "__dtype__")
+        is_known = isinstance(shape, tuple) and is_complete(shape)
+        dtype = DTYPES.get(dtype_number, numpy.dtype("float32"))
+        front_end = np if is_np_array() or argument.in_numpy else nd
+        zeros.append(front_end.zeros(shape if is_known else (1,), dtype=dtype, ctx=context))
+        facts[id(zeros[-1])] = (shape if is_known else None, dtype)
+    return unflatten(spec, zeros), facts
 
 
-def _noted(variable: Symbol, key: str) -> Any:
+def _attribute(variable: Symbol, key: str) -> Any:
     """Return the shape or the number of the dtype that was given when a variable was made."""
     text = variable.attr(key)
     try:

@@ -1,4 +1,4 @@
-"""What stands for functions of ours in captured functions beside those that are nothing but functions of NumPy's.
+"""Proxies for functions of ours in captured functions, beside those that are nothing but functions of NumPy's.
 
 Operators that draw, have states or act as in training become nodes as they do of symbols; so do draws of
 `mx.np.random`. Scopes of `mx.autograd` are entered, and noted.
@@ -6,9 +6,9 @@ Operators that draw, have states or act as in training become nodes as they do o
 
 from __future__ import annotations
 
-import functools
 import inspect
 import types
+from functools import lru_cache, partial
 from typing import Any
 
 from minpy import autograd, context, numpy_extension
@@ -36,35 +36,30 @@ _COMPOSED = frozenset(
 )
 
 
-@functools.lru_cache(None)
+@lru_cache(None)
 def enter() -> None:
     """Let captured functions call what is known here."""
     own_functions.MODULES.update(
         ["minpy.autograd", "minpy.context", "minpy.gluon", "minpy.numpy.random", "minpy.symbol"]
     )
-    own_functions.register(
-        (getattr(random, name) for name in random.__all__ if name not in ("seed", "shuffle")), _drawn
-    )
+    draws = (getattr(random, name) for name in random.__all__ if name not in ("seed", "shuffle"))
+    own_functions.register(draws, lambda shadow, value, name: partial(BlockCapture.of(shadow).drawn, value.__name__))
     for name, kind in OPERATOR_NAMES.items():
         function = getattr(numpy_extension, name, None)
         operator = OPERATORS[kind] if function is not None and kind in OPERATORS else None
         if operator is not None and (operator.random or operator.auxiliary or operator.uses_training):
-            own_functions.register([function], functools.partial(_extension, operator))
+            own_functions.register([function], partial(_extension, operator))
     own_functions.CLASSES[OperatorFamily] = _node
     own_functions.register([Custom], _node)
     own_functions.register([Operator], lambda shadow, value, name: BlockCapture.of(shadow).computed)
-    own_functions.register([autograd.is_training], functools.partial(_asked, True))
-    own_functions.register([autograd.is_recording], functools.partial(_asked, False))
+    own_functions.register([autograd.is_training], partial(_mode_question, True))
+    own_functions.register([autograd.is_recording], partial(_mode_question, False))
     own_functions.register((getattr(autograd, name) for name in _SCOPES), _scope)
-    own_functions.register([context.current_context], _asked_context)
-    own_functions.register([is_np_array, is_np_shape, is_np_default_dtype], _as_it_is)  # of each entry
+    own_functions.register([context.current_context], lambda shadow, value, name: BlockCapture.of(shadow).noted_context)
+    switches = [is_np_array, is_np_shape, is_np_default_dtype]
+    own_functions.register(switches, lambda shadow, value, name: value)  # which every entry guards
     own_functions.CONSTANT_CLASSES.update([Context, type(OPERATORS)])
     own_functions.MEMBERS.append(_member)
-
-
-def _drawn(shadow: ShadowFunctions, value: Any, name: str) -> Any:
-    """Return what becomes a node that draws, at every call of the graph."""
-    return functools.partial(BlockCapture.of(shadow).drawn, value.__name__)
 
 
 def _extension(operator: Any, shadow: ShadowFunctions, value: Any, name: str) -> Any:
@@ -72,25 +67,21 @@ def _extension(operator: Any, shadow: ShadowFunctions, value: Any, name: str) ->
     capture = BlockCapture.of(shadow)
 
     def call(*arguments: Any, **keywords: Any) -> Any:
-        answer = capture.computed(operator, *arguments, **keywords)
-        return list(answer) if type(answer) is tuple else answer
+        outputs = capture.computed(operator, *arguments, **keywords)
+        return list(outputs) if type(outputs) is tuple else outputs
 
     return call
 
 
-def _as_it_is(shadow: ShadowFunctions, value: Any, name: str) -> Any:
-    return value
-
-
 def _node(shadow: ShadowFunctions, value: Any, name: str) -> Any:
     """Return an operator of another kind, which becomes a node as it does of symbols."""
-    return functools.partial(BlockCapture.of(shadow).computed, value)
+    return partial(BlockCapture.of(shadow).computed, value)
 
 
 # -- autograd ----------------------------------------------------------------------------------------------------------
 
 
-def _asked(of_training: bool, shadow: ShadowFunctions, value: Any, name: str) -> Any:
+def _mode_question(of_training: bool, shadow: ShadowFunctions, value: Any, name: str) -> Any:
     def ask() -> bool:
         capture = BlockCapture.of(shadow)
         if not capture.scopes:  # inside of one, that says it
@@ -98,10 +89,6 @@ def _asked(of_training: bool, shadow: ShadowFunctions, value: Any, name: str) ->
         return bool(value())
 
     return ask
-
-
-def _asked_context(shadow: ShadowFunctions, value: Any, name: str) -> Any:
-    return BlockCapture.of(shadow).noted_context
 
 
 class _Scope:
@@ -131,7 +118,7 @@ def _scope(shadow: ShadowFunctions, value: Any, name: str) -> Any:
 
 
 def _member(proxy: Any, name: str) -> Any:
-    """Return a member of an array that NumPy's arrays do not have, for what stands in its place."""
+    """Return a member of an array that NumPy's arrays do not have, for its proxy."""
     is_plain = isinstance(proxy, NDArrayProxy)
     inner = proxy.inner if is_plain else proxy
     if name == "as_np_ndarray":

@@ -14,33 +14,21 @@ __all__ = ["ParameterArrays", "ParameterVariables"]
 class ParameterArrays:
     """What a capture reads of parameters, and of the blocks that it goes through.
 
-    It holds as long as `CHANGES` has counted nothing; else everything is compared.
-
-    Attributes
-    ----------
-    nodes : list of Node
-        The variables of the graph, one a parameter and context.
-    arrays : tuple of Array
-        Theirs.
-    clock
-        What counts changes: `CHANGES`.
-    count : int
-        As of when they were compared last.
-    frozen : list of (HybridBlock, Guards)
-        Blocks of the first generation that name something of which no changes are noticed.
+    It is valid as long as `CHANGES` has counted nothing; else everything is compared.
     """
 
     def __init__(self) -> None:
-        self.nodes: list[Node] = []
-        self.arrays: tuple[Any, ...] = ()
+        self.nodes: list[Node] = []  # the variables of the graph, one a parameter and context
+        self.arrays: tuple[Any, ...] = ()  # theirs
         self.clock = CHANGES
-        self.count = CHANGES.count
+        self.count = CHANGES.count  # as of when they were compared last
         self._meanings = CHANGES.meanings
-        # (parameter, context, kind) of each; and the classes of blocks, the blocks inside them, and their hooks.
-        self._rows: list[tuple[Any, Any, ArrayKind]] = []
+        self._rows: list[tuple[Any, Any, ArrayKind]] = []  # parameter, context and kind of each array
         self._guards: list[Any] = []
+        # Blocks that define `hybrid_forward` and name something of which no changes are noticed, with their guards.
         self.frozen: list[tuple[Any, Any]] = []
-        self._numbers: dict[Any, int] = {}
+        self._positions: dict[int, int] = {}  # in `arrays`, by id
+        # Each block with its class, the blocks inside, and whether it must not have hooks.
         self._blocks: dict[int, tuple[Any, Any, tuple[int, ...], bool]] = {}
 
     @property
@@ -56,15 +44,13 @@ class ParameterArrays:
     def variable(self, parameter: Any, context: Any) -> tuple[Node, Any]:
         """Return (the variable of a parameter, its array) on a context."""
         array = parameter._check_and_get(parameter._data, context)
-        key = id(array)
-        number = self._numbers.get(key)
-        if number is None:
-            number = self._numbers[key] = len(self.nodes)
+        position = self._positions.get(id(array))
+        if position is None:
+            position = self._positions[id(array)] = len(self.nodes)
             self.nodes.append(variable(parameter.name).node)
             self.arrays += (array,)
-            place = None if len(parameter._data) == 1 else array.context
-            self._rows.append((parameter, place, kind_of(array)))
-        return self.nodes[number], self.arrays[number]
+            self._rows.append((parameter, None if len(parameter._data) == 1 else array.context, kind_of(array)))
+        return self.nodes[position], self.arrays[position]
 
     def add_block(self, block: Any, has_no_hooks: bool = True) -> None:
         """Note a block: that it has the same class and the same blocks inside, and no hooks."""
@@ -89,12 +75,12 @@ class ParameterArrays:
             reason: str | None = guards.failure()
             if reason is not None:
                 return reason
-        for (parameter, context, kind), array in zip(self._rows, self._now(), strict=True):
+        for (parameter, context, kind), array in zip(self._rows, self._current_arrays(), strict=True):
             if array is None:
                 return f"parameter {parameter.name} is not there any more on {context}"
-            now = kind_of(array)
-            if now != kind:
-                return f"parameter {parameter.name}: was {_text(kind)}, is {_text(now)}"
+            current_kind = kind_of(array)
+            if current_kind != kind:
+                return f"parameter {parameter.name}: was {_text(kind)}, is {_text(current_kind)}"
         return None
 
     def holds(self) -> bool:
@@ -102,16 +88,15 @@ class ParameterArrays:
         count = CHANGES.count
         if self.failure() is not None:
             return False
-        self.arrays = tuple(self._now())
+        self.arrays = tuple(self._current_arrays())
         self.count = count
         return True
 
-    def _now(self) -> list[Any]:
-        arrays_now = []
-        for parameter, context, _ in self._rows:
-            arrays = parameter._data or ()
-            arrays_now.append(next((array for array in arrays if context is None or array.context == context), None))
-        return arrays_now
+    def _current_arrays(self) -> list[Any]:
+        return [
+            next((array for array in parameter._data or () if context is None or array.context == context), None)
+            for parameter, context, _ in self._rows
+        ]
 
 
 class ParameterVariables:

@@ -16,7 +16,7 @@ from minpy.core.array import Array
 from minpy.gluon.block.references import References
 from minpy.gluon.block.snapshots import DEEPEST, LONGEST, parts_of
 
-__all__ = ["Following", "is_of_user", "methods_of", "names_in"]
+__all__ = ["ReferenceFinder", "is_of_user", "methods_of", "names_in"]
 
 _MOST_FUNCTIONS = 100
 # Objects are looked at once, and only where they are named.
@@ -26,13 +26,10 @@ _CALLED = frozenset(["__call__", "__init__", "forward", "hybrid_forward"])
 _LIBRARIES = frozenset([*sys.stdlib_module_names, "numpy", "scipy", "minpy", "mxnet"]) - {"__main__"}
 
 
-class Following:
-    """Follows values to what a function may use of them, each function and each object once.
+class ReferenceFinder:
+    """Adds to `references` what a function may use of values that it reaches: of each function and object once.
 
-    Parameters
-    ----------
-    references : References
-        To which is added what is found; it keeps functions and objects, so that nothing else gets their ids.
+    The references keep functions and objects alive, so that nothing else gets their ids.
     """
 
     def __init__(self, references: References) -> None:
@@ -42,44 +39,37 @@ class Following:
 
     def follow_function(self, function: types.FunctionType) -> None:
         """Add the globals and closures of a function, and of functions that it calls by name."""
-        space, references = function.__globals__, self._references
+        namespace = function.__globals__
         if id(function) in self._functions or len(self._functions) > _MOST_FUNCTIONS:
             return
-        if str(space.get("__name__", "")).partition(".")[0] in _LIBRARIES:
+        if str(namespace.get("__name__", "")).partition(".")[0] in _LIBRARIES:
             return
         self._functions.add(id(function))
-        path = function.__qualname__
-        references.add_function(function)
-        used = [function.__defaults__, function.__kwdefaults__]
+        self._references.add_function(function)
+        values = [function.__defaults__, function.__kwdefaults__]
         names = names_in(function.__code__)
         for name in names:
             # A built-in one is meant until it is defined here.
-            if not name.startswith("__") and (name in space or hasattr(builtins, name)):
-                used.append(self._add_named(partial(space.get, name, ABSENT), name, name))
+            if not name.startswith("__") and (name in namespace or hasattr(builtins, name)):
+                values.append(self._add_named(partial(namespace.get, name, ABSENT), name, name))
         for variable, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
             # Most have contents, and reading these without a function of Python's costs least.
             is_empty = contents(cell, None) is ABSENT
             read = partial(contents, cell, None) if is_empty else partial(getattr, cell, "cell_contents")
-            used.append(self._add_named(read, variable, variable))
-        for value in used:
-            self.follow(value, names, path)
+            values.append(self._add_named(read, variable, variable))
+        for value in values:
+            self.follow(value, names, function.__qualname__)
 
     def follow(self, value: Any, names: Set[str], path: str, depth: int = 0) -> None:
-        """Add what a value refers to that a function may use.
+        """Add what a value refers to that a function which names `names` may use.
 
-        Parameters
-        ----------
-        value
-        names : set of str
-            What the function names.
-        path : str
-            What users call the value, or what refers to it.
-        depth : int
-            Through how many values it was reached.
+        It was reached through `depth` values; users call it, or what refers to it, `path`.
         """
         if isinstance(value, Array):
             if "grad" in names:
                 self._references.add(partial(getattr, value, "grad", None), f"{path}: grad")
+        elif self._references.add_generator(value):
+            pass
         elif isinstance(value, types.FunctionType):
             self.follow_function(value)
         elif isinstance(value, types.MethodType):
@@ -111,15 +101,15 @@ class Following:
         if id(owner) in self._owners or depth > _DEEPEST_MEMBER or not _has_members(owner):
             return
         self._owners[id(owner)] = owner
-        named = owner if isinstance(owner, (type, types.ModuleType)) else type(owner)
-        spaces = _spaces_of(owner)
+        titled = owner if isinstance(owner, (type, types.ModuleType)) else type(owner)
+        namespaces = _namespaces_of(owner)
         names, done = names | _CALLED, set[str]()
         # What its methods name is read of the object, too.
-        while waiting := {name for name in names - done if any(name in space for space in spaces)}:
+        while waiting := {name for name in names - done if any(name in namespace for namespace in namespaces)}:
             done |= waiting
-            for space, name in itertools.product(spaces, waiting):
-                path = f"{named.__name__}.{name}"
-                value = self._add_named(partial(space.get, name, ABSENT), name, path)
+            for namespace, name in itertools.product(namespaces, waiting):
+                path = f"{titled.__name__}.{name}"
+                value = self._add_named(partial(namespace.get, name, ABSENT), name, path)
                 if isinstance(value, types.MemberDescriptorType) and not isinstance(owner, type):  # of __slots__
                     value = self._references.add(partial(getattr, owner, name, ABSENT), path)
                 value = value.fget if isinstance(value, property) else getattr(value, "__func__", value)
@@ -128,12 +118,12 @@ class Following:
                 self.follow(value, names, path, depth + 1)
 
 
-def _spaces_of(owner: Any) -> list[Mapping[str, Any]]:
-    """Return the namespaces in which an object's members are: its own, and those of the classes of users'."""
+def _namespaces_of(owner: Any) -> list[Mapping[str, Any]]:
+    """Return the namespaces in which an object's members are: its own, and those of its classes that users wrote."""
     classes = owner.__mro__ if isinstance(owner, type) else type(owner).__mro__
-    spaces: list[Mapping[str, Any]] = [vars(cls) for cls in classes if is_of_user(cls.__module__)]
+    of_classes: list[Mapping[str, Any]] = [vars(cls) for cls in classes if is_of_user(cls.__module__)]
     has_own = not isinstance(owner, type) and hasattr(owner, "__dict__")
-    return [vars(owner), *spaces] if has_own else spaces
+    return [vars(owner), *of_classes] if has_own else of_classes
 
 
 def _has_members(value: Any) -> bool:

@@ -13,11 +13,12 @@ from minpy.capture.guard_sources import ABSENT
 from minpy.core.array import Array, now
 from minpy.core.buffers import last_write, written_since
 from minpy.gluon.block.snapshots import ArrayContents, arrays_in, difference, is_same, snapshot
+from minpy.gluon.block.traced_draws import GENERATORS
 
 __all__ = ["Reference", "References"]
 
 # Of these nothing can be compared: what is in them, or comes next, is found by asking.
-_OF_LIBRARIES = ("collections", "_collections", "array", "itertools", "contextvars", "weakref", "ctypes", "_ctypes")
+_UNSEEN_MODULES = ("collections", "_collections", "array", "itertools", "contextvars", "weakref", "ctypes", "_ctypes")
 _UNSEEN: tuple[Any, ...] = (
     bytearray,
     memoryview,
@@ -28,42 +29,25 @@ _UNSEEN: tuple[Any, ...] = (
 )
 _CONSTANT_TYPES = frozenset([type(None), bool, int, float, complex, str, bytes])
 _NO_VALUE = object()
-# What may be set of a function.
-_PARTS = ("__code__", "__defaults__", "__kwdefaults__")
+# Attributes of functions that may be set.
+_FUNCTION_PARTS = ("__code__", "__defaults__", "__kwdefaults__")
 
 
 class Reference(NamedTuple):
-    """A value that something refers to.
+    """A value that something refers to, as users call it (`path`), with a snapshot of what it was."""
 
-    Attributes
-    ----------
-    read : callable
-        Returns it as it is now; where most calls pass it is a `functools.partial` of a built-in function.
-    constant
-        The value, if what is in it cannot change; else something that is no value.
-    was
-        A snapshot of what it was.
-    path : str
-        What users call it.
-    """
-
-    read: Callable[[], Any]
-    constant: Any
+    read: Callable[[], Any]  # returns it as it is now; a `functools.partial` of a built-in function costs least
+    constant: Any  # the value, if what is in it cannot change; else something that is no value
     was: Any
     path: str
 
 
 class References:
-    """What some blocks, and functions that they call, refer to.
-
-    Attributes
-    ----------
-    frozen : dict
-        By name, the classes of values of which no changes are noticed.
-    """
+    """What some blocks, and functions that they call, refer to."""
 
     def __init__(self) -> None:
-        self.frozen: dict[str, str] = {}
+        self.frozen: dict[str, str] = {}  # by name, the classes of values of which no changes are noticed
+        self.generators: dict[int, Any] = {}  # of random numbers, by id
         self._time = now()
         self._values: list[Reference] = []
         # Functions without defaults, each with its code.
@@ -91,7 +75,7 @@ class References:
         if function.__defaults__ is None and function.__kwdefaults__ is None:  # most; this costs least
             self._functions.append((function, function.__code__))
             return
-        for part in _PARTS:
+        for part in _FUNCTION_PARTS:
             self.add(partial(getattr, function, part), f"{function.__qualname__}.{part}")
 
     def add_container(self, container: Any, path: str) -> None:
@@ -106,30 +90,31 @@ class References:
             elif id(array) not in self._contents:
                 self._contents[id(array)] = ArrayContents(array), path
 
+    def add_generator(self, value: Any) -> bool:
+        """Note a generator of random numbers; tell whether the value is one."""
+        is_generator = isinstance(value, GENERATORS)
+        if is_generator:
+            self.generators[id(value)] = value
+        return is_generator
+
     def add_unseen(self, name: str, value: Any) -> None:
         """Note a value that is named, if no changes of it can be noticed."""
-        kind = type(value)
+        cls = type(value)
         is_unseen = isinstance(value, _UNSEEN) or (
-            kind.__module__ in _OF_LIBRARIES and not isinstance(value, (dict, tuple, type))
+            cls.__module__ in _UNSEEN_MODULES and not isinstance(value, (dict, tuple, type))
         )
         if is_unseen or (isinstance(value, Iterator) and not isinstance(value, Array)):
-            is_builtin = kind.__module__ == "builtins"
-            self.frozen[name] = kind.__qualname__ if is_builtin else f"{kind.__module__}.{kind.__name__}"
+            is_builtin = cls.__module__ == "builtins"
+            self.frozen[name] = cls.__qualname__ if is_builtin else f"{cls.__module__}.{cls.__name__}"
 
     def failure(self) -> str | None:
         """Return in words which value is another than it was; None if all are the same."""
         for function, code in self._functions:
-            if (
-                function.__code__ is not code
-                or function.__defaults__ is not None
-                or function.__kwdefaults__ is not None
-            ):
-                part, was = next(
-                    (part, was)
-                    for part, was in zip(_PARTS, (code, None, None), strict=True)
-                    if getattr(function, part) is not was
-                )
-                return difference(f"{function.__qualname__}.{part}", getattr(function, part), was)
+            if function.__code__ is code and function.__defaults__ is None and function.__kwdefaults__ is None:
+                continue
+            for part, was in zip(_FUNCTION_PARTS, (code, None, None), strict=True):
+                if getattr(function, part) is not was:
+                    return difference(f"{function.__qualname__}.{part}", getattr(function, part), was)
         try:
             for read, constant, was, path in self._values:
                 value = read()

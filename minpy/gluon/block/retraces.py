@@ -21,34 +21,19 @@ _MODES = ("`is_np_array()`", "`is_training()`", "`is_recording()`")
 
 
 class _Call(NamedTuple):
-    """The call for which a graph was traced.
+    """The call for which a graph was traced."""
 
-    Attributes
-    ----------
-    form : hashable
-        How its arguments are nested; their number, where they are not.
-    modes : tuple of (bool or None)
-        NumPy's semantics, training, recording; None: tracing has not asked for it.
-    kinds : list of (ArrayKind, Context) or None
-        Of each leaf.
-    """
-
-    form: Any
-    modes: tuple[bool | None, ...]
-    kinds: list[tuple[ArrayKind, Any] | None]
+    form_key: Any
+    modes: tuple[bool | None, ...]  # as `_MODES`; None: tracing has not asked for it
+    kinds: list[tuple[ArrayKind, Any] | None]  # of each leaf, with its context
 
 
 class GraphHistory(History):
-    """The graphs that one block was traced to, and why.
-
-    Attributes
-    ----------
-    failure : str or None
-        What has changed that the graphs had held for; None: nothing has, or there were no graphs.
-    """
+    """The graphs that one block was traced to, and why."""
 
     def __init__(self) -> None:
         super().__init__()
+        # What has changed that the graphs were valid for; None: nothing has, or there were no graphs.
         self.failure: str | None = None
         self._calls: list[_Call] = []  # of the graphs that there are
 
@@ -57,52 +42,36 @@ class GraphHistory(History):
         block: Any,
         args: Sequence[Any],
         leaves: Sequence[Any],
-        form: Any,
-        asked: tuple[bool, ...],
+        form_key: Any,
+        asked_modes: tuple[bool, ...],
         is_first: bool,
         seconds: float,
     ) -> None:
-        """Note that a graph was traced for a call.
+        """Note that a graph was traced for a call with `args`, which are `leaves` in a flat list.
 
-        Parameters
-        ----------
-        block : HybridBlock
-        args : sequence
-            What it was called with.
-        leaves : sequence of NDArray or None
-            The same in a flat list.
-        form : hashable
-            As the keys of graphs have it.
-        asked : tuple of bool
-            Whether tracing has asked for training, and for recording.
-        is_first : bool
-            Whether the block had no graph.
-        seconds : float
-            How long it took.
+        `asked` says whether tracing has asked for training, and for recording; `is_first`, that the block had no graph.
         """
         training, recording = bool(state.training), state.recording == 1
-        modes = is_np_array(), training if asked[0] else None, recording if asked[1] else None
-        kinds = [None if leaf is None else (_kind(leaf), leaf.context) for leaf in leaves]
-        call = _Call(form, modes, kinds)
+        modes = is_np_array(), training if asked_modes[0] else None, recording if asked_modes[1] else None
+        kinds = [
+            None if leaf is None else (ArrayKind(type(leaf), leaf.shape, leaf.dtype), leaf.context) for leaf in leaves
+        ]
+        call = _Call(form_key, modes, kinds)
         names = argument_names(getattr(block, "hybrid_forward", block.forward), len(args) + 1)
         names = names[1:] if not block._is_written_as_forward else names[:-1]  # F
         paths = [path for name, value in zip(names, args, strict=True) for path in _paths(value, name)]
         if len(paths) != len(leaves):
-            paths = [f"input {place}" for place in range(len(leaves))]
+            paths = [f"input {position}" for position in range(len(leaves))]
         reason, self.failure = self.failure, None
         if not self.count:
             reason = "first call"
         elif reason is None and is_first:
             reason = _FORGOTTEN
         elif reason is None:
-            alike = [before for before in self._calls if before.form == form]
+            alike = [before for before in self._calls if before.form_key == form_key]
             reason = _difference((alike or self._calls)[-1], call, paths, leaves)
         self._calls = [call] if is_first else [*self._calls[-_MOST_CALLS:], call]
         self.note(reason, described(paths, leaves), seconds)
-
-
-def _kind(leaf: Any) -> ArrayKind:
-    return ArrayKind(type(leaf), leaf.shape, leaf.dtype)
 
 
 def _paths(value: Any, path: str) -> Iterator[str]:
@@ -116,9 +85,9 @@ def _paths(value: Any, path: str) -> Iterator[str]:
 
 def _difference(before: _Call, call: _Call, paths: Sequence[str], leaves: Sequence[Any]) -> str:
     """Return how a call is another than the one before it for which a graph was traced."""
-    if type(before.form) is int and type(call.form) is int and before.form != call.form:
-        return f"the arguments by position were {before.form}, are {call.form}"
-    if before.form != call.form:
+    if before.form_key != call.form_key:
+        if type(before.form_key) is int and type(call.form_key) is int:
+            return f"the arguments by position were {before.form_key}, are {call.form_key}"
         return "the arguments were nested in another way"
     for name, was_on, is_on in zip(_MODES, before.modes, call.modes, strict=True):
         if was_on is not None and is_on is not None and was_on != is_on:

@@ -55,18 +55,18 @@ class _BlockScope:
         if scope is None:
             if prefix is None:
                 prefix = current_names().get(None, hint) + "_"
-            own = ParameterDict(prefix) if params is None else ParameterDict(params.prefix, params)
-            return prefix, own
+            own_params = ParameterDict(prefix) if params is None else ParameterDict(params.prefix, params)
+            return prefix, own_params
         if prefix is None:
             number = scope._counts.get(hint, 0)
             scope._counts[hint] = number + 1
             prefix = f"{hint}{number}_"
         parent = scope._block
         if params is None:
-            own = ParameterDict(parent.params.prefix + prefix, parent.params._shared)
+            own_params = ParameterDict(parent.params.prefix + prefix, parent.params._shared)
         else:
-            own = ParameterDict(params.prefix, params)
-        return parent.prefix + prefix, own
+            own_params = ParameterDict(params.prefix, params)
+        return parent.prefix + prefix, own_params
 
     def __enter__(self) -> _BlockScope:
         values, before = vars(_current), {"scope": _current.scope, "leave": _current.leave}

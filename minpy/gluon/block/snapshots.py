@@ -29,8 +29,6 @@ _CONTAINERS = (tuple, list, dict, set, frozenset)
 class _Container:
     """What was in a container: snapshots of the values, and the keys of a dict."""
 
-    __slots__ = ("keys", "kind", "parts")
-
     def __init__(self, value: Any, depth: int) -> None:
         self.kind = type(value)
         self.keys = list(value) if isinstance(value, dict) else None
@@ -68,8 +66,6 @@ class _Container:
 
 class _LongContainer:
     """Stands for a container that is too long to be compared part by part: it stays the same, and as long."""
-
-    __slots__ = ("count", "kind", "value")
 
     def __init__(self, value: Any) -> None:
         self.kind, self.value, self.count = type(value), value, len(value)

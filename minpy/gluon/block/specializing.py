@@ -24,19 +24,7 @@ __all__ = ["BlockSpecialized"]
 
 
 class BlockSpecialized(Specialized):
-    """A block that is captured for what it is called with.
-
-    Parameters
-    ----------
-    block : HybridBlock
-    eager : callable
-        Calls the block as it is written, on (arguments, keywords).
-
-    Attributes
-    ----------
-    example : (Nest, list) or None
-        How a call was nested that was captured, and its leaves: of arrays (class, shape, dtype, context).
-    """
+    """A block that is captured for what it is called with; `eager` calls it as it is written."""
 
     errors_are_eager = False  # they name the step of the graph
 
@@ -46,7 +34,8 @@ class BlockSpecialized(Specialized):
         self.budget = Budget()
         self.signature = block.forward if block._is_written_as_forward else block.hybrid_forward
         self._block = block
-        self.example: tuple[Nest, list[Any]] | None = None
+        # How the latest call was nested, and its leaves, empty arrays with their shapes in the place of arrays.
+        self._example: tuple[Nest, list[Any]] | None = None
         self._refused_in: Any = None
 
     def specialized(self, captured: CapturedCall) -> Specialization:
@@ -66,15 +55,16 @@ class BlockSpecialized(Specialized):
         assert spec is not None
         if not any(isinstance(leaf, Array) for leaf in leaves) or self._waits():
             return self.eager(arguments, keywords)
-        self.example = spec, [_described(leaf) for leaf in leaves]
+        self._example = spec, [_Shaped(leaf) if isinstance(leaf, Array) else leaf for leaf in leaves]
         return self.call(arguments, keywords, spec, leaves)
 
-    def arguments_alike(self) -> tuple[Any, ...] | None:
-        """Return arguments by position like those of the latest call; None if there was none."""
-        if self.example is None:
+    def example_arguments(self) -> tuple[Any, ...] | None:
+        """Return arguments by position like those of the latest call, with zeros in arrays; None if there was none."""
+        if self._example is None:
             return None
-        spec, described = self.example
-        arguments, keywords = unflatten(spec, iter(map(_alike, described)))
+        spec, described = self._example
+        leaves = [leaf.zeros() if isinstance(leaf, _Shaped) else leaf for leaf in described]
+        arguments, keywords = unflatten(spec, iter(leaves))
         if keywords:
             bound = inspect.signature(self.signature).bind(*arguments, **keywords)
             bound.apply_defaults()
@@ -106,23 +96,12 @@ class _BlockSpecialization(Specialization):
     may_run_twice = False  # states move, and numbers are drawn
 
 
-def _described(leaf: Any) -> Any:
-    if isinstance(leaf, Array):
-        return _Kind(type(leaf), leaf._data.shape, leaf._data.dtype, leaf)
-    return leaf
+class _Shaped:
+    """The class, context, dtype and shape of an array."""
 
+    def __init__(self, array: Array) -> None:
+        self._shape = array._data.shape
+        self._empty = array._like(numpy.zeros((0,), array._data.dtype))
 
-class _Kind:
-    """What an array was."""
-
-    def __init__(self, cls: type, shape: tuple[int, ...], dtype: numpy.dtype, like: Array) -> None:
-        self.shape, self.dtype = shape, dtype
-        self.like = like._like(numpy.zeros((0,), dtype))
-
-    def made(self) -> Any:
-        """Return zeros of that kind."""
-        return self.like._like(numpy.zeros(self.shape, self.dtype))
-
-
-def _alike(described: Any) -> Any:
-    return described.made() if isinstance(described, _Kind) else described
+    def zeros(self) -> Any:
+        return self._empty._like(numpy.zeros(self._shape, self._empty._data.dtype))

@@ -33,29 +33,10 @@ def _shapes(values: Any) -> str:
 
 
 class Summary:
-    """The layers of a block in the order in which a call ran them: shapes of outputs, and numbers of parameters.
-
-    Parameters
-    ----------
-    block : Block
-    inputs : sequence of NDArray
-        What it is called on.
-
-    Attributes
-    ----------
-    rows : list of (str, str, str)
-        Name, shapes and number of parameters of each layer.
-    totals : list of (str, int)
-        What is said below of all of them.
-
-    Raises
-    ------
-    NotReadyError
-        If the block, or one inside, is hybridized.
-    """
+    """The layers of a block in the order in which a call ran them: shapes of outputs, and numbers of parameters."""
 
     def __init__(self, block: Any, inputs: Sequence[Any]) -> None:
-        self.rows: list[tuple[str, str, str]] = [("Input", _shapes(list(inputs)), "0")]
+        self.rows: list[tuple[str, str, str]] = [("Input", _shapes(list(inputs)), "0")]  # name, shapes and parameters
         counted: dict[int, int] = {}
         total = trainable = shared = 0
         handles = []
@@ -89,7 +70,7 @@ class Summary:
         finally:
             for handle in handles:
                 handle.detach()
-        self.totals = [
+        self.totals = [  # below the table
             ("   Total params", total),
             ("   Trainable params", trainable),
             ("   Non-trainable params", total - trainable),
@@ -101,12 +82,12 @@ class Summary:
         lines = ["-" * _WIDTH, f"{'Layer (type)':>20}  {'Output Shape':>42} {'Param #':>15}", "=" * _WIDTH]
         lines += [f"{name:>20}  {shapes:>42} {count:>15}" for name, shapes, count in self.rows]
         lines += ["=" * _WIDTH, "Parameters in forward computation graph, duplicate included"]
-        lines += [f"{what}: {count}" for what, count in self.totals]
+        lines += [f"{title}: {count}" for title, count in self.totals]
         return "\n".join([*lines, "-" * _WIDTH])
 
     def _repr_html_(self) -> str:
         """Return the table as HTML, which a notebook shows."""
-        totals = [f"{what.strip()}: {count}" for what, count in self.totals]
+        totals = [f"{title.strip()}: {count}" for title, count in self.totals]
         return _html(("Layer (type)", "Output Shape", "Param #"), self.rows, totals)
 
 

@@ -11,6 +11,7 @@ from minpy.context import cpu
 from minpy.core.errors import ArgumentError, describe, nearest
 from minpy.gluon.block.cached_op import CachedOp
 from minpy.gluon.block.hybrid_block import HybridBlock
+from minpy.gluon.block.hybrid_forward import first_of
 from minpy.gluon.block.misshapen import expected_shapes
 from minpy.gluon.block.nesting import _flatten, _regroup
 from minpy.gluon.parameter import ParameterDict
@@ -67,34 +68,31 @@ class SymbolBlock(HybridBlock):
         inputs = [inputs] if isinstance(inputs, Symbol) else list(inputs)
         if isinstance(outputs, (list, tuple)) and len(outputs) == 1:
             outputs = outputs[0]
-        variables = []
         for variable in inputs:
-            if (
-                not isinstance(variable, Symbol)
-                or len(variable.values) != 1
-                or variable.values[0].node.operator is not None
-            ):
-                what = repr(variable) if isinstance(variable, Symbol) else describe(variable)
+            is_symbol = isinstance(variable, Symbol)
+            if not is_symbol or len(variable.values) != 1 or variable.values[0].node.operator is not None:
                 raise ArgumentError(
-                    f"SymbolBlock: an input is {what}; expected a variable of the graph, as mx.sym.var makes them."
+                    f"SymbolBlock: an input is {repr(variable) if is_symbol else describe(variable)}; expected a "
+                    "variable of the graph, as mx.sym.var makes them."
                 )
-            variables.append(variable)
         leaves, self._out_format = _flatten(outputs, "output")
-        out = leaves[0] if len(leaves) == 1 else Group([variable for variable in leaves if variable is not None])
-        variables = _found_in(out, variables)
+        out = leaves[0] if len(leaves) == 1 else Group([leaf for leaf in leaves if leaf is not None])
+        variables = _variables_of(out, inputs)
         self._symbol, self._inputs = out, variables
         names = {variable.name for variable in variables}
         states = set(out.list_auxiliary_states())
-        nodes = [value for value in out.order if value.operator is None and value.name not in names]
+        nodes = [node for node in out.order if node.operator is None and node.name not in names]
         # States come last: it is the order in which MXNet draws initial values, and writes files.
-        for node in sorted(nodes, key=lambda value: value.name in states):
+        for node in sorted(nodes, key=lambda node: node.name in states):
             parameter = self._params.get(node.name, allow_deferred_init=True)
             if node.name in states:
                 parameter.grad_req = "null"
             if parameter._var is None:
                 parameter._var = _variable(node)
         # In files the parameters go by what is left of their names without what all of these begin with.
-        start = _length_in_common([*self._params.keys()])
+        columns = enumerate(zip(*self._params.keys(), strict=False))
+        shortest = min(map(len, self._params.keys()), default=0)
+        start = next((position for position, letters in columns if len({*letters}) > 1), shortest)
         self._reg_params.update({name[start:]: parameter for name, parameter in self._params.items()})
         self._in_format = [0] * len(variables)
         self._cached_graph = (variables, out)
@@ -139,31 +137,30 @@ class SymbolBlock(HybridBlock):
         """
         loaded = symbol.load(symbol_file)
         names = [input_names] if isinstance(input_names, str) else list(input_names)
-        inputs_there = loaded.list_inputs()
+        graph_inputs = loaded.list_inputs()
         for name in names:
-            if name not in inputs_there:
+            if name not in graph_inputs:
                 raise ArgumentError(
                     f"SymbolBlock.imports: the graph of {os.fspath(symbol_file)!r} has no input {name!r}."
-                    f"{nearest(name, inputs_there) or _inputs_of(loaded)}"
+                    f"{nearest(name, graph_inputs) or _inputs_of(loaded)}"
                 )
         arrays = None if param_file is None else read_file(param_file)
         if arrays is not None and not allow_missing:
-            there = {name.removeprefix("arg:") for name in arrays}
-            loaded = without_labels(loaded, [name for name in label_names(loaded) if name not in (*names, *there)])
+            present = {name.removeprefix("arg:") for name in arrays}
+            loaded = without_labels(loaded, [name for name in label_names(loaded) if name not in (*names, *present)])
         internals = loaded.get_internals()
         block = SymbolBlock(loaded, [internals[name] for name in names])
         if arrays is not None:
             where = f"file {os.fspath(param_file or '')!r}"
-            places = cpu() if ctx is None else ctx
+            contexts = cpu() if ctx is None else ctx
             parameters = block.collect_params()
-            shapes_by_name = {
-                name.removeprefix("arg:").removeprefix("aux:"): array.shape for name, array in arrays.items()
-            }
-            for name, shape in expected_shapes(
-                loaded, {n: shapes_by_name[n] for n in parameters if n in shapes_by_name}
-            ).items():
+            shapes = {name.removeprefix("arg:").removeprefix("aux:"): array.shape for name, array in arrays.items()}
+            shapes = {name: shape for name, shape in shapes.items() if name in parameters}
+            for name, shape in expected_shapes(loaded, shapes).items():
                 parameters[name].shape = shape  # with which the array does not fit it
-            parameters._take(arrays, "", Options(where, places, allow_missing, ignore_extra, True, "saved", owned=True))
+            parameters._take(
+                arrays, "", Options(where, contexts, allow_missing, ignore_extra, True, "saved", owned=True)
+            )
         return block
 
     def __repr__(self) -> str:
@@ -178,7 +175,7 @@ class SymbolBlock(HybridBlock):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        self._inputs = _found_in(self._symbol, self._inputs)
+        self._inputs = _variables_of(self._symbol, self._inputs)
         self._cached_graph = (self._inputs, self._symbol)
 
     def _trace(self, leaves: Sequence[Any], form: Any) -> CachedOp:
@@ -194,7 +191,7 @@ class SymbolBlock(HybridBlock):
 
     def forward(self, x: Any, *args: Any) -> Any:
         """Return what the graph computes, of arrays or of symbols."""
-        if isinstance(x if isinstance(x, (NDArray, Symbol)) else self._first(x, args), NDArray):
+        if isinstance(x if isinstance(x, (NDArray, Symbol)) else first_of(self.name, [x, *args]), NDArray):
             return self._call_cached_op(x, *args)
         leaves, _ = _flatten([x, *args], "input")
         composed = self._symbol(
@@ -215,17 +212,10 @@ def _inputs_of(graph: Symbol) -> str:
     return f" It has {', '.join(map(repr, names[:8]))}{more}." if names else ""
 
 
-def _length_in_common(names: Sequence[str]) -> int:
-    """Return how many characters all names begin with."""
-    first, last = min(names, default=""), max(names, default="")
-    differing = (at for at, (letter, last_letter) in enumerate(zip(first, last, strict=False)) if letter != last_letter)
-    return next(differing, len(first))
-
-
-def _found_in(out: Symbol, variables: Sequence[Symbol]) -> list[Symbol]:
+def _variables_of(graph: Symbol, variables: Sequence[Symbol]) -> list[Symbol]:
     """Return the variables of a graph that have these names; those that it has not, as they are."""
-    there = {node.name: node for node in out.order if node.operator is None}
-    return [_variable(there[variable.name]) if variable.name in there else variable for variable in variables]
+    nodes = {node.name: node for node in graph.order if node.operator is None}
+    return [_variable(nodes[variable.name]) if variable.name in nodes else variable for variable in variables]
 
 
 def _variable(node: Any) -> Symbol:

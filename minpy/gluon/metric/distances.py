@@ -31,12 +31,13 @@ Parameters
 ----------
 name : str
 output_names, label_names : list of str, optional
-
+{further}
 Raises
 ------
 ShapeError
     By `update`, if there are not as many labels as predictions.
 """
+_ERROR_SECTIONS = _SECTIONS.format(further="")
 
 
 class _PerExample(EvalMetric):
@@ -63,7 +64,7 @@ def _means(values: numpy.ndarray) -> numpy.ndarray:
 
 
 @named()
-@documented(sections=_SECTIONS)
+@documented(sections=_ERROR_SECTIONS)
 @with_names_only("mae")
 class MAE(_PerExample):
     """The mean absolute error: the mean of |label - prediction|.
@@ -85,7 +86,7 @@ class MAE(_PerExample):
 
 
 @named()
-@documented(sections=_SECTIONS)
+@documented(sections=_ERROR_SECTIONS)
 @with_names_only("mse")
 class MSE(_PerExample):
     """The mean squared error: the mean of (label - prediction)².
@@ -107,7 +108,7 @@ class MSE(_PerExample):
 
 
 @named()
-@documented(sections=_SECTIONS)
+@documented(sections=_ERROR_SECTIONS)
 @with_names_only("rmse")
 class RMSE(MSE):
     """The root of the mean squared error of all examples: √(mean (label - prediction)²).
@@ -129,19 +130,11 @@ class RMSE(MSE):
 
 
 @named()
+@documented(sections=_SECTIONS.format(further="p : float\n"))
 class MeanPairwiseDistance(_PerExample):
     """The mean of the p-norms of label - prediction, each example as one vector.
 
-    Parameters
-    ----------
-    name : str
-    output_names, label_names : list of str, optional
-    p : float
-
-    Raises
-    ------
-    ShapeError
-        By `update`, if there are not as many labels as predictions.
+    {sections}
 
     Examples
     --------
@@ -163,19 +156,11 @@ class MeanPairwiseDistance(_PerExample):
 
 
 @named()
+@documented(sections=_SECTIONS.format(further="eps : float\n"))
 class MeanCosineSimilarity(_PerExample):
     """The mean of the cosines between labels and predictions, vectors along the last axis: x·y / max(|x| |y|, eps).
 
-    Parameters
-    ----------
-    name : str
-    output_names, label_names : list of str, optional
-    eps : float
-
-    Raises
-    ------
-    ShapeError
-        By `update`, if there are not as many labels as predictions.
+    {sections}
 
     Examples
     --------

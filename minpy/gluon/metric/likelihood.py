@@ -9,6 +9,7 @@ import numpy
 
 from minpy.core.docstrings import documented
 from minpy.core.errors import OutOfRangeError
+from minpy.core.families import with_defaults
 from minpy.gluon.metric.registering import named
 from minpy.metric import EvalMetric
 from minpy.metric.eval_metric import Names, average_of, pairs
@@ -105,6 +106,7 @@ class CrossEntropy(EvalMetric):
 
 @named()
 @documented(sections=_SECTIONS)
+@with_defaults(name="perplexity")
 class Perplexity(CrossEntropy):
     """How many classes a model is undecided between: exp of the cross-entropy.
 
@@ -119,18 +121,6 @@ class Perplexity(CrossEntropy):
     >>> round(perplexity.get()[1], 4)
     3.0
     """
-
-    def __init__(
-        self,
-        eps: float = 1e-12,
-        ignore_label: int | None = None,
-        axis: int = -1,
-        from_logits: bool = False,
-        name: str = "perplexity",
-        output_names: Names = None,
-        label_names: Names = None,
-    ) -> None:
-        super().__init__(eps, ignore_label, axis, from_logits, name, output_names, label_names)
 
     def _value_of(self, total: Any, count: Any) -> float:
         return exp(average_of(total, count))

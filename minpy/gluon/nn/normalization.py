@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy
 
+from minpy.core.docstrings import documented
 from minpy.core.numpy_semantics import is_np_array
 from minpy.gluon.block.array_blocks import HybridArrayBlock
 from minpy.gluon.nn.argument_checks import count, fraction, integer, number
@@ -13,9 +14,27 @@ from minpy.gluon.nn.argument_checks import count, fraction, integer, number
 __all__ = ["BatchNorm", "BatchNormReLU", "GroupNorm", "InstanceNorm", "LayerNorm", "SyncBatchNorm"]
 
 
-class _BatchNorm(HybridArrayBlock):
-    """The base of batch normalizations, with MXNet's parameters; `fuse_relu`: whether negative results become 0."""
+_EPSILON_TO_SCALE = """
+epsilon : float
+    Added to the variance.
+center, scale : bool
+    Whether there is a shift, beta, and a scale, gamma, that learn.
+"""
+_BLOCK_TO_RAISES = """
+prefix, params
+    See `Block`.
 
+Raises
+------
+ArgumentError
+    For {refused} that is none.
+"""
+
+
+class _BatchNorm(HybridArrayBlock):
+    """The base of batch normalizations."""
+
+    _fuses_relu: ClassVar[bool] = False  # whether negative results become 0
     gamma: Any
     beta: Any
     running_mean: Any
@@ -29,7 +48,6 @@ class _BatchNorm(HybridArrayBlock):
         center: bool = True,
         scale: bool = True,
         use_global_stats: bool = False,
-        fuse_relu: bool = False,
         beta_initializer: Any = "zeros",
         gamma_initializer: Any = "ones",
         running_mean_initializer: Any = "zeros",
@@ -46,7 +64,7 @@ class _BatchNorm(HybridArrayBlock):
             "fix_gamma": not scale,
             "use_global_stats": use_global_stats,
         }
-        self.fuse_relu = fuse_relu
+        self.fuse_relu = self._fuses_relu
         channels = count(kind, "in_channels", in_channels, least=0)
         for name, init, learns in (
             ("gamma", gamma_initializer, scale),
@@ -81,32 +99,12 @@ class _BatchNorm(HybridArrayBlock):
         return f"{type(self).__name__}({options}, in_channels={self.gamma._shape[0] or None})"
 
 
-class _ChannelNorm(_BatchNorm):
-    """The base of `BatchNorm` and `BatchNormReLU`."""
-
-    _fuses_relu: ClassVar[bool] = False
-
-    def __init__(
-        self,
-        axis: int = 1,
-        momentum: float = 0.9,
-        epsilon: float = 1e-5,
-        center: bool = True,
-        scale: bool = True,
-        use_global_stats: bool = False,
-        beta_initializer: Any = "zeros",
-        gamma_initializer: Any = "ones",
-        running_mean_initializer: Any = "zeros",
-        running_variance_initializer: Any = "ones",
-        in_channels: int = 0,
-        **kwargs: Any,
-    ) -> None:
-        settings = axis, momentum, epsilon, center, scale, use_global_stats, self._fuses_relu
-        initializers = beta_initializer, gamma_initializer, running_mean_initializer, running_variance_initializer
-        super().__init__(*settings, *initializers, in_channels, **kwargs)
+_BATCH_SETTINGS = "an axis, an epsilon, a momentum or a number of channels"
+_SETTINGS = "an axis, an epsilon or a number of channels"
 
 
-class BatchNorm(_ChannelNorm):
+@documented(scaling=_EPSILON_TO_SCALE, ending=_BLOCK_TO_RAISES.format(refused=_BATCH_SETTINGS))
+class BatchNorm(_BatchNorm):
     """Normalize each channel by mean and variance of the batch, then scale and shift it.
 
     In prediction by running averages of both, which training keeps.
@@ -120,22 +118,13 @@ class BatchNorm(_ChannelNorm):
         The axis of channels.
     momentum : float
         How much of the running averages stays at each step.
-    epsilon : float
-        Added to the variance.
-    center, scale : bool
-        Whether there is a shift, beta, and a scale, gamma, that learn.
+    {scaling}
     use_global_stats : bool
         Whether the running averages are used in training, too.
     beta_initializer, gamma_initializer, running_mean_initializer, running_variance_initializer : str or Initializer
     in_channels : int
         The number of channels; 0: it follows from the first call.
-    prefix, params
-        See `Block`.
-
-    Raises
-    ------
-    ArgumentError
-        For an axis, an epsilon, a momentum or a number of channels that is none.
+    {ending}
 
     Examples
     --------
@@ -150,7 +139,8 @@ class BatchNorm(_ChannelNorm):
     """
 
 
-class BatchNormReLU(_ChannelNorm):
+@documented(ending=_BLOCK_TO_RAISES.format(refused=_BATCH_SETTINGS))
+class BatchNormReLU(_BatchNorm):
     """`BatchNorm`, with 0 in the place of negative results.
 
     Parameters
@@ -158,13 +148,7 @@ class BatchNormReLU(_ChannelNorm):
     axis, momentum, epsilon, center, scale, use_global_stats, in_channels
         As for `BatchNorm`.
     beta_initializer, gamma_initializer, running_mean_initializer, running_variance_initializer : str or Initializer
-    prefix, params
-        See `Block`.
-
-    Raises
-    ------
-    ArgumentError
-        For an axis, an epsilon, a momentum or a number of channels that is none.
+    {ending}
 
     Examples
     --------
@@ -179,6 +163,7 @@ class BatchNormReLU(_ChannelNorm):
     _fuses_relu = True
 
 
+@documented(ending=_BLOCK_TO_RAISES.format(refused="a number of channels or devices, an epsilon or a momentum"))
 class SyncBatchNorm(BatchNorm):
     """`BatchNorm` for networks that train on several devices at once. Here the whole batch is on one: it is the same.
 
@@ -191,13 +176,7 @@ class SyncBatchNorm(BatchNorm):
     momentum, epsilon, center, scale, use_global_stats
         As for `BatchNorm`.
     beta_initializer, gamma_initializer, running_mean_initializer, running_variance_initializer : str or Initializer
-    prefix, params
-        See `Block`.
-
-    Raises
-    ------
-    ArgumentError
-        For a number of channels or devices, an epsilon or a momentum that is none.
+    {ending}
 
     Examples
     --------
@@ -259,9 +238,9 @@ class _OwnStatisticsNorm(HybridArrayBlock):
         self._kwargs = {"eps": epsilon, **setting, "center": center, "scale": scale}
         self._epsilon = number(type(self).__name__, "epsilon", epsilon)
         self._center, self._scale = center, scale
-        for name, wanted, init in (("gamma", scale, gamma_initializer), ("beta", center, beta_initializer)):
-            request = "write" if wanted else "null"
-            parameter = self.params.get(name, grad_req=request, shape=(length,), init=init, allow_deferred_init=True)
+        for name, learns, init in (("gamma", scale, gamma_initializer), ("beta", center, beta_initializer)):
+            grad_req = "write" if learns else "null"
+            parameter = self.params.get(name, grad_req=grad_req, shape=(length,), init=init, allow_deferred_init=True)
             setattr(self, name, parameter)
 
     def __repr__(self) -> str:
@@ -271,6 +250,7 @@ class _OwnStatisticsNorm(HybridArrayBlock):
         return f"{type(self).__name__}({', '.join(options)})"
 
 
+@documented(scaling=_EPSILON_TO_SCALE, ending=_BLOCK_TO_RAISES.format(refused=_SETTINGS))
 class InstanceNorm(_OwnStatisticsNorm):
     """Normalize each channel of each sample by its own mean and variance, then scale and shift it.
 
@@ -281,20 +261,11 @@ class InstanceNorm(_OwnStatisticsNorm):
     ----------
     axis : int
         The axis of channels.
-    epsilon : float
-        Added to the variance.
-    center, scale : bool
-        Whether there is a shift, beta, and a scale, gamma, that learn.
+    {scaling}
     beta_initializer, gamma_initializer : str or Initializer
     in_channels : int
         The number of channels; 0: it follows from the first call.
-    prefix, params
-        See `Block`.
-
-    Raises
-    ------
-    ArgumentError
-        For an axis, an epsilon or a number of channels that is none.
+    {ending}
 
     Examples
     --------
@@ -332,6 +303,7 @@ class InstanceNorm(_OwnStatisticsNorm):
         return swap(norm(swap(x, 1, self._axis), gamma, beta, name="fwd", eps=self._epsilon), 1, self._axis)
 
 
+@documented(scaling=_EPSILON_TO_SCALE, ending=_BLOCK_TO_RAISES.format(refused=_SETTINGS))
 class LayerNorm(_OwnStatisticsNorm):
     """Normalize along one axis, each place by its own mean and variance, then scale and shift.
 
@@ -341,20 +313,11 @@ class LayerNorm(_OwnStatisticsNorm):
     ----------
     axis : int
         The axis along which mean and variance are taken.
-    epsilon : float
-        Added to the variance.
-    center, scale : bool
-        Whether there is a shift, beta, and a scale, gamma, that learn.
+    {scaling}
     beta_initializer, gamma_initializer : str or Initializer
     in_channels : int
         The length of the axis; 0: it follows from the first call.
-    prefix, params
-        See `Block`.
-
-    Raises
-    ------
-    ArgumentError
-        For an axis, an epsilon or a number of channels that is none.
+    {ending}
 
     Examples
     --------
@@ -388,6 +351,7 @@ class LayerNorm(_OwnStatisticsNorm):
         return norm(data, gamma, beta, axis=self._axis, eps=self._epsilon)
 
 
+@documented(scaling=_EPSILON_TO_SCALE)
 class GroupNorm(_OwnStatisticsNorm):
     """Normalize each group of channels of each sample by its mean and variance, then scale and shift the group.
 
@@ -398,10 +362,7 @@ class GroupNorm(_OwnStatisticsNorm):
     ----------
     num_groups : int
         Into how many groups the channels, axis 1, are divided.
-    epsilon : float
-        Added to the variance.
-    center, scale : bool
-        Whether there is a shift, beta, and a scale, gamma, that learn.
+    {scaling}
     beta_initializer, gamma_initializer : str or Initializer
     prefix, params
         See `Block`.

@@ -49,8 +49,8 @@ def of_axes(count: int, repeated: Iterable[str], **texts: str) -> Callable[[Laye
             block_with_defaults(**layouts, **defaults)(layer)
         for _ in range(2):
             described = layer.__doc__ or ""
-            places = {name: text for name, text in texts.items() if f"{{{name}}}" in described}
-            documented(**places)(layer)
+            fillings = {name: text for name, text in texts.items() if f"{{{name}}}" in described}
+            documented(**fillings)(layer)
         return layer
 
     return complete
@@ -77,10 +77,10 @@ def require_layout(layer: str, layout: Any, count: int, channels_last: bool) -> 
     if layout == first or (channels_last and layout == last):
         return
     if layout == last:
-        there, back = (0, count + 1, *range(1, count + 1)), (0, *range(2, count + 2), 1)
+        order, back = (0, count + 1, *range(1, count + 1)), (0, *range(2, count + 2), 1)
         raise ArgumentValueError(
             f"{layer}: layout is {layout!r}, which convolutions do not have here; expected {first!r}. Transpose the "
-            f"data with x.transpose({there}), and the output with transpose({back}) if it has to be {last!r} again."
+            f"data with x.transpose({order}), and the output with transpose({back}) if it has to be {last!r} again."
         )
     expected = f"{first!r} or {last!r}" if channels_last else repr(first)
     raise ArgumentValueError(f"{layer}: layout is {layout!r}; expected {expected} for data of {count + 2} axes.")

@@ -118,10 +118,11 @@ class Parameter:
         self._dtype = dtype
         self._differentiable = differentiable
         self._allow_deferred_init = allow_deferred_init
-        for what, kind in (("stype", stype), ("grad_stype", grad_stype)):
+        for argument, kind in (("stype", stype), ("grad_stype", grad_stype)):
             if kind not in _STORAGE_TYPES:
                 raise ArgumentValueError(
-                    f"Parameter {name!r}: {what} is {kind!r}; expected one of {', '.join(map(repr, _STORAGE_TYPES))}."
+                    f"Parameter {name!r}: {argument} is {kind!r}; expected one of "
+                    f"{', '.join(map(repr, _STORAGE_TYPES))}."
                 )
         self._stype = stype
         self._grad_stype = grad_stype
@@ -510,13 +511,13 @@ class Parameter:
         """
         shape = tuple(numpy.shape(data)) if not hasattr(data, "shape") else tuple(data.shape)
         try:
-            known = joined(self._shape, shape)
+            new_shape = joined(self._shape, shape)
         except ValueError:
             raise ShapeError(f"Parameter {self.name!r} has shape {self._shape}; set_data got {shape}.") from None
         if self._data is None:
             if not self._deferred_init:
                 raise self._uninitialized(NotReadyError)
-            self._shape = known
+            self._shape = new_shape
             values = data if isinstance(data, NDArray) else nd.array(data, dtype=self._dtype)
             self._deferred_init = (*self._deferred_init[:3], _like_mode(values).astype(self._dtype))
             return

@@ -63,9 +63,9 @@ class BidirectionalCell(CombinedCell, HybridRecurrentCell):
     def _unroll(
         self, length: int, inputs: Any, begin_state: Any, layout: str, merge_outputs: bool | None, valid_length: Any
     ) -> tuple[Any, list[Any]]:
-        who = type(self).__name__  # its name is empty, so that it adds nothing to the names of the cells inside
-        steps, functions, batch_size = steps_of(length, inputs, layout, who)
-        require_lengths(valid_length, length, batch_size, who)
+        name = type(self).__name__  # its name is empty, so that it adds nothing to the names of the cells inside
+        steps, functions, batch_size = steps_of(length, inputs, layout, name)
+        require_lengths(valid_length, length, batch_size, name)
         states = first_states(self, functions, begin_state, steps, batch_size)
         forwards, backwards = self._children["l_cell"], self._children["r_cell"]
         count = len(forwards.state_info(batch_size))
@@ -76,18 +76,18 @@ class BidirectionalCell(CombinedCell, HybridRecurrentCell):
             length, reversed_in_time(steps, valid_length), list(states[count:]), layout, merge_outputs, valid_length
         )
         merge = is_merged(left) if merge_outputs is None else merge_outputs
-        right = reversed_in_time(steps_of(length, right, layout, who)[0], valid_length)
+        right = reversed_in_time(steps_of(length, right, layout, name)[0], valid_length)
         if merge:
-            left, right = merged(left, layout, who), merged(right, layout, who)
+            left, right = merged(left, layout, name), merged(right, layout, name)
             outputs = functions.concat(left, right, dim=2, name=f"{self._output_prefix}out")
         else:
-            left = steps_of(length, left, layout, who)[0]
+            left = steps_of(length, left, layout, name)[0]
             outputs = [
                 functions_of(forward).concat(forward, backward, dim=1, name=f"{self._output_prefix}t{number}")
                 for number, (forward, backward) in enumerate(zip(left, right, strict=True))
             ]
         if valid_length is not None:
-            outputs = merged_or_split(length, masked(outputs, valid_length, layout, who), layout, merge, who)
+            outputs = merged_or_split(length, masked(outputs, valid_length, layout, name), layout, merge, name)
         return in_mode(outputs), in_mode([*left_states, *right_states])
 
 

@@ -70,20 +70,21 @@ class _RNNLayer(HybridBlock):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        who = type(self).__name__
+        class_name = type(self).__name__
         if layout not in ("TNC", "NTC"):
             raise ArgumentValueError(
-                f"{who}: layout is {layout!r}; expected 'TNC' (time, batch, inputs) or 'NTC' (batch, time, inputs)."
+                f"{class_name}: layout is {layout!r}; expected 'TNC' (time, batch, inputs) or 'NTC' (batch, time, "
+                "inputs)."
             )
-        require_rate(who, dropout=dropout)
-        self._hidden_size = count(who, "hidden_size", hidden_size)
+        require_rate(class_name, dropout=dropout)
+        self._hidden_size = count(class_name, "hidden_size", hidden_size)
         self._projection_size = projection_size or None
-        self._num_layers = count(who, "num_layers", num_layers)
+        self._num_layers = count(class_name, "num_layers", num_layers)
         self._mode = mode
         self._layout = layout
         self._dropout = dropout
         self._dir = 2 if bidirectional else 1
-        self._input_size = count(who, "input_size", input_size, least=0)
+        self._input_size = count(class_name, "input_size", input_size, least=0)
         self._initializers = {
             "i2h_weight": i2h_weight_initializer,
             "h2h_weight": h2h_weight_initializer,
@@ -318,8 +319,8 @@ class _RNNLayer(HybridBlock):
     def _unfuse(self) -> HybridSequentialRNNCell:
         """Return the cells that the layer consists of, one above the other, with the layer's parameters."""
         if self._projection_size or self._clip[0] is not None:
-            what = "a projection" if self._projection_size else "bounds of its states"
-            raise MXNetError(f"{self.name}._unfuse: the layer has {what}, which LSTMCell has not.")
+            feature = "a projection" if self._projection_size else "bounds of its states"
+            raise MXNetError(f"{self.name}._unfuse: the layer has {feature}, which LSTMCell has not.")
         stack = HybridSequentialRNNCell(prefix=self.prefix, params=self.params)
         options = {f"{name}_initializer": value for name, value in self._initializers.items()}
         with stack.name_scope():

@@ -17,13 +17,13 @@ from minpy.gluon.rnn.step_memory import recalled
 __all__ = ["DropoutCell", "ModifierCell", "ResidualCell", "ZoneoutCell", "require_rate"]
 
 
-def require_rate(who: str, **rates: Any) -> None:
+def require_rate(class_name: str, **rates: Any) -> None:
     """Raise the error for what is no probability."""
     for name, rate in rates.items():
         if not isinstance(rate, (int, float, numpy.number)):
-            raise ArgumentError(f"{who}: {name} is {describe(rate)}; expected a number, a probability.")
+            raise ArgumentError(f"{class_name}: {name} is {describe(rate)}; expected a number, a probability.")
         if not 0 <= rate < 1:
-            raise ArgumentValueError(f"{who}: {name} is {rate}; expected a probability p, 0 <= p < 1.")
+            raise ArgumentValueError(f"{class_name}: {name} is {rate}; expected a probability p, 0 <= p < 1.")
 
 
 class DropoutCell(HybridRecurrentCell):

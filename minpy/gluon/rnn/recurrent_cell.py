@@ -121,10 +121,10 @@ class RecurrentCell(Block):
                 return {"dtype": parameter.dtype}
         return {}
 
-    def _require_unmodified(self, what: str) -> None:
+    def _require_unmodified(self, method: str) -> None:
         if self._modified:
             raise NotReadyError(
-                f"{self.name}.{what}: the cell is inside a modifier, such as ZoneoutCell or ResidualCell, and is not "
+                f"{self.name}.{method}: the cell is inside a modifier, such as ZoneoutCell or ResidualCell, and is not "
                 "used alone any more. Call the modifier instead."
             )
 
@@ -373,8 +373,8 @@ def first_states(cell: Any, functions: Any, begin_state: Any, steps: Sequence[An
 
 def cells_with_states(cells: Iterable[Any], states: Sequence[Any]) -> Iterable[tuple[Any, Sequence[Any]]]:
     """Yield each cell with its part of the states."""
-    place = 0
+    begin = 0
     for cell in cells:
         count = len(cell.state_info())
-        yield cell, states[place : place + count]
-        place += count
+        yield cell, states[begin : begin + count]
+        begin += count

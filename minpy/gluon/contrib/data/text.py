@@ -14,7 +14,7 @@ from minpy.contrib.text.utils import count_tokens_from_str
 from minpy.contrib.text.vocab import Vocabulary
 from minpy.core.errors import ArgumentValueError, FileFormatError, OutOfRangeError, describe
 from minpy.core.families import with_defaults
-from minpy.files import access_error, open_to_read
+from minpy.files import accessing, open_to_read
 from minpy.gluon.data.dataset import _DownloadedDataset, default_root, file_of
 from minpy.namespaces import module_functions
 
@@ -76,7 +76,12 @@ class _WikiText(_LanguageModelDataset):
         origin = f"{self._name} by Merity and others"
         path = file_of(self._name, self._root, [filename, f"{self._folder}/{filename}", self._archive], origin)
         inside = f"{self._folder}/{filename}"
-        content = _from_archive(path, inside) if path.endswith(".zip") else _content(self._name, path)
+        with accessing(self._name, "read", path):
+            if path.endswith(".zip"):
+                content = _from_archive(path, inside)
+            else:
+                with open_to_read(path) as file:
+                    content = file.read()
         self._data, self._label = self._read_batch(content, path)
 
     def _read_batch(self, content: bytes, path: str) -> tuple[nd.NDArray, nd.NDArray]:
@@ -183,14 +188,6 @@ class WikiText103(_WikiText):
     _folder = "wikitext-103"
 
 
-def _content(name: str, path: str) -> bytes:
-    try:
-        with open_to_read(path) as file:
-            return file.read()
-    except OSError as error:
-        raise access_error(name, "read", path, error) from error
-
-
 def _from_archive(path: str, name: str) -> bytes:
     """Return a file of an archive, of which nothing is unpacked into folders."""
     try:
@@ -200,5 +197,3 @@ def _from_archive(path: str, name: str) -> bytes:
         raise FileFormatError(f"{path!r} has no file {name!r}: it is another archive.") from None
     except (zipfile.BadZipFile, EOFError, zlib.error, NotImplementedError, RuntimeError) as error:
         raise FileFormatError(f"{path!r} is no zip archive, or damaged: {error}.") from error
-    except OSError as error:
-        raise access_error("WikiText", "read", path, error) from error

@@ -84,8 +84,8 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
             self.log_interval_time += time.perf_counter() - self.batch_start
             self.processed_samples += kwargs["batch"][0].shape[estimator.batch_axis]
             if not self.batch_index % int(self.log_interval):
-                place = f"[Epoch {self.current_epoch}][Batch {self.batch_index}][Samples {self.processed_samples}]"
-                text = f"{place} time/interval: {self.log_interval_time:.3f}s {self._values()}"
+                progress = f"[Epoch {self.current_epoch}][Batch {self.batch_index}][Samples {self.processed_samples}]"
+                text = f"{progress} time/interval: {self.log_interval_time:.3f}s {self._values()}"
                 estimator.logger.info("%s", text)
                 self.log_interval_time = 0.0
         self.batch_index += 1

@@ -25,11 +25,11 @@ __all__ = [
 ]
 
 
-def _lengths(who: str, name: str, value: Any, dims: int) -> tuple[int, ...]:
+def _lengths(class_name: str, name: str, value: Any, dims: int) -> tuple[int, ...]:
     """Return a setting of a convolution for each spatial axis."""
     lengths = (value,) * dims if isinstance(value, int) else tuple(value)
     if len(lengths) != dims:
-        raise ArgumentValueError(f"{who}: {name} is {value!r}; expected a number, or {dims} of them.")
+        raise ArgumentValueError(f"{class_name}: {name} is {value!r}; expected a number, or {dims} of them.")
     return lengths
 
 
@@ -58,31 +58,32 @@ class _BaseConvRNNCell(HybridRecurrentCell):
         params: Any = None,
     ) -> None:
         super().__init__(prefix=prefix, params=params)
-        who = type(self).__name__
+        class_name = type(self).__name__
         layouts = CHANNELS_FIRST[dims], CHANNELS_LAST[dims]
         if conv_layout not in layouts:
             raise ArgumentValueError(
-                f"{who}: conv_layout is {conv_layout!r}; expected {' or '.join(map(repr, layouts))}."
+                f"{class_name}: conv_layout is {conv_layout!r}; expected {' or '.join(map(repr, layouts))}."
             )
         self._input_shape = tuple(input_shape)
         if len(self._input_shape) != dims + 1:
             raise ShapeError(
-                f"{who}: input_shape is {self._input_shape}; expected {dims + 1} lengths, those of {conv_layout[1:]!r}."
+                f"{class_name}: input_shape is {self._input_shape}; expected {dims + 1} lengths, those of "
+                f"{conv_layout[1:]!r}."
             )
         if hidden_channels < 1:
-            raise ArgumentError(f"{who}: hidden_channels is {hidden_channels}; expected 1 or more.")
+            raise ArgumentError(f"{class_name}: hidden_channels is {hidden_channels}; expected 1 or more.")
         self._hidden_channels = hidden_channels
         self._conv_layout = conv_layout
         self._activation = activation
-        self._i2h_kernel = _lengths(who, "i2h_kernel", i2h_kernel, dims)
-        self._i2h_pad = _lengths(who, "i2h_pad", i2h_pad, dims)
-        self._i2h_dilate = _lengths(who, "i2h_dilate", i2h_dilate, dims)
-        self._h2h_kernel = _lengths(who, "h2h_kernel", h2h_kernel, dims)
-        self._h2h_dilate = _lengths(who, "h2h_dilate", h2h_dilate, dims)
+        self._i2h_kernel = _lengths(class_name, "i2h_kernel", i2h_kernel, dims)
+        self._i2h_pad = _lengths(class_name, "i2h_pad", i2h_pad, dims)
+        self._i2h_dilate = _lengths(class_name, "i2h_dilate", i2h_dilate, dims)
+        self._h2h_kernel = _lengths(class_name, "h2h_kernel", h2h_kernel, dims)
+        self._h2h_dilate = _lengths(class_name, "h2h_dilate", h2h_dilate, dims)
         if not all(length % 2 for length in self._h2h_kernel):
             raise ArgumentValueError(
-                f"{who}: h2h_kernel is {h2h_kernel}; its lengths must be odd, so that a state has the same shape as "
-                "the one before."
+                f"{class_name}: h2h_kernel is {h2h_kernel}; its lengths must be odd, so that a state has the same "
+                "shape as the one before."
             )
         self._h2h_pad = tuple(
             dilate * (kernel - 1) // 2 for kernel, dilate in zip(self._h2h_kernel, self._h2h_dilate, strict=True)
@@ -99,8 +100,8 @@ class _BaseConvRNNCell(HybridRecurrentCell):
         ]
         if min(after) < 1:
             raise ShapeError(
-                f"{who}: i2h_kernel {self._i2h_kernel} with dilation {self._i2h_dilate} does not fit into inputs of "
-                f"shape {self._input_shape}, padded by {self._i2h_pad}."
+                f"{class_name}: i2h_kernel {self._i2h_kernel} with dilation {self._i2h_dilate} does not fit into "
+                f"inputs of shape {self._input_shape}, padded by {self._i2h_pad}."
             )
         self._state_shape = self._with_channels(hidden_channels, tuple(after))
         rows = len(self._gate_names) * hidden_channels

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from minpy.core.errors import FileFormatError
+from minpy.core.families import with_defaults
 from minpy.gluon.data.dataset import _DownloadedDataset, default_root, file_of
 from minpy.io.idx_files import read_idx
 
@@ -68,6 +69,7 @@ class MNIST(_DownloadedDataset):
         self._keep(images[..., None], labels)
 
 
+@with_defaults(root=default_root("fashion-mnist"))
 class FashionMNIST(MNIST):
     """Pieces of clothing by Zalando, in the files and shapes of `MNIST`: gray images of 28×28 of ten kinds.
 
@@ -96,8 +98,3 @@ class FashionMNIST(MNIST):
 
     _name = "FashionMNIST"
     _origin = "Zalando Research's Fashion-MNIST"
-
-    def __init__(
-        self, root: str = default_root("fashion-mnist"), train: bool = True, transform: Callable[..., Any] | None = None
-    ) -> None:
-        super().__init__(root, train, transform)

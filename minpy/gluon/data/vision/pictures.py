@@ -100,13 +100,13 @@ class ImageFolderDataset(Dataset):
         self._warn_of(no_folders, "no folders" if len(no_folders) > 1 else "no folder", hint)
         self._warn_of(no_pictures, f"none of {', '.join(self._exts)}", "")
 
-    def _warn_of(self, paths: list[str], what: str, hint: str) -> None:
+    def _warn_of(self, paths: list[str], reason: str, hint: str) -> None:
         """Warn once of all that is left out, however much it is."""
         if not paths:
             return
         more = f" and {len(paths) - 3} more" if len(paths) > 3 else ""
         be, it = ("are", "they are") if len(paths) > 1 else ("is", "it is")
-        text = f"ImageFolderDataset: {', '.join(paths[:3])}{more} {be} left out: {it} {what}.{hint}"
+        text = f"ImageFolderDataset: {', '.join(paths[:3])}{more} {be} left out: {it} {reason}.{hint}"
         warnings.warn(text, UserWarning, stacklevel=4)
 
     def _names(self, folder: str) -> list[str]:

@@ -50,9 +50,9 @@ def places(buffers: Sequence[memoryview]) -> tuple[list[tuple[int, int]], int]:
 class TaskPickler(ForkingPickler):
     """Pickles what workers are given to do; what they were started with goes by name."""
 
-    def __init__(self, file: Any, known: dict[int, str]) -> None:
+    def __init__(self, file: Any, known_objects: dict[int, str]) -> None:
         super().__init__(file, 5)
-        self._known = known
+        self._known = known_objects
 
     def persistent_id(self, obj: Any) -> str | None:
         """Return the name of what workers know."""
@@ -62,9 +62,9 @@ class TaskPickler(ForkingPickler):
 class TaskUnpickler(pickle.Unpickler):
     """Loads what `TaskPickler` wrote."""
 
-    def __init__(self, file: Any, known: dict[str, Any]) -> None:
+    def __init__(self, file: Any, known_objects: dict[str, Any]) -> None:
         super().__init__(file)
-        self._known = known
+        self._known = known_objects
 
     def persistent_load(self, pid: Any) -> Any:
         """Return what a name stands for."""

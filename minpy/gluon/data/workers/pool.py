@@ -317,12 +317,12 @@ class ProcessPool:
         if self._pid != os.getpid():
             return
         with self._condition:
-            left: dict[_Worker, list[int]] = {}
+            remaining: dict[_Worker, list[int]] = {}
             for task in tasks:
                 task.cancelled = True
                 if task.number in task.worker.tasks:
-                    left.setdefault(task.worker, []).append(task.number)
-        for worker, numbers in left.items():
+                    remaining.setdefault(task.worker, []).append(task.number)
+        for worker, numbers in remaining.items():
             if worker.alive:
                 self._send(worker, TaskMessage(-1, -1, (), tuple(numbers), None, b""))
 
@@ -341,8 +341,8 @@ class ProcessPool:
         """Take in answers until a task's is there, or time is up."""
         deadline = None if timeout is None else time.monotonic() + timeout
         while not task._arrived():
-            left = None if deadline is None else max(0.0, deadline - time.monotonic())
-            if not self._take_in(left) and left == 0.0:
+            remaining = None if deadline is None else max(0.0, deadline - time.monotonic())
+            if not self._take_in(remaining) and remaining == 0.0:
                 return
 
     def _take_in(self, timeout: float | None) -> bool:
@@ -479,11 +479,11 @@ def _death(worker: _Worker, code: int | None, label: str) -> str:
 
 def _raisable(failure: tuple[bytes | None, str, str], task: Task) -> BaseException:
     """Return what a worker raised, or an error that says so."""
-    pickled, said, text = failure
+    pickled, summary, text = failure
     where = f"{task.label or 'a task'} in {task.worker}"
     error: BaseException
     if pickled is None:
-        error = WorkerError(f"DataLoader: {where} failed with {said}")
+        error = WorkerError(f"DataLoader: {where} failed with {summary}")
     else:
         error = pickle.loads(pickled)
     error.__cause__ = WorkerTraceback(f"{where}:\n{text}")

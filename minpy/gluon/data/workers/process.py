@@ -69,8 +69,8 @@ def main(
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-    for other in inherited:
-        other.close()
+    for connection_of_loader in inherited:
+        connection_of_loader.close()
     if (is_np_shape(), is_np_array(), is_np_default_dtype()) != switches:
         set_np(*switches)
     state.recording = state.training = False
@@ -108,9 +108,9 @@ def _receive(connection: Any, tasks: queue.SimpleQueue[TaskMessage], cancelled: 
 class _Desk:
     """Where tasks are done: the slots of memory for answers, and what tasks refer to by name."""
 
-    def __init__(self, connection: Any, known: dict[str, Any]) -> None:
+    def __init__(self, connection: Any, known_objects: dict[str, Any]) -> None:
         self._connection = connection
-        self._known = known
+        self._known = known_objects
         self._slots: dict[int, shared_memory.SharedMemory] = {}
 
     def answer(self, task: TaskMessage) -> None:
@@ -167,16 +167,16 @@ def _failure(error: BaseException) -> tuple[bytes | None, str, str]:
     """Return what the loader raises, if it can be pickled, and what it shows in any case."""
     inner = error.__traceback__.tb_next if error.__traceback__ is not None else None
     text = "".join(traceback.format_exception(type(error), error, inner or error.__traceback__))
-    said = f"{type(error).__name__}: {error}"
+    summary = f"{type(error).__name__}: {error}"
     if not isinstance(error, Exception) or isinstance(error, StopIteration):  # which would end the loader's loop
-        return None, said, text
+        return None, summary, text
     try:
         pickled = pickle.dumps(error)
         if type(pickle.loads(pickled)) is not type(error):
-            return None, said, text
+            return None, summary, text
     except Exception:
-        return None, said, text
-    return pickled, said, text
+        return None, summary, text
+    return pickled, summary, text
 
 
 def _seed(seeds: tuple[int, int, int]) -> None:

@@ -74,7 +74,7 @@ def get_model(name: str, **kwargs: Any) -> Any:
     """
     make = _MODELS.get(name.lower())
     if make is None:
-        options = "".join(f"\n\t{known}" for known in sorted(_MODELS))
+        options = "".join(f"\n\t{names}" for names in sorted(_MODELS))
         raise ArgumentValueError(
             f"Model {name} is not supported.{nearest(name.lower(), _MODELS)} Available options are{options}"
         )

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from minpy.core.docstrings import documented
@@ -125,62 +125,56 @@ class BottleneckV1(_BlockV1):
         return computed + residual  # so that graphs list their nodes as MXNet's do
 
 
+class _BlockV2(HybridBlock):
+    """A residual block of convolutions `conv1`, ..., each normalized and rectified before, by `bn1`, ..."""
+
+    def __init__(
+        self, channels: int, stride: int, downsample: bool = False, in_channels: int = 0, **kwargs: Any
+    ) -> None:
+        super().__init__(**kwargs)
+        for number, convolution in enumerate(self._convolutions(channels, stride, in_channels), 1):
+            setattr(self, f"bn{number}", nn.BatchNorm())
+            setattr(self, f"conv{number}", convolution)
+        self._count = number
+        self.downsample = _conv1x1(channels, stride, in_channels) if downsample else None
+
+    def _convolutions(self, channels: int, stride: int, in_channels: int) -> Iterator[nn.Conv2D]:
+        raise NotImplementedError
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        residual = x
+        for number in range(1, self._count + 1):
+            x = F.Activation(getattr(self, f"bn{number}")(x), act_type="relu")
+            if number == 1 and self.downsample is not None:
+                residual = self.downsample(x)
+            x = getattr(self, f"conv{number}")(x)
+        return x + residual
+
+
 @documented(parameters=_BLOCK.format(name="BasicBlockV2", strided="first", inside=""))
-class BasicBlockV2(HybridBlock):
+class BasicBlockV2(_BlockV2):
     """Two convolutions, normalized and rectified before: "Identity mappings in deep residual networks" (2016).
 
     {parameters}
     """
 
-    def __init__(
-        self, channels: int, stride: int, downsample: bool = False, in_channels: int = 0, **kwargs: Any
-    ) -> None:
-        super().__init__(**kwargs)
-        self.bn1 = nn.BatchNorm()
-        self.conv1 = _conv3x3(channels, stride, in_channels)
-        self.bn2 = nn.BatchNorm()
-        self.conv2 = _conv3x3(channels, 1, channels)
-        self.downsample = _conv1x1(channels, stride, in_channels) if downsample else None
-
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
-        residual = x
-        x = F.Activation(self.bn1(x), act_type="relu")
-        if self.downsample is not None:
-            residual = self.downsample(x)
-        x = self.conv1(x)
-        x = self.conv2(F.Activation(self.bn2(x), act_type="relu"))
-        return x + residual
+    def _convolutions(self, channels: int, stride: int, in_channels: int) -> Iterator[nn.Conv2D]:
+        yield _conv3x3(channels, stride, in_channels)
+        yield _conv3x3(channels, 1, channels)
 
 
 @documented(parameters=_BLOCK.format(name="BottleneckV2", strided="second", inside="; a fourth of them inside"))
-class BottleneckV2(HybridBlock):
+class BottleneckV2(_BlockV2):
     """Three convolutions, normalized and rectified before: "Identity mappings in deep residual networks" (2016).
 
     {parameters}
     """
 
-    def __init__(
-        self, channels: int, stride: int, downsample: bool = False, in_channels: int = 0, **kwargs: Any
-    ) -> None:
-        super().__init__(**kwargs)
+    def _convolutions(self, channels: int, stride: int, in_channels: int) -> Iterator[nn.Conv2D]:
         inside = channels // 4
-        self.bn1 = nn.BatchNorm()
-        self.conv1 = _conv1x1(inside, 1)
-        self.bn2 = nn.BatchNorm()
-        self.conv2 = _conv3x3(inside, stride, inside)
-        self.bn3 = nn.BatchNorm()
-        self.conv3 = _conv1x1(channels, 1)
-        self.downsample = _conv1x1(channels, stride, in_channels) if downsample else None
-
-    def hybrid_forward(self, F: Any, x: Any) -> Any:
-        residual = x
-        x = F.Activation(self.bn1(x), act_type="relu")
-        if self.downsample is not None:
-            residual = self.downsample(x)
-        x = self.conv1(x)
-        x = self.conv2(F.Activation(self.bn2(x), act_type="relu"))
-        x = self.conv3(F.Activation(self.bn3(x), act_type="relu"))
-        return x + residual
+        yield _conv1x1(inside, 1)
+        yield _conv3x3(inside, stride, inside)
+        yield _conv1x1(channels, 1)
 
 
 def _stage(block: Any, layers: int, channels: int, stride: int, number: int, in_channels: int) -> nn.HybridSequential:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from minpy.core.docstrings import documented
 from minpy.gluon.block import Block
 from minpy.gluon.data.vision.transforms.tensors import ByOperator
 
@@ -21,19 +22,25 @@ __all__ = [
 ]
 
 
+_FACTOR = """
+Parameters
+----------
+{name} : float
+    By how much the factor may be less or more than 1.
+
+Examples
+--------
+>>> import minpy as mx
+>>> mx.gluon.data.vision.transforms.{transform}(0.3)(mx.nd.ones((8, 8, 3))).shape
+(8, 8, 3)
+"""
+
+
+@documented(sections=_FACTOR.format(name="brightness", transform="RandomBrightness"))
 class RandomBrightness(ByOperator):
     """Changes the brightness of an image by chance.
 
-    Parameters
-    ----------
-    brightness : float
-        By how much the factor may be less or more than 1.
-
-    Examples
-    --------
-    >>> import minpy as mx
-    >>> mx.gluon.data.vision.transforms.RandomBrightness(0.3)(mx.nd.ones((8, 8, 3))).shape
-    (8, 8, 3)
+    {sections}
     """
 
     _operator = "random_brightness"
@@ -42,19 +49,11 @@ class RandomBrightness(ByOperator):
         super().__init__(max(0, 1 - brightness), 1 + brightness)
 
 
+@documented(sections=_FACTOR.format(name="contrast", transform="RandomContrast"))
 class RandomContrast(ByOperator):
     """Changes the contrast of an image by chance.
 
-    Parameters
-    ----------
-    contrast : float
-        By how much the factor may be less or more than 1.
-
-    Examples
-    --------
-    >>> import minpy as mx
-    >>> mx.gluon.data.vision.transforms.RandomContrast(0.3)(mx.nd.ones((8, 8, 3))).shape
-    (8, 8, 3)
+    {sections}
     """
 
     _operator = "random_contrast"
@@ -63,19 +62,11 @@ class RandomContrast(ByOperator):
         super().__init__(max(0, 1 - contrast), 1 + contrast)
 
 
+@documented(sections=_FACTOR.format(name="saturation", transform="RandomSaturation"))
 class RandomSaturation(ByOperator):
     """Changes the saturation of an image by chance.
 
-    Parameters
-    ----------
-    saturation : float
-        By how much the factor may be less or more than 1.
-
-    Examples
-    --------
-    >>> import minpy as mx
-    >>> mx.gluon.data.vision.transforms.RandomSaturation(0.3)(mx.nd.ones((8, 8, 3))).shape
-    (8, 8, 3)
+    {sections}
     """
 
     _operator = "random_saturation"
@@ -84,19 +75,11 @@ class RandomSaturation(ByOperator):
         super().__init__(max(0, 1 - saturation), 1 + saturation)
 
 
+@documented(sections=_FACTOR.format(name="hue", transform="RandomHue"))
 class RandomHue(ByOperator):
     """Changes the hue of an image by chance.
 
-    Parameters
-    ----------
-    hue : float
-        By how much the factor may be less or more than 1.
-
-    Examples
-    --------
-    >>> import minpy as mx
-    >>> mx.gluon.data.vision.transforms.RandomHue(0.3)(mx.nd.ones((8, 8, 3))).shape
-    (8, 8, 3)
+    {sections}
     """
 
     _operator = "random_hue"
