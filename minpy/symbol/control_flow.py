@@ -13,7 +13,7 @@ from typing import Any
 from minpy.core.errors import ArgumentError, ArgumentValueError, describe
 from minpy.graph.ir import Node, Value, variable
 from minpy.ndarray.control_flow import checked_iterations, flattened, pair, regrouped
-from minpy.symbol.autograd_scopes import in_modes
+from minpy.symbol.autograd_scopes import new_outputs
 from minpy.symbol.naming import AttrScope, current_names, current_scope
 from minpy.symbol.operator_functions import FUNCTIONS
 from minpy.symbol.subgraphs import Cond, ControlFlow, Foreach, Subgraph, WhileLoop
@@ -130,7 +130,7 @@ def _symbols(operator: ControlFlow, inputs: Sequence[Value]) -> list[Symbol]:
     """Return the outputs of a new node."""
     kind = operator.__name__
     node = Node(operator, inputs, {}, current_names().get(None, kind), kind, current_scope().get(None))
-    return [Symbol([value]) for value in in_modes([Value(node, index) for index in range(len(node.output_names()))])]
+    return [Symbol([value]) for value in new_outputs(node)]
 
 
 def foreach(

@@ -11,6 +11,7 @@ from minpy.graph.ir import CONSTANT, Node, Value
 from minpy.graph.partitioning.editable import EditingError, Entry, Graph, GraphNode, as_entry
 from minpy.graph.verifier import GraphError, verify
 from minpy.symbol.loading import Reader
+from minpy.symbol.naming import is_annotation
 from minpy.symbol.saving import described
 from minpy.symbol.subgraphs import ControlFlow
 from minpy.symbol.symbol import Symbol, attribute_strings
@@ -159,7 +160,9 @@ def _node(number: int, node: GraphNode, inputs: list[Value], where: str) -> Node
         before = origin.node
         alike = _own(origin.attrs) == _own(node.attrs) and origin.inside == _inside(node)
         if alike and not before.annotations.keys() - node.attrs.keys():
-            annotations = {key: text for key, text in node.attrs.items() if key in before.annotations or _is_noted(key)}
+            annotations = {
+                key: text for key, text in node.attrs.items() if key in before.annotations or is_annotation(key)
+            }
             operator = before.operator
             if isinstance(operator, ConfiguredOperator) and annotations != operator.noted:
                 operator = operator.family.configured(operator.parameters, annotations, operator.graphs)
@@ -175,7 +178,7 @@ def _node(number: int, node: GraphNode, inputs: list[Value], where: str) -> Node
 
 
 def _configured(family: OperatorFamily, node: GraphNode, inputs: list[Value], where: str) -> Node:
-    noted = {key: text for key, text in node.attrs.items() if _is_noted(key)}
+    noted = {key: text for key, text in node.attrs.items() if is_annotation(key)}
     inner = [symbol_of(graph, f"{where}: the graph of {node.name!r}") for graph in node.subgraphs]
     operator = family.configured(_own(node.attrs), noted, inner)
     operator.require_inputs(len(inputs), f"{where}: ")
@@ -184,8 +187,4 @@ def _configured(family: OperatorFamily, node: GraphNode, inputs: list[Value], wh
 
 def _own(attrs: dict[str, str]) -> dict[str, str]:
     """Return the attributes that are the operator's own."""
-    return {key: text for key, text in attrs.items() if not _is_noted(key)}
-
-
-def _is_noted(key: str) -> bool:
-    return key.startswith("__") and key.endswith("__")
+    return {key: text for key, text in attrs.items() if not is_annotation(key)}

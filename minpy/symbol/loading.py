@@ -22,7 +22,7 @@ from minpy.graph.ir import Node, Value, constant
 from minpy.graph.verifier import GraphError, verify
 from minpy.ops.registry import OPERATORS, known_operator
 from minpy.symbol.attribute_texts import Unfit, says_nothing, value_of
-from minpy.symbol.naming import hidden_key
+from minpy.symbol.naming import hidden_key, is_annotation
 from minpy.symbol.not_here import Missing, advice_of, is_known, shortened, table_of
 from minpy.symbol.renamed import present_name
 from minpy.symbol.subgraphs import CONTROL_FLOW, Cond, ControlFlow, Foreach, Subgraph, WhileLoop
@@ -327,7 +327,7 @@ class Reader:
     def _call(self, row: _Row, inputs: list[Value]) -> Node:
         """Return the node of an operator's call."""
         given = upgraded(row.op, row.attributes, self.version)
-        annotations = {key: given.pop(key) for key in list(given) if key.startswith("__") and key.endswith("__")}
+        annotations = {key: given.pop(key) for key in list(given) if is_annotation(key)}
         operator: Any
         kind, attributes, for_inputs = row.op, {}, []
         if kind == "Custom" or (kind in PROPS and not known_operator(kind)):

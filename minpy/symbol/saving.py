@@ -33,6 +33,7 @@ from minpy.graph.ir import ANSWER, CONSTANT, Node, Value
 from minpy.ops.registry import known_operator
 from minpy.symbol.legacy_operators import ObjectProp
 from minpy.symbol.loading import Reader
+from minpy.symbol.naming import is_annotation
 from minpy.symbol.subgraphs import ControlFlow
 from minpy.symbol.symbol import Symbol, attribute_string, attribute_strings, method
 from minpy.symbol.upgrading import CURRENT
@@ -336,7 +337,7 @@ def _builtin(node: Node, operator: Operator, kind: str) -> tuple[str, dict[str, 
     texts = {key: attribute_string(value) for key, value in given.items()}
     has_parameters = bool(operator.signature.attributes) or operator.signature.variadic is not None
     for key in node.annotations:
-        if has_parameters and not (key.startswith("__") and key.endswith("__")):
+        if has_parameters and not is_annotation(key):
             raise ArgumentError(
                 f"Symbol.tojson: {node.described()} has the noted attribute {key!r}, which would be taken for one of "
                 f"{op} itself. Name it '__{key}__'."

@@ -24,7 +24,7 @@ from minpy.numpy_table.table import named, row_of
 from minpy.ops.inference.partial_shapes import is_known
 from minpy.ops.registry import find_operator
 from minpy.symbol import numpy as functions_of_symbols
-from minpy.symbol.autograd_scopes import in_modes
+from minpy.symbol.autograd_scopes import new_outputs
 from minpy.symbol.creation import scalar_kind
 from minpy.symbol.naming import NameManager, current_names, current_scope
 from minpy.symbol.numpy.symbol_class import _Symbol, generic
@@ -109,7 +109,7 @@ class Translation:
         values = [self.values[value] for value in node.inputs]
         copied = Node(node.operator, values, node.attributes, name, kind, annotations)
         copied.outputs_expected = node.outputs_expected
-        return in_modes([Value(copied, index) for index in range(len(node.output_names()))])
+        return new_outputs(copied)
 
     def _with_number(self, node: Node) -> list[Value] | None:
         """Return the output of the operator with a number that one of two arrays is, if one is a number."""
@@ -123,7 +123,7 @@ class Translation:
         value = self.values[node.inputs[not on_right]]
         name = current_names().get(None, kind.replace("_scalar", "scalar"))
         made = Node(find_operator(kind), [value], {"scalar": numbers[on_right]}, name, kind, current_scope().get(None))
-        return in_modes([Value(made)])
+        return new_outputs(made)
 
     # -- NumPy's functions -------------------------------------------------------------------------------------------
 

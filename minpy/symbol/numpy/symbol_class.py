@@ -11,7 +11,7 @@ from minpy.core.errors import ArgumentError
 from minpy.graph.ir import Node, Value
 from minpy.ops.numpy.unnamed_functions import PREFIX, call_text
 from minpy.ops.registry import find_operator
-from minpy.symbol.autograd_scopes import in_modes
+from minpy.symbol.autograd_scopes import new_outputs
 from minpy.symbol.composition import compose, shown_signature
 from minpy.symbol.naming import current_names, current_scope
 from minpy.symbol.symbol import Symbol
@@ -100,7 +100,7 @@ def generic(name: str, arguments: Sequence[Any], keywords: dict[str, Any], count
     node = Node(
         find_operator(kind), values, attributes, current_names().get(node_name, hint), kind, current_scope().get(None)
     )
-    found = [_Symbol([value]) for value in in_modes([Value(node, index) for index in range(count)])]
+    found = [_Symbol([value]) for value in new_outputs(node)]
     return found[0] if count == 1 else found
 
 
