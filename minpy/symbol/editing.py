@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from minpy.core.configured import ConfiguredOperator, OperatorFamily
@@ -12,8 +11,7 @@ from minpy.graph.partitioning.editable import EditingError, Entry, Graph, GraphN
 from minpy.graph.verifier import GraphError, verify
 from minpy.symbol.loading import Reader
 from minpy.symbol.naming import is_annotation
-from minpy.symbol.saving import described
-from minpy.symbol.subgraphs import ControlFlow
+from minpy.symbol.saving import described, graphs_inside
 from minpy.symbol.symbol import Symbol, attribute_strings
 
 __all__ = ["editable", "output_name", "relinked", "symbol_of"]
@@ -59,13 +57,6 @@ def editable(symbol: Symbol) -> Graph:
     return graph.numbered()
 
 
-def graphs_inside(node: Node) -> Sequence[Symbol]:
-    """Return the graphs that a node holds."""
-    if isinstance(node.operator, ControlFlow):
-        return [graph.symbol for graph in node.operator.graphs]
-    return node.operator.graphs if isinstance(node.operator, ConfiguredOperator) else ()
-
-
 def output_name(entry: Entry) -> str:
     """Return what files call an output of a node."""
     node, index = entry
@@ -79,37 +70,34 @@ def output_name(entry: Entry) -> str:
 
 def relinked(graph: Graph, before: Graph) -> Graph:
     """Let nodes of a graph that came as text be what they were made of: those of the same name in the graph before."""
-    known: dict[str, list[GraphNode]] = {}
+    by_name: dict[str, list[GraphNode]] = {}
     for node in before.nodes:
-        known.setdefault(node.name, []).append(node)
+        by_name.setdefault(node.name, []).append(node)
     for node in graph.nodes:
-        there = known.get(node.name, [])
-        if node.origin is None and there:
+        originals = by_name.get(node.name, [])
+        if node.origin is None and originals:
             # Of several of one name, as backends make them one after the other, the one that is alike.
-            alike = [one for one in there if one.op == node.op and _inside(one) == _inside(node)] or there
-            node.origin = alike[0].origin
-            if len(there) > 1:
-                there.remove(alike[0])
+            alike = (it for it in originals if it.op == node.op and _inside(it) == _inside(node))
+            original = next(alike, originals[0])
+            node.origin = original.origin
+            if len(originals) > 1:
+                originals.remove(original)
     return graph
 
 
 def _inside(node: GraphNode) -> Any:
     """Return what the graphs inside of a node are, to be compared: nothing that is only noted."""
-    return [_content(graph) for graph in node.subgraphs]
+    return [*map(_content, node.subgraphs)]
 
 
 def _content(graph: Graph) -> Any:
-    nodes = graph.nodes
-    numbers = {node: number for number, node in enumerate(nodes)}
-    rows = [
-        (node.op, node.name, _own(node.attrs), [(numbers[one.node], one.index) for one in _read(node)], _inside(node))
-        for node in nodes
-    ]
-    return rows, [(numbers[one.node], one.index) for one in map(as_entry, graph.outputs)]
+    numbers = {node: number for number, node in enumerate(graph.nodes)}
 
+    def numbered(entries: Any) -> list[tuple[int, int]]:
+        return [(numbers[entry.node], entry.index) for entry in map(as_entry, entries)]
 
-def _read(node: GraphNode) -> list[Entry]:
-    return [*map(as_entry, node.inputs)]
+    rows = [(node.op, node.name, _own(node.attrs), numbered(node.inputs), _inside(node)) for node in numbers]
+    return rows, numbered(graph.outputs)
 
 
 def symbol_of(graph: Graph, where: str, kind: type[Symbol] = Symbol) -> Symbol:
