@@ -86,13 +86,13 @@ class Translation:
     def _add(self, node: Node) -> None:
         if node.operator is None:
             array = self.arrays.get(Value(node))
-            made = [Value(node) if array is None else self._variable_of(array)]
+            outputs = [Value(node) if array is None else self._variable_of(array)]
         elif node.operator is CONSTANT:
-            made = [self._variable_of(node.attributes["value"])]
+            outputs = [self._variable_of(node.attributes["value"])]
         else:
             call = self._call_of(node)
-            made = self._operator(node) if call is None else self._function(node, *call)
-        self.values.update((Value(node, index), value) for index, value in enumerate(made))
+            outputs = self._operator(node) if call is None else self._function(node, *call)
+        self.values.update((Value(node, index), value) for index, value in enumerate(outputs))
 
     # -- operators -------------------------------------------------------------------------------------------------
 
@@ -164,17 +164,9 @@ class Translation:
                 "(dir(mx.sym.np)), or call it outside of the block."
             )
         if self._means_the_same(node, name, function_of_symbols, arguments, keywords):
-            return _values_of(self._called(function_of_symbols, arguments, keywords))
+            return _values_of(_called_on(self.values, function_of_symbols, arguments, keywords))
         count = len(node.output_names())
-        return _values_of(self._called(_generic(name, count), arguments, keywords))
-
-    def _called(self, function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
-        """Return what a function of symbols makes of a call."""
-        symbols = map_tree(
-            lambda leaf, _: _Symbol([self.values[leaf.value]]) if isinstance(leaf, _Operand) else leaf,
-            (list(arguments), keywords),
-        )
-        return function(*symbols[0], **symbols[1])
+        return _values_of(_called_on(self.values, _generic(name, count), arguments, keywords))
 
     def _means_the_same(self, node: Node, name: str, function: Any, arguments: Any, keywords: dict[str, Any]) -> bool:
         """Tell whether what `mx.sym.np` makes of a call answers what NumPy's function does."""
@@ -187,12 +179,8 @@ class Translation:
         numbers = [leaf for leaf in leaves if isinstance(leaf, (bool, int, float, complex, numpy.generic))]
         if any(isinstance(number, (int, numpy.integer)) and abs(int(number)) > _EXACT for number in numbers):
             return False
-        is_elementwise = row is not None and row.kind in ("ufunc", "elementwise", "choose")
-        if (
-            is_elementwise
-            and any(isinstance(one, (bool, numpy.bool_)) for one in numbers)
-            and "b" in {dtype.kind for dtype in dtypes}
-        ):
+        has_booleans = "b" in {dtype.kind for dtype in dtypes} and {bool, numpy.bool_} & {*map(type, numbers)}
+        if has_booleans and row is not None and row.kind in ("ufunc", "elementwise", "choose"):
             return False
         return self._agrees(node, function, operands, arguments, keywords)
 
@@ -200,23 +188,18 @@ class Translation:
         self, node: Node, function: Any, operands: Sequence[Value], arguments: Any, keywords: dict[str, Any]
     ) -> bool:
         """Tell whether what a function of symbols makes of a call has the shapes and dtypes that the capture knows."""
-        stands = {value: variable(f"x{index}") for index, value in enumerate(dict.fromkeys(operands))}
-        shapes = {stands[value]: self._fact(value)[0] for value in stands}
-        dtypes = {stands[value]: self._fact(value)[1] for value in stands}
-
-        def symbols(leaf: Any, _: Any) -> Any:
-            return _Symbol([stands[leaf.value]]) if isinstance(leaf, _Operand) else leaf
-
+        variables = {value: variable(f"x{index}") for index, value in enumerate(dict.fromkeys(operands))}
+        shapes = {variables[value]: self._fact(value)[0] for value in variables}
+        dtypes = {variables[value]: self._fact(value)[1] for value in variables}
         try:
             with NameManager():
-                positional, by_keyword = map_tree(symbols, (list(arguments), keywords))
-                made = _values_of(function(*positional, **by_keyword))
-            order = topological(made)
+                outputs = _values_of(_called_on(variables, function, arguments, keywords))
+            order = topological(outputs)
             known_dtypes = infer_dtypes(order, [(dtypes, "")]).known
             known_shapes = infer_shapes(order, [(shapes, "")], known_dtypes).known
         except (MXNetError, TypeError, ValueError):  # it takes no such arguments
             return False
-        for index, value in enumerate(made):
+        for index, value in enumerate(outputs):
             fact = self._recorder.outputs.get(Value(node, index))
             if fact is None:
                 continue
@@ -242,6 +225,15 @@ class _Operand:
 
     def __init__(self, value: Value) -> None:
         self.value = value
+
+
+def _called_on(values: Mapping[Value, Value], function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
+    """Return what a function of symbols makes of a call whose arrays are these values of a graph of symbols."""
+    positional, by_keyword = map_tree(
+        lambda leaf, _: _Symbol([values[leaf.value]]) if isinstance(leaf, _Operand) else leaf,
+        (list(arguments), keywords),
+    )
+    return function(*positional, **by_keyword)
 
 
 def _plain(value: Value) -> Any:
@@ -287,13 +279,11 @@ def _as_numpys(
 
 def _without_ellipsis(index: Any) -> Any:
     """Return an index without the ellipsis behind it, which stands for axes that are all taken."""
-    if type(index) is not tuple or len(index) < 2 or index[-1] is not Ellipsis or any(map(_is_array, index)):
+    if type(index) is not tuple or len(index) < 2 or index[-1] is not Ellipsis:
+        return index
+    if any(isinstance(part, (_Operand, list)) for part in index):
         return index
     return index[0] if len(index) == 2 else index[:-1]
-
-
-def _is_array(part: Any) -> bool:
-    return isinstance(part, (_Operand, list))
 
 
 def _generic(name: str, count: int) -> Callable[..., Any]:
