@@ -354,15 +354,7 @@ def compose_custom(
 def compose_family(family: OperatorFamily, inputs: Sequence[Any], keywords: dict[str, Any], hint: str) -> Symbol:
     """Return the symbol of a call of a family of operators: `sym.X(...)` for an operator X of a native library.
 
-    Parameters
-    ----------
-    family : OperatorFamily
-    inputs : sequence of Symbol
-        All of them: missing ones are not made as variables.
-    keywords : dict
-        Its attributes, and `name` and `attr`. What is noted at the node is given to the operator, too.
-    hint : str
-        What nodes without a name are called after.
+    Missing inputs are not made as variables. What is noted at the node is given to the operator, too.
 
     Raises
     ------

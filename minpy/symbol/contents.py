@@ -62,13 +62,7 @@ class Contents:
 
 
 def contents(content: bytes | str, source: str) -> Contents:
-    """Return what the text of a symbol's file says.
-
-    Parameters
-    ----------
-    content : bytes or str
-    source : str
-        What is read, for messages.
+    """Return what the text of a symbol's file says; `source` is what messages call it.
 
     Raises
     ------

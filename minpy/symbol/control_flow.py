@@ -28,10 +28,7 @@ _counts: dict[str, Iterator[int]] = {}
 class _Scope:
     """The nodes that a user's function makes, and the variables that stand for what it is given.
 
-    Parameters
-    ----------
-    name : str
-        What the nodes are marked with, and a number; inside of another subgraph after its name.
+    The nodes are marked with a name and a number; inside of another subgraph after its name.
     """
 
     def __init__(self, name: str) -> None:

@@ -93,17 +93,8 @@ def hidden_outputs(
 ) -> list[tuple[Any, Any]]:
     """Return (shape, dtype) of the outputs of a node that callers do not see; None for shapes that are not known.
 
-    Parameters
-    ----------
-    op : str
-        What files call the operator.
-    node : Node
-    count : int
-        How many outputs it has in all.
-    inputs, outputs : sequence of shape or None
-        Those of its inputs, and of the outputs that callers see.
-    dtype : dtype or None
-        Of the first output.
+    `op` is what files call its operator, `count` how many outputs it has in all; `inputs` and `outputs` are the shapes
+    of its inputs and of the outputs that callers see, `dtype` is that of the first.
 
     Examples
     --------

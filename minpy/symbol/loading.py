@@ -277,14 +277,7 @@ class Reader:
         inputs: Sequence[Value],
         graphs: Sequence[Symbol],
     ) -> Node:
-        """Return one node, of inputs and graphs inside that are there already.
-
-        Parameters
-        ----------
-        number : int
-            Its position, for messages.
-        op, name, attributes, inputs, graphs
-            As in a file; 'null' is the op of a variable.
+        """Return one node as a file has it, of inputs and graphs inside that are there already.
 
         Raises
         ------

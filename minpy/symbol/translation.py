@@ -47,14 +47,7 @@ _REDUCTIONS = {
 
 
 class Translation:
-    """The symbols that the values of a captured graph are.
-
-    Parameters
-    ----------
-    recorder : Recorder
-        Of the capture.
-    variable_of : callable
-        Gives the variable of the graph of symbols for an array.
+    """The symbols that the values of a captured graph are; `variable_of` gives an array's variable among them.
 
     Attributes
     ----------

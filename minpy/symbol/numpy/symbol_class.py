@@ -73,17 +73,7 @@ def call(kind: str, inputs: Sequence[Any], hint: str | None = None, **attributes
 
 
 def generic(name: str, arguments: Sequence[Any], keywords: dict[str, Any], count: int = 1) -> Any:
-    """Return the symbol of a call of a function of NumPy's that has no name in MXNet; of several outputs a list.
-
-    Parameters
-    ----------
-    name : str
-        In `minpy.np`.
-    arguments, keywords
-        Of the call, symbols among them.
-    count : int
-        How many arrays it returns.
-    """
+    """Return the symbol of a call of a function of NumPy's that has no name in MXNet; of several outputs a list."""
     node_name = keywords.pop("name", None)
     given = {key: value for key, value in keywords.items() if not (key == "out" and value is None)}
     if "out" in given:
