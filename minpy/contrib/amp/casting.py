@@ -59,8 +59,8 @@ def is_on() -> bool:
 def turn_on(policy: Policy, loss_scale: Callable[[], float], warn: Callable[[str], None]) -> None:
     """Let the operators of a policy cast their inputs.
 
-    `loss_scale` returns what the gradients of layers that carry a loss are multiplied by; `warn` is called with the name
-    of such a layer when one is put into a graph, where it does not see the scale.
+    `loss_scale` returns what the gradients of layers that carry a loss are multiplied by; `warn` is called with the
+    name of such a layer when one is put into a graph, where it does not see the scale.
     """
     turn_off()
     for name in policy.names() | set(LOSS_OUTPUT_FUNCTIONS):
@@ -89,8 +89,9 @@ def turn_off() -> None:
     _Current.policy = None
     _exchange.remove()
     while _listed:
-        operator, kind = _listed.pop()
+        operator, kind = _listed[-1]
         operator.__class__ = kind
+        _listed.pop()
     _by_operator.clear()
 
 
