@@ -72,20 +72,25 @@ def get_register_func(base_class: type, nickname: str) -> Callable[..., Any]:
                 f"register: expected a class derived from {base_class.__name__}, to be {_one(nickname)}; got "
                 f"{describe(cls)}."
             )
-        key = (cls.__name__ if name is None else name).lower()
-        before = classes.get(key)
-        if before not in (None, cls):
-            warnings.warn(
-                f"the {nickname} {key!r} is now {cls.__module__}.{cls.__name__}; it was "
-                f"{before.__module__}.{before.__name__}.",
-                UserWarning,
-                stacklevel=2,
-            )
-        classes[key] = cls
-        return cls
+        return enter_class(classes, cls, nickname, name)
 
     register.__doc__ = f"Register a class derived from {base_class.__name__} as {_one(nickname)}, under its name."
     return register
+
+
+def enter_class(classes: dict[str, type], cls: _C, nickname: str, name: str | None = None) -> _C:
+    """Put a class into a table under its name, or another, in lower case; warn if that was another class's."""
+    key = (cls.__name__ if name is None else name).lower()
+    before = classes.get(key)
+    if before is not None and (before.__module__, before.__qualname__) != (cls.__module__, cls.__qualname__):
+        warnings.warn(
+            f"the {nickname} {key!r} is now {cls.__module__}.{cls.__qualname__}; it was "
+            f"{before.__module__}.{before.__qualname__}.",
+            UserWarning,
+            stacklevel=3,
+        )
+    classes[key] = cls
+    return cls
 
 
 def get_alias_func(base_class: type, nickname: str) -> Callable[..., Any]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar
 
 from minpy.core.errors import ArgumentError, ArgumentValueError, MissingPartError, describe, nearest
 from minpy.namespaces import listing, missing
+from minpy.registry import enter_class
 
 __all__ = ["KVStoreBase", "create"]
 __dir__ = listing(__all__)
@@ -185,17 +185,7 @@ class KVStoreBase:
         """
         if not isinstance(klass, type):
             raise ArgumentError(f"KVStoreBase.register: expected a class, got {describe(klass)}.")
-        name = klass.__name__.lower()
-        before = KVStoreBase.kv_registry.get(name)
-        if before is not None and before.__qualname__ != klass.__qualname__:
-            warnings.warn(
-                f"the store {name!r} is now {klass.__module__}.{klass.__qualname__}; it was "
-                f"{before.__module__}.{before.__qualname__}.",
-                UserWarning,
-                stacklevel=2,
-            )
-        KVStoreBase.kv_registry[name] = klass
-        return klass
+        return enter_class(KVStoreBase.kv_registry, klass, "store")
 
 
 # How stores that sum in this process are called, and what makes them: `minpy.kvstore.kvstore` enters itself here.

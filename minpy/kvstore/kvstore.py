@@ -19,7 +19,7 @@ from minpy.core.errors import (
     describe,
     nearest,
 )
-from minpy.files import access_error, checked_path, open_to_read, write_whole
+from minpy.files import accessing, checked_path, open_to_read, write_whole
 from minpy.kvstore.base import LOCAL, KVStoreBase
 from minpy.namespaces import listing, missing
 
@@ -140,20 +140,18 @@ class KVStore(KVStoreBase):
             If shapes are not that of what is stored, or dtypes differ.
         """
         for own_key, values in self._pairs("push", key, value):
-            self._push(own_key, values, self._at("push", own_key))
-
-    def _push(self, key: Any, values: list[Any], stored: Any) -> None:
-        for value in values:
-            if value.shape != stored.shape:
-                raise ShapeError(
-                    f"push: the key {key!r} has shape {stored.shape}, and what is pushed {value.shape}; they must be "
-                    "equal."
-                )
-        total = _sum(key, values, stored.context)
-        if self._updater is not None:
-            self._updater(key, total, stored)
-        else:
-            self._stored[key] = total.copy() if total is values[0] else total
+            stored = self._at("push", own_key)
+            for pushed in values:
+                if pushed.shape != stored.shape:
+                    raise ShapeError(
+                        f"push: the key {own_key!r} has shape {stored.shape}, and what is pushed {pushed.shape}; they "
+                        "must be equal."
+                    )
+            total = _sum(own_key, values, stored.context)
+            if self._updater is not None:
+                self._updater(own_key, total, stored)
+            else:
+                self._stored[own_key] = total.copy() if total is values[0] else total
 
     def pull(self, key: Any, out: Any = None, priority: int = 0, ignore_sparse: bool = True) -> None:
         """Write what is stored into arrays.
@@ -178,17 +176,14 @@ class KVStore(KVStoreBase):
         if out is None:
             raise ArgumentError("pull: out is missing: give the array, or the list of arrays, to write into.")
         for own_key, arrays in self._pairs("pull", key, out):
-            self._pull(own_key, arrays)
-
-    def _pull(self, key: Any, arrays: list[Any]) -> None:
-        stored = self._at("pull", key)
-        for array in arrays:
-            if array.shape != stored.shape:
-                raise ShapeError(
-                    f"pull: the key {key!r} has shape {stored.shape}, and the array to write into {array.shape}; they "
-                    "must be equal."
-                )
-            stored.copyto(array)
+            stored = self._at("pull", own_key)
+            for array in arrays:
+                if array.shape != stored.shape:
+                    raise ShapeError(
+                        f"pull: the key {own_key!r} has shape {stored.shape}, and the array to write into "
+                        f"{array.shape}; they must be equal."
+                    )
+                stored.copyto(array)
 
     def pushpull(self, key: Any, value: Any, out: Any = None, priority: int = 0) -> None:
         """Push, and pull what is stored then.
@@ -272,13 +267,12 @@ class KVStore(KVStoreBase):
             ) from None
 
     def _check_kind(self, function: str, key: Any) -> None:
-        for other in self._stored:
-            if isinstance(other, str) != isinstance(key, str):
-                raise ArgumentError(
-                    f"{function}: the key {key!r} is {'a string' if isinstance(key, str) else 'an integer'}, and those "
-                    f"that are there, such as {other!r}, are not: all must be of one kind."
-                )
-            break
+        stored = next(iter(self._stored), key)
+        if isinstance(stored, str) != isinstance(key, str):
+            raise ArgumentError(
+                f"{function}: the key {key!r} is {'a string' if isinstance(key, str) else 'an integer'}, and those "
+                f"that are there, such as {stored!r}, are not: all must be of one kind."
+            )
 
     # -- updates ---------------------------------------------------------------------------------------------------
 
@@ -353,10 +347,8 @@ class KVStore(KVStoreBase):
         updater = self._with_states("save_optimizer_states")
         path = checked_path("save_optimizer_states", fname)
         content = updater.get_states(dump_optimizer)
-        try:
+        with accessing("save_optimizer_states", "write", path):
             write_whole(path, iter((content,)))
-        except OSError as error:
-            raise access_error("save_optimizer_states", "write", path, error) from error
 
     def load_optimizer_states(self, fname: str) -> None:
         """Read the states of the optimizer from a file, which MXNet may have written.
@@ -376,11 +368,8 @@ class KVStore(KVStoreBase):
         """
         updater = self._with_states("load_optimizer_states")
         path = checked_path("load_optimizer_states", fname)
-        try:
-            with open_to_read(path) as file:
-                content = file.read()
-        except OSError as error:
-            raise access_error("load_optimizer_states", "read", path, error) from error
+        with accessing("load_optimizer_states", "read", path), open_to_read(path) as file:
+            content = file.read()
         updater.set_states(content)
 
     def _with_states(self, function: str) -> Any:

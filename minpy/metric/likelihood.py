@@ -9,6 +9,7 @@ import numpy
 
 from minpy.core.docstrings import documented
 from minpy.core.errors import OutOfRangeError, ShapeError
+from minpy.core.families import with_defaults
 from minpy.metric.eval_metric import EvalMetric, Names, alias, average_of, pairs, register
 
 __all__ = ["CrossEntropy", "NegativeLogLikelihood", "Perplexity", "rows_of_classes"]
@@ -45,7 +46,9 @@ OutOfRangeError
 
 
 class _OfClasses(EvalMetric):
-    def __init__(self, eps: float, name: str, output_names: Names, label_names: Names) -> None:
+    def __init__(
+        self, eps: float = 1e-12, name: str = "cross-entropy", output_names: Names = None, label_names: Names = None
+    ) -> None:
         super().__init__(name, output_names, label_names, eps=eps, has_global_stats=True)
         self.eps = eps
 
@@ -88,15 +91,11 @@ class CrossEntropy(_OfClasses):
     1.0397
     """
 
-    def __init__(
-        self, eps: float = 1e-12, name: str = "cross-entropy", output_names: Names = None, label_names: Names = None
-    ) -> None:
-        super().__init__(eps, name, output_names, label_names)
-
 
 @alias("nll_loss")
 @register
 @documented(sections=_SECTIONS)
+@with_defaults(name="nll-loss")
 class NegativeLogLikelihood(_OfClasses):
     """The mean of -log(p + eps), where p is the probability of the right class; also called `'nll_loss'`.
 
@@ -110,11 +109,6 @@ class NegativeLogLikelihood(_OfClasses):
     >>> loss.get()[1].round(4).item()
     1.0397
     """
-
-    def __init__(
-        self, eps: float = 1e-12, name: str = "nll-loss", output_names: Names = None, label_names: Names = None
-    ) -> None:
-        super().__init__(eps, name, output_names, label_names)
 
 
 @register

@@ -20,12 +20,12 @@ from minpy.ops.optimizer.sgd import (
 )
 from minpy.ops.optimizer.sign import signsgd_update, signum_update
 from minpy.ops.optimizer.updates import Update
-from minpy.optimizer.optimizer_base import Optimizer, aggregation_size, register, zeros_beside
+from minpy.optimizer.optimizer_base import Optimizer, UpdatesSeveral, aggregation_size, register, zeros_beside
 
 __all__ = ["DCASGD", "NAG", "SGD", "SGLD", "Descent", "Signum", "ccSGD"]
 
 
-class Descent(Optimizer):
+class Descent(UpdatesSeveral):
     """What optimizers have in common that go along the gradient, perhaps with momentum: states, and one update.
 
     Parameters
@@ -55,25 +55,15 @@ class Descent(Optimizer):
             return (self.create_state(index, master), master)
         return self.create_state(index, weight)
 
-    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
-        """Change a weight, or each of several, in place."""
-        self._update_impl(index, weight, grad, state)
-
-    def update_multi_precision(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
-        """Change a weight, or each of several, in place; float16 ones in float32, as `multi_precision` says."""
-        self._update_impl(index, weight, grad, state, multi_precision=self._in_few_digits(weight))
-
     def _takes_all(self) -> bool:
         """Tell whether weights may be updated all at once: a schedule is asked after the count of each few."""
-        return self.lr_scheduler is None and self._is_own(Descent, "update", "update_multi_precision", "_update_impl")
+        methods = "update", "update_multi_precision", "_update_impl"
+        is_plain = self._is_own(UpdatesSeveral, *methods) and self._is_own(Descent, "_update_all")
+        return self.lr_scheduler is None and is_plain
 
-    def _update_impl(self, index: Any, weight: Any, grad: Any, state: Any, multi_precision: bool = False) -> None:
-        self._update_count(index)
-        if not isinstance(index, (list, tuple)):
-            index, weight, grad, state = (index,), (weight,), (grad,), (state,)
-        self._descend(
-            weight, grad, state, self._get_lrs(index), self._get_wds(index), float(self.momentum), multi_precision
-        )
+    def _update_all(self, indices: Any, weights: Any, grads: Any, states: Any, multi_precision: bool) -> None:
+        rates, decays = self._get_lrs(indices), self._get_wds(indices)
+        self._descend(weights, grads, states, rates, decays, float(self.momentum), multi_precision)
 
     def _descend(
         self, weights: Any, grads: Any, states: Any, lrs: Any, wds: Any, momentum: float, multi_precision: bool

@@ -12,7 +12,7 @@ from minpy.core.errors import ArgumentValueError
 from minpy.ndarray import NDArray
 from minpy.ops.optimizer.lamb import lamb_update, mp_lamb_update
 from minpy.optimizer.descent import Descent
-from minpy.optimizer.optimizer_base import Optimizer, aggregation_size, register, zeros_beside
+from minpy.optimizer.optimizer_base import Optimizer, UpdatesSeveral, aggregation_size, register, zeros_beside
 
 __all__ = ["LAMB", "LARS", "LBSGD"]
 
@@ -96,19 +96,16 @@ class LARS(Descent):
             return lr
         return lr * float(self.eta) * of_weight / (of_grad + wd * of_weight + float(self.eps))
 
-    def _update_impl(self, index: Any, weight: Any, grad: Any, state: Any, multi_precision: bool = False) -> None:
-        self._update_count(index)
-        if not isinstance(index, (list, tuple)):
-            index, weight, grad, state = (index,), (weight,), (grad,), (state,)
-        lrs, wds = self._get_lrs(index), self._get_wds(index)
+    def _update_all(self, indices: Any, weights: Any, grads: Any, states: Any, multi_precision: bool) -> None:
+        lrs, wds = self._get_lrs(indices), self._get_wds(indices)
         scaled = [
-            self._get_lars(own_index, array, gradient, float(lr), float(wd))
-            for own_index, array, gradient, lr, wd in zip(index, weight, grad, lrs, wds, strict=True)
+            self._get_lars(index, weight, grad, float(lr), float(wd))
+            for index, weight, grad, lr, wd in zip(indices, weights, grads, lrs, wds, strict=True)
         ]
         momentum = float(self.momentum)
         if self.momentum_correction and self.last_lr:
             momentum *= float(self.cur_lr) / float(self.last_lr)
-        self._descend(weight, grad, state, scaled, wds, momentum, multi_precision)
+        self._descend(weights, grads, states, scaled, wds, momentum, multi_precision)
 
 
 @register
@@ -232,7 +229,7 @@ class LBSGD(Descent):
 
 
 @register
-class LAMB(Optimizer):
+class LAMB(UpdatesSeveral):
     """Adam whose steps are scaled layer by layer, by the norms of the weight and of the step.
 
     You et al., Large Batch Optimization for Deep Learning: Training BERT in 76 minutes, ICLR 2020, algorithm 2; see
@@ -288,29 +285,18 @@ class LAMB(Optimizer):
         """Return the averages of a weight's gradients and of their squares."""
         return (zeros_beside(weight), zeros_beside(weight))
 
-    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
-        """Change a weight, or each of several, in place."""
-        self._update_impl(index, weight, grad, state)
-
-    def update_multi_precision(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
-        """Change a weight, or each of several, in place; float16 ones in float32, as `multi_precision` says."""
-        self._update_impl(index, weight, grad, state, multi_precision=self._in_few_digits(weight))
-
-    def _update_impl(self, index: Any, weight: Any, grad: Any, state: Any, multi_precision: bool = False) -> None:
-        self._update_count(index)
-        if not isinstance(index, (list, tuple)):
-            index, weight, grad, state = (index,), (weight,), (grad,), (state,)
+    def _update_all(self, indices: Any, weights: Any, grads: Any, states: Any, multi_precision: bool) -> None:
         numbers: dict[str, Any] = {
             "bias_correction": bool(self.bias_correction),
             "lower_bound": float(self.lower_bound) if self.lower_bound else -1.0,
             "upper_bound": float(self.upper_bound) if self.upper_bound else -1.0,
             **self._common(),
         }
-        rates = zip(self._get_lrs(index), self._get_wds(index), strict=True)
-        for own_index, array, gradient, states, (lr, wd) in zip(index, weight, grad, state, rates, strict=True):
-            numbers.update(lr=float(lr), wd=float(wd), t=self._index_update_count[own_index])
+        rates = zip(self._get_lrs(indices), self._get_wds(indices), strict=True)
+        for index, weight, grad, state, (lr, wd) in zip(indices, weights, grads, states, rates, strict=True):
+            numbers.update(lr=float(lr), wd=float(wd), t=self._index_update_count[index])
             if multi_precision:
-                master, (mean, var) = states
-                mp_lamb_update.change((array, gradient, mean, var, master), numbers)
+                master, (mean, var) = state
+                mp_lamb_update.change((weight, grad, mean, var, master), numbers)
             else:
-                lamb_update.change((array, gradient, *states), numbers)
+                lamb_update.change((weight, grad, *state), numbers)

@@ -15,8 +15,9 @@ from minpy.core import aligned
 from minpy.core.errors import ArgumentError, ArgumentValueError, describe, nearest
 from minpy.core.numpy_semantics import is_np_array
 from minpy.ndarray import NDArray, cast
+from minpy.registry import enter_class
 
-__all__ = ["Optimizer", "aggregation_size", "create", "kind_of", "register", "zeros_beside"]
+__all__ = ["Optimizer", "UpdatesSeveral", "aggregation_size", "create", "kind_of", "register", "zeros_beside"]
 
 _C = TypeVar("_C", bound=type)
 _HALF = numpy.dtype("float16")
@@ -216,17 +217,7 @@ class Optimizer:
         """
         if not (isinstance(klass, type) and issubclass(klass, Optimizer)):
             raise ArgumentError(f"register: expected a class derived from Optimizer; got {describe(klass)}.")
-        name = klass.__name__.lower()
-        before = Optimizer.opt_registry.get(name)
-        if before is not None and (before.__module__, before.__qualname__) != (klass.__module__, klass.__qualname__):
-            warnings.warn(
-                f"the optimizer {name!r} is now {klass.__module__}.{klass.__qualname__}; it was "
-                f"{before.__module__}.{before.__qualname__}.",
-                UserWarning,
-                stacklevel=2,
-            )
-        Optimizer.opt_registry[name] = klass
-        return klass
+        return enter_class(Optimizer.opt_registry, klass, "optimizer")
 
     @staticmethod
     def create_optimizer(name: str, **kwargs: Any) -> Optimizer:
@@ -408,21 +399,11 @@ class Optimizer:
         """Tell whether methods are those of a class: neither overridden by classes, nor replaced in the object."""
         return all(getattr(getattr(self, name), "__func__", None) is vars(cls)[name] for name in names)
 
-    def _in_few_digits(self, weight: Any) -> bool:
-        """Tell whether a weight, or the first of several, has a copy in float32."""
-        if not self.multi_precision:
-            return False
-        first = weight[0] if isinstance(weight, (tuple, list)) else weight
-        return bool(first._data.dtype == _HALF)
-
-    def _clip(self) -> float:
-        """Return the limit of gradients as operators are given it: negative for none."""
-        return float(self.clip_gradient) if self.clip_gradient else -1.0
-
     def _common(self) -> dict[str, float]:
-        """Return what operators are told for all parameters."""
-        own = {name: float(getattr(self, name)) for name in self._numbers}
-        return {**own, "rescale_grad": float(self.rescale_grad), "clip_gradient": self._clip()}
+        """Return what operators are told for all parameters; a negative limit of gradients is none."""
+        numbers = {name: float(getattr(self, name)) for name in self._numbers}
+        limit = float(self.clip_gradient) if self.clip_gradient else -1.0
+        return {**numbers, "rescale_grad": float(self.rescale_grad), "clip_gradient": limit}
 
     # The attributes that its operators are told as they are.
     _numbers: ClassVar[tuple[str, ...]] = ()
@@ -577,6 +558,35 @@ class Optimizer:
             counts[own_index] = count
             if count > self.num_update:
                 self.num_update = count
+
+
+class UpdatesSeveral(Optimizer):
+    """An optimizer whose updates take a weight, or lists of several, and compute those of float16 in float32."""
+
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        """Change a weight, or each of several, in place."""
+        self._update_impl(index, weight, grad, state)
+
+    def update_multi_precision(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        """Change a weight, or each of several, in place; float16 ones in float32, as `multi_precision` says."""
+        self._update_impl(index, weight, grad, state, multi_precision=self._in_few_digits(weight))
+
+    def _update_impl(self, index: Any, weight: Any, grad: Any, state: Any, multi_precision: bool = False) -> None:
+        self._update_count(index)
+        if not isinstance(index, (list, tuple)):
+            index, weight, grad, state = (index,), (weight,), (grad,), (state,)
+        self._update_all(index, weight, grad, state, multi_precision)
+
+    def _update_all(self, indices: Any, weights: Any, grads: Any, states: Any, multi_precision: bool) -> None:
+        """Change each of several weights in place, whose updates are counted."""
+        raise NotImplementedError(f"{type(self).__name__} defines no _update_all.")
+
+    def _in_few_digits(self, weight: Any) -> bool:
+        """Tell whether a weight, or the first of several, has a copy in float32."""
+        if not self.multi_precision:
+            return False
+        first = weight[0] if isinstance(weight, (tuple, list)) else weight
+        return bool(first._data.dtype == _HALF)
 
 
 def _arguments_of(cls: type) -> list[str]:

@@ -33,18 +33,11 @@ def says_nothing(attribute: Attribute, text: str) -> bool:
         return False
     if attribute.name == "dtype":
         return text in ("None", "-1")
-    return text == "None" and any(typing.get_origin(one) is tuple for one in options)
+    return text == "None" and any(typing.get_origin(option) is tuple for option in options)
 
 
 def value_of(text: str, attribute: Attribute, op: str) -> Any:
-    """Return an attribute's value, of the type that it must have.
-
-    Parameters
-    ----------
-    text : str
-    attribute : Attribute
-    op : str
-        The operator's name.
+    """Return the value of an attribute of the operator `op`, of the type that it must have.
 
     Raises
     ------
@@ -76,7 +69,7 @@ def value_of(text: str, attribute: Attribute, op: str) -> Any:
     except (MXNetError, ValueError, OverflowError, MemoryError, RecursionError):
         value = text
     kinds = (kind,) if typing.get_origin(kind) is tuple else options
-    if type(value) is int and int not in kinds and any(typing.get_origin(one) is tuple for one in kinds):
+    if type(value) is int and int not in kinds and any(typing.get_origin(option) is tuple for option in kinds):
         value = (value,)
     if kind is bool or (isinstance(value, float) and not math.isfinite(value)):  # 1e400; inf was told above
         value = text

@@ -10,10 +10,10 @@ from minpy.core.state import questions, state, tracing
 from minpy.graph.ir import Node, Value
 from minpy.ops.registry import OPERATORS
 
-__all__ = ["in_modes"]
+__all__ = ["new_outputs"]
 
 
-def in_modes(values: list[Value]) -> list[Value]:
+def new_outputs(node: Node) -> list[Value]:
     """Return the outputs of a new node as the scopes have them that it is made in: constants in `autograd.pause()`.
 
     Raises
@@ -22,17 +22,17 @@ def in_modes(values: list[Value]) -> list[Value]:
         If its operator depends on the mode, and a scope sets another than the graph is in.
     """
     modes = tracing.modes
+    values = [Value(node, index) for index in range(len(node.output_names()))]
     if modes is None:
         return values
     if type(state.training) is bool:
         questions.training = True
-        operator = values[0].node.operator
-        if getattr(operator, "uses_training", False) and state.training != modes.training:
-            modes.refuse(operator.__name__)
+        if getattr(node.operator, "uses_training", False) and state.training != modes.training:
+            modes.refuse(node.operator.__name__)
     if state.recording is not False:
         return values
     block_grad = OPERATORS["BlockGrad"]
     return [
-        Value(Node(block_grad, [value], {}, f"{value.node.name}_paused{index}", "BlockGrad"))
+        Value(Node(block_grad, [value], {}, f"{node.name}_paused{index}", "BlockGrad"))
         for index, value in enumerate(values)
     ]

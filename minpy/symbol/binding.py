@@ -28,29 +28,28 @@ __all__ = ["bind", "infer_known", "simple_bind"]
 _REQUESTS = ("write", "add", "null")
 
 
-def _by_name(given: Any, names: Sequence[str], what: str, optional: bool = False) -> list[Any]:
+def _by_name(arrays: Any, names: Sequence[str], what: str, optional: bool = False) -> list[Any]:
     """Return arrays in the order of `names`, from a list or a dict of them."""
-    if given is None and (optional or not names):
+    if arrays is None and (optional or not names):
         return [None] * len(names)
-    if isinstance(given, Mapping):
-        unknown = [name for name in given if name not in names]
-        missing = [name for name in names if name not in given]
+    if isinstance(arrays, Mapping):
+        unknown = [name for name in arrays if name not in names]
+        missing = [name for name in names if name not in arrays]
         if missing and not optional:
             raise ArgumentValueError(
                 f"bind: {what}(s) {', '.join(map(repr, missing))} missing; expected {', '.join(names)}."
                 + (f" Unknown: {', '.join(map(repr, unknown))}.{nearest(unknown[0], missing)}" if unknown else "")
             )
-        return [given.get(name) for name in names]
-    if given is None:
+        return [arrays.get(name) for name in names]
+    if arrays is None:
         raise ArgumentError(f"bind: no {what}s are given; expected {', '.join(names)}.")
-    if not isinstance(given, (list, tuple)):
+    if not isinstance(arrays, (list, tuple)):
         raise ArgumentError(
-            f"bind: the {what}s are {describe(given)}; expected a list or dict of NDArrays: {', '.join(names)}."
+            f"bind: the {what}s are {describe(arrays)}; expected a list or dict of NDArrays: {', '.join(names)}."
         )
-    arrays = list(given)
     if len(arrays) != len(names):
         raise ArgumentValueError(f"bind: {len(arrays)} {what}s given; expected {len(names)}: {', '.join(names)}.")
-    return arrays
+    return list(arrays)
 
 
 def _warn_of_unknown(what: str, given: Mapping[str, Any], names: Sequence[str], level: int) -> None:
@@ -85,19 +84,21 @@ def _requests(grad_req: Any, names: Sequence[str]) -> list[str]:
     return requests
 
 
-def _require_arrays(arrays: Sequence[Any], names: Sequence[str], what: str) -> None:
+def _require_arrays(arrays: Sequence[Any], names: Sequence[str], what: str, optional: bool = False) -> None:
     for name, array in zip(names, arrays, strict=True):
+        if array is None and not optional:
+            raise ArgumentError(f"bind: {what} {name!r} is None; expected {', '.join(names)}.")
         if array is not None and not isinstance(array, NDArray):
             raise ArgumentError(f"bind: {what} {name!r} is {describe(array)}; expected an NDArray: mx.nd.array(...).")
 
 
 def _require_memory_apart(names: Sequence[str], arguments: Sequence[Any], gradients: Sequence[Any]) -> None:
     for name, gradient in zip(names, gradients, strict=True):
-        for other, argument in zip(names, arguments, strict=True):
+        for argument_name, argument in zip(names, arguments, strict=True):
             if gradient is not None and numpy.may_share_memory(gradient._data, argument._data):
                 raise ArgumentError(
-                    f"bind: the gradient of {name!r} shares memory with the argument {other!r}, which backward still "
-                    "reads. Give the gradient an array of its own, such as mx.nd.zeros(shape)."
+                    f"bind: the gradient of {name!r} shares memory with the argument {argument_name!r}, which backward "
+                    "still reads. Give the gradient an array of its own, such as mx.nd.zeros(shape)."
                 )
 
 
@@ -154,12 +155,9 @@ def bind(
     states = _by_name(aux_states, state_names, "auxiliary state")
     requests = _requests(grad_req, names)
     gradients = _by_name(args_grad, names, "gradient", optional=True)
-    for arrays, of, what in ((arguments, names, "argument"), (states, state_names, "auxiliary state")):
-        missing = [name for name, array in zip(of, arrays, strict=True) if array is None]
-        if missing:
-            raise ArgumentError(f"bind: {what} {missing[0]!r} is None; expected {', '.join(of)}.")
-        _require_arrays(arrays, of, what)
-    _require_arrays(gradients, names, "the gradient of")
+    _require_arrays(arguments, names, "argument")
+    _require_arrays(states, state_names, "auxiliary state")
+    _require_arrays(gradients, names, "the gradient of", optional=True)
     for name, gradient, argument in zip(names, gradients, arguments, strict=True):
         if gradient is not None and gradient.shape != argument.shape:
             raise ShapeError(
@@ -249,17 +247,17 @@ def simple_bind(
 
     from minpy.symbol.executor import Executor
 
-    def made(nodes: Sequence[Node]) -> list[NDArray]:
+    def new_arrays(nodes: Sequence[Node]) -> list[NDArray]:
         return [zeros(known.shapes[Value(node)], where[node], known.dtypes[Value(node)]) for node in nodes]
 
     requests = _requests(grad_req, names)
-    arguments = made(argument_nodes)
+    arguments = new_arrays(argument_nodes)
     gradients = [
         zeros(array.shape, array.context, array.dtype) if request != "null" else None
         for array, request in zip(arguments, requests, strict=True)
     ]
     places = [where[value.node] for value in self.values]
-    return Executor(self, context, arguments, gradients, requests, made(state_nodes), known, places)
+    return Executor(self, context, arguments, gradients, requests, new_arrays(state_nodes), known, places)
 
 
 def infer_known(symbol: Symbol, types: Mapping[str, Any], shapes: Mapping[str, Any]) -> Known:

@@ -29,8 +29,8 @@ from minpy.core.state import tracing
 from minpy.custom.custom_call import prop_operator
 from minpy.custom.prop_operator import PropOperator
 from minpy.graph.ir import Node, Value, constant, variable
-from minpy.symbol.autograd_scopes import in_modes
-from minpy.symbol.naming import current_names, current_scope, hidden_key
+from minpy.symbol.autograd_scopes import new_outputs
+from minpy.symbol.naming import current_names, current_scope, hidden_key, is_annotation
 from minpy.symbol.symbol import Symbol
 
 __all__ = ["Custom", "compose", "compose_configured", "compose_family", "shown_signature", "var"]
@@ -84,7 +84,7 @@ def var(
         raise ArgumentError(f"sym.var: the name is {describe(name)}; expected a string that is not empty.")
     annotations = current_scope().get(attr)
     for key, value in kwargs.items():
-        if not (key.startswith("__") and key.endswith("__")):
+        if not is_annotation(key):
             raise ArgumentError(f"sym.var({name!r}): attribute {key!r} must be written __{key}__.")
         annotations[key] = str(value)
     given = {"shape": None if shape is None else tuple(shape), "lr_mult": lr_mult, "wd_mult": wd_mult}
@@ -113,40 +113,45 @@ def compose(
     ArgumentError
         For inputs that are no symbols, unknown or missing arguments, or symbols with several outputs.
     """
+    name, annotations, keywords = _name_and_annotations(keywords)
+    inputs, attributes = _inputs_and_attributes(operator, kind, arguments, keywords)
+    return _composed(operator, kind, inputs, attributes, name, annotations, hint)
+
+
+def _name_and_annotations(keywords: dict[str, Any]) -> tuple[str | None, dict[str, str], dict[str, Any]]:
+    """Return a node's name and what is noted at it, from the keywords of a call; and the other keywords."""
     keywords = dict(keywords)
     name = keywords.pop("name", None)
-    noted = keywords.pop("attr", None)
-    annotations = current_scope().get(noted)
+    annotations = current_scope().get(keywords.pop("attr", None))
     for key in [key for key in keywords if key.startswith("__") or hidden_key(key) != key]:
         annotations[hidden_key(key)] = str(keywords.pop(key))
-    given, attributes = _sorted(operator, kind, arguments, keywords)
-    return _composed(operator, kind, given, attributes, name, annotations, hint)
+    return name, annotations, keywords
 
 
 def _composed(
     operator: Operator,
     kind: str,
-    given: Any,
+    inputs: Any,
     attributes: dict[str, Any],
     name: str | None,
     annotations: dict[str, str],
     hint: str | None = None,
 ) -> Any:
     name = current_names().get(name, hint or kind.lower())
-    values = _inputs(operator, kind, name, given, attributes, annotations)
-    if not any(getattr(one, "in_numpy", False) for one in (given.values() if isinstance(given, dict) else given)):
+    values = _input_values(operator, kind, name, inputs, attributes, annotations)
+    symbols = inputs.values() if isinstance(inputs, dict) else inputs
+    if not any(getattr(symbol, "in_numpy", False) for symbol in symbols):
         values = cast_inputs(operator, kind, values, attributes)
     node = Node(operator, values, attributes, name, kind, annotations)
-    if type(operator.outputs) is LearnedOutputs and _learned(node, operator.outputs) == 1:
-        return (Symbol(in_modes([Value(node)])),)  # as on arrays: `y, = op(x)`
+    is_tuple_of_one = type(operator.outputs) is LearnedOutputs and _learned(node, operator.outputs) == 1
     try:
-        count = len(node.output_names())
+        outputs = Symbol(new_outputs(node))
     except MXNetError:
         raise
     except Exception as error:
-        given_by_name = ", ".join(f"{key}={value!r}" for key, value in attributes.items())
-        raise operator_error(error, f"sym.{kind} ({name!r}): its outputs do not follow from {given_by_name}") from error
-    return Symbol(in_modes([Value(node, index) for index in range(count)]))
+        call = ", ".join(f"{key}={value!r}" for key, value in attributes.items())
+        raise operator_error(error, f"sym.{kind} ({name!r}): its outputs do not follow from {call}") from error
+    return (outputs,) if is_tuple_of_one else outputs  # as on arrays: `y, = op(x)`
 
 
 def cast_inputs(operator: Any, kind: str, values: list[Value], attributes: dict[str, Any]) -> list[Value]:
@@ -164,10 +169,8 @@ def shown_signature(operator: Operator) -> inspect.Signature:
         shown.append(inspect.Parameter(signature.variadic, inspect.Parameter.VAR_POSITIONAL))
         kind = inspect.Parameter.KEYWORD_ONLY
     for name, attribute in signature.attributes.items():
-        if attribute.default is REQUIRED and kind is inspect.Parameter.POSITIONAL_OR_KEYWORD:
-            shown.append(_parameter(name, kind, None))
-        else:
-            shown.append(_parameter(name, kind, attribute.default))
+        is_left_out = attribute.default is REQUIRED and kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
+        shown.append(_parameter(name, kind, None if is_left_out else attribute.default))
     shown += [_parameter(name, inspect.Parameter.KEYWORD_ONLY, None) for name in ("name", "attr")]
     return inspect.Signature(shown, __validate_parameters__=False)
 
@@ -177,7 +180,7 @@ def _parameter(name: str, kind: Any, default: Any) -> inspect.Parameter:
     return inspect.Parameter(name, kind, default=default)
 
 
-def _sorted(
+def _inputs_and_attributes(
     operator: Operator, kind: str, arguments: Sequence[Any], keywords: dict[str, Any]
 ) -> tuple[dict[str, Any] | list[Any], dict[str, Any]]:
     """Return (inputs by name, or a list of them if they are variadic; attributes)."""
@@ -185,28 +188,25 @@ def _sorted(
     if signature.synonyms:
         keywords = by_own_names(f"sym.{kind}", signature, keywords)
     attributes: dict[str, Any] = {}
-    given: Any
+    inputs: Any
     if signature.variadic is not None:
-        given = [*arguments]
-        if len(given) == 1 and isinstance(given[0], (list, tuple)):
-            given = [*given[0]]
-        given += [keywords.pop(key) for key in list(keywords) if isinstance(keywords[key], Symbol)]
+        inputs = [*arguments]
+        if len(inputs) == 1 and isinstance(inputs[0], (list, tuple)):
+            inputs = [*inputs[0]]
+        inputs += [keywords.pop(key) for key in list(keywords) if isinstance(keywords[key], Symbol)]
         keywords.pop("num_args", None)
     else:
         names = [*signature.inputs, *signature.attributes]
         if len(arguments) > len(names):
             raise ArgumentError(f"sym.{kind} takes {len(names)} arguments ({', '.join(names)}), got {len(arguments)}.")
-        given = {}
+        inputs = {}
         for argument, value in zip(names, arguments, strict=False):
             if argument in keywords:
                 raise ArgumentError(f"sym.{kind}: argument {argument!r} is given twice, by position and by keyword.")
-            if argument in signature.inputs:
-                if value is not None:
-                    given[argument] = value
-            elif value is not None:
-                attributes[argument] = value
-        given.update({key: keywords.pop(key) for key in list(keywords) if key in signature.inputs})
-        given = {key: value for key, value in given.items() if value is not None}
+            if value is not None:
+                (inputs if argument in signature.inputs else attributes)[argument] = value
+        by_keyword = {key: keywords.pop(key) for key in list(keywords) if key in signature.inputs}
+        inputs |= {key: value for key, value in by_keyword.items() if value is not None}
     for key, value in keywords.items():
         if isinstance(value, Symbol):
             raise ArgumentError(
@@ -214,7 +214,7 @@ def _sorted(
                 + nearest(key, signature.inputs)
             )
         attributes[key] = value
-    return given, parsed_attributes(operator, kind, attributes)
+    return inputs, parsed_attributes(operator, kind, attributes)
 
 
 def parsed_attributes(operator: Operator, kind: str, given: dict[str, Any]) -> dict[str, Any]:
@@ -243,51 +243,49 @@ def parsed_attributes(operator: Operator, kind: str, given: dict[str, Any]) -> d
     return attributes
 
 
-def _inputs(
+def _input_values(
     operator: Any,
     kind: str,
     name: str,
-    given: dict[str, Any] | list[Any],
+    inputs: dict[str, Any] | list[Any],
     attributes: dict[str, Any],
     annotations: dict[str, str],
 ) -> list[Value]:
+    """Return the values that a node reads: of the symbols that are given, and new variables for what is left out."""
+
+    def missing(argument: str) -> Value:
+        initializer = operator.initializers.get(argument)
+        noted = annotations if initializer is None else {**annotations, "__init__": initializer}
+        return variable(f"{name}_{argument}", **noted)
+
     if not operator.builtin and not isinstance(operator, PropOperator):
-        given = _with_constants(operator, given)
-    if isinstance(given, list):
-        values = [value for one in given for value in _values(kind, "inputs", one)]
+        inputs = _with_constants(operator, inputs)
+    if isinstance(inputs, list):
+        values = [value for symbol in inputs for value in _values(kind, "inputs", symbol)]
         if operator.builtin:
-            rest = operator.input_names(attributes, len(values))[len(values) :]
-            values += [_made(operator, name, argument, annotations) for argument in rest]
+            values += map(missing, operator.input_names(attributes, len(values))[len(values) :])
         return values
-    wanted = operator.input_names(attributes)
+    required = operator.input_names(attributes)
     values = []
     for argument in operator.signature.inputs:
-        if argument in given:
-            found = _values(kind, argument, given[argument])
-            if len(found) != 1:
+        if argument in inputs:
+            outputs = _values(kind, argument, inputs[argument])
+            if len(outputs) != 1:
                 raise ArgumentError(
-                    f"sym.{kind} ({name!r}): input {argument!r} is a symbol with {len(found)} outputs "
-                    f"({', '.join(given[argument].list_outputs())}); choose one, as in symbol[0]."
+                    f"sym.{kind} ({name!r}): input {argument!r} is a symbol with {len(outputs)} outputs "
+                    f"({', '.join(inputs[argument].list_outputs())}); choose one, as in symbol[0]."
                 )
-            values.append(found[0])
-        elif argument in wanted:
-            values.append(_made(operator, name, argument, annotations))
+            values += outputs
+        elif argument in required:
+            values.append(missing(argument))
     return values
 
 
-def _made(operator: Any, name: str, argument: str, annotations: dict[str, str]) -> Value:
-    """Return a new variable for an input that is not given."""
-    initializer = operator.initializers.get(argument)
-    own = annotations if initializer is None else {**annotations, "__init__": initializer}
-    return variable(f"{name}_{argument}", **own)
-
-
-def _with_constants(operator: Operator, given: dict[str, Any] | list[Any]) -> dict[str, Any] | list[Any]:
+def _with_constants(operator: Operator, inputs: dict[str, Any] | list[Any]) -> dict[str, Any] | list[Any]:
     """Return the inputs of a user's operator with what is no symbol as constants: numbers, arrays, `self`, defaults."""
-    if isinstance(given, list):
-        return [*map(_as_symbol, given)]
-    defaults = {name: operator.signature.defaults[name] for name in operator.signature.defaults if name not in given}
-    return {name: _as_symbol(value) for name, value in {**given, **defaults}.items()}
+    if isinstance(inputs, list):
+        return [*map(_as_symbol, inputs)]
+    return {name: _as_symbol(value) for name, value in {**operator.signature.defaults, **inputs}.items()}
 
 
 def _as_symbol(value: Any) -> Symbol:
@@ -348,36 +346,24 @@ def compose_custom(
     annotations = current_scope().get(noted)
     name = current_names().get(name, hint)
     given = dict(zip(names, inputs, strict=False)) | symbols
-    values = cast_inputs(operator, "Custom", _inputs(operator, "Custom", name, given, {}, annotations), {})
+    values = cast_inputs(operator, "Custom", _input_values(operator, "Custom", name, given, {}, annotations), {})
     node = Node(operator, values, {}, name, "Custom", annotations)
-    return Symbol(in_modes([Value(node, index) for index in range(len(node.output_names()))]))
+    return Symbol(new_outputs(node))
 
 
 def compose_family(family: OperatorFamily, inputs: Sequence[Any], keywords: dict[str, Any], hint: str) -> Symbol:
     """Return the symbol of a call of a family of operators: `sym.X(...)` for an operator X of a native library.
 
-    Parameters
-    ----------
-    family : OperatorFamily
-    inputs : sequence of Symbol
-        All of them: missing ones are not made as variables.
-    keywords : dict
-        Its attributes, and `name` and `attr`. What is noted at the node is given to the operator, too.
-    hint : str
-        What nodes without a name are called after.
+    Missing inputs are not made as variables. What is noted at the node is given to the operator, too.
 
     Raises
     ------
     ArgumentError
         For another number of inputs, or inputs that are no symbols.
     """
-    keywords = dict(keywords)
-    name = keywords.pop("name", None)
-    noted = current_scope().get(keywords.pop("attr", None))
-    for key in [key for key in keywords if key.startswith("__") or hidden_key(key) != key]:
-        noted[hidden_key(key)] = str(keywords.pop(key))
+    name, annotations, keywords = _name_and_annotations(keywords)
     parameters = {key: text_of(family.__name__, key, value) for key, value in keywords.items()}
-    return compose_configured(family.configured(parameters, noted), inputs, name, noted, hint)
+    return compose_configured(family.configured(parameters, annotations), inputs, name, annotations, hint)
 
 
 def compose_configured(
@@ -389,7 +375,7 @@ def compose_configured(
 ) -> Symbol:
     """Return the symbol of a call of an operator that has its attributes already."""
     kind = operator.__name__
-    values = [value for one in inputs for value in _values(kind, "an input", one)]
+    values = [value for symbol in inputs for value in _values(kind, "an input", symbol)]
     operator.require_inputs(len(values), "sym.")
     for argument, value in zip(operator.names, values, strict=True):
         if argument in operator.auxiliary and value.node.operator is not None:
@@ -399,7 +385,7 @@ def compose_configured(
             )
     values = cast_inputs(operator, kind, values, {})
     node = Node(operator, values, {}, current_names().get(name, hint or kind.lower()), kind, annotations)
-    return Symbol(in_modes([Value(node, index) for index in range(len(node.output_names()))]))
+    return Symbol(new_outputs(node))
 
 
 def dtype_code(dtype: Any) -> int:
@@ -420,12 +406,12 @@ def _traced(operator: Any, inputs: list[Any], attributes: dict[str, Any], name: 
         if noted and noted != operator.noted:
             operator = operator.family.configured(operator.parameters, noted, operator.graphs)
         return compose_configured(operator, inputs, name, noted)
-    given: Any = inputs
+    symbols: Any = inputs
     if operator.signature.variadic is None:
-        given = dict(zip(operator.signature.inputs, inputs, strict=True))
+        symbols = dict(zip(operator.signature.inputs, inputs, strict=True))
         if operator.builtin:  # None is an input that is left out, as in MXNet; users' functions are given it
-            given = {argument: value for argument, value in given.items() if value is not None}
-    return _composed(operator, operator.__name__, given, attributes, name, current_scope().get(None))
+            symbols = {argument: value for argument, value in symbols.items() if value is not None}
+    return _composed(operator, operator.__name__, symbols, attributes, name, current_scope().get(None))
 
 
 def _learned(node: Node, outputs: LearnedOutputs) -> int:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from minpy.symbol.operator_functions import FUNCTIONS
 from minpy.symbol.symbol import Symbol
 
 __all__ = ["adamw_update", "mp_adamw_update"]
+
+_RATES = ("lr", "eta", "beta1", "beta2", "epsilon", "wd", "clip_gradient")
 
 
 def adamw_update(
@@ -36,9 +39,8 @@ def adamw_update(
     >>> step.list_arguments(), step.list_auxiliary_states()
     (['w', 'g'], ['m', 'v'])
     """
-    rates: dict[str, Any] = {"lr": lr, "eta": eta, "beta1": beta1, "beta2": beta2, "epsilon": epsilon, "wd": wd}
-    factor = _factor(rescale_grad)
-    return FUNCTIONS["_adamw_update"](weight, grad, mean, var, factor, clip_gradient=clip_gradient, name=name, **rates)
+    rates = (lr, eta, beta1, beta2, epsilon, wd, clip_gradient)
+    return _update("_adamw_update", (weight, grad, mean, var), rescale_grad, rates, name)
 
 
 def mp_adamw_update(
@@ -68,15 +70,12 @@ def mp_adamw_update(
     >>> step.list_arguments(), step.list_auxiliary_states()
     (['w', 'g', 'scale'], ['m', 'v', 'a'])
     """
-    rates: dict[str, Any] = {"lr": lr, "eta": eta, "beta1": beta1, "beta2": beta2, "epsilon": epsilon, "wd": wd}
-    factor = _factor(rescale_grad)
-    return FUNCTIONS["_mp_adamw_update"](
-        weight, grad, mean, var, weight32, factor, clip_gradient=clip_gradient, name=name, **rates
-    )
+    rates = (lr, eta, beta1, beta2, epsilon, wd, clip_gradient)
+    return _update("_mp_adamw_update", (weight, grad, mean, var, weight32), rescale_grad, rates, name)
 
 
-def _factor(rescale_grad: Any) -> Symbol:
-    """Return the gradient's factor as a symbol of an array of one number."""
-    if isinstance(rescale_grad, Symbol):
-        return rescale_grad
-    return FUNCTIONS["_full"](shape=(1,), value=float(rescale_grad), dtype="float32")
+def _update(kind: str, arrays: Sequence[Symbol], rescale_grad: Any, rates: Sequence[float], name: Any) -> Symbol:
+    """Return the symbol of an update; a factor that is a number becomes an array of one."""
+    if not isinstance(rescale_grad, Symbol):
+        rescale_grad = FUNCTIONS["_full"](shape=(1,), value=float(rescale_grad), dtype="float32")
+    return FUNCTIONS[kind](*arrays, rescale_grad, name=name, **dict(zip(_RATES, rates, strict=True)))

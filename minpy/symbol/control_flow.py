@@ -13,7 +13,7 @@ from typing import Any
 from minpy.core.errors import ArgumentError, ArgumentValueError, describe
 from minpy.graph.ir import Node, Value, variable
 from minpy.ndarray.control_flow import checked_iterations, flattened, pair, regrouped
-from minpy.symbol.autograd_scopes import in_modes
+from minpy.symbol.autograd_scopes import new_outputs
 from minpy.symbol.naming import AttrScope, current_names, current_scope
 from minpy.symbol.operator_functions import FUNCTIONS
 from minpy.symbol.subgraphs import Cond, ControlFlow, Foreach, Subgraph, WhileLoop
@@ -28,10 +28,7 @@ _counts: dict[str, Iterator[int]] = {}
 class _Scope:
     """The nodes that a user's function makes, and the variables that stand for what it is given.
 
-    Parameters
-    ----------
-    name : str
-        What the nodes are marked with, and a number; inside of another subgraph after its name.
+    The nodes are marked with a name and a number; inside of another subgraph after its name.
     """
 
     def __init__(self, name: str) -> None:
@@ -43,14 +40,12 @@ class _Scope:
 
     def slot(self, value: Value) -> Symbol:
         """Return a new variable, which stands for a value in the function."""
-        name = f"{value.node.name}-{value.index}"
+        base = f"{value.node.name}-{value.index}"
         taken = {node.name for node in self.slots}
-        name = next(
-            one for one in itertools.chain([name], (f"{name}-{n}" for n in itertools.count(1))) if one not in taken
-        )
-        made = variable(name, **current_scope().get(None))
-        self.slots[made.node] = value
-        return Symbol([made])
+        names = itertools.chain([base], (f"{base}-{number}" for number in itertools.count(1)))
+        slot = variable(next(name for name in names if name not in taken), **current_scope().get(None))
+        self.slots[slot.node] = value
+        return Symbol([slot])
 
     def heads(self, outputs: Iterable[Value], states: Iterable[Value] = ()) -> list[Value]:
         """Return values as the ends of the subgraph: of its own operators, states of others than outputs."""
@@ -89,9 +84,8 @@ class _Scope:
 
         for node in self._own(heads):
             inputs = [taken_in(value) for value in node.inputs]
-            made = Node(node.operator, inputs, node.attributes, node.name, node.kind, node.annotations)
-            for index in range(len(node.output_names())):
-                became[Value(node, index)] = Value(made, index)
+            copied = Node(node.operator, inputs, node.attributes, node.name, node.kind, node.annotations)
+            became |= {Value(node, index): Value(copied, index) for index in range(len(node.output_names()))}
         symbol = Symbol([became[head] for head in heads])
         return symbol, [(node, outside[node]) for node in symbol.order if node.operator is None]
 
@@ -127,10 +121,30 @@ def _as_lists(value: Any) -> Any:
 
 
 def _symbols(operator: ControlFlow, inputs: Sequence[Value]) -> list[Symbol]:
-    """Return the outputs of a new node."""
+    """Return the outputs of a new node, each as a symbol."""
     kind = operator.__name__
     node = Node(operator, inputs, {}, current_names().get(None, kind), kind, current_scope().get(None))
-    return [Symbol([value]) for value in in_modes([Value(node, index) for index in range(len(node.output_names()))])]
+    return [Symbol([value]) for value in new_outputs(node)]
+
+
+def _inputs_and_graphs(
+    parts: Iterable[tuple[Symbol, list[tuple[Node, Value]]]], key_of: Callable[[Node, Value], Any]
+) -> tuple[list[Value], list[Subgraph]]:
+    """Return the inputs of a node, and its graphs: what they read under one key is one input, None is no key."""
+    inputs: list[Value] = []
+    shared: dict[Any, int] = {}
+    graphs = []
+    for symbol, captured in parts:
+        positions = []
+        for node, value in captured:
+            key, position = key_of(node, value), len(inputs)
+            if key is not None:
+                position = shared.setdefault(key, position)
+            if position == len(inputs):
+                inputs.append(value)
+            positions.append(position)
+        graphs.append(Subgraph(symbol, positions))
+    return inputs, graphs
 
 
 def foreach(
@@ -169,13 +183,13 @@ def foreach(
     [[1.0, 2.0], [4.0, 6.0]]
     """
     data, init_states = _as_lists(data), _as_lists(init_states)
-    given = _values(data, "sym.contrib.foreach: data")
+    arrays = _values(data, "sym.contrib.foreach: data")
     first = _values(init_states, "sym.contrib.foreach: init_states")
-    if not given:
+    if not arrays:
         raise ArgumentValueError("sym.contrib.foreach: data is empty; expected a symbol to loop over.")
     scope = _Scope(name)
     with scope.attributes:
-        slices = [scope.slot(value) for value in given]
+        slices = [scope.slot(value) for value in arrays]
         states = [scope.slot(value) for value in first]
         outputs, after = pair(
             body(regrouped(data, iter(slices)), regrouped(init_states, iter(states))), "sym.contrib.foreach: body"
@@ -191,20 +205,20 @@ def foreach(
         heads = scope.heads(stacked, last)
     symbol, captured = scope.cut(heads)
     nodes = [node for node, _ in captured]
-    slots = [one.values[0].node for one in (*slices, *states)]
-    for number, (slot, value) in enumerate(zip(slots, scope.slots.values(), strict=True)):
+    slots = [*scope.slots]
+    for number, (slot, value) in enumerate(scope.slots.items()):
         if slot not in nodes:
             what = "data" if number < len(slices) else "state"
             raise ArgumentValueError(
                 f"sym.contrib.foreach: the body does not use {what} {value!r}; leave it out, or return it as it is."
             )
-    rest = [(node, value) for node, value in captured if node not in slots]
-    source = {node: number for number, node in enumerate([*slots, *(node for node, _ in rest)])}
+    inputs = {**scope.slots, **dict(captured)}  # those of the slots come first
+    input_numbers = {node: number for number, node in enumerate(inputs)}
     where = [nodes.index(slot) for slot in slots]
-    body_graph = Subgraph(symbol, [source[node] for node in nodes])
+    body_graph = Subgraph(symbol, [input_numbers[node] for node in nodes])
     operator = Foreach([body_graph], len(stacked), where[: len(slices)], where[len(slices) :])
-    made = iter(_symbols(operator, [*given, *first, *(value for _, value in rest)]))
-    return regrouped(outputs, made), regrouped(after, made)
+    results = iter(_symbols(operator, [*inputs.values()]))
+    return regrouped(outputs, results), regrouped(after, results)
 
 
 def _form(value: Any) -> str:
@@ -270,10 +284,10 @@ def while_loop(
 
     condition, body = _Scope(f"{name}_cond"), _Scope(f"{name}_func")
     with condition.attributes:
-        answer = _values(called(cond, condition), f"{where}: the condition")
-        if len(answer) != 1:
-            raise ArgumentValueError(f"{where}: cond returned {len(answer)} symbols; expected one.")
-        of_condition = condition.cut(condition.heads(answer))
+        decision = _values(called(cond, condition), f"{where}: the condition")
+        if len(decision) != 1:
+            raise ArgumentValueError(f"{where}: cond returned {len(decision)} symbols; expected one.")
+        of_condition = condition.cut(condition.heads(decision))
     with body.attributes:
         outputs, after = pair(called(func, body), f"{where}: func")
         outputs, after = _as_lists([] if outputs is None else outputs), _as_lists(after)
@@ -292,24 +306,11 @@ def while_loop(
                 f"{where}: func does not use loop variable {number} ({first[number]!r}); leave it out, and let the "
                 "functions refer to the symbol itself, or return it as it is."
             )
-    inputs: list[Value] = []
-    of_slot: dict[int, int] = {}
-    graphs = []
-    for (symbol, captured), own in zip((of_condition, of_body), slots, strict=True):
-        sources = []
-        for node, value in captured:
-            which = own.index(node) if node in own else None
-            if which is None or which not in of_slot:
-                if which is not None:
-                    of_slot[which] = len(inputs)
-                sources.append(len(inputs))
-                inputs.append(value)
-            else:
-                sources.append(of_slot[which])
-        graphs.append(Subgraph(symbol, sources))
+    number_of_slot = {slot: number for own in slots for number, slot in enumerate(own)}
+    inputs, graphs = _inputs_and_graphs((of_condition, of_body), lambda node, _: number_of_slot.get(node))
     operator = WhileLoop(graphs, len(stacked), [nodes.index(slot) for slot in slots[1]], most)
-    made = iter(_symbols(operator, inputs))
-    return regrouped(outputs, made), regrouped(loop_vars, made)
+    results = iter(_symbols(operator, inputs))
+    return regrouped(outputs, results), regrouped(loop_vars, results)
 
 
 def cond(pred: Symbol, then_func: Callable[[], Any], else_func: Callable[[], Any], name: str = "cond") -> Any:
@@ -362,17 +363,8 @@ def cond(pred: Symbol, then_func: Callable[[], Any], else_func: Callable[[], Any
             f"{where}: then_func returned {counts[1]} symbol(s), and else_func {counts[2]}; expected as many, and one "
             "at least."
         )
-    inputs: list[Value] = []
-    graphs = []
-    variables: dict[str, int] = {}  # those of a name are one, as in MXNet; what is computed is an input of each graph
-    for symbol, captured in parts:
-        positions = []
-        for _, value in captured:
-            position = len(inputs)
-            if value.node.operator is None:
-                position = variables.setdefault(value.node.name, position)
-            if position == len(inputs):
-                inputs.append(value)
-            positions.append(position)
-        graphs.append(Subgraph(symbol, positions))
+    # Variables of a name are one, as in MXNet; what is computed is an input of each graph.
+    inputs, graphs = _inputs_and_graphs(
+        parts, lambda _, value: value.node.name if value.node.operator is None else None
+    )
     return regrouped(form, iter(_symbols(Cond(graphs), inputs)))

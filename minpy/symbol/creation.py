@@ -22,9 +22,11 @@ __all__ = ["arange", "eye", "full", "histogram", "hypot", "linspace", "ones", "p
 Shape = int | Sequence[int]
 
 
-def _made(kind: str, attributes: dict[str, Any], keywords: dict[str, Any]) -> Symbol:
-    given = {name: value for name, value in attributes.items() if value is not None}
-    return compose(find_operator(kind), kind, (), {**given, **keywords})
+def _without_inputs(kind: str, dtype: Any, keywords: dict[str, Any], **attributes: Any) -> Symbol:
+    """Return the symbol of an operator without inputs; attributes that are None are left out, but for the dtype."""
+    attributes = {name: value for name, value in attributes.items() if value is not None}
+    attributes["dtype"] = "float32" if dtype is None else dtype
+    return compose(find_operator(kind), kind, (), {**attributes, **keywords})
 
 
 def _shape(shape: Shape) -> tuple[int, ...]:
@@ -47,12 +49,12 @@ def zeros(shape: Shape, dtype: Any = None, **kwargs: Any) -> Symbol:
     >>> sym.zeros((2, 3)).infer_shape()
     ([], [(2, 3)], [])
     """
-    return _made("_zeros", {"shape": _shape(shape), "dtype": "float32" if dtype is None else dtype}, kwargs)
+    return _without_inputs("_zeros", dtype, kwargs, shape=_shape(shape))
 
 
 def ones(shape: Shape, dtype: Any = None, **kwargs: Any) -> Symbol:
     """Return the symbol of an array of ones; see `zeros`."""
-    return _made("_ones", {"shape": _shape(shape), "dtype": "float32" if dtype is None else dtype}, kwargs)
+    return _without_inputs("_ones", dtype, kwargs, shape=_shape(shape))
 
 
 def histogram(a: Symbol, bins: Any = 10, range: Sequence[float] | None = None, **kwargs: Any) -> Symbol:
@@ -85,15 +87,13 @@ def histogram(a: Symbol, bins: Any = 10, range: Sequence[float] | None = None, *
             f"sym.histogram: bins is {describe(bins)} and range is {range}; give bins as a Symbol of edges, or as a "
             "number with range=(lower, upper): no symbol knows the least and the greatest element."
         )
-    given = {"bin_cnt": int(bins), "range": tuple(range), **kwargs}
-    return compose(find_operator("_histogram"), "_histogram", (a,), given)
+    attributes = {"bin_cnt": int(bins), "range": tuple(range), **kwargs}
+    return compose(find_operator("_histogram"), "_histogram", (a,), attributes)
 
 
 def full(shape: Shape, val: float, dtype: Any = None, **kwargs: Any) -> Symbol:
     """Return the symbol of an array with the same value everywhere; see `zeros`."""
-    return _made(
-        "_full", {"shape": _shape(shape), "value": float(val), "dtype": "float32" if dtype is None else dtype}, kwargs
-    )
+    return _without_inputs("_full", dtype, kwargs, shape=_shape(shape), value=float(val))
 
 
 def arange(
@@ -107,26 +107,19 @@ def arange(
 ) -> Symbol:
     """Return the symbol of evenly spaced values in [start, stop), each `repeat` times; with one bound in [0, start)."""
     attributes = {"start": start, "stop": stop, "step": step, "repeat": repeat, "infer_range": infer_range}
-    return _made("_arange", {**attributes, "dtype": "float32" if dtype is None else dtype}, {"name": name})
+    return _without_inputs("_arange", dtype, {"name": name}, **attributes)
 
 
 def eye(N: int, M: int = 0, k: int = 0, dtype: Any = None, **kwargs: Any) -> Symbol:
     """Return the symbol of a matrix of N rows and M columns (0: N) with ones on the diagonal `k`."""
-    return _made("_eye", {"N": N, "M": M, "k": k, "dtype": "float32" if dtype is None else dtype}, kwargs)
+    return _without_inputs("_eye", dtype, kwargs, N=N, M=M, k=k)
 
 
 def linspace(
     start: float, stop: float, num: int, endpoint: bool = True, name: str | None = None, dtype: Any = None
 ) -> Symbol:
     """Return the symbol of `num` evenly spaced values from `start` to `stop`."""
-    attributes = {
-        "start": start,
-        "stop": stop,
-        "num": num,
-        "endpoint": endpoint,
-        "dtype": "float32" if dtype is None else dtype,
-    }
-    return _made("_linspace", attributes, {"name": name})
+    return _without_inputs("_linspace", dtype, {"name": name}, start=start, stop=stop, num=num, endpoint=endpoint)
 
 
 # What MXNet answers with a number, if both are.
@@ -138,16 +131,16 @@ _OF_NUMBERS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def _base(made: Operator) -> str | None:
+def _base(array_operator: Operator) -> str | None:
     """Return the plain name of an operator of two arrays: `add` for `broadcast_add`; None for other operators."""
-    if made.signature.inputs != ("lhs", "rhs"):
+    if array_operator.signature.inputs != ("lhs", "rhs"):
         return None
-    return made.__name__.removeprefix("broadcast_").removeprefix("elemwise_").removeprefix("_")
+    return array_operator.__name__.removeprefix("broadcast_").removeprefix("elemwise_").removeprefix("_")
 
 
-def scalar_kind(made: Operator, number_on_right: bool) -> str | None:
+def scalar_kind(array_operator: Operator, number_on_right: bool) -> str | None:
     """Return the operator of an array and a number that an operator of two arrays is with a number; None if none is."""
-    forms = NUMBER_FORMS.get(_base(made) or "")
+    forms = NUMBER_FORMS.get(_base(array_operator) or "")
     return None if forms is None else f"_{forms[0 if number_on_right else 1]}_scalar"
 
 
@@ -170,9 +163,9 @@ def with_numbers(kind: str, function: Callable[..., Symbol]) -> Callable[..., Sy
         symbol, number = (operands[0], operands[1]) if numbers[1] else (operands[1], operands[0])
         scalar = scalar_kind(OPERATORS[kind], numbers[1])
         assert scalar is not None
-        rest = {name: value for name, value in keywords.items() if name not in ("lhs", "rhs")}
+        keywords = {name: value for name, value in keywords.items() if name not in ("lhs", "rhs")}
         hint = scalar.replace("_scalar", "scalar")
-        return compose(find_operator(scalar), scalar, [symbol], {**rest, "scalar": number}, hint)
+        return compose(find_operator(scalar), scalar, [symbol], {**keywords, "scalar": number}, hint)
 
     return functools.update_wrapper(choose, function)
 

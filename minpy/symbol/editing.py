@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from minpy.core.configured import ConfiguredOperator, OperatorFamily
@@ -11,8 +10,8 @@ from minpy.graph.ir import CONSTANT, Node, Value
 from minpy.graph.partitioning.editable import EditingError, Entry, Graph, GraphNode, as_entry
 from minpy.graph.verifier import GraphError, verify
 from minpy.symbol.loading import Reader
-from minpy.symbol.saving import described
-from minpy.symbol.subgraphs import ControlFlow
+from minpy.symbol.naming import is_annotation
+from minpy.symbol.saving import described, graphs_inside
 from minpy.symbol.symbol import Symbol, attribute_strings
 
 __all__ = ["editable", "output_name", "relinked", "symbol_of"]
@@ -58,13 +57,6 @@ def editable(symbol: Symbol) -> Graph:
     return graph.numbered()
 
 
-def graphs_inside(node: Node) -> Sequence[Symbol]:
-    """Return the graphs that a node holds."""
-    if isinstance(node.operator, ControlFlow):
-        return [graph.symbol for graph in node.operator.graphs]
-    return node.operator.graphs if isinstance(node.operator, ConfiguredOperator) else ()
-
-
 def output_name(entry: Entry) -> str:
     """Return what files call an output of a node."""
     node, index = entry
@@ -78,37 +70,34 @@ def output_name(entry: Entry) -> str:
 
 def relinked(graph: Graph, before: Graph) -> Graph:
     """Let nodes of a graph that came as text be what they were made of: those of the same name in the graph before."""
-    known: dict[str, list[GraphNode]] = {}
+    by_name: dict[str, list[GraphNode]] = {}
     for node in before.nodes:
-        known.setdefault(node.name, []).append(node)
+        by_name.setdefault(node.name, []).append(node)
     for node in graph.nodes:
-        there = known.get(node.name, [])
-        if node.origin is None and there:
+        originals = by_name.get(node.name, [])
+        if node.origin is None and originals:
             # Of several of one name, as backends make them one after the other, the one that is alike.
-            alike = [one for one in there if one.op == node.op and _inside(one) == _inside(node)] or there
-            node.origin = alike[0].origin
-            if len(there) > 1:
-                there.remove(alike[0])
+            alike = (it for it in originals if it.op == node.op and _inside(it) == _inside(node))
+            original = next(alike, originals[0])
+            node.origin = original.origin
+            if len(originals) > 1:
+                originals.remove(original)
     return graph
 
 
 def _inside(node: GraphNode) -> Any:
     """Return what the graphs inside of a node are, to be compared: nothing that is only noted."""
-    return [_content(graph) for graph in node.subgraphs]
+    return [*map(_content, node.subgraphs)]
 
 
 def _content(graph: Graph) -> Any:
-    nodes = graph.nodes
-    numbers = {node: number for number, node in enumerate(nodes)}
-    rows = [
-        (node.op, node.name, _own(node.attrs), [(numbers[one.node], one.index) for one in _read(node)], _inside(node))
-        for node in nodes
-    ]
-    return rows, [(numbers[one.node], one.index) for one in map(as_entry, graph.outputs)]
+    numbers = {node: number for number, node in enumerate(graph.nodes)}
 
+    def numbered(entries: Any) -> list[tuple[int, int]]:
+        return [(numbers[entry.node], entry.index) for entry in map(as_entry, entries)]
 
-def _read(node: GraphNode) -> list[Entry]:
-    return [*map(as_entry, node.inputs)]
+    rows = [(node.op, node.name, _own(node.attrs), numbered(node.inputs), _inside(node)) for node in numbers]
+    return rows, numbered(graph.outputs)
 
 
 def symbol_of(graph: Graph, where: str, kind: type[Symbol] = Symbol) -> Symbol:
@@ -159,7 +148,9 @@ def _node(number: int, node: GraphNode, inputs: list[Value], where: str) -> Node
         before = origin.node
         alike = _own(origin.attrs) == _own(node.attrs) and origin.inside == _inside(node)
         if alike and not before.annotations.keys() - node.attrs.keys():
-            annotations = {key: text for key, text in node.attrs.items() if key in before.annotations or _is_noted(key)}
+            annotations = {
+                key: text for key, text in node.attrs.items() if key in before.annotations or is_annotation(key)
+            }
             operator = before.operator
             if isinstance(operator, ConfiguredOperator) and annotations != operator.noted:
                 operator = operator.family.configured(operator.parameters, annotations, operator.graphs)
@@ -175,7 +166,7 @@ def _node(number: int, node: GraphNode, inputs: list[Value], where: str) -> Node
 
 
 def _configured(family: OperatorFamily, node: GraphNode, inputs: list[Value], where: str) -> Node:
-    noted = {key: text for key, text in node.attrs.items() if _is_noted(key)}
+    noted = {key: text for key, text in node.attrs.items() if is_annotation(key)}
     inner = [symbol_of(graph, f"{where}: the graph of {node.name!r}") for graph in node.subgraphs]
     operator = family.configured(_own(node.attrs), noted, inner)
     operator.require_inputs(len(inputs), f"{where}: ")
@@ -184,8 +175,4 @@ def _configured(family: OperatorFamily, node: GraphNode, inputs: list[Value], wh
 
 def _own(attrs: dict[str, str]) -> dict[str, str]:
     """Return the attributes that are the operator's own."""
-    return {key: text for key, text in attrs.items() if not _is_noted(key)}
-
-
-def _is_noted(key: str) -> bool:
-    return key.startswith("__") and key.endswith("__")
+    return {key: text for key, text in attrs.items() if not is_annotation(key)}

@@ -222,7 +222,10 @@ class Executor:
             if out_grads is not None:  # what is given may be one of the gradients themselves
                 heads = self._apart(heads, buffers)
             if not frame.program.steps.grad_req:
-                frame.differentiate(self._with_gradients(frame.program))
+                # The program of prediction with a backward part is used from now on.
+                program = self._compiled.with_gradients(frame.program, self._raws(), self._asked)
+                self._programs[False] = program
+                frame.differentiate(program)
         except BaseException:
             self._frame = frame
             raise
@@ -308,14 +311,14 @@ class Executor:
                 return zeros(shape, array.context, array.dtype)
             return array._like(array._data.reshape(-1)[:size].reshape(shape))
 
-        rows = zip(self._names, self.arg_arrays, self.grad_arrays, arguments, strict=True)
-        made = [(again(n, a, s, n in kwargs), again(n, g, s, n in kwargs)) for n, a, g, s in rows]
-        auxiliary = [
-            again(name, array, shape, False)
-            for name, array, shape in zip(self._state_names, self.aux_arrays, states, strict=True)
-        ]
-        gradients, known = [gradient for _, gradient in made], Known(shapes, self._dtypes)
-        arrays = [array for array, _ in made]
+        def all_again(names: Sequence[str], arrays: Sequence[Any], new_shapes: Sequence[Any]) -> list[Any]:
+            rows = zip(names, arrays, new_shapes, strict=True)
+            return [again(name, array, shape, name in kwargs) for name, array, shape in rows]
+
+        arrays = all_again(self._names, self.arg_arrays, arguments)
+        gradients = all_again(self._names, self.grad_arrays, arguments)
+        auxiliary = all_again(self._state_names, self.aux_arrays, states)
+        known = Known(shapes, self._dtypes)
         executor = Executor(
             self._symbol, self._context, arrays, gradients, self._requests, auxiliary, known, self._places
         )
@@ -423,11 +426,6 @@ class Executor:
             )
         return program
 
-    def _with_gradients(self, program: Program) -> Program:
-        """Return the program of prediction with a backward part, which is used from now on."""
-        program = self._programs[False] = self._compiled.with_gradients(program, self._raws(), self._asked)
-        return program
-
     def _raws(self) -> list[numpy.ndarray]:
         raws = [array._data for array in self.arg_arrays]
         if self.aux_arrays:
@@ -478,10 +476,10 @@ class Executor:
         """Return head gradients, those copied that share memory with an array that is written to."""
         if len(heads) == 1 and heads[0] is self._head_apart and buffers is self._gradients:
             return heads
-        apart = [_apart(head, buffers.values()) for head in heads]
-        if len(heads) == 1 and apart[0] is heads[0] and buffers is self._gradients:
+        copied = [head.copy() if any(_share(head, buffer) for buffer in buffers.values()) else head for head in heads]
+        if len(heads) == 1 and copied[0] is heads[0] and buffers is self._gradients:
             self._head_apart = heads[0]
-        return apart
+        return copied
 
     def _has_other_gradients(self) -> bool:
         """Tell whether others have been put into `grad_arrays` than those that have been looked at."""
@@ -525,33 +523,33 @@ class Executor:
                 f"Executor.forward: the symbol has no argument {name!r}; it has {', '.join(self._names)}."
                 + nearest(name, self._names)
             )
-        _copy(value, self.arg_arrays[self._names.index(name)], f"Executor.forward: argument {name!r}")
+        target = self.arg_arrays[self._names.index(name)]
+        _write(_fitting(value, target, f"Executor.forward: argument {name!r}"), target)
 
-    def _head_gradients(self, given: Any) -> list[numpy.ndarray]:
+    def _head_gradients(self, out_grads: Any) -> list[numpy.ndarray]:
         outputs = self.outputs
-        if len(outputs) == 1 and isinstance(given, NDArray):
-            raw, data = given._data, outputs[0]._data
+        if len(outputs) == 1 and isinstance(out_grads, NDArray):
+            raw, data = out_grads._data, outputs[0]._data
             if raw.shape == data.shape and raw.dtype == data.dtype:
                 return [raw]
         names = self._symbol.list_outputs()
-        if isinstance(given, dict):
-            unknown = [name for name in given if name not in names]
+        gradients: Any = out_grads
+        if isinstance(out_grads, dict):
+            unknown = [name for name in out_grads if name not in names]
             if unknown:
                 raise ArgumentError(
                     f"Executor.backward: no output is named {unknown[0]!r}.{nearest(unknown[0], names)}"
                 )
-            given = [given.get(name) for name in names]
-        elif given is None:
-            given = [None] * len(names)
-        elif not isinstance(given, (list, tuple)):
-            given = [given]
-        given = list(given)[: max(len(names), 1)] if len(given) > len(names) else given
-        if len(given) != len(names):
+            gradients = [out_grads.get(name) for name in names]
+        elif not isinstance(out_grads, (list, tuple)):
+            gradients = [None] * len(names) if out_grads is None else [out_grads]
+        gradients = gradients[: max(len(names), 1)]
+        if len(gradients) != len(names):
             raise ArgumentError(
-                f"Executor.backward: {len(given)} gradient(s) for {len(names)} output(s): {', '.join(names)}."
+                f"Executor.backward: {len(gradients)} gradient(s) for {len(names)} output(s): {', '.join(names)}."
             )
         heads = []
-        for index, (name, gradient, output) in enumerate(zip(names, given, self.outputs, strict=True)):
+        for index, (name, gradient, output) in enumerate(zip(names, gradients, outputs, strict=True)):
             data = output._data
             if gradient is None:
                 if index not in self._ones or self._ones[index].dtype != data.dtype:
@@ -574,40 +572,28 @@ class Executor:
         def show(name: str, raw: Any) -> None:
             monitor(ObservedName(name), make_array(raw, dtype=raw.dtype))
 
-        def observe(node: Node, arguments: Sequence[Any], answer: Any) -> None:
+        def observe(node: Node, arguments: Sequence[Any], outputs: Any) -> None:
             if node.operator is CONSTANT:
                 return
-            if answer is not None:
-                answers = answer if isinstance(answer, tuple) else (answer,)
-                for name, one in zip(node.output_names(), answers, strict=False):
-                    show(f"{node.name}_{name}", one)
+            if outputs is not None:
+                arrays = outputs if isinstance(outputs, tuple) else (outputs,)
+                for name, array in zip(node.output_names(), arrays, strict=False):
+                    show(f"{node.name}_{name}", array)
             elif inputs_too:
-                for name, value, one in zip(node.input_names(), node.inputs, arguments, strict=True):
+                for name, value, array in zip(node.input_names(), node.inputs, arguments, strict=True):
                     if value.node.operator is None:
-                        show(value.node.name, one)
-                    show(f"{node.name}_{name}", one)
+                        show(value.node.name, array)
+                    show(f"{node.name}_{name}", array)
 
         return observe
 
 
-def _apart(head: numpy.ndarray, buffers: Iterable[numpy.ndarray]) -> numpy.ndarray:
-    """Return a head gradient, copied if it shares memory with an array that is written to."""
-    for buffer in buffers:
-        if _share(head, buffer):
-            return head.copy()
-    return head
-
-
-def _share(one: numpy.ndarray, other: numpy.ndarray) -> bool:
+def _share(left: numpy.ndarray, right: numpy.ndarray) -> bool:
     """Tell whether two arrays may share memory."""
     # Two that each have allocated their memory do not.
-    if one.base is None and other.base is None:
-        return one is other
-    return numpy.may_share_memory(one, other)
-
-
-def _copy(value: Any, target: NDArray, what: str) -> None:
-    _write(_fitting(value, target, what), target)
+    if left.base is None and right.base is None:
+        return left is right
+    return numpy.may_share_memory(left, right)
 
 
 def _fitting(value: Any, target: NDArray, what: str) -> Any:

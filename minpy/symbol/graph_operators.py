@@ -43,19 +43,8 @@ __all__ = ["GraphOperatorFamily", "OperatorAroundGraph", "PythonGraphOperator", 
 class OperatorAroundGraph(ConfiguredOperator):
     """An operator that has a graph, whose variables are its inputs, and whose outputs are its own.
 
-    Shapes and dtypes are inferred over the graph; its auxiliary states are those of the operator. What computes it is
-    for derived classes to say.
-
-    Parameters
-    ----------
-    family, parameters, noted, graphs
-        As for `ConfiguredOperator`; there is one graph.
-    extra : int
-        How many inputs come after those of the graph.
-
-    Attributes
-    ----------
-    graph : Subgraph
+    Shapes and dtypes are inferred over the graph; its auxiliary states are those of the operator. `extra` inputs come
+    after those of the graph. What computes it is for derived classes to say.
 
     Raises
     ------
@@ -221,14 +210,7 @@ def _is_equal(one: Any, other: Any) -> bool:
 
 
 class PythonGraphOperator(OperatorAroundGraph):
-    """An operator around a graph that is run as it is, or by a function, a class or a `@customop`.
-
-    Parameters
-    ----------
-    family : GraphOperatorFamily
-    parameters, noted, graphs
-        As for `ConfiguredOperator`.
-    """
+    """An operator around a graph that is run as it is, or by a function, a class or a `@customop`."""
 
     builtin = uses_training = True
     gradient_source = "that of its graph, or of what runs it"
@@ -401,12 +383,7 @@ class PythonGraphOperator(OperatorAroundGraph):
 
 
 class GraphOperatorFamily(OperatorFamily):
-    """Makes the operators of nodes that stand for the groups of a strategy written in Python.
-
-    Parameters
-    ----------
-    strategy : PythonStrategy
-    """
+    """Makes the operators of nodes that stand for the groups of a strategy written in Python."""
 
     is_function: ClassVar[bool] = False
 

@@ -16,8 +16,9 @@ from minpy.graph.ir import Node
 __all__ = ["hidden_outputs"]
 
 Shape = tuple[int, ...]
-# `rule(inputs, outputs, attribute)`: the shapes; `attribute(name)` is that of the call, or its default.
-Rule = Callable[[Sequence[Any], Sequence[Any], Callable[[str], Any]], Sequence[Shape]]
+Shapes = Sequence[Any]
+Attribute = Callable[[str], Any]  # `attribute(name)` is that of the call, or its default
+Rule = Callable[[Shapes, Shapes, Attribute], Sequence[Shape]]
 
 _POSITIONS = numpy.dtype("int32")
 
@@ -28,69 +29,56 @@ def _without(shape: Shape, axes: Sequence[int]) -> Shape:
     return tuple(1 if axis in axes else length for axis, length in enumerate(shape))
 
 
-def _of_channels(inputs: Sequence[Any], outputs: Sequence[Any], attribute: Callable[[str], Any]) -> list[Shape]:
+def _statistics_of_channels(inputs: Shapes, outputs: Shapes, attribute: Attribute) -> list[Shape]:
     axis = attribute("axis")
     return [(outputs[0][1 if axis is None else axis],)] * 2
 
 
-def _of_layer(inputs: Sequence[Any], outputs: Sequence[Any], attribute: Callable[[str], Any]) -> list[Shape]:
-    return [_without(outputs[0], [attribute("axis")])] * 2
-
-
-def _of_norm(inputs: Sequence[Any], outputs: Sequence[Any], attribute: Callable[[str], Any]) -> list[Shape]:
+def _norms(inputs: Shapes, outputs: Shapes, attribute: Attribute) -> list[Shape]:
     mode = attribute("mode")
     if mode == "channel":
         return [_without(outputs[0], [1])]
     return [outputs[0][: 2 if mode == "spatial" else 1]]
 
 
-def _of_correlation(inputs: Sequence[Any], outputs: Sequence[Any], attribute: Callable[[str], Any]) -> list[Shape]:
+def _padded_pictures(inputs: Shapes, outputs: Shapes, attribute: Attribute) -> list[Shape]:
     count, channels, height, width = inputs[0]
     padding = 2 * (attribute("pad_size") or 0)
     return [(count, height + padding, width + padding, channels)] * 2
 
 
-def _of_grid(inputs: Sequence[Any], outputs: Sequence[Any], attribute: Callable[[str], Any]) -> list[Shape]:
+def _grid(inputs: Shapes, outputs: Shapes, attribute: Attribute) -> list[Shape]:
     count, _, height, width = outputs[0]
     return [(3, height * width) if attribute("transform_type") == "affine" else (count, height, width)]
 
 
-def _of_transformer(inputs: Sequence[Any], outputs: Sequence[Any], attribute: Callable[[str], Any]) -> list[Shape]:
+def _grids(inputs: Shapes, outputs: Shapes, attribute: Attribute) -> list[Shape]:
     count, _, height, width = outputs[0]
     return [(3, height * width), (count, 2, height * width)]
 
 
-def _of_sampler(inputs: Sequence[Any], outputs: Sequence[Any], attribute: Callable[[str], Any]) -> list[Shape]:
-    count, _, height, width = outputs[0]
-    return [(count, height, width, 2)]
-
-
-def _like_output(inputs: Sequence[Any], outputs: Sequence[Any], attribute: Callable[[str], Any]) -> list[Shape]:
+def _like_output(inputs: Shapes, outputs: Shapes, attribute: Attribute) -> list[Shape]:
     return [outputs[0]]
-
-
-def _like_input(inputs: Sequence[Any], outputs: Sequence[Any], attribute: Callable[[str], Any]) -> list[Shape]:
-    return [inputs[0]]
 
 
 # By the names of files: the rule, and the dtypes that are not the first output's.
 _RULES: dict[str, tuple[Rule, dict[int, numpy.dtype[Any]]]] = {
-    "BatchNorm": (_of_channels, {}),
-    "BilinearSampler": (_of_sampler, {}),
-    "CTCLoss": (_like_input, {}),
-    "Correlation": (_of_correlation, {}),
+    "BatchNorm": (_statistics_of_channels, {}),
+    "BilinearSampler": (lambda inputs, outputs, attribute: [(outputs[0][0], *outputs[0][2:], 2)], {}),
+    "CTCLoss": (lambda inputs, outputs, attribute: [inputs[0]], {}),
+    "Correlation": (_padded_pictures, {}),
     "Dropout": (lambda inputs, outputs, attribute: [_without(outputs[0], attribute("axes") or ())], {}),
-    "GridGenerator": (_of_grid, {}),
+    "GridGenerator": (_grid, {}),
     "GroupNorm": (lambda inputs, outputs, attribute: [(outputs[0][0], attribute("num_groups"))] * 2, {}),
     "InstanceNorm": (lambda inputs, outputs, attribute: [outputs[0][:2]] * 2, {}),
-    "L2Normalization": (_of_norm, {}),
+    "L2Normalization": (_norms, {}),
     "LRN": (_like_output, {}),
-    "LayerNorm": (_of_layer, {}),
+    "LayerNorm": (lambda inputs, outputs, attribute: [_without(outputs[0], [attribute("axis")])] * 2, {}),
     "LeakyReLU": (_like_output, {}),
     "Pooling": (_like_output, {1: _POSITIONS}),
     "ROIPooling": (_like_output, {1: _POSITIONS}),
-    "SpatialTransformer": (_of_transformer, {}),
-    "_contrib_BatchNormWithReLU": (lambda *given: [*_of_channels(*given), given[1][0]], {}),
+    "SpatialTransformer": (_grids, {}),
+    "_contrib_BatchNormWithReLU": (lambda *call: [*_statistics_of_channels(*call), call[1][0]], {}),
     "_contrib_SyncBatchNorm": (lambda inputs, outputs, attribute: [(outputs[0][1],)] * 2, {}),
     "_contrib_box_nms": (lambda inputs, outputs, attribute: [(*outputs[0][:-1], 1)], {}),
     "_linalg_det": (lambda inputs, outputs, attribute: [inputs[0], inputs[0][:-1]], {2: _POSITIONS}),
@@ -105,17 +93,8 @@ def hidden_outputs(
 ) -> list[tuple[Any, Any]]:
     """Return (shape, dtype) of the outputs of a node that callers do not see; None for shapes that are not known.
 
-    Parameters
-    ----------
-    op : str
-        What files call the operator.
-    node : Node
-    count : int
-        How many outputs it has in all.
-    inputs, outputs : sequence of shape or None
-        Those of its inputs, and of the outputs that callers see.
-    dtype : dtype or None
-        Of the first output.
+    `op` is what files call its operator, `count` how many outputs it has in all; `inputs` and `outputs` are the shapes
+    of its inputs and of the outputs that callers see, `dtype` is that of the first.
 
     Examples
     --------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any
 
 from minpy.graph.ir import Node, Value
@@ -11,13 +11,18 @@ from minpy.symbol.symbol import Symbol
 
 __all__ = ["label_names", "without_labels"]
 
-# Operators whose gradient is that of a loss, and what they compute before that.
-_PREDICTS = {
-    "SoftmaxOutput": "softmax",
-    "LinearRegressionOutput": "_copy",
-    "MAERegressionOutput": "_copy",
-    "LogisticRegressionOutput": "sigmoid",
-    "SVMOutput": "_copy",
+
+def _softmax_predicted(attributes: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    if attributes.get("multi_output"):
+        return "softmax", {"axis": 1}
+    return ("softmax", {"axis": -1}) if attributes.get("preserve_shape") else ("SoftmaxActivation", {})
+
+
+# Operators whose gradient is that of a loss: the operator, and its attributes, that compute what they predict.
+_PREDICTS: dict[str, Callable[[dict[str, Any]], tuple[str, dict[str, Any]]]] = {
+    "SoftmaxOutput": _softmax_predicted,
+    "LogisticRegressionOutput": lambda attributes: ("sigmoid", {}),
+    **dict.fromkeys(("LinearRegressionOutput", "MAERegressionOutput", "SVMOutput"), lambda attributes: ("_copy", {})),
 }
 
 
@@ -30,15 +35,15 @@ def label_names(symbol: Symbol) -> list[str]:
     >>> label_names(sym.SoftmaxOutput(sym.FullyConnected(sym.var('data'), num_hidden=2), name='softmax'))
     ['softmax_label']
     """
-    labels: dict[int, str] = {}
-    others = {id(value.node) for value in symbol.values}
+    labels: dict[Node, None] = {}
+    others = {value.node for value in symbol.values}
     for node in symbol.order:
         for position, value in enumerate(node.inputs):
             if value.node.is_variable and position == 1 and node.operator.__name__ in _PREDICTS:
-                labels[id(value.node)] = value.node.name
+                labels[value.node] = None
             else:
-                others.add(id(value.node))
-    return [name for number, name in labels.items() if number not in others]
+                others.add(value.node)
+    return [node.name for node in labels if node not in others]
 
 
 def without_labels(symbol: Symbol, labels: Collection[str]) -> Symbol:
@@ -51,29 +56,15 @@ def without_labels(symbol: Symbol, labels: Collection[str]) -> Symbol:
     >>> without_labels(net, ['softmax_label']).list_arguments(), without_labels(net, []).list_arguments()
     (['data', 'fc_weight', 'fc_bias'], ['data', 'fc_weight', 'fc_bias', 'softmax_label'])
     """
-    made: dict[int, Node] = {}
+    copies: dict[Node, Node] = {}
     for node in symbol.order:
-        if node.is_variable:
-            made[id(node)] = node
-            continue
-        inputs = [Value(made[id(value.node)], value.index) for value in node.inputs]
-        predicted = _PREDICTS.get(node.operator.__name__)
+        inputs = [Value(copies[value.node], value.index) for value in node.inputs]
+        predicted = None if node.is_variable else _PREDICTS.get(node.operator.__name__)
         if predicted is not None and node.inputs[1].node.is_variable and node.inputs[1].node.name in labels:
-            kind, attributes = _prediction(predicted, node.attributes)
-            made[id(node)] = Node(find_operator(kind), inputs[:1], attributes, node.name, kind, node.annotations)
-        elif all(value.node is one.node for value, one in zip(inputs, node.inputs, strict=True)):
-            made[id(node)] = node
+            kind, attributes = predicted(node.attributes)
+            copies[node] = Node(find_operator(kind), inputs[:1], attributes, node.name, kind, node.annotations)
+        elif inputs == [*node.inputs]:
+            copies[node] = node
         else:
-            made[id(node)] = Node(node.operator, inputs, node.attributes, node.name, node.kind, node.annotations)
-    return Symbol([Value(made[id(value.node)], value.index) for value in symbol.values])
-
-
-def _prediction(kind: str, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Return (operator, attributes) of what an output layer with these attributes predicts."""
-    if kind != "softmax":
-        return kind, {}
-    if given.get("multi_output"):
-        return "softmax", {"axis": 1}
-    if given.get("preserve_shape"):
-        return "softmax", {"axis": -1}
-    return "SoftmaxActivation", {}
+            copies[node] = Node(node.operator, inputs, node.attributes, node.name, node.kind, node.annotations)
+    return Symbol([Value(copies[value.node], value.index) for value in symbol.values])

@@ -22,8 +22,8 @@ from minpy.graph.ir import Node, Value, constant
 from minpy.graph.verifier import GraphError, verify
 from minpy.ops.registry import OPERATORS, known_operator
 from minpy.symbol.attribute_texts import Unfit, says_nothing, value_of
-from minpy.symbol.naming import hidden_key
-from minpy.symbol.not_here import Missing, advice_of, table_of
+from minpy.symbol.naming import hidden_key, is_annotation
+from minpy.symbol.not_here import Missing, advice_of, is_known, shortened, table_of
 from minpy.symbol.renamed import present_name
 from minpy.symbol.subgraphs import CONTROL_FLOW, Cond, ControlFlow, Foreach, Subgraph, WhileLoop
 from minpy.symbol.symbol import Symbol
@@ -63,12 +63,8 @@ class _Row(NamedTuple):
     graphs: list[Symbol]
 
     def __str__(self) -> str:
-        kind = "variable" if self.op == "null" else _short(self.op)
-        return f"node {self.number} ({_short(self.name)}, {kind})"
-
-
-def _short(text: str) -> str:
-    return repr(text) if len(text) <= 60 else f"{text[:57]!r}..."
+        kind = "variable" if self.op == "null" else shortened(self.op)
+        return f"node {self.number} ({shortened(self.name)}, {kind})"
 
 
 class Reader:
@@ -152,11 +148,11 @@ class Reader:
     def _check_keys(self, item: Mapping[str, Any], known: Sequence[str], needed: Sequence[str], what: str) -> None:
         for key in needed:
             if key not in item:
-                self.fail(f'{what} has no "{key}"; it has {", ".join(map(_short, [*item][:12])) or "nothing"}')
+                self.fail(f'{what} has no "{key}"; it has {", ".join(map(shortened, [*item][:12])) or "nothing"}')
         for key in item:
             if key not in known:
                 self.fail(
-                    f"{what} has an unknown entry {_short(key)}; known are {', '.join(known)}."
+                    f"{what} has an unknown entry {shortened(key)}; known are {', '.join(known)}."
                     f"{nearest(key[:100], known)}".rstrip(".")
                 )
 
@@ -174,7 +170,7 @@ class Reader:
         if not isinstance(item, dict):
             self.fail(f"{what} is {_shown(item)}; expected an object with op, name and inputs")
         if isinstance(item.get("name"), str):
-            what = f"node {number} ({_short(item['name'])})"
+            what = f"node {number} ({shortened(item['name'])})"
         self._check_keys(item, _NODE_KEYS, ("op", "name", "inputs"), what)
         for key in ("op", "name"):
             if not isinstance(item[key], str):
@@ -186,19 +182,19 @@ class Reader:
                 self.fail(f'{what}: "{key}" is {_shown(given)}; expected an object of strings')
             for name, text in given.items():
                 if not isinstance(text, str):
-                    self.fail(f"{what}: attribute {_short(name)} is {_shown(text)}; expected a string")
+                    self.fail(f"{what}: attribute {shortened(name)} is {_shown(text)}; expected a string")
             attributes.update(given)
         if item.get("control_deps"):
             self.fail(f'{what} has "control_deps", which minpy does not support', "")
         if item.get("subgraphs") and item["op"] not in CONTROL_FLOW and item["op"] not in FAMILIES:
             self.fail(
                 f'{what} has "subgraphs", which {", ".join(CONTROL_FLOW)} have, and operators of native libraries and '
-                f"of partitioners; there is no such operator {_short(item['op'])}",
+                f"of partitioners; there is no such operator {shortened(item['op'])}",
                 "Load the library first, with mx.library.load, or register the partitioner.",
             )
         for text in (item["name"], *attributes, *attributes.values()):
             if not _is_unicode(text):
-                self.fail(f"{what}: {_short(text)} is half of a surrogate pair, no text")
+                self.fail(f"{what}: {shortened(text)} is half of a surrogate pair, no text")
         entries = self._entries(item["inputs"], number, f'{what}: "inputs"')
         row = _Row(
             number,
@@ -281,14 +277,7 @@ class Reader:
         inputs: Sequence[Value],
         graphs: Sequence[Symbol],
     ) -> Node:
-        """Return one node, of inputs and graphs inside that are there already.
-
-        Parameters
-        ----------
-        number : int
-            Its position, for messages.
-        op, name, attributes, inputs, graphs
-            As in a file; 'null' is the op of a variable.
+        """Return one node as a file has it, of inputs and graphs inside that are there already.
 
         Raises
         ------
@@ -326,12 +315,12 @@ class Reader:
             text = annotations.get(key, "0")
             if len(text) > 1000 or not re.fullmatch(pattern, text) or re.search(r"\d{19}", text):
                 expected = "a tuple of numbers" if key == "__shape__" else "the number of a dtype"
-                self.fail(f"{row}: attribute {key!r} is {_short(text)}; expected {expected}")
+                self.fail(f"{row}: attribute {key!r} is {shortened(text)}; expected {expected}")
 
     def _call(self, row: _Row, inputs: list[Value]) -> Node:
         """Return the node of an operator's call."""
         given = upgraded(row.op, row.attributes, self.version)
-        annotations = {key: given.pop(key) for key in list(given) if key.startswith("__") and key.endswith("__")}
+        annotations = {key: given.pop(key) for key in list(given) if is_annotation(key)}
         operator: Any
         kind, attributes, for_inputs = row.op, {}, []
         if kind == "Custom" or (kind in PROPS and not known_operator(kind)):
@@ -369,19 +358,10 @@ class Reader:
         for row in rows:
             custom = row.op == "Custom"
             op = row.attributes.get("op_type", "") if custom else row.op
-            if op not in PROPS if custom else not self._is_known(op):
+            if op not in PROPS if custom else not is_known(op):
                 found.setdefault((op, custom), Missing(op, custom, [])).nodes.append(str(row))
         if len(found) > 1:
             self.fail(table_of([*found.values()], len(rows)).rstrip("."), "")
-
-    def _is_known(self, op: str) -> bool:
-        return (
-            op in ("null", *CONTROL_FLOW)
-            or op in PROPS
-            or op in FAMILIES
-            or known_operator(op) is not None
-            or USER_OPERATORS.get(op) is not None
-        )
 
     def _operator(self, row: _Row) -> tuple[Operator, str]:
         """Return the operator of that name, and what we call it."""
@@ -395,8 +375,8 @@ class Reader:
         if ":" in kind and not kind.startswith("minpy:np."):
             self.fail(f"{row}: there is no @customop of that name", advice_of(kind))
         self.fail(
-            f"{row}: there is no operator {_short(kind)}.{nearest(kind[:100], OPERATORS)} Known are those of mx.sym, "
-            "Custom, and those of native libraries that were loaded (mx.library.load)",
+            f"{row}: there is no operator {shortened(kind)}.{nearest(kind[:100], OPERATORS)} Known are those of "
+            "mx.sym, Custom, and those of native libraries that were loaded (mx.library.load)",
             advice_of(kind),
         )
         raise AssertionError
@@ -461,17 +441,17 @@ class Reader:
     def _number(self, row: _Row, given: Mapping[str, str], name: str) -> int:
         text = given.get(name, "").strip()
         if not re.fullmatch(r"\d{1,9}", text):
-            self.fail(f"{row}: attribute {name!r} is {_short(text)}; expected a number")
+            self.fail(f"{row}: attribute {name!r} is {shortened(text)}; expected a number")
         return int(text)
 
     def _positions(self, row: _Row, given: Mapping[str, str], name: str, count: int) -> list[int]:
         """Return a list of different numbers below `count`."""
         text = given.get(name, "").strip()
         if not re.fullmatch(r"[\[(][\d, ]*[\])]", text):
-            self.fail(f"{row}: attribute {name!r} is {_short(text)}; expected a list of numbers, such as [0, 1]")
+            self.fail(f"{row}: attribute {name!r} is {shortened(text)}; expected a list of numbers, such as [0, 1]")
         found = [int(part) for part in re.findall(r"\d{1,9}", text)]
         if len({*found}) != len(found) or any(number >= count for number in found):
-            self.fail(f"{row}: attribute {name!r} is {_short(text)}; expected different numbers below {count}")
+            self.fail(f"{row}: attribute {name!r} is {shortened(text)}; expected different numbers below {count}")
         return found
 
     def _check_graphs(self, row: _Row, sources: Sequence[Sequence[int]], heads: Sequence[int], inputs: int) -> None:
@@ -532,9 +512,9 @@ class Reader:
     def _unknown(self, row: _Row, key: str, operator: Operator, known: list[str]) -> NoReturn:
         arguments = ", ".join(known)
         self.fail(
-            f"{row}: {_short(row.op)} has no attribute {_short(key)}; "
+            f"{row}: {shortened(row.op)} has no attribute {shortened(key)}; "
             + (f"it has {arguments}" if arguments else "it has none"),
-            (nearest(key[:100], known).strip() or f"If a user noted it, write it as {_short(f'__{key}__')}.")
+            (nearest(key[:100], known).strip() or f"If a user noted it, write it as {shortened(f'__{key}__')}.")
             + " If a later MXNet wrote the file, save it with 1.9.1.",
         )
 
@@ -543,7 +523,7 @@ class Reader:
         try:
             return value_of(text, attribute, row.op)
         except Unfit as error:
-            self.fail(f"{row}: attribute {attribute.name!r} is {_short(text)}; expected {error}")
+            self.fail(f"{row}: attribute {attribute.name!r} is {shortened(text)}; expected {error}")
 
     # -- what must fit together ------------------------------------------------------------------------------------
 
@@ -553,7 +533,7 @@ class Reader:
             return count
         text = given["num_args"].strip()
         if not re.fullmatch(r"\d{1,6}", text):
-            self.fail(f"{row}: attribute 'num_args' is {_short(text)}; expected the number of its inputs")
+            self.fail(f"{row}: attribute 'num_args' is {shortened(text)}; expected the number of its inputs")
         return int(text)
 
     def _check_inputs(

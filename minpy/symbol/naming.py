@@ -8,7 +8,7 @@ from typing import Any
 from minpy.core.errors import ArgumentValueError, describe
 from minpy.core.state import ThreadValues, leaving
 
-__all__ = ["AttrScope", "NameManager", "Prefix", "hidden_key", "naming"]
+__all__ = ["AttrScope", "NameManager", "Prefix", "hidden_key", "is_annotation", "naming"]
 
 # Attributes that MXNet lets users write without underscores, and stores with them.
 HIDDEN = ("ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_stage")
@@ -17,6 +17,11 @@ HIDDEN = ("ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_stage")
 def hidden_key(name: str) -> str:
     """Return the key under which an attribute is stored: `lr_mult` as `__lr_mult__`."""
     return f"__{name}__" if name in HIDDEN else name
+
+
+def is_annotation(key: str) -> bool:
+    """Tell whether an attribute is noted at a node, and not one of its operator: `__lr_mult__`."""
+    return key.startswith("__") and key.endswith("__")
 
 
 def shown(annotations: dict[str, str]) -> dict[str, str]:

@@ -6,24 +6,26 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from minpy.core.configured import FAMILIES
 from minpy.core.customop import USER_OPERATORS
 from minpy.core.errors import nearest
 from minpy.custom.registry import PROPS
-from minpy.ops.registry import OPERATORS
+from minpy.ops.registry import OPERATORS, known_operator
+from minpy.symbol.subgraphs import CONTROL_FLOW
 
-__all__ = ["Missing", "advice_of", "table_of"]
+__all__ = ["Missing", "advice_of", "is_known", "shortened", "table_of"]
 
 # What their names are like, and what to do.
 _REASONS = (
     (
-        r"_sg_.*|_TensorRT|_FusedOp.*|_CachedOp.*",
+        r"_sg_.*|_TensorRT|_trt_.*|_FusedOp.*|_CachedOp.*",
         (
             "It stands for a part of the graph that a backend of MXNet's had fused: save the symbol as it was before "
             "optimize_for or get_backend_symbol."
         ),
     ),
     (
-        r"_contrib_(quantize|quantized|dequantize|requantize|calibrate).*",
+        r"_contrib_(quantize|quantized|dequantize|requantize|calibrate).*|quantized_.*",
         "It computes with 8-bit integers: load the float32 model that was quantized.",
     ),
     (
@@ -34,11 +36,16 @@ _REASONS = (
         ),
     ),
     (r"WarpCTC", "It was a plugin: at inference it is softmax; its loss is mx.sym.ctc_loss."),
+    (r"(_contrib)?_tvm.*", "It is compiled by TVM: save the symbol without it."),
     (r"Caffe.*|Torch.*", "It was a plugin that called another framework."),
     (r"_contrib_dgl.*|_contrib_(edge_id|getnnz)|_square_sum|cast_storage|.*sparse.*", "It needs sparse arrays."),
     (r"_?cv.*|_imdecode|_npi_cv.*", "Pictures are read by mx.image, outside of graphs."),
 )
 _WRITE_IT = "Write it as a CustomOp, and register its CustomOpProp under that name."
+_REGISTER_PARTITIONER = (
+    "It stands for a group of nodes: load the native library that has it, with mx.library.load, or register the "
+    "partitioner that made it, with mx.graph.register_partitioner, first."
+)
 _MOST_SHOWN = 50
 
 
@@ -53,11 +60,36 @@ class Missing(NamedTuple):
         Whether it is called through `Custom`.
     nodes : list of str
         What calls it, for messages.
+    has_graphs : bool
+        Whether there are graphs inside of its nodes.
     """
 
     op: str
     custom: bool
     nodes: list[str]
+    has_graphs: bool = False
+
+    @property
+    def advice(self) -> str:
+        """What to do about it, with the nearest name that there is."""
+        if self.custom:
+            name = shortened(self.op)
+            advice = (
+                f"Import the module that registers it, with mx.operator.register({name}), before loading the symbol."
+            )
+        else:
+            advice = advice_of(self.op)
+            if advice != _WRITE_IT:
+                return advice
+            if self.has_graphs:
+                return _REGISTER_PARTITIONER
+        return f"{nearest(self.op[:100], PROPS if self.custom else OPERATORS).strip()} {advice}".strip()
+
+
+def is_known(op: str) -> bool:
+    """Tell whether an operator that files call so is here; `Custom` is, whatever it calls."""
+    tables = (CONTROL_FLOW, PROPS, FAMILIES, USER_OPERATORS)
+    return op in ("null", "Custom") or any(op in table for table in tables) or known_operator(op) is not None
 
 
 def advice_of(op: str) -> str:
@@ -73,7 +105,7 @@ def advice_of(op: str) -> str:
             return text
     module, colon, _ = op.partition(":")
     if colon and not op.startswith("minpy:np."):
-        return f"Import {_short(module)}, or run the code that defines it, before loading the symbol."
+        return f"Import {shortened(module)}, or run the code that defines it, before loading the symbol."
     known = [name for name in USER_OPERATORS if name.rpartition(":")[2] == op]
     if known:
         return f"The @customop is called {known[0]!r} in files."
@@ -90,24 +122,19 @@ def table_of(missing: Sequence[Missing], nodes: int) -> str:
       'WarpCTC', node 7 ('ctc', 'WarpCTC'). It was a plugin: at inference it is softmax; its loss is mx.sym.ctc_loss.
       Custom 'nms'. Import the module that registers it, with mx.operator.register('nms'), before loading the symbol.
     """
-    calls = sum(len(one.nodes) for one in missing)
+    calls = sum(len(operator.nodes) for operator in missing)
     lines = [f"{len(missing)} operators are not here (of {nodes} nodes {calls} cannot be computed):"]
-    for one in missing[:_MOST_SHOWN]:
-        where = ", ".join(one.nodes[:3]) + (f" and {len(one.nodes) - 3} more" if len(one.nodes) > 3 else "")
-        if one.custom:
-            advice = (
-                f"{nearest(one.op[:100], PROPS).strip()} Import the module that registers it, with mx.operator.register"
-                f"({_short(one.op)}), before loading the symbol."
-            ).strip()
-        else:
-            advice = advice_of(one.op)
-            if advice == _WRITE_IT:
-                advice = f"{nearest(one.op[:100], OPERATORS).strip()} {advice}".strip()
-        lines.append(f"  {'Custom ' if one.custom else ''}{_short(one.op)}{', ' if where else ''}{where}. {advice}")
+    for operator in missing[:_MOST_SHOWN]:
+        where = ", ".join(operator.nodes[:3]) + (
+            f" and {len(operator.nodes) - 3} more" if len(operator.nodes) > 3 else ""
+        )
+        name = f"{'Custom ' if operator.custom else ''}{shortened(operator.op)}"
+        lines.append(f"  {name}{', ' if where else ''}{where}. {operator.advice}")
     if len(missing) > _MOST_SHOWN:
         lines.append(f"  and {len(missing) - _MOST_SHOWN} more")
     return "\n".join(lines)
 
 
-def _short(text: str) -> str:
+def shortened(text: str) -> str:
+    """Return a text in quotes for use in a message, however long."""
     return repr(text) if len(text) <= 60 else f"{text[:57]!r}..."

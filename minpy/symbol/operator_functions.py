@@ -20,17 +20,7 @@ _HINTS = {"split_v2": "_split_v2"}
 
 
 def function_of(kind: str, name: str | None = None, module: str = "minpy.symbol") -> Callable[..., Symbol]:
-    """Return an operator as a function of symbols.
-
-    Parameters
-    ----------
-    kind : str
-        The operator's name, which nodes and files hold.
-    name : str, optional
-        That of the function in its module; nodes without a name are called after it.
-    module : str
-        Where the function is found.
-    """
+    """Return an operator as a function of symbols in a module; nodes without a name are called after its name there."""
     operator = OPERATORS[kind]
     name = name or kind
     hint = _HINTS.get(kind, name).lower()
@@ -52,15 +42,7 @@ FUNCTIONS: LateTable[Callable[..., Symbol]] = LateTable(OPERATORS, lambda kind: 
 def late_functions(module: str, called: str, prefix: str, names: Iterable[str]) -> Callable[[str], Any]:
     """Let a module have functions for operators whose names begin with a prefix; return its `__getattr__`.
 
-    Parameters
-    ----------
-    module : str
-        Its full name.
-    called : str
-        What messages call it: `minpy.sym.linalg`.
-    prefix : str
-    names : iterable of str
-        All names of the module, without the prefix.
+    `called` is what messages call the module, `minpy.sym.linalg`; `names` are all that it has, without the prefix.
     """
     functions = names_under(prefix)
     return late_names(

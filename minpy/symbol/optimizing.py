@@ -27,6 +27,7 @@ from minpy.symbol.symbol import Symbol, method
 __all__ = ["get_backend_symbol", "optimize_for"]
 
 Arrays = dict[str, Any]
+Facts = tuple[Mapping[str, Any], Mapping[str, Any]]  # the shapes and dtypes of variables that are known
 
 
 @method
@@ -108,15 +109,17 @@ def optimize_for(
             stacklevel=2,
         )
         return type(self)(self.values)
-    given = None
+    facts = None
     if (args or aux) and not skip_infer:
-        given = _Given(args or {}, aux or {}, shape_dict or {}, type_dict or {})
+        arrays = {**(args or {}), **(aux or {})}
+        shapes = {**(shape_dict or {}), **{name: array.shape for name, array in arrays.items()}}
+        facts = shapes, {**(type_dict or {}), **{name: array.dtype for name, array in arrays.items()}}
     if partitioner is not None:
         partitioner.check_options(kwargs)
-        return _partitioned(self, partitioner, args or {}, aux or {}, given, kwargs, partitioner.title)
-    found = PASSES[backend]
-    found.check_options(kwargs)
-    return _passed(self, found, args, aux, given, kwargs, ctx or current_context(), found.title)
+        return _partitioned(self, partitioner, args or {}, aux or {}, facts, kwargs, partitioner.title)
+    graph_pass = PASSES[backend]
+    graph_pass.check_options(kwargs)
+    return _passed(self, graph_pass, args, aux, facts, kwargs, ctx or current_context())
 
 
 @method
@@ -154,55 +157,36 @@ when they are bound. Bind it as it is, or register a partitioner, with mx.graph.
     return _partitioned(self, PARTITIONERS[backend], {}, {}, None, {}, f"get_backend_symbol({backend!r})")
 
 
-class _Given:
-    """What is known of a graph's inputs: values, shapes and dtypes."""
-
-    def __init__(self, args: Arrays, aux: Arrays, shapes: Mapping[str, Any], dtypes: Mapping[str, Any]) -> None:
-        arrays = {**args, **aux}
-        self._shapes = {**shapes, **{name: array.shape for name, array in arrays.items()}}
-        self._dtypes = {**dtypes, **{name: array.dtype for name, array in arrays.items()}}
-
-    def annotate(self, symbol: Symbol, graph: Graph) -> None:
-        """Note at every node of a symbol's graph what is inferred of its outputs."""
-        names = {node.name for node in symbol.order if node.operator is None}
-        dtypes = {name: dtype for name, dtype in self._dtypes.items() if name in names}
-        shapes = {name: shape for name, shape in self._shapes.items() if name in names}
-        known_dtypes = symbol._infer_type("optimize_for", (), dtypes, numpy.float32).known
-        known_shapes = symbol._infer_shape("optimize_for", (), shapes, known_dtypes).known
-        for node, shown in zip(symbol.order, graph.nodes, strict=True):
-            values = [Value(node, index) for index in range(len(node.output_names()))]
-            outputs = [(known_shapes.get(value), known_dtypes.get(value)) for value in values]
-            inputs = [known_shapes.get(value) for value in node.inputs]
-            seen = [shape for shape, _ in outputs]
-            outputs += hidden_outputs(shown.op, node, shown.origin.saved_outputs, inputs, seen, outputs[0][1])
-            shown.attrs["__ext_shape__"] = f"[{','.join(_shape_text(shape) for shape, _ in outputs)}]"
-            shown.attrs["__ext_dtype__"] = (
-                f"[{','.join(str(-1 if dtype is None else DTYPE_NUMBERS.get(dtype, -1)) for _, dtype in outputs)}]"
-            )
+def _annotate(symbol: Symbol, graph: Graph, facts: Facts) -> None:
+    """Note at every node of a symbol's graph what is inferred of its outputs."""
+    names = {node.name for node in symbol.order if node.operator is None}
+    shapes, dtypes = ({name: fact for name, fact in table.items() if name in names} for table in facts)
+    known_dtypes = symbol._infer_type("optimize_for", (), dtypes, numpy.float32).known
+    known_shapes = symbol._infer_shape("optimize_for", (), shapes, known_dtypes).known
+    for node, shown in zip(symbol.order, graph.nodes, strict=True):
+        values = [Value(node, index) for index in range(len(node.output_names()))]
+        outputs = [(known_shapes.get(value), known_dtypes.get(value)) for value in values]
+        inputs = [known_shapes.get(value) for value in node.inputs]
+        visible = [shape for shape, _ in outputs]
+        outputs += hidden_outputs(shown.op, node, shown.origin.saved_outputs, inputs, visible, outputs[0][1])
+        texts = ("[None]" if shape is None else f"[{','.join(map(str, shape))}]" for shape, _ in outputs)
+        shown.attrs["__ext_shape__"] = f"[{','.join(texts)}]"
+        numbers = (-1 if dtype is None else DTYPE_NUMBERS.get(dtype, -1) for _, dtype in outputs)
+        shown.attrs["__ext_dtype__"] = f"[{','.join(map(str, numbers))}]"
 
 
-def _shape_text(shape: Any) -> str:
-    if shape is None:
-        return "[None]"
-    return f"[{','.join(map(str, shape))}]"
-
-
-def _graph_of(symbol: Symbol, args: Arrays, aux: Arrays, given: _Given | None) -> Graph:
+def _graph_of(symbol: Symbol, args: Arrays, aux: Arrays, facts: Facts | None) -> Graph:
+    """Return a symbol's graph to edit, whose variables have their values."""
     graph = editable(symbol)
-    if given is not None:
-        given.annotate(symbol, graph)
-    _attach(graph, symbol, args, aux)
-    return graph
-
-
-def _attach(graph: Graph, symbol: Symbol, args: Arrays, aux: Arrays) -> None:
-    """Let a graph's variables have their values."""
+    if facts is not None:
+        _annotate(symbol, graph, facts)
     graph.states = frozenset(symbol.list_auxiliary_states())
-    names = [node for node in graph.nodes if node.is_variable]
-    graph.args = {node.name: args[node.name] for node in names if node.name in args}
-    graph.aux = {node.name: aux[node.name] for node in names if node.name in aux}
-    for node in names:
+    variables = [node for node in graph.nodes if node.is_variable]
+    graph.args = {node.name: args[node.name] for node in variables if node.name in args}
+    graph.aux = {node.name: aux[node.name] for node in variables if node.name in aux}
+    for node in variables:
         node.array = graph.args.get(node.name, graph.aux.get(node.name))
+    return graph
 
 
 def _partitioned(
@@ -210,43 +194,43 @@ def _partitioned(
     partitioner: Partitioner,
     args: Arrays,
     aux: Arrays,
-    given: _Given | None,
+    facts: Facts | None,
     options: Mapping[str, Any],
     where: str,
 ) -> Symbol:
-    found = symbol
+    result = type(symbol)(symbol.values)
     for strategy in partitioner.strategies:
-        graph = _graph_of(found, args, aux, given)
+        graph = _graph_of(result, args, aux, facts)
         apply_strategy(graph, partitioner, strategy, options, output_name)
-        found = symbol_of(graph, f"{where}: strategy {strategy.name!r}", type(symbol))
-    return found if found is not symbol else type(symbol)(symbol.values)
+        result = symbol_of(graph, f"{where}: strategy {strategy.name!r}", type(symbol))
+    return result
 
 
 def _passed(
     symbol: Symbol,
-    found: Pass,
+    graph_pass: Pass,
     args: Arrays | None,
     aux: Arrays | None,
-    given: _Given | None,
+    facts: Facts | None,
     options: Mapping[str, Any],
     ctx: Context,
-    where: str,
 ) -> Symbol:
-    before = _graph_of(symbol, args or {}, aux or {}, given)
-    taken = Counter(node.name for node in before.nodes)
+    where = graph_pass.title
+    before = _graph_of(symbol, args or {}, aux or {}, facts)
+    names_before = Counter(node.name for node in before.nodes)
     new: tuple[Arrays, Arrays] = ({}, {})
 
     def allocate(name: str, shape: Sequence[int], dtype: Any, is_argument: bool) -> numpy.ndarray:
-        made = place(NDArray, numpy.zeros(tuple(shape), dtype), resolve_context(ctx))
-        new[not is_argument][name] = made
-        return made._data
+        array = place(NDArray, numpy.zeros(tuple(shape), dtype), resolve_context(ctx))
+        new[not is_argument][name] = array
+        return array._data
 
-    graph = found.run(before, options, before.args, before.aux, allocate)
+    graph = graph_pass.run(before, options, before.args, before.aux, allocate)
     if graph is not before:
         relinked(graph, editable(symbol))
     result = symbol_of(graph, where, type(symbol))
-    if isinstance(found, PythonPass):  # libraries may name nodes as they like
-        _require_different_names(where, graph, taken)
+    if isinstance(graph_pass, PythonPass):  # libraries may name nodes as they like
+        _require_different_names(where, graph, names_before)
     names = result.list_arguments(), result.list_auxiliary_states()
     _require_kinds(where, graph, names)
     for own, others in zip(new, (graph.new_args, graph.new_aux), strict=True):

@@ -16,7 +16,7 @@ operator that shares them. In the graph of a group that a partitioner has taken 
 from __future__ import annotations
 
 import os
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 import numpy
@@ -28,16 +28,17 @@ from minpy.core.numpy_semantics import is_np_shape
 from minpy.core.operator import Operator
 from minpy.core.signatures import Attribute
 from minpy.custom.prop_operator import PropOperator
-from minpy.files import access_error, checked_path, open_to_read, write_whole
+from minpy.files import accessing, checked_path, open_to_read, write_whole
 from minpy.graph.ir import ANSWER, CONSTANT, Node, Value
 from minpy.ops.registry import known_operator
 from minpy.symbol.legacy_operators import ObjectProp
 from minpy.symbol.loading import Reader
+from minpy.symbol.naming import is_annotation
 from minpy.symbol.subgraphs import ControlFlow
 from minpy.symbol.symbol import Symbol, attribute_string, attribute_strings, method
 from minpy.symbol.upgrading import CURRENT
 
-__all__ = ["described", "fromjson", "load", "load_json", "save", "to_json"]
+__all__ = ["described", "fromjson", "graphs_inside", "load", "load_json", "save"]
 
 _MOST_IN_A_LINE = 10
 
@@ -68,11 +69,9 @@ def save(self: Symbol, fname: str | os.PathLike[str], remove_amp_cast: bool = Tr
     <Symbol y>
     """
     path = checked_path("sym.save", fname)
-    content = to_json(self, remove_amp_cast, for_mxnet).encode()
-    try:
+    content = tojson(self, remove_amp_cast, for_mxnet).encode()
+    with accessing("sym.save", "write", path):
         write_whole(path, iter([content]))
-    except OSError as error:
-        raise access_error("sym.save", "write", path, error) from error
 
 
 @method
@@ -89,32 +88,13 @@ def tojson(self: Symbol, remove_amp_cast: bool = True, for_mxnet: bool = False) 
     Raises
     ------
     ArgumentError
-        If it has nodes that the form cannot hold, such as staged gradients.
-    """
-    return to_json(self, remove_amp_cast, for_mxnet)
-
-
-def to_json(symbol: Symbol, remove_amp_cast: bool = True, for_mxnet: bool = False) -> str:
-    """Return a symbol in MXNet's JSON form, as MXNet 1.9.1 writes it.
-
-    Parameters
-    ----------
-    symbol : Symbol
-    remove_amp_cast : bool
-        Leave out the casts of mixed precision.
-    for_mxnet : bool
-        Refuse what MXNet does not know: functions of `@customop`, and NumPy's that have no name in its files.
-
-    Raises
-    ------
-    ArgumentError
         If the graph has nodes that the form cannot hold: constants, staged gradients, operators that were not made
         with `@customop`, attributes that are no numbers, strings or tuples of them.
 
     Examples
     --------
     >>> from minpy import sym
-    >>> print(to_json(sym.var('x')))
+    >>> print(sym.var('x').tojson())
     {
       "nodes": [
         {
@@ -130,7 +110,7 @@ def to_json(symbol: Symbol, remove_amp_cast: bool = True, for_mxnet: bool = Fals
     }
     """
     facts = [*(['"is_np_shape": ["int", 1]'] if is_np_shape() else []), f'"mxnet_version": ["int", {CURRENT}]']
-    return _graph(symbol, remove_amp_cast, for_mxnet, 0, [f'"attrs": {_listed(facts, "{}", 4, 1)}'])
+    return _graph(self, remove_amp_cast, for_mxnet, 0, [f'"attrs": {_listed(facts, "{}", 4, 1)}'])
 
 
 def _graph(
@@ -175,7 +155,7 @@ def _graph(
             pairs = [f"{_quoted(key, node)}: {_quoted(text, node)}" for key, text in sorted(attributes.items())]
             fields.append(f'"attrs": {_listed(pairs, "{}", margin + 8, 1)}')
         fields.append(f'"inputs": {_listed(inputs, "[]", margin + 8)}')
-        inside = _graphs_inside(node)
+        inside = graphs_inside(node)
         if inside:
             is_group = isinstance(node.operator, ConfiguredOperator)
             graphs = [_graph(graph, False, for_mxnet, margin + 8, [], not is_group) for graph in inside]
@@ -227,7 +207,7 @@ def _user_text(value: Any) -> str:
     return repr(value) if isinstance(value, str) else attribute_string(value)
 
 
-def _graphs_inside(node: Node) -> Sequence[Symbol]:
+def graphs_inside(node: Node) -> Sequence[Symbol]:
     """Return the graphs that a node holds."""
     if isinstance(node.operator, ControlFlow):
         return [graph.symbol for graph in node.operator.graphs]
@@ -262,32 +242,36 @@ def _quoted(text: str, node: Node) -> str:
 
 def described(node: Node) -> tuple[str, dict[str, str], int]:
     """Return (op, attributes, number of outputs) of a node in MXNet's terms."""
+    op, attributes, outputs = _operator_described(node)
+    return op, {**node.annotations, **attributes}, max(outputs, len(node.output_names()))
+
+
+def _operator_described(node: Node) -> tuple[str, Mapping[str, str], int]:
+    """Return (op, attributes of the operator, number of outputs, 0: those that callers see)."""
     operator = node.operator
     if operator is None:
-        return "null", _noted(node, {}), 1
+        return "null", {}, 0
     if operator is CONSTANT:
         raise ArgumentError(
             f"Symbol.tojson: node {node.name!r} is a constant, {describe(node.attributes.get('value'))}: MXNet's form "
             "holds no values, but for Python's numbers that are given to a @customop. Make it an input, with "
             "mx.sym.var(name), and save its value with nd.save."
         )
-    if isinstance(operator, ControlFlow):
-        return operator.__name__, _noted(node, attribute_strings(node)), len(node.output_names())
     if isinstance(operator, PropOperator) and isinstance(operator.prop, ObjectProp):
         raise ArgumentError(
             f"Symbol.tojson: node {node.name!r} calls {operator.__name__}, an object of this program, which a file "
             "cannot hold. Write it as a CustomOp with a registered CustomOpProp: its name can be saved."
         )
-    if isinstance(operator, PropOperator):
-        return "Custom", _noted(node, attribute_strings(node)), len(node.output_names())
+    if isinstance(operator, (ControlFlow, PropOperator)):
+        return "Custom" if isinstance(operator, PropOperator) else operator.__name__, attribute_strings(node), 0
     if isinstance(operator, ConfiguredOperator):
-        return operator.__name__, _noted(node, operator.parameters), len(node.output_names())
+        return operator.__name__, operator.parameters, 0
     if isinstance(operator, Operator):
         known = next((name for name in (node.kind, operator.__name__) if known_operator(name) is operator), None)
         if known is not None:
             return _builtin(node, operator, known)
         if USER_OPERATORS.get(user_name(operator)) is operator:
-            return user_name(operator), _noted(node, _user_attributes(node)), len(node.output_names())
+            return user_name(operator), _user_attributes(node), 0
     raise ArgumentError(f"Symbol.tojson: {_reason(node)}")
 
 
@@ -336,14 +320,12 @@ def _builtin(node: Node, operator: Operator, kind: str) -> tuple[str, dict[str, 
     texts = {key: attribute_string(value) for key, value in given.items()}
     has_parameters = bool(operator.signature.attributes) or operator.signature.variadic is not None
     for key in node.annotations:
-        if has_parameters and not (key.startswith("__") and key.endswith("__")):
+        if has_parameters and not is_annotation(key):
             raise ArgumentError(
                 f"Symbol.tojson: {node.described()} has the noted attribute {key!r}, which would be taken for one of "
                 f"{op} itself. Name it '__{key}__'."
             )
-    outputs = operator.saved_outputs
-    visible = len(node.output_names())
-    return op, _noted(node, texts), visible if outputs is None else max(visible, outputs(given))
+    return op, texts, 0 if operator.saved_outputs is None else operator.saved_outputs(given)
 
 
 def _user_attributes(node: Node) -> dict[str, str]:
@@ -355,10 +337,6 @@ def _user_attributes(node: Node) -> dict[str, str]:
         is_plain = not isinstance(attribute, Attribute) or attribute.type is None
         texts[key] = _user_text(plain) if is_plain else attribute_string(plain)
     return texts
-
-
-def _noted(node: Node, attributes: dict[str, str]) -> dict[str, str]:
-    return {**node.annotations, **attributes}
 
 
 def _plain(node: Node, key: str, value: Any) -> Any:
@@ -413,11 +391,8 @@ def load(fname: str | os.PathLike[str]) -> Symbol:
     minpy.core.errors.FileMissingError: sym.load: cannot read 'no-such-symbol.json': No such file or directory.
     """
     path = checked_path("sym.load", fname)
-    try:
-        with open_to_read(path) as file:
-            content = file.read()
-    except OSError as error:
-        raise access_error("sym.load", "read", path, error) from error
+    with accessing("sym.load", "read", path), open_to_read(path) as file:
+        content = file.read()
     return Reader(f"sym.load: {path!r}").read(content)
 
 

@@ -24,7 +24,7 @@ from minpy.numpy_table.table import named, row_of
 from minpy.ops.inference.partial_shapes import is_known
 from minpy.ops.registry import find_operator
 from minpy.symbol import numpy as functions_of_symbols
-from minpy.symbol.autograd_scopes import in_modes
+from minpy.symbol.autograd_scopes import new_outputs
 from minpy.symbol.creation import scalar_kind
 from minpy.symbol.naming import NameManager, current_names, current_scope
 from minpy.symbol.numpy.symbol_class import _Symbol, generic
@@ -47,14 +47,7 @@ _REDUCTIONS = {
 
 
 class Translation:
-    """The symbols that the values of a captured graph are.
-
-    Parameters
-    ----------
-    recorder : Recorder
-        Of the capture.
-    variable_of : callable
-        Gives the variable of the graph of symbols for an array.
+    """The symbols that the values of a captured graph are; `variable_of` gives an array's variable among them.
 
     Attributes
     ----------
@@ -86,13 +79,13 @@ class Translation:
     def _add(self, node: Node) -> None:
         if node.operator is None:
             array = self.arrays.get(Value(node))
-            made = [Value(node) if array is None else self._variable_of(array)]
+            outputs = [Value(node) if array is None else self._variable_of(array)]
         elif node.operator is CONSTANT:
-            made = [self._variable_of(node.attributes["value"])]
+            outputs = [self._variable_of(node.attributes["value"])]
         else:
             call = self._call_of(node)
-            made = self._operator(node) if call is None else self._function(node, *call)
-        self.values.update((Value(node, index), value) for index, value in enumerate(made))
+            outputs = self._operator(node) if call is None else self._function(node, *call)
+        self.values.update((Value(node, index), value) for index, value in enumerate(outputs))
 
     # -- operators -------------------------------------------------------------------------------------------------
 
@@ -109,7 +102,7 @@ class Translation:
         values = [self.values[value] for value in node.inputs]
         copied = Node(node.operator, values, node.attributes, name, kind, annotations)
         copied.outputs_expected = node.outputs_expected
-        return in_modes([Value(copied, index) for index in range(len(node.output_names()))])
+        return new_outputs(copied)
 
     def _with_number(self, node: Node) -> list[Value] | None:
         """Return the output of the operator with a number that one of two arrays is, if one is a number."""
@@ -123,7 +116,7 @@ class Translation:
         value = self.values[node.inputs[not on_right]]
         name = current_names().get(None, kind.replace("_scalar", "scalar"))
         made = Node(find_operator(kind), [value], {"scalar": numbers[on_right]}, name, kind, current_scope().get(None))
-        return in_modes([Value(made)])
+        return new_outputs(made)
 
     # -- NumPy's functions -------------------------------------------------------------------------------------------
 
@@ -164,17 +157,9 @@ class Translation:
                 "(dir(mx.sym.np)), or call it outside of the block."
             )
         if self._means_the_same(node, name, function_of_symbols, arguments, keywords):
-            return _values_of(self._called(function_of_symbols, arguments, keywords))
+            return _values_of(_called_on(self.values, function_of_symbols, arguments, keywords))
         count = len(node.output_names())
-        return _values_of(self._called(_generic(name, count), arguments, keywords))
-
-    def _called(self, function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
-        """Return what a function of symbols makes of a call."""
-        symbols = map_tree(
-            lambda leaf, _: _Symbol([self.values[leaf.value]]) if isinstance(leaf, _Operand) else leaf,
-            (list(arguments), keywords),
-        )
-        return function(*symbols[0], **symbols[1])
+        return _values_of(_called_on(self.values, _generic(name, count), arguments, keywords))
 
     def _means_the_same(self, node: Node, name: str, function: Any, arguments: Any, keywords: dict[str, Any]) -> bool:
         """Tell whether what `mx.sym.np` makes of a call answers what NumPy's function does."""
@@ -187,12 +172,8 @@ class Translation:
         numbers = [leaf for leaf in leaves if isinstance(leaf, (bool, int, float, complex, numpy.generic))]
         if any(isinstance(number, (int, numpy.integer)) and abs(int(number)) > _EXACT for number in numbers):
             return False
-        is_elementwise = row is not None and row.kind in ("ufunc", "elementwise", "choose")
-        if (
-            is_elementwise
-            and any(isinstance(one, (bool, numpy.bool_)) for one in numbers)
-            and "b" in {dtype.kind for dtype in dtypes}
-        ):
+        has_booleans = "b" in {dtype.kind for dtype in dtypes} and {bool, numpy.bool_} & {*map(type, numbers)}
+        if has_booleans and row is not None and row.kind in ("ufunc", "elementwise", "choose"):
             return False
         return self._agrees(node, function, operands, arguments, keywords)
 
@@ -200,23 +181,18 @@ class Translation:
         self, node: Node, function: Any, operands: Sequence[Value], arguments: Any, keywords: dict[str, Any]
     ) -> bool:
         """Tell whether what a function of symbols makes of a call has the shapes and dtypes that the capture knows."""
-        stands = {value: variable(f"x{index}") for index, value in enumerate(dict.fromkeys(operands))}
-        shapes = {stands[value]: self._fact(value)[0] for value in stands}
-        dtypes = {stands[value]: self._fact(value)[1] for value in stands}
-
-        def symbols(leaf: Any, _: Any) -> Any:
-            return _Symbol([stands[leaf.value]]) if isinstance(leaf, _Operand) else leaf
-
+        variables = {value: variable(f"x{index}") for index, value in enumerate(dict.fromkeys(operands))}
+        shapes = {variables[value]: self._fact(value)[0] for value in variables}
+        dtypes = {variables[value]: self._fact(value)[1] for value in variables}
         try:
             with NameManager():
-                positional, by_keyword = map_tree(symbols, (list(arguments), keywords))
-                made = _values_of(function(*positional, **by_keyword))
-            order = topological(made)
+                outputs = _values_of(_called_on(variables, function, arguments, keywords))
+            order = topological(outputs)
             known_dtypes = infer_dtypes(order, [(dtypes, "")]).known
             known_shapes = infer_shapes(order, [(shapes, "")], known_dtypes).known
         except (MXNetError, TypeError, ValueError):  # it takes no such arguments
             return False
-        for index, value in enumerate(made):
+        for index, value in enumerate(outputs):
             fact = self._recorder.outputs.get(Value(node, index))
             if fact is None:
                 continue
@@ -242,6 +218,15 @@ class _Operand:
 
     def __init__(self, value: Value) -> None:
         self.value = value
+
+
+def _called_on(values: Mapping[Value, Value], function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
+    """Return what a function of symbols makes of a call whose arrays are these values of a graph of symbols."""
+    positional, by_keyword = map_tree(
+        lambda leaf, _: _Symbol([values[leaf.value]]) if isinstance(leaf, _Operand) else leaf,
+        (list(arguments), keywords),
+    )
+    return function(*positional, **by_keyword)
 
 
 def _plain(value: Value) -> Any:
@@ -287,13 +272,11 @@ def _as_numpys(
 
 def _without_ellipsis(index: Any) -> Any:
     """Return an index without the ellipsis behind it, which stands for axes that are all taken."""
-    if type(index) is not tuple or len(index) < 2 or index[-1] is not Ellipsis or any(map(_is_array, index)):
+    if type(index) is not tuple or len(index) < 2 or index[-1] is not Ellipsis:
+        return index
+    if any(isinstance(part, (_Operand, list)) for part in index):
         return index
     return index[0] if len(index) == 2 else index[:-1]
-
-
-def _is_array(part: Any) -> bool:
-    return isinstance(part, (_Operand, list))
 
 
 def _generic(name: str, count: int) -> Callable[..., Any]:

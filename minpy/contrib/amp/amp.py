@@ -11,7 +11,7 @@ import numpy
 
 from minpy import optimizer as opt
 from minpy.contrib.amp import casting
-from minpy.contrib.amp.casting_policy import Policy, checked_target, chosen
+from minpy.contrib.amp.casting_policy import checked_target, dtype_name, policy_of
 from minpy.contrib.amp.converting import (
     convert_bucketing_module,
     convert_hybrid_block,
@@ -101,7 +101,7 @@ def init(
             logging.warning("AMP is on already, with other arguments: this call of amp.init changes nothing.")
         return
     checked_target("amp.init", target_dtype)
-    low, wide, conditions = chosen(
+    policy = policy_of(
         "amp.init",
         ("target_precision_ops", target_precision_ops),
         ("fp32_ops", fp32_ops),
@@ -109,7 +109,7 @@ def init(
     )
     logging.info("Using AMP")
     _loss_scaler = LossScaler()
-    casting.turn_on(Policy(low=low, wide=wide, conditions=conditions), _scale_of_losses, _warn_of_loss)
+    casting.turn_on(policy, _scale_of_losses, _warn_of_loss)
     _amp_initialized, _arguments = True, arguments
 
 
@@ -283,12 +283,10 @@ def unscale(optimizer_or_trainer: Any) -> None:
 
 
 def _lists(function: str, dtype: Any) -> Any:
-    name = getattr(dtype, "__name__", None) or str(dtype)
-    if name == "float16":
-        return symbol_fp16
-    if name in ("bfloat16", "[('bfloat16', '<u2')]"):
-        return symbol_bf16
-    raise DTypeError(f"{function}: target_dtype is {describe(dtype)}; expected 'float16' or 'bfloat16'.")
+    lists = {"float16": symbol_fp16, "bfloat16": symbol_bf16}.get(dtype_name(dtype))
+    if lists is None:
+        raise DTypeError(f"{function}: target_dtype is {describe(dtype)}; expected 'float16' or 'bfloat16'.")
+    return lists
 
 
 def list_lp16_ops(target_dtype: Any) -> list[str]:

@@ -30,11 +30,8 @@ from minpy.symbol.naming import current_names, current_scope
 
 __all__ = ["is_on", "turn_off", "turn_on"]
 
-_CAST, _MULTICAST, _SCALED = (
-    OPERATORS["amp_cast"],
-    OPERATORS["amp_multicast"],
-    OPERATORS["_contrib_gradientmultiplier"],
-)
+_CAST, _MULTICAST = OPERATORS["amp_cast"], OPERATORS["amp_multicast"]
+_SCALED = OPERATORS["_contrib_gradientmultiplier"]
 _FLOATS = (numpy.dtype("float16"), numpy.dtype("float32"))
 # Operators that stand for others which are listed.
 _STANDING_FOR = {class_log_probability: "log_softmax"}
@@ -62,20 +59,14 @@ def is_on() -> bool:
 def turn_on(policy: Policy, loss_scale: Callable[[], float], warn: Callable[[str], None]) -> None:
     """Let the operators of a policy cast their inputs.
 
-    Parameters
-    ----------
-    policy : Policy
-    loss_scale : callable
-        Returns what the gradients of layers that carry a loss are multiplied by.
-    warn : callable
-        Called with the name of such a layer when one is put into a graph, where it does not see the scale.
+    `loss_scale` returns what the gradients of layers that carry a loss are multiplied by; `warn` is called with the
+    name of such a layer when one is put into a graph, where it does not see the scale.
     """
     turn_off()
     for name in policy.names() | set(LOSS_OUTPUT_FUNCTIONS):
         operator = OPERATORS.get(name)
         if operator is not None:
-            names = _by_operator.setdefault(operator, [])
-            names.append(name)
+            _by_operator.setdefault(operator, []).append(name)
     for operator, name in _STANDING_FOR.items():
         _by_operator[operator] = [name]
     for operator, names in _by_operator.items():
@@ -163,10 +154,9 @@ def _with_scaled_gradient(
     scale = _Current.loss_scale()
     if scale == 1:
         return arguments, attributes
-    if arguments:
-        if isinstance(arguments[0], Array):
-            return (_SCALED(arguments[0], scalar=scale), *arguments[1:]), attributes
-    elif isinstance(attributes.get("data"), Array):
+    if arguments and isinstance(arguments[0], Array):
+        return (_SCALED(arguments[0], scalar=scale), *arguments[1:]), attributes
+    if not arguments and isinstance(attributes.get("data"), Array):
         return arguments, {**attributes, "data": _SCALED(attributes["data"], scalar=scale)}
     return arguments, attributes
 

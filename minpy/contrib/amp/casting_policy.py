@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
 from minpy.contrib.amp.lists import symbol_fp16 as lists
 from minpy.core.errors import ArgumentError, ArgumentValueError, DTypeError, describe, nearest
 from minpy.ops.registry import find_operator
 
-__all__ = ["LOW", "WIDE", "WIDEST", "Policy", "checked_target", "chosen"]
+__all__ = ["LOW", "WIDE", "WIDEST", "Policy", "checked_target", "dtype_name", "policy_of"]
 
 # Where an operator computes: in float16, in float32, in the widest dtype of its inputs.
 LOW, WIDE, WIDEST = "float16", "float32", "widest"
@@ -20,20 +21,23 @@ Conditions = Sequence[tuple[str, str, Sequence[str]]]
 _OTHERS = frozenset(["Custom", "_cond", "_foreach", "_while_loop"])
 
 
-def checked_target(what: str, dtype: Any) -> str:
-    """Return the name of the low precision."""
-    if isinstance(dtype, str) and dtype == "float16":
-        return dtype
+def dtype_name(dtype: Any) -> str:
+    """Return the name of a dtype; that of bfloat16, which NumPy does not have, as MXNet describes it to NumPy, too."""
     name = getattr(dtype, "__name__", None) or str(dtype)
-    if name == "bfloat16" or str(dtype) == "[('bfloat16', '<u2')]":
+    return "bfloat16" if name == "[('bfloat16', '<u2')]" else name
+
+
+def checked_target(what: str, dtype: Any) -> None:
+    """Raise unless the low precision is float16."""
+    name = dtype_name(dtype)
+    if name == "bfloat16":
         raise DTypeError(
             f"{what}: target_dtype is bfloat16, and NumPy has no such dtype. Use 'float16', with "
             "amp.init_trainer and amp.scale_loss for its range; or leave mixed precision off: float32 is the fastest "
             "on a CPU."
         )
-    if name == "float16":
-        return "float16"
-    raise DTypeError(f"{what}: target_dtype is {describe(dtype)}; expected 'float16'.")
+    if name != "float16":
+        raise DTypeError(f"{what}: target_dtype is {describe(dtype)}; expected 'float16'.")
 
 
 def _checked_names(what: str, argument: str, names: Any) -> list[str]:
@@ -77,32 +81,6 @@ def _require_operator(what: str, argument: str, name: str) -> None:
         raise ArgumentValueError(text) from None
 
 
-def chosen(what: str, low: tuple[str, Any], wide: tuple[str, Any], conditional: tuple[str, Any]) -> Any:
-    """Return the lists for float16, for float32, and of conditions; default ones without what given ones hold."""
-    lows = None if low[1] is None else _checked_names(what, *low)
-    wides = None if wide[1] is None else _checked_names(what, *wide)
-    conditions = None if conditional[1] is None else _checked_conditions(what, *conditional)
-    under = {condition[0] for condition in conditions or ()}
-    for (argument, first), (conflicting, second) in (
-        ((low[0], {*(lows or ())}), (wide[0], {*(wides or ())})),
-        ((low[0], {*(lows or ())}), (conditional[0], under)),
-        ((wide[0], {*(wides or ())}), (conditional[0], under)),
-    ):
-        if first & second:
-            raise ArgumentValueError(
-                f"{what}: {', '.join(sorted(first & second))} stands both in {argument} and in {conflicting}; leave it "
-                "in one."
-            )
-    placed = {*(lows or ()), *(wides or ()), *under}
-    return (
-        [name for name in lists.FP16_FUNCS if name not in placed] if lows is None else lows,
-        [name for name in lists.FP32_FUNCS if name not in placed] if wides is None else wides,
-        [condition for condition in lists.CONDITIONAL_FP32_FUNCS if condition[0] not in placed]
-        if conditions is None
-        else conditions,
-    )
-
-
 class Policy:
     """Where operators compute, by the names that nodes have.
 
@@ -139,3 +117,29 @@ class Policy:
                 if str(attributes.get(attribute)) in values:
                     return WIDE
         return next((self.places[name] for name in names if name in self.places), None)
+
+
+def policy_of(what: str, low: tuple[str, Any], wide: tuple[str, Any], conditional: tuple[str, Any]) -> Policy:
+    """Return the policy of a program's lists, by the names of its arguments; those left out are None.
+
+    Default lists stand in for these, without the operators that the others hold.
+    """
+    lows = None if low[1] is None else _checked_names(what, *low)
+    wides = None if wide[1] is None else _checked_names(what, *wide)
+    conditions = None if conditional[1] is None else _checked_conditions(what, *conditional)
+    named = {low[0]: {*(lows or ())}, wide[0]: {*(wides or ())}}
+    named[conditional[0]] = {condition[0] for condition in conditions or ()}
+    for (argument, names), (conflicting, others) in combinations(named.items(), 2):
+        if names & others:
+            raise ArgumentValueError(
+                f"{what}: {', '.join(sorted(names & others))} stands both in {argument} and in {conflicting}; leave it "
+                "in one."
+            )
+    placed = set().union(*named.values())
+    if lows is None:
+        lows = [name for name in lists.FP16_FUNCS if name not in placed]
+    if wides is None:
+        wides = [name for name in lists.FP32_FUNCS if name not in placed]
+    if conditions is None:
+        conditions = [condition for condition in lists.CONDITIONAL_FP32_FUNCS if condition[0] not in placed]
+    return Policy(lows, wides, conditions=conditions)

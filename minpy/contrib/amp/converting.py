@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from minpy import ndarray as nd
-from minpy.contrib.amp.casting_policy import Policy, checked_target, chosen
+from minpy.contrib.amp.casting_policy import checked_target, policy_of
 from minpy.contrib.amp.graph_casts import parameters_in_low, reduced
 from minpy.core.dtypes import DTYPE_NUMBERS
 from minpy.core.errors import ArgumentError, ArgumentValueError, MXNetError, describe, nearest
@@ -81,13 +81,12 @@ def convert_symbol(
     if not isinstance(sym, Symbol):
         raise ArgumentError(f"{what}: expected a Symbol, got {describe(sym)}.")
     checked_target(what, target_dtype)
-    low, wide, conditions = chosen(
+    policy = policy_of(
         what,
         ("target_dtype_ops", target_dtype_ops),
         ("fp32_ops", fp32_ops),
         ("conditional_fp32_ops", conditional_fp32_ops),
     )
-    policy = Policy(low=low, wide=wide, conditions=conditions)
     excluded = _strings(what, "excluded_sym_names", excluded_sym_names)
     data = _strings(what, "data_names", data_names)
     known = sym.list_inputs()

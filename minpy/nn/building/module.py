@@ -244,7 +244,14 @@ class Binary(Parallel):
         return [self._left, self._right]
 
 
-class Add(Binary):
+class _Arithmetic(Binary):
+    _combine: ClassVar[Callable[[Any, Any], Any]]
+
+    def __init__(self, left: Module, right: Module, name: str | None = None) -> None:
+        super().__init__(left, right, self._combine, name)
+
+
+class Add(_Arithmetic):
     """The sum of what two modules return: `left + right`.
 
     Examples
@@ -255,12 +262,10 @@ class Add(Binary):
     """
 
     _module_name = "add"
-
-    def __init__(self, left: Module, right: Module, name: str | None = None) -> None:
-        super().__init__(left, right, operator.add, name)
+    _combine = operator.add
 
 
-class Sub(Binary):
+class Sub(_Arithmetic):
     """The difference of what two modules return: `left - right`.
 
     Examples
@@ -271,12 +276,10 @@ class Sub(Binary):
     """
 
     _module_name = "sub"
-
-    def __init__(self, left: Module, right: Module, name: str | None = None) -> None:
-        super().__init__(left, right, operator.sub, name)
+    _combine = operator.sub
 
 
-class Mul(Binary):
+class Mul(_Arithmetic):
     """The product of what two modules return: `left * right`.
 
     Examples
@@ -287,9 +290,7 @@ class Mul(Binary):
     """
 
     _module_name = "mul"
-
-    def __init__(self, left: Module, right: Module, name: str | None = None) -> None:
-        super().__init__(left, right, operator.mul, name)
+    _combine = operator.mul
 
 
 def function_named(module: Any, name: str, what: str) -> Callable[..., Any]:

@@ -9,7 +9,7 @@ import numpy
 
 from minpy.context import Context, current_context
 from minpy.core.numpy_semantics import default_float
-from minpy.symbol.numpy.symbol_class import call, generic
+from minpy.symbol.numpy.symbol_class import call, generic, named
 
 __all__ = ["FUNCTIONS", "context_text"]
 
@@ -103,13 +103,10 @@ def indices(dimensions: Any, dtype: Any = numpy.int32, ctx: Any = None) -> Any:
 
 
 def _window(name: str) -> Callable[..., Any]:
-    def function(M: int, dtype: Any = None, ctx: Any = None) -> Any:
+    def window(M: int, dtype: Any = None, ctx: Any = None) -> Any:
         return _made(name, ctx, dtype, M=M)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"Return the symbol of `numpy.{name}`."
-    function.__module__ = "minpy.symbol.numpy"
-    return function
+    return named(name, window)
 
 
 def full_like(a: Any, fill_value: Any, dtype: Any = None, order: str = "C", ctx: Any = None, out: Any = None) -> Any:

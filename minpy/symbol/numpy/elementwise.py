@@ -10,7 +10,7 @@ import numpy
 from minpy.core.errors import ArgumentError, describe
 from minpy.numpy_table.table import ROWS
 from minpy.ops.numpy.named_elementwise import REFLECTED, WITH_NUMBERS
-from minpy.symbol.numpy.symbol_class import call, generic, is_symbol
+from minpy.symbol.numpy.symbol_class import call, generic, is_symbol, named
 
 __all__ = ["BINARY", "FUNCTIONS", "UNARY", "around", "clip", "nan_to_num", "where"]
 
@@ -50,12 +50,12 @@ def _unary(name: str, kind: str) -> Callable[..., Any]:
         keywords = _meaning({"out": out, **kwargs})
         if not is_symbol(x):
             return getattr(numpy, name)(x, **keywords)
-        named = keywords.pop("name", None)
+        node_name = keywords.pop("name", None)
         if keywords:
             return generic(name, (x,), keywords)
-        return call(kind, [x], hint, **({} if named is None else {"name": named}))
+        return call(kind, [x], hint, name=node_name)
 
-    return function
+    return named(name, function)
 
 
 def _number(value: Any, name: str) -> float | int:
@@ -89,18 +89,11 @@ def _binary(name: str, base: str) -> Callable[..., Any]:
             return with_number(_OLDER_WITH_NUMBERS.get(base) or REFLECTED[base], x2, x1, name)
         return getattr(numpy, name)(x1, x2)
 
-    return function
+    return named(name, function)
 
 
-def _described(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    function.__name__ = function.__qualname__ = name
-    function.__module__ = "minpy.symbol.numpy"
-    function.__doc__ = f"Return the symbol of `numpy.{name}`."
-    return function
-
-
-FUNCTIONS = {name: _described(_unary(name, kind), name) for name, kind in UNARY.items()}
-FUNCTIONS.update((name, _described(_binary(name, base), name)) for name, base in BINARY.items())
+FUNCTIONS = {name: _unary(name, kind) for name, kind in UNARY.items()}
+FUNCTIONS.update((name, _binary(name, base)) for name, base in BINARY.items())
 
 
 def where(condition: Any, x: Any = None, y: Any = None) -> Any:

@@ -9,7 +9,7 @@ import numpy
 
 from minpy.namespaces import listing
 from minpy.ops.registry import known_operator
-from minpy.symbol.numpy.symbol_class import call, generic, is_symbol
+from minpy.symbol.numpy.symbol_class import call, generic, is_symbol, named
 from minpy.symbol.numpy.unnamed_functions import remaining
 
 __all__ = ["cholesky", "det", "eig", "eigh", "eigvals", "eigvalsh", "inv", "norm", "pinv", "slogdet", "solve", "svd"]
@@ -21,10 +21,8 @@ def _matrix(name: str, kind: str, count: int) -> Callable[..., Any]:
             return generic(f"linalg.{name}", (a,), {}, count)
         return call(kind, [a], name)
 
-    function.__name__ = function.__qualname__ = name
-    function.__module__ = __name__
-    function.__doc__ = f"Return the symbol of `numpy.linalg.{name}`" + ("; a list of them." if count > 1 else ".")
-    return function
+    doc = f"Return the symbol of `numpy.linalg.{name}`" + ("; a list of them." if count > 1 else ".")
+    return named(name, function, doc, __name__)
 
 
 cholesky = _matrix("cholesky", "_npi_cholesky", 1)

@@ -37,16 +37,11 @@ COMPARISONS = {
 }
 
 
-def _both(function: Callable[..., Any]) -> Callable[..., Any]:
+def _binary(function: Callable[..., Any], is_reflected: bool = False) -> Callable[..., Any]:
     def method(self: Any, other: Any) -> Any:
-        return NotImplemented if other is None or isinstance(other, str) else function(self, other)
-
-    return method
-
-
-def _reflected(function: Callable[..., Any]) -> Callable[..., Any]:
-    def method(self: Any, other: Any) -> Any:
-        return NotImplemented if other is None or isinstance(other, str) else function(other, self)
+        if other is None or isinstance(other, str):
+            return NotImplemented
+        return function(other, self) if is_reflected else function(self, other)
 
     return method
 
@@ -63,10 +58,10 @@ def _converted(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a method of `Symbol`, an operator of `mx.sym`, so that its result has NumPy's semantics, too."""
 
     def method(self: Any, *arguments: Any, **keywords: Any) -> Any:
-        answer = function(Symbol(self.values), *arguments, **keywords)
-        if not isinstance(answer, Symbol):
-            return answer
-        return as_np(answer) if len(answer.values) == 1 else [_Symbol([value]) for value in answer.values]
+        result = function(Symbol(self.values), *arguments, **keywords)
+        if not isinstance(result, Symbol):
+            return result
+        return as_np(result) if len(result.values) == 1 else [_Symbol([value]) for value in result.values]
 
     method.__doc__ = function.__doc__
     return method
@@ -116,10 +111,10 @@ def install(functions: Mapping[str, Callable[..., Any]]) -> None:
         if made_of_operator and name not in METHODS and not name.startswith("_"):
             set_method(name, _converted(inherited))
     for sign, name in SIGNS.items():
-        set_method(f"__{sign}__", _both(functions[name]))
-        set_method(f"__r{sign}__", _reflected(functions[name]))
+        set_method(f"__{sign}__", _binary(functions[name]))
+        set_method(f"__r{sign}__", _binary(functions[name], is_reflected=True))
     for sign, name in COMPARISONS.items():
-        set_method(f"__{sign}__", _both(functions[name]))
+        set_method(f"__{sign}__", _binary(functions[name]))
     for name in ("copy", *NUMPY_METHODS):
         set_method(name, _first(functions[name]))
     for method in (_reshape, _transpose, _flatten, _astype):

@@ -12,6 +12,7 @@ from minpy.namespaces import listing, missing
 from minpy.symbol.numpy.creation import context_text
 from minpy.symbol.numpy.elementwise import FUNCTIONS as _ELEMENTWISE
 from minpy.symbol.numpy.symbol_class import call, is_symbol
+from minpy.symbol.numpy.symbol_class import named as function_named
 
 __all__ = [
     "beta",
@@ -98,10 +99,8 @@ def _of(kind: str, names: tuple[str, ...], defaults: tuple[float, ...]) -> Calla
         return drawn(kind, {name: values[name] for name in names}, size, ctx, typed=False)
 
     name = {"powerd": "power"}.get(kind.removeprefix("_npi_"), kind.removeprefix("_npi_"))
-    draw.__name__ = draw.__qualname__ = name
-    draw.__module__ = __name__
-    draw.__doc__ = f"Return the symbol of draws from the distribution `{name}`({', '.join(names)}, size)."
-    return draw
+    doc = f"Return the symbol of draws from the distribution `{name}`({', '.join(names)}, size)."
+    return function_named(name, draw, doc, __name__)
 
 
 exponential = _of("_npi_exponential", ("scale",), (1.0,))

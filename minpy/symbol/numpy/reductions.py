@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 
-from minpy.symbol.numpy.symbol_class import call, generic, is_symbol
+from minpy.symbol.numpy.symbol_class import call, generic, is_symbol, named
 
 __all__ = ["FUNCTIONS"]
 
@@ -154,9 +154,7 @@ _MADE: dict[str, Callable[..., Any]] = {
     "var": _spread("var"),
 }
 for _name, _function in _MADE.items():
-    _function.__name__ = _function.__qualname__ = _name
-    _function.__module__ = "minpy.symbol.numpy"
-    _function.__doc__ = f"Return the symbol of `numpy.{_name}` over axes, of all elements by default."
+    named(_name, _function, f"Return the symbol of `numpy.{_name}` over axes, of all elements by default.")
 
 FUNCTIONS = {
     **_MADE,

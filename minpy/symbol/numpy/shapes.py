@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 
 from minpy.core.errors import ArgumentError, NotTraceableError, describe
-from minpy.symbol.numpy.symbol_class import call, generic, is_symbol
+from minpy.symbol.numpy.symbol_class import call, generic, is_symbol, named
 
 __all__ = ["FUNCTIONS", "require_order"]
 
@@ -151,10 +151,8 @@ def atleast(count: int) -> Callable[..., Any]:
     def function(*arys: Any) -> Any:
         return call(f"_np_atleast_{count}d", arys, f"atleast_{count}d", num_args=len(arys))
 
-    function.__name__ = function.__qualname__ = f"atleast_{count}d"
-    function.__doc__ = f"Return the symbols of arrays with {count} axes at least: a list, if there are several."
-    function.__module__ = "minpy.symbol.numpy"
-    return function
+    doc = f"Return the symbols of arrays with {count} axes at least: a list, if there are several."
+    return named(f"atleast_{count}d", function, doc)
 
 
 # -- diagonals ---------------------------------------------------------------------------------------------------------
@@ -214,10 +212,7 @@ def _stacking(name: str, kind: str) -> Callable[..., Any]:
     def function(arrays: Any, out: Any = None) -> Any:
         return call(f"_npi_{kind}", list(arrays), kind)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"Return the symbol of `numpy.{name}`."
-    function.__module__ = "minpy.symbol.numpy"
-    return function
+    return named(name, function)
 
 
 def _cuts(indices_or_sections: Any) -> dict[str, Any]:
@@ -238,16 +233,11 @@ def _splitting(name: str, kind: str, fixed: int | None, even: bool) -> Callable[
         made = call(kind, [ary], name if kind != "_split_v2" else "split", axis=axis, squeeze_axis=False, **given)
         return made if isinstance(made, list) else [made]
 
-    if fixed is not None:
+    def along_fixed(ary: Any, indices_or_sections: Any) -> Any:
+        return function(ary, indices_or_sections)
 
-        def fixed_function(ary: Any, indices_or_sections: Any) -> Any:
-            return function(ary, indices_or_sections)
-
-    chosen = function if fixed is None else fixed_function
-    chosen.__name__ = chosen.__qualname__ = name
-    chosen.__doc__ = f"Return the symbols of `numpy.{name}`, as a list."
-    chosen.__module__ = "minpy.symbol.numpy"
-    return chosen
+    doc = f"Return the symbols of `numpy.{name}`, as a list."
+    return named(name, function if fixed is None else along_fixed, doc)
 
 
 # -- picking, inserting, deleting --------------------------------------------------------------------------------------

@@ -11,12 +11,12 @@ from minpy.core.errors import ArgumentError
 from minpy.graph.ir import Node, Value
 from minpy.ops.numpy.unnamed_functions import PREFIX, call_text
 from minpy.ops.registry import find_operator
-from minpy.symbol.autograd_scopes import in_modes
-from minpy.symbol.composition import compose
+from minpy.symbol.autograd_scopes import new_outputs
+from minpy.symbol.composition import compose, shown_signature
 from minpy.symbol.naming import current_names, current_scope
 from minpy.symbol.symbol import Symbol
 
-__all__ = ["_Symbol", "as_np", "call", "generic", "is_symbol", "set_method"]
+__all__ = ["_Symbol", "as_np", "call", "generic", "is_symbol", "named", "operator_function", "set_method"]
 
 
 class _Symbol(Symbol):
@@ -73,17 +73,7 @@ def call(kind: str, inputs: Sequence[Any], hint: str | None = None, **attributes
 
 
 def generic(name: str, arguments: Sequence[Any], keywords: dict[str, Any], count: int = 1) -> Any:
-    """Return the symbol of a call of a function of NumPy's that has no name in MXNet; of several outputs a list.
-
-    Parameters
-    ----------
-    name : str
-        In `minpy.np`.
-    arguments, keywords
-        Of the call, symbols among them.
-    count : int
-        How many arrays it returns.
-    """
+    """Return the symbol of a call of a function of NumPy's that has no name in MXNet; of several outputs a list."""
     node_name = keywords.pop("name", None)
     given = {key: value for key, value in keywords.items() if not (key == "out" and value is None)}
     if "out" in given:
@@ -100,7 +90,7 @@ def generic(name: str, arguments: Sequence[Any], keywords: dict[str, Any], count
     node = Node(
         find_operator(kind), values, attributes, current_names().get(node_name, hint), kind, current_scope().get(None)
     )
-    found = [_Symbol([value]) for value in in_modes([Value(node, index) for index in range(count)])]
+    found = [_Symbol([value]) for value in new_outputs(node)]
     return found[0] if count == 1 else found
 
 
@@ -136,6 +126,29 @@ def _item(symbol: _Symbol, key: Any) -> Any:
 
 def _is_plain(part: slice) -> bool:
     return all(one is None or isinstance(one, (int, numpy.integer)) for one in (part.start, part.stop, part.step))
+
+
+def named(
+    name: str, function: Callable[..., Any], doc: str | None = None, module: str = "minpy.symbol.numpy"
+) -> Callable[..., Any]:
+    """Return a function with the name, the module and the docstring of a public one."""
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = module
+    function.__doc__ = doc or f"Return the symbol of `numpy.{name}`."
+    return function
+
+
+def operator_function(name: str, kind: str, module: str, node_kind: str | None = None) -> Callable[..., Any]:
+    """Return an operator as a function of a module; `node_kind` is the operator of its nodes, if that is another."""
+    operator = find_operator(kind)
+
+    def function(*arguments: Any, **keywords: Any) -> Any:
+        if keywords.get("out") is None:
+            keywords.pop("out", None)
+        return call(node_kind or kind, arguments, name, **keywords)
+
+    vars(function)["__signature__"] = shown_signature(operator)
+    return named(name, function, operator.__doc__, module)
 
 
 def set_method(name: str, function: Callable[..., Any]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from minpy.numpy_table.table import row_of
 from minpy.ops.numpy.unnamed_functions import FUNCTIONS_BY_NAME
-from minpy.symbol.numpy.symbol_class import generic
+from minpy.symbol.numpy.symbol_class import generic, named
 
 __all__ = ["remaining"]
 
@@ -28,15 +28,12 @@ def _count(function: Any, arguments: Any, keywords: Mapping[str, Any]) -> int:
 
 def _function(name: str, function: Any) -> Callable[..., Any]:
     def call(*arguments: Any, **keywords: Any) -> Any:
-        named = {key: value for key, value in keywords.items() if key != "name"}
-        return generic(name, arguments, keywords, _count(function, arguments, named))
+        options = {key: value for key, value in keywords.items() if key != "name"}
+        return generic(name, arguments, keywords, _count(function, arguments, options))
 
-    plain = name.rpartition(".")[2]
-    call.__name__ = call.__qualname__ = plain
-    module = name.rpartition(".")[0]
-    call.__module__ = f"minpy.symbol.numpy{'.' if module else ''}{module}"
-    call.__doc__ = f"Return the symbol of `numpy.{name}`; a list, if it returns several arrays."
-    return call
+    module, dot, plain = name.rpartition(".")
+    doc = f"Return the symbol of `numpy.{name}`; a list, if it returns several arrays."
+    return named(plain, call, doc, f"minpy.symbol.numpy{dot}{module}")
 
 
 def remaining(module: str, there: Iterable[str]) -> dict[str, Callable[..., Any]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from minpy.late import late_names as _late_names
@@ -10,28 +9,13 @@ from minpy.namespaces import listing as _listing
 from minpy.namespaces import missing as _missing
 from minpy.ops.numpy.extension_names import OPERATOR_NAMES as _OPERATOR_NAMES
 from minpy.ops.registry import OPERATORS as _OPERATORS
-from minpy.symbol.composition import shown_signature as _shown_signature
 from minpy.symbol.numpy.symbol_class import call as _call
+from minpy.symbol.numpy.symbol_class import operator_function as _operator_function
 from minpy.symbol.numpy_extension import image as image
 from minpy.symbol.numpy_extension import random as random
 
+# Operators whose nodes in files are of another one.
 _OWN = {"relu": "_npx_relu", "sigmoid": "_npx_sigmoid"}
-
-
-def _function_of(name: str, kind: str) -> Callable[..., Any]:
-    operator = _OPERATORS[kind]
-    chosen = _OWN.get(name, kind)
-
-    def function(*arguments: Any, **keywords: Any) -> Any:
-        if keywords.get("out") is None:
-            keywords.pop("out", None)
-        return _call(chosen, arguments, name, **keywords)
-
-    function.__name__ = function.__qualname__ = name
-    function.__module__ = "minpy.symbol.numpy_extension"
-    function.__doc__ = operator.__doc__
-    vars(function)["__signature__"] = _shown_signature(operator)
-    return function
 
 
 def reshape(a: Any, newshape: Any, reverse: bool = False, order: str = "C", **kwargs: Any) -> Any:
@@ -54,11 +38,9 @@ _NAMES = [name for name, kind in _OPERATOR_NAMES.items() if kind in _OPERATORS]
 
 __all__ = ["constraint_check", "image", "nonzero", "random", "reshape", *_NAMES]
 __dir__ = _listing(__all__)
-
-
 __getattr__ = _late_names(
     __name__,
     _NAMES,
-    lambda name: _function_of(name, _OPERATOR_NAMES[name]),
+    lambda name: _operator_function(name, _OPERATOR_NAMES[name], "minpy.symbol.numpy_extension", _OWN.get(name)),
     _missing("minpy.sym.npx", "function", __all__),
 )

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy
 
-from minpy.core.base_operator import DTypes, Shapes
+from minpy.core.base_operator import Shapes
 from minpy.graph.frame import Frame
-from minpy.ops.inference.partial_shapes import merge_dtypes, merge_shapes
+from minpy.ops.inference.partial_shapes import merge_shapes
 from minpy.symbol.subgraphs.subgraph import Subgraph, is_same
-from minpy.symbol.subgraphs.subgraph_operator import ControlFlow, holds, listed, same_facts
+from minpy.symbol.subgraphs.subgraph_operator import ControlFlow, holds, listed
 
 __all__ = ["Cond"]
 
@@ -112,25 +112,4 @@ class Cond(ControlFlow):
 
     def shape_inference(self, inputs: Shapes, outputs: Shapes) -> tuple[Shapes, Shapes]:
         """Complete shapes by the graphs; both that are chosen from give the same."""
-        return self._completed(inputs, outputs, merge_shapes, lambda graph, *known: graph.infer_shapes(*known))
-
-    def type_inference(self, inputs: DTypes, outputs: DTypes) -> tuple[DTypes, DTypes]:
-        """Complete dtypes by the graphs."""
-        return self._completed(inputs, outputs, merge_dtypes, lambda graph, *known: graph.infer_dtypes(*known))
-
-    def _completed(
-        self, inputs: Sequence[Any], outputs: Sequence[Any], merge: Callable[[Any, Any], Any], infer: Callable[..., Any]
-    ) -> tuple[list[Any], list[Any]]:
-        inputs, outputs = [*inputs], [*outputs]
-        changed = True
-        while changed:
-            before = [*inputs], [*outputs]
-            for graph in self.graphs:
-                is_branch = graph is not self.graphs[0]
-                known, heads = infer(graph, graph.given(inputs), outputs if is_branch else [None])
-                for source, fact in zip(graph.sources, known, strict=True):
-                    inputs[source] = merge(inputs[source], fact)
-                if is_branch:
-                    outputs = [merge(old, new) for old, new in zip(outputs, heads, strict=True)]
-            changed = not (same_facts(before[0], inputs) and same_facts(before[1], outputs))
-        return inputs, outputs
+        return self._completed(inputs, outputs, merge_shapes, Subgraph.infer_shapes)

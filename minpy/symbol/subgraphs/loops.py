@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import reduce
 from typing import Any
 
 import numpy
 
 from minpy.core.array import Shaped
-from minpy.core.base_operator import DTypes, Shapes
+from minpy.core.base_operator import Shapes
 from minpy.core.errors import ShapeError
 from minpy.graph.frame import Frame
 from minpy.graph.ir import Node
-from minpy.ops.inference.partial_shapes import UNKNOWN, merge_dtypes, merge_shapes
+from minpy.ops.inference.partial_shapes import UNKNOWN, merge_shapes
 from minpy.symbol.subgraphs.subgraph import Subgraph, is_same
-from minpy.symbol.subgraphs.subgraph_operator import ControlFlow, holds, listed, same_facts
+from minpy.symbol.subgraphs.subgraph_operator import ControlFlow, holds, listed
 
 __all__ = ["Foreach", "WhileLoop"]
 
@@ -39,7 +40,7 @@ class _Loop(ControlFlow):
         self.stacked = stacked
         self.state_positions = [*states]
         self.body = self.graphs[-1]
-        self.data_positions: list[int] = []
+        self.most = UNKNOWN  # how often it runs at most
         self._forget()
 
     def _forget(self) -> None:
@@ -98,7 +99,7 @@ class _Loop(ControlFlow):
             if keep:
                 self._frames.append(frame)
             if number == 1:
-                outputs = [_stack_for(head, length) for head in heads[:stacked]]
+                outputs = [numpy.zeros((length, *head.shape), head.dtype) for head in heads[:stacked]]
             for output, head in zip(outputs, heads, strict=False):
                 output[number - 1] = head
             for position, head in zip(self.state_positions, heads[stacked:], strict=True):
@@ -222,77 +223,11 @@ class _Loop(ControlFlow):
         def with_first(shape: Any) -> Any:
             return None if shape is None else (length, *shape)
 
-        length = UNKNOWN
-        for position in self.data_positions:
-            shape = inputs[self.body.sources[position]]
-            if shape:
-                length = _same_length(length, shape[0])
-        length = self._stacked_length(length, outputs[: self.stacked])
+        over = [inputs[self.body.sources[position]] for position in self.data_positions]
+        length = reduce(_same_length, (shape[0] for shape in (*over, *outputs[: self.stacked]) if shape), self.most)
         return self._completed(
-            inputs,
-            outputs,
-            merge_shapes,
-            lambda graph, known, heads: graph.infer_shapes(known, heads),
-            (row_of, rows_like),
-            (without_first, with_first),
+            inputs, outputs, merge_shapes, Subgraph.infer_shapes, (row_of, rows_like), (without_first, with_first)
         )
-
-    def _stacked_length(self, length: int, outputs: Sequence[Any]) -> int:
-        for shape in outputs:
-            if shape:
-                length = _same_length(length, shape[0])
-        return length
-
-    def type_inference(self, inputs: DTypes, outputs: DTypes) -> tuple[DTypes, DTypes]:
-        """Complete dtypes, by the body; those of states are those of what they become."""
-
-        def same(dtype: Any) -> Any:
-            return dtype
-
-        return self._completed(
-            inputs,
-            outputs,
-            merge_dtypes,
-            lambda graph, known, heads: graph.infer_dtypes(known, heads),
-            (same, same),
-            (same, same),
-        )
-
-    def _completed(
-        self,
-        inputs: Sequence[Any],
-        outputs: Sequence[Any],
-        merge: Callable[[Any, Any], Any],
-        infer: Callable[[Subgraph, list[Any], list[Any]], tuple[list[Any], list[Any]]],
-        of_data: tuple[Callable[[Any], Any], Callable[[Any], Any]],
-        of_outputs: tuple[Callable[[Any], Any], Callable[[Any], Any]],
-    ) -> tuple[list[Any], list[Any]]:
-        """Apply the rules of the graphs until nothing new follows; the pairs take a slice's fact, and give back."""
-        inputs, outputs = [*inputs], [*outputs]
-        changed = True
-        while changed:
-            before = [*inputs], [*outputs]
-            for graph in self.graphs:
-                known: list[Any] = [inputs[source] for source in graph.sources]
-                data = self.data_positions if graph is self.body else ()
-                for position in data:
-                    known[position] = of_data[0](known[position])
-                heads: list[Any] = [None] * len(graph.symbol.values)
-                if graph is self.body:
-                    heads = [*map(of_outputs[0], outputs[: self.stacked]), *outputs[self.stacked :]]
-                    for index, position in enumerate(self.state_positions):
-                        heads[self.stacked + index] = known[position] = merge(
-                            known[position], heads[self.stacked + index]
-                        )
-                known, heads = infer(graph, known, heads)
-                for position, source in enumerate(graph.sources):
-                    fact = of_data[1](known[position]) if position in data else known[position]
-                    inputs[source] = merge(inputs[source], fact)
-                if graph is self.body:
-                    parts = [*map(of_outputs[1], heads[: self.stacked]), *heads[self.stacked :]]
-                    outputs = [merge(old, new) for old, new in zip(outputs, parts, strict=True)]
-            changed = not (same_facts(before[0], inputs) and same_facts(before[1], outputs))
-        return inputs, outputs
 
 
 def _of_slice(shape: Sequence[Any]) -> tuple[Any, ...]:
@@ -304,16 +239,14 @@ def _slice(whole: Any, number: int) -> Any:
     return whole[number] if whole.ndim > 1 else whole[number : number + 1]
 
 
-def _same_length(one: int, other: int) -> int:
-    if UNKNOWN in (one, other):
-        return max(one, other)
-    if one != other:
-        raise ShapeError(f"what is looped over has lengths {one} and {other} along its first axis; expected one length")
-    return one
-
-
-def _stack_for(head: numpy.ndarray, length: int) -> numpy.ndarray:
-    return numpy.zeros((length, *head.shape), head.dtype)
+def _same_length(length: int, expected: int) -> int:
+    if UNKNOWN in (length, expected):
+        return max(length, expected)
+    if length != expected:
+        raise ShapeError(
+            f"what is looped over has lengths {length} and {expected} along its first axis; expected one length"
+        )
+    return length
 
 
 class Foreach(_Loop):
@@ -406,9 +339,6 @@ class WhileLoop(_Loop):
 
     def _length(self, raws: Sequence[Any]) -> int:
         return self.most
-
-    def _stacked_length(self, length: int, outputs: Sequence[Any]) -> int:
-        return super()._stacked_length(self.most, outputs)
 
     def _steps(self, raws: Sequence[Any], arrays: list[Any], training: bool) -> Any:
         condition = self.graphs[0]

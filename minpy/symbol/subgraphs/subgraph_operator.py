@@ -3,28 +3,40 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy
 
-from minpy.core.base_operator import BaseOperator
+from minpy.core.base_operator import BaseOperator, DTypes
 from minpy.core.errors import ArgumentError, GradientError, NoGradientError
 from minpy.core.signatures import Attribute, Signature
 from minpy.core.state import state
 from minpy.graph.frame import Frame
 from minpy.graph.ir import Node
 from minpy.graph.program import Program
+from minpy.ops.inference.partial_shapes import merge_dtypes
 from minpy.symbol.pickling import graph_state, rebuild
 from minpy.symbol.subgraphs.subgraph import Subgraph
 
-__all__ = ["ControlFlow", "holds", "listed", "same_facts"]
+__all__ = ["ControlFlow", "holds", "listed"]
+
+Conversions = tuple[Callable[[Any], Any], Callable[[Any], Any]]
 
 _TRAINING = {"training": Attribute("training", bool, None)}
 
 
+def _unchanged(fact: Any) -> Any:
+    return fact
+
+
+_UNCHANGED: Conversions = (_unchanged, _unchanged)
+
+
 class ControlFlow(BaseOperator):
     """The base of the three: an operator made for one node, of graphs and of where their inputs come from.
+
+    Loops have data and states among the variables of their body, and outputs that are stacked.
 
     Parameters
     ----------
@@ -37,6 +49,9 @@ class ControlFlow(BaseOperator):
     may_alias = False
     gradient_source = "its graphs"
     category = "control"
+    stacked = 0
+    data_positions: Sequence[int] = ()
+    state_positions: Sequence[int] = ()
 
     def __init__(self, graphs: Sequence[Subgraph], outputs: int) -> None:
         self.__qualname__ = self.__name__
@@ -97,6 +112,48 @@ class ControlFlow(BaseOperator):
         """Return the graphs that gradients go through."""
         return self.graphs
 
+    def _completed(
+        self,
+        inputs: Sequence[Any],
+        outputs: Sequence[Any],
+        merge: Callable[[Any, Any], Any],
+        infer: Callable[[Subgraph, Sequence[Any], Sequence[Any]], tuple[list[Any], list[Any]]],
+        of_data: Conversions = _UNCHANGED,
+        of_stacked: Conversions = _UNCHANGED,
+    ) -> tuple[list[Any], list[Any]]:
+        """Apply the rules of the graphs until nothing new follows.
+
+        `of_data` takes what is known of data to what is of its slices, and back; `of_stacked` the same of outputs.
+        """
+        inputs, outputs = [*inputs], [*outputs]
+        changed = True
+        while changed:
+            before = [*inputs], [*outputs]
+            for graph in self.graphs:
+                gives_outputs = graph in self._differentiated()  # others are conditions
+                data = self.data_positions if gives_outputs else ()
+                known = graph.given(inputs)
+                for position in data:
+                    known[position] = of_data[0](known[position])
+                heads: list[Any] = [None] * len(graph.symbol.values)
+                if gives_outputs:
+                    heads = [*map(of_stacked[0], outputs[: self.stacked]), *outputs[self.stacked :]]
+                    for index, position in enumerate(self.state_positions, self.stacked):
+                        heads[index] = known[position] = merge(known[position], heads[index])
+                known, heads = infer(graph, known, heads)
+                for position, source in enumerate(graph.sources):
+                    fact = of_data[1](known[position]) if position in data else known[position]
+                    inputs[source] = merge(inputs[source], fact)
+                if gives_outputs:
+                    heads[: self.stacked] = map(of_stacked[1], heads[: self.stacked])
+                    outputs = [*map(merge, outputs, heads)]
+            changed = not (_same_facts(before[0], inputs) and _same_facts(before[1], outputs))
+        return inputs, outputs
+
+    def type_inference(self, inputs: DTypes, outputs: DTypes, **_: Any) -> tuple[DTypes, DTypes]:
+        """Complete dtypes by the graphs; those of states are those of what they become."""
+        return self._completed(inputs, outputs, merge_dtypes, Subgraph.infer_dtypes)
+
     def _refuse_recording(self) -> None:
         if state.recording:
             raise GradientError(
@@ -156,7 +213,7 @@ def _remade(cls: type[Any], graphs: Sequence[tuple[Any, Sequence[int]]], rest: t
     return made
 
 
-def same_facts(one: Sequence[Any], other: Sequence[Any]) -> bool:
+def _same_facts(one: Sequence[Any], other: Sequence[Any]) -> bool:
     """Tell whether of the same values the same is known."""
     return all(
         (old is None) == (new is None) and (old is None or bool(old == new))
