@@ -10,14 +10,13 @@ from __future__ import annotations
 import functools
 import math
 import operator
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy
 
 from minpy.capture.abstract_evaluation import VALUE_BASED, Fact
-from minpy.capture.proxy_attributes import WATCHED, note_own, watch
+from minpy.capture.proxy_attributes import watched
 from minpy.capture.reads import Read
 from minpy.capture.recorder import Recorder
 from minpy.graph.ir import Node, Value, variable
@@ -130,33 +129,6 @@ class ScalarProxy:
         self.scalars.conditions.append((ScalarCall(bool, (self.expression,)), truth))
         return truth
 
-    def __int__(self) -> int:
-        return int(self.pin())
-
-    def __float__(self) -> float:
-        return float(self.pin())
-
-    def __complex__(self) -> complex:
-        return complex(self.pin())
-
-    def __index__(self) -> int:
-        return operator.index(self.pin())
-
-    def __hash__(self) -> int:
-        return hash(self.pin())
-
-    def __str__(self) -> str:
-        return str(self.pin())
-
-    def __repr__(self) -> str:
-        return repr(self.pin())
-
-    def __format__(self, specification: str) -> str:
-        return format(self.pin(), specification)
-
-    def __round__(self, digits: Any = None) -> Any:
-        return round(self.pin(), digits)
-
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> numpy.ndarray:
         return numpy.array(self.pin(), dtype)
 
@@ -180,19 +152,7 @@ class ScalarProxy:
         return getattr(self.pin(), name)
 
 
-class _WatchedScalarProxy(ScalarProxy):
-    """One of a capture of code that names attributes like those which proxies have, and numbers have not."""
-
-    __slots__ = ()
-
-    def __getattribute__(self, name: str) -> Any:
-        if name in WATCHED:
-            get = object.__getattribute__
-            watch(get(self, "scalars").recorder, type(get(self, "value")), name, sys._getframe(1))
-        return object.__getattribute__(self, name)
-
-
-note_own(ScalarProxy, float, int)
+_WatchedScalarProxy = watched(ScalarProxy, lambda get: (get("scalars").recorder, type(get("value"))), float, int)
 
 
 def _compute(function: Callable[..., Any], operands: Sequence[Any]) -> Any:
@@ -225,6 +185,10 @@ def _unary(self: ScalarProxy, function: Callable[..., Any]) -> Any:
     return _compute(function, (self,))
 
 
+def _pinned(self: ScalarProxy, function: Callable[..., Any], *arguments: Any) -> Any:
+    return function(self.pin(), *arguments)
+
+
 for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow"):
     _function = getattr(operator, _name)
     setattr(ScalarProxy, f"__{_name}__", _method(_function, False))
@@ -233,6 +197,8 @@ for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
     setattr(ScalarProxy, f"__{_name}__", _method(getattr(operator, _name), False))
 for _name in ("neg", "pos", "abs"):
     setattr(ScalarProxy, f"__{_name}__", functools.partialmethod(_unary, getattr(operator, _name)))
+for _function in (int, float, complex, operator.index, hash, str, repr, format, round):
+    setattr(ScalarProxy, f"__{_function.__name__}__", functools.partialmethod(_pinned, _function))
 
 
 def call_math(function: Callable[..., Any], *operands: Any) -> Any:
