@@ -64,30 +64,22 @@ class ScalarInput(NamedTuple):
 
 
 class Scalars:
-    """The numbers of one capture.
-
-    Attributes
-    ----------
-    inputs : list of ScalarInput
-    conditions : list of (expression, value)
-        What has to be the same at other calls.
-    reads : dict of Read
-        The numbers that were read, and not given, by their places; what is expected is their type.
-    """
+    """The numbers of one capture."""
 
     def __init__(self, recorder: Recorder) -> None:
         self.recorder = recorder
+        # The numbers that were read, and not given, by their places; what is expected is their type.
         self.reads: dict[Any, Read] = {}
         self.inputs: list[ScalarInput] = []
-        self.conditions: list[tuple[Any, Any]] = []
+        self.conditions: list[tuple[Any, Any]] = []  # expressions, and the values that they must have at other calls
 
     def proxy(self, value: Any, kind: str, key: Any) -> ScalarProxy:
-        """Return what stands for a number that was read."""
+        """Return the proxy of a number, by its place."""
         cls = _WatchedScalarProxy if self.recorder.watched else ScalarProxy
         return cls(self, ScalarRead(kind, key), value)
 
     def read(self, source: Any, container: Any, key: Any, value: Any, path: str, place: Any) -> ScalarProxy:
-        """Return what stands for a number that was read outside."""
+        """Return the proxy of a number that was read outside."""
         where = (source, id(container), key)
         self.reads.setdefault(where, Read(source, container, key, type(value), path, place))
         return self.proxy(value, "read", where)
