@@ -1,14 +1,31 @@
-"""What the compositions of NumPy's functions share: values without boxes, and elements told by their positions."""
+"""What the compositions of NumPy's functions share: their table, values without boxes, elements told by positions."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import autograd.numpy as anp
 import numpy
 from autograd.tracer import getval, isbox
 
-__all__ = ["moved", "positions", "rows_of", "value_of"]
+from minpy.numpy_table.table import function_named
+
+__all__ = ["COMPOSITIONS", "composes", "moved", "positions", "rows_of", "value_of"]
+
+# By function of NumPy: the same, written with functions for which autograd has rules.
+COMPOSITIONS: dict[Any, Callable[..., Any]] = {}
+
+
+def composes(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Register a composition for functions of NumPy, by names; those that this NumPy does not have are left out."""
+
+    def register(composition: Callable[..., Any]) -> Callable[..., Any]:
+        functions = map(function_named, names)
+        COMPOSITIONS.update((function, composition) for function in functions if function is not None)
+        return composition
+
+    return register
 
 
 def value_of(array: Any) -> Any:

@@ -5,6 +5,7 @@ As `minpy.bridge.numpy_gradients`, written with functions for which autograd has
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -13,7 +14,7 @@ import autograd.numpy as anp
 import numpy
 from autograd.tracer import isbox
 
-from minpy.bridge.composition_values import moved, positions, rows_of, value_of
+from minpy.bridge.composition_values import composes, moved, positions, rows_of, value_of
 from minpy.bridge.elementwise import ELEMENTWISE
 from minpy.bridge.numpy_gradients import COMPOSITIONS
 from minpy.bridge.polynomials import POLYNOMIALS
@@ -25,20 +26,6 @@ __all__ = ["COMPOSITIONS"]
 COMPOSITIONS.update(ELEMENTWISE)
 COMPOSITIONS.update(POLYNOMIALS)
 COMPOSITIONS.update(SPECTRA)
-
-
-def _composes(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register a composition for functions of NumPy, by names; those that this NumPy does not have are left out."""
-
-    def register(composition: Callable[..., Any]) -> Callable[..., Any]:
-        for name in names:
-            function = function_named(name)
-            if function is not None:
-                COMPOSITIONS[function] = composition
-        return composition
-
-    return register
-
 
 # -- moving ------------------------------------------------------------------------------------------------------------
 
@@ -69,12 +56,11 @@ def _moving(function: Any, place: int) -> Callable[..., Any]:
 
 for _names, _place in _MOVES.items():
     for _name in _names.split():
-        _function: Any = function_named(_name)
-        if _function is not None:
-            COMPOSITIONS[_function] = _moving(_function, _place)
+        if function_named(_name) is not None:
+            composes(_name)(_moving(function_named(_name), _place))
 
 
-@_composes("take")
+@composes("take")
 def _take(a: Any, indices: Any, axis: int | None = None, mode: Any = "raise") -> Any:
     indices = numpy.asarray(value_of(indices))
     if indices.dtype.kind == "f":  # which MXNet takes for whole numbers
@@ -87,14 +73,14 @@ def _moving_each(function: Any) -> Callable[..., Any]:
     return lambda *arrays, **options: tuple(map(moved, arrays, function(*map(positions, arrays), **options)))
 
 
-for _function in (numpy.broadcast_arrays, numpy.meshgrid):
-    COMPOSITIONS[_function] = _moving_each(_function)
+composes("broadcast_arrays")(_moving_each(numpy.broadcast_arrays))
+composes("meshgrid")(_moving_each(numpy.meshgrid))
 
 
 # -- joining -----------------------------------------------------------------------------------------------------------
 
 
-@_composes("block")
+@composes("block")
 def _block(arrays: Any) -> Any:
     depth = _depth(arrays)
     ndim = max(depth, max(anp.ndim(leaf) for leaf in _leaves(arrays)))
@@ -115,7 +101,7 @@ def _joined(nest: Any, ndim: int, axis: int) -> Any:
     return anp.concatenate([_joined(item, ndim, axis + 1) for item in nest], axis=axis)
 
 
-@_composes("full_like")
+@composes("full_like")
 def _full_like(
     a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None
 ) -> Any:
@@ -123,7 +109,7 @@ def _full_like(
     return COMPOSITIONS[numpy.broadcast_to](fill_value, lengths).astype(dtype or anp.result_type(a))
 
 
-@_composes("pad")
+@composes("pad")
 def _pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Any:
     if mode in ("edge", "reflect", "symmetric", "wrap") and options.get("reflect_type", "even") == "even":
         return moved(array, numpy.pad(positions(array), pad_width, mode))
@@ -143,7 +129,7 @@ def _pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> 
 # -- choosing ----------------------------------------------------------------------------------------------------------
 
 
-@_composes("trim_zeros")
+@composes("trim_zeros")
 def _trim_zeros(filt: Any, trim: Any = "fb") -> Any:
     trimmed = numpy.trim_zeros(value_of(filt), trim)
     places = numpy.argwhere(value_of(filt))
@@ -151,7 +137,7 @@ def _trim_zeros(filt: Any, trim: Any = "fb") -> Any:
     return filt[tuple(slice(start, start + length) for start, length in zip(starts, trimmed.shape, strict=True))]
 
 
-@_composes("choose")
+@composes("choose")
 def _choose(a: Any, choices: Any, mode: str = "raise") -> Any:
     several = [choices[position] for position in range(len(choices))]
     shape = numpy.broadcast_shapes(anp.shape(a), *map(anp.shape, several))
@@ -163,7 +149,7 @@ def _choose(a: Any, choices: Any, mode: str = "raise") -> Any:
     return anp.concatenate(list(map(anp.ravel, several)))[chosen(value_of(a), places, mode=mode)]
 
 
-@_composes("quantile")
+@composes("quantile")
 def _quantile(
     a: Any,
     q: Any,
@@ -201,7 +187,7 @@ def _quantile(
     return anp.reshape(quantiles, (*shares.shape, *(1 if one in axes else n for one, n in enumerate(anp.shape(a)))))
 
 
-@_composes("percentile")
+@composes("percentile")
 def _percentile(
     a: Any,
     q: Any,
@@ -214,7 +200,7 @@ def _percentile(
     return _quantile(a, (q if isbox(q) else numpy.asarray(q)) / 100.0, axis, method=method, keepdims=keepdims)
 
 
-@_composes("nan_to_num")
+@composes("nan_to_num")
 def _nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
     raw = value_of(x)
     if raw.dtype.kind == "c":
@@ -228,42 +214,26 @@ def _nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, n
 # -- under the names of the array API ----------------------------------------------------------------------------------
 
 
-def _version(name: str) -> Callable[..., Any]:
-    function: Any = getattr(numpy, name)
-    return COMPOSITIONS.get(function) or getattr(anp, name)
+composes("linalg.matmul")(lambda x1, x2, /: anp.matmul(x1, x2))
+composes("linalg.outer")(COMPOSITIONS[numpy.outer])
+composes("linalg.tensordot")(lambda x1, x2, /, *, axes=2: anp.tensordot(x1, x2, axes))
+composes("linalg.cross")(lambda x1, x2, /, *, axis=-1: anp.cross(x1, x2, axis, axis, axis))
+composes("linalg.trace")(lambda x, /, *, offset=0, dtype=None: _trace(x, offset, -2, -1, dtype))
+composes("linalg.svdvals")(lambda x, /: anp.linalg.svd(x, full_matrices=False)[1])
+composes("linalg.matrix_norm")(
+    lambda x, /, *, keepdims=False, ord="fro": COMPOSITIONS[numpy.linalg.norm](x, ord, (-2, -1), keepdims)
+)
+composes("matvec")(lambda x1, x2, /: anp.sum(x1 * x2[..., None, :], axis=-1))
+composes("vecmat")(lambda x1, x2, /: anp.sum(anp.conj(x1)[..., :, None] * x2, axis=-2))
 
 
-@_composes("linalg.matmul")
-def _matmul(x1: Any, x2: Any, /) -> Any:
-    return anp.matmul(x1, x2)
-
-
-@_composes("linalg.outer")
-def _outer(x1: Any, x2: Any, /) -> Any:
-    return _version("outer")(x1, x2)
-
-
-@_composes("linalg.tensordot")
-def _tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
-    return anp.tensordot(x1, x2, axes)
-
-
-@_composes("linalg.cross")
-def _cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-    return anp.cross(x1, x2, axis, axis, axis)
-
-
-@_composes("trace")
+@composes("trace")
 def _trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
-    return anp.sum(_version("diagonal")(a if dtype is None else a.astype(dtype), offset, axis1, axis2), axis=-1)
+    diagonals = COMPOSITIONS[numpy.diagonal](a if dtype is None else a.astype(dtype), offset, axis1, axis2)
+    return anp.sum(diagonals, axis=-1)
 
 
-@_composes("linalg.trace")
-def _trace_of_matrices(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
-    return _trace(x, offset, -2, -1, dtype)
-
-
-@_composes("linalg.svd")
+@composes("linalg.svd")
 def _svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
     if hermitian:
         raise NotImplementedError("not with hermitian=True")
@@ -274,17 +244,7 @@ def _svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian:
     return (u, values, vh) if compute_uv else values
 
 
-@_composes("linalg.svdvals")
-def _svdvals(x: Any, /) -> Any:
-    return anp.linalg.svd(x, full_matrices=False)[1]
-
-
-@_composes("linalg.matrix_norm")
-def _matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
-    return COMPOSITIONS[numpy.linalg.norm](x, ord, (-2, -1), keepdims)
-
-
-@_composes("linalg.vector_norm")
+@composes("linalg.vector_norm")
 def _vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
     if axis is None:
         value = COMPOSITIONS[numpy.linalg.norm](anp.ravel(x), ord, 0)
@@ -294,32 +254,14 @@ def _vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: An
     return COMPOSITIONS[numpy.linalg.norm](x, ord, axis, keepdims)
 
 
-@_composes("vecdot", "linalg.vecdot")
+@composes("vecdot", "linalg.vecdot")
 def _vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     return anp.sum(anp.moveaxis(anp.conj(x1), axis, -1) * anp.moveaxis(x2, axis, -1), axis=-1)
 
 
-@_composes("matvec")
-def _matvec(x1: Any, x2: Any, /) -> Any:
-    return anp.sum(x1 * x2[..., None, :], axis=-1)
-
-
-@_composes("vecmat")
-def _vecmat(x1: Any, x2: Any, /) -> Any:
-    return anp.sum(anp.conj(x1)[..., :, None] * x2, axis=-2)
-
-
-@_composes("cumulative_sum")
-def _cumulative_sum(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Any:
-    return _accumulated(anp.cumsum, 0.0, x, axis, dtype, include_initial)
-
-
-@_composes("cumulative_prod")
-def _cumulative_prod(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Any:
-    return _accumulated(COMPOSITIONS[numpy.cumprod], 1.0, x, axis, dtype, include_initial)
-
-
-def _accumulated(function: Any, first: float, x: Any, axis: Any, dtype: Any, include_initial: bool) -> Any:
+def _accumulated(
+    function: Any, first: float, x: Any, /, *, axis: Any = None, dtype: Any = None, include_initial: bool = False
+) -> Any:
     if axis is None and anp.ndim(x) > 1:
         raise ValueError("For arrays which have more than one dimension ``axis`` argument is required.")
     axis = 0 if axis is None else axis
@@ -330,22 +272,22 @@ def _accumulated(function: Any, first: float, x: Any, axis: Any, dtype: Any, inc
     return anp.concatenate([numpy.full(shape, first, anp.result_type(accumulated)), accumulated], axis)
 
 
-@_composes("cumsum")
-def _cumsum(a: Any, axis: int | None = None, dtype: Any = None) -> Any:
-    return anp.cumsum(a if dtype is None else a.astype(dtype), axis=axis)
+composes("cumulative_sum")(functools.partial(_accumulated, anp.cumsum, 0.0))
+composes("cumulative_prod")(functools.partial(_accumulated, COMPOSITIONS[numpy.cumprod], 1.0))
+composes("cumsum")(lambda a, axis=None, dtype=None: anp.cumsum(a if dtype is None else a.astype(dtype), axis=axis))
 
 
 # -- sums of products --------------------------------------------------------------------------------------------------
 
 
-@_composes("convolve")
+@composes("convolve")
 def _convolve(a: Any, v: Any, mode: str = "full") -> Any:
     if anp.size(a) < anp.size(v):
         a, v = v, a
     return _slid(a, v, mode)
 
 
-@_composes("correlate")
+@composes("correlate")
 def _correlate(a: Any, v: Any, mode: str = "valid") -> Any:
     turned = anp.conj(anp.ravel(v))[::-1]
     if anp.size(a) >= anp.size(v):
@@ -369,7 +311,7 @@ def _slid(a: Any, v: Any, mode: str) -> Any:
     return full[first : first + (length if mode in ("same", "s") else length - short + 1)]
 
 
-@_composes("vander")
+@composes("vander")
 def _vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     count = anp.size(x) if N is None else N
     if not count:
@@ -381,7 +323,7 @@ def _vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     return anp.stack(columns if increasing else columns[::-1], axis=-1)
 
 
-@_composes("diff")
+@composes("diff")
 def _diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
     if n == 0:
         return a
@@ -395,7 +337,7 @@ def _diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any =
     return anp.moveaxis(last, -1, axis)
 
 
-@_composes("gradient")
+@composes("gradient")
 def _gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     axes = tuple(range(anp.ndim(f))) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     if edge_order != 1 or any(anp.ndim(step) for step in varargs):
@@ -424,14 +366,9 @@ def _end(value: Any, last: Any, axis: int) -> Any:
     return value + numpy.zeros((*anp.shape(last)[:-1], 1), anp.result_type(last))
 
 
-def _at_least(name: str, alone: Callable[[Any], Any]) -> None:
-    def composition(*arys: Any) -> Any:
-        if len(arys) == 1:
-            return alone(arys[0])
-        return type(function_named(name)(0.0, 0.0))(map(alone, arys))
-
-    _composes(name)(composition)
+def _at_least(function: Any, of_one: Callable[[Any], Any]) -> Callable[..., Any]:
+    return lambda *arys: of_one(arys[0]) if len(arys) == 1 else type(function(0.0, 0.0))(map(of_one, arys))
 
 
-for _name, _alone in (("atleast_1d", anp.atleast_1d), ("atleast_2d", anp.atleast_2d), ("atleast_3d", anp.atleast_3d)):
-    _at_least(_name, _alone)
+for _name in ("atleast_1d", "atleast_2d", "atleast_3d"):
+    composes(_name)(_at_least(getattr(numpy, _name), getattr(anp, _name)))

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -13,34 +14,26 @@ import numpy
 from autograd.extend import defvjp, primitive
 from autograd.tracer import isbox
 
-from minpy.bridge.composition_values import moved, positions, rows_of, value_of
+from minpy.bridge.composition_values import COMPOSITIONS, composes, moved, positions, rows_of, value_of
 from minpy.bridge.einsum import composed_einsum
 
 __all__ = ["COMPOSITIONS"]
 
-COMPOSITIONS: dict[Any, Callable[..., Any]] = {numpy.einsum: composed_einsum}
+composes("einsum")(composed_einsum)
+composes("outer")(lambda a, b: anp.ravel(a)[:, None] * anp.ravel(b)[None, :])
+composes("vdot")(lambda a, b: anp.dot(anp.conj(anp.ravel(a)), anp.ravel(b)))
+composes("diagflat")(lambda v, k=0: _diag(anp.ravel(v), k))
+composes("linalg.eigvalsh")(lambda a, UPLO="L": anp.linalg.eigh(a, UPLO)[0])
+composes("linalg.multi_dot")(lambda arrays: functools.reduce(anp.dot, arrays))
 
 
-def _composes(function: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    def register(composition: Callable[..., Any]) -> Callable[..., Any]:
-        COMPOSITIONS[function] = composition
-        return composition
-
-    return register
-
-
-@_composes(numpy.outer)
-def _outer(a: Any, b: Any) -> Any:
-    return anp.ravel(a)[:, None] * anp.ravel(b)[None, :]
-
-
-@_composes(numpy.sort)
+@composes("sort")
 def _sort(a: Any, axis: int | None = -1, kind: Any = None, *, stable: bool | None = None) -> Any:
     order = numpy.argsort(value_of(a), axis=axis, kind="stable" if stable else kind)
     return COMPOSITIONS[numpy.take_along_axis](a, order, axis)
 
 
-@_composes(numpy.median)
+@composes("median")
 def _median(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     if isinstance(axis, tuple):
         rows, kept = _rows(a, axis)
@@ -64,31 +57,18 @@ def _rows(a: Any, axes: tuple[int, ...]) -> tuple[Any, tuple[int, ...]]:
     return rows_of(a, axes)[0], kept
 
 
-@_composes(numpy.ptp)
+@composes("ptp")
 def _ptp(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     return anp.max(a, axis=axis, keepdims=keepdims) - anp.min(a, axis=axis, keepdims=keepdims)
 
 
-@_composes(numpy.vdot)
-def _vdot(a: Any, b: Any) -> Any:
-    return anp.dot(anp.conj(anp.ravel(a)), anp.ravel(b))
-
-
-@_composes(numpy.linalg.matrix_power)
+@composes("linalg.matrix_power")
 def _matrix_power(a: Any, n: int) -> Any:
     if n < 0:
         return _matrix_power(anp.linalg.inv(a), -n)
     result = numpy.broadcast_to(numpy.eye(anp.shape(a)[-1], dtype=anp.result_type(a)), anp.shape(a))
     for _ in range(n):
         result = anp.matmul(result, a)
-    return result
-
-
-@_composes(numpy.linalg.multi_dot)
-def _multi_dot(arrays: Any) -> Any:
-    result = arrays[0]
-    for array in arrays[1:]:
-        result = anp.dot(result, array)
     return result
 
 
@@ -113,7 +93,7 @@ def _qr_gradient(ans: Any, a: Any) -> Callable[[Any], Any]:
 defvjp(_reduced_qr, _qr_gradient)
 
 
-@_composes(numpy.linalg.qr)
+@composes("linalg.qr")
 def _qr(a: Any, mode: str = "reduced") -> Any:
     shape = anp.shape(a)
     if mode not in ("reduced", "r") or shape[-2] < shape[-1]:
@@ -122,14 +102,14 @@ def _qr(a: Any, mode: str = "reduced") -> Any:
     return r if mode == "r" else (q, r)
 
 
-@_composes(numpy.insert)
+@composes("insert")
 def _insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     places = numpy.insert(positions(arr), obj, positions(values) + anp.size(arr), axis)
     inserted = anp.ravel(values).astype(anp.result_type(arr))
     return anp.concatenate([anp.ravel(arr), inserted])[places]
 
 
-@_composes(numpy.diag)
+@composes("diag")
 def _diag(v: Any, k: int = 0) -> Any:
     if anp.ndim(v) == 2:
         return moved(v, numpy.diag(positions(v), k))
@@ -137,12 +117,7 @@ def _diag(v: Any, k: int = 0) -> Any:
     return anp.concatenate([numpy.zeros(1, anp.result_type(v)), v])[where]
 
 
-@_composes(numpy.diagflat)
-def _diagflat(v: Any, k: int = 0) -> Any:
-    return _diag(anp.ravel(v), k)
-
-
-@_composes(numpy.dstack)
+@composes("dstack")
 def _dstack(tup: Any) -> Any:
     return anp.concatenate([_atleast_3d(array) for array in tup], axis=2)
 
@@ -157,7 +132,7 @@ def _atleast_3d(array: Any) -> Any:
 # -- sums of products --------------------------------------------------------------------------------------------------
 
 
-@_composes(numpy.average)
+@composes("average")
 def _average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False) -> Any:
     if weights is None:
         mean = anp.mean(a, axis=axis, keepdims=keepdims)
@@ -175,7 +150,7 @@ def _average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fal
     return (mean, total) if returned else mean
 
 
-@_composes(numpy.ediff1d)
+@composes("ediff1d")
 def _ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     flat = anp.ravel(ary)
     parts = [flat[1:] - flat[:-1]]
@@ -187,7 +162,7 @@ def _ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     return anp.concatenate(parts)
 
 
-@_composes(numpy.polyval)
+@composes("polyval")
 def _polyval(p: Any, x: Any) -> Any:
     value = numpy.zeros(anp.shape(x), anp.result_type(p, x))
     for position in range(anp.shape(p)[0]):
@@ -195,6 +170,7 @@ def _polyval(p: Any, x: Any) -> Any:
     return value
 
 
+@composes("trapezoid", "trapz")
 def _trapezoid(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> Any:
     last = anp.moveaxis(y, axis, -1)
     if x is not None:
@@ -207,12 +183,7 @@ def _trapezoid(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> Any:
     return anp.sum(dx * (last[..., 1:] + last[..., :-1]) / 2.0, axis=-1)
 
 
-for _name in ("trapezoid", "trapz"):
-    if _name in vars(numpy):
-        COMPOSITIONS[vars(numpy)[_name]] = _trapezoid
-
-
-@_composes(numpy.cumprod)
+@composes("cumprod")
 def _cumprod(a: Any, axis: int | None = None, dtype: Any = None) -> Any:
     if dtype is not None:
         a = a.astype(dtype)
@@ -225,7 +196,7 @@ def _cumprod(a: Any, axis: int | None = None, dtype: Any = None) -> Any:
     return anp.moveaxis(anp.stack(parts), 0, axis) if parts else a
 
 
-@_composes(numpy.interp)
+@composes("interp")
 def _interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
     if period is not None:
         raise NotImplementedError("only without period")
@@ -253,30 +224,30 @@ def _without_nan(a: Any, value: float) -> Any:
     return anp.where(numpy.isnan(value_of(a)), numpy.asarray(value, anp.result_type(a)), a)
 
 
-@_composes(numpy.nansum)
+@composes("nansum")
 def _nansum(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
     return anp.sum(_without_nan(a, 0.0), axis=axis, dtype=dtype, keepdims=keepdims)
 
 
-@_composes(numpy.nanprod)
+@composes("nanprod")
 def _nanprod(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
     a = a if dtype is None else a.astype(dtype)
     return anp.prod(_without_nan(a, 1.0), axis=axis, keepdims=keepdims)
 
 
-@_composes(numpy.nancumsum)
+@composes("nancumsum")
 def _nancumsum(a: Any, axis: Any = None, dtype: Any = None) -> Any:
     a = a if dtype is None else a.astype(dtype)
     return anp.cumsum(_without_nan(a, 0.0), axis=axis)
 
 
-@_composes(numpy.nanmean)
+@composes("nanmean")
 def _nanmean(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
     count = numpy.sum(~numpy.isnan(value_of(a)), axis=axis, keepdims=keepdims)
     return _nansum(a, axis, dtype, keepdims) / numpy.asarray(count, anp.result_type(a))
 
 
-@_composes(numpy.nanvar)
+@composes("nanvar")
 def _nanvar(a: Any, axis: Any = None, dtype: Any = None, ddof: int = 0, keepdims: bool = False) -> Any:
     known = ~numpy.isnan(value_of(a))
     centred = _without_nan(a - _nanmean(a, axis, dtype, True), 0.0)
@@ -285,17 +256,17 @@ def _nanvar(a: Any, axis: Any = None, dtype: Any = None, ddof: int = 0, keepdims
     return squares / numpy.where(count > 0, count, numpy.asarray(numpy.nan, count.dtype))
 
 
-@_composes(numpy.nanstd)
+@composes("nanstd")
 def _nanstd(a: Any, axis: Any = None, dtype: Any = None, ddof: int = 0, keepdims: bool = False) -> Any:
     return _root(_nanvar(a, axis, dtype, ddof, keepdims))
 
 
-@_composes(numpy.nanmax)
+@composes("nanmax")
 def _nanmax(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
     return _nan_of_nothing(anp.max(_without_nan(a, -numpy.inf), axis=axis, keepdims=keepdims), a, axis, keepdims)
 
 
-@_composes(numpy.nanmin)
+@composes("nanmin")
 def _nanmin(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
     return _nan_of_nothing(anp.min(_without_nan(a, numpy.inf), axis=axis, keepdims=keepdims), a, axis, keepdims)
 
@@ -309,7 +280,7 @@ def _nan_of_nothing(result: Any, a: Any, axis: Any, keepdims: bool) -> Any:
 # -- spread ------------------------------------------------------------------------------------------------------------
 
 
-@_composes(numpy.var)
+@composes("var")
 def _var(a: Any, axis: Any = None, dtype: Any = None, ddof: float = 0, *, keepdims: bool = False) -> Any:
     # Of deviations from the mean: autograd's rule divides the gradient's large parts by each other.
     if dtype is not None:
@@ -325,7 +296,7 @@ def _squares(a: Any) -> Any:
     return anp.real(a * anp.conj(a)) if anp.result_type(a).kind == "c" else a * a
 
 
-@_composes(numpy.std)
+@composes("std")
 def _std(a: Any, axis: Any = None, dtype: Any = None, ddof: float = 0, *, keepdims: bool = False) -> Any:
     return _root(_var(a, axis, dtype, ddof, keepdims=keepdims))
 
@@ -344,25 +315,20 @@ def _without_kink(power: Callable[[Any], Any], total: Any) -> Any:
 # -- elementwise and matrices ------------------------------------------------------------------------------------------
 
 
-@_composes(numpy.copysign)
+@composes("copysign")
 def _copysign(x1: Any, x2: Any) -> Any:
     turned = numpy.copysign(1.0, value_of(x2)) * numpy.copysign(1.0, value_of(x1))
     return x1 * turned.astype(anp.result_type(x1))
 
 
-@_composes(numpy.linalg.eigvalsh)
-def _eigvalsh(a: Any, UPLO: str = "L") -> Any:
-    return anp.linalg.eigh(a, UPLO)[0]
-
-
-@_composes(numpy.linalg.tensorinv)
+@composes("linalg.tensorinv")
 def _tensorinv(a: Any, ind: int = 2) -> Any:
     shape = anp.shape(a)
     rows = int(numpy.prod(shape[:ind]))
     return anp.reshape(anp.linalg.inv(anp.reshape(a, (rows, -1))), (*shape[ind:], *shape[:ind]))
 
 
-@_composes(numpy.linalg.tensorsolve)
+@composes("linalg.tensorsolve")
 def _tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
     order = list(range(anp.ndim(a)))
     for axis in axes or ():
@@ -373,14 +339,14 @@ def _tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
     return anp.reshape(anp.linalg.solve(anp.reshape(a, (anp.size(b), -1)), anp.ravel(b)), shape)
 
 
-@_composes(numpy.linalg.pinv)
+@composes("linalg.pinv")
 def _pinv(a: Any, rcond: Any = None, hermitian: bool = False) -> Any:
     if rcond not in (None, 1e-15):
         raise NotImplementedError("only without rcond")
     return anp.linalg.pinv(a)
 
 
-@_composes(numpy.linalg.norm)
+@composes("linalg.norm")
 def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     axes: Any = axis if axis is None or isinstance(axis, (int, numpy.integer)) else tuple(axis)
     if isinstance(axes, tuple) and len(axes) == 1:

@@ -44,12 +44,8 @@ def large(fact: Any) -> Any:
 def invertible(sample: Any, kind: str) -> Any:
     """Return a sample that equations have a solution with: those of ones only have none.
 
-    Parameters
-    ----------
-    sample : array or number
-    kind : str
-        'regular': the square matrices in the last two axes have an inverse; 'solve': the matrix of all axes together,
-        as `linalg.tensorsolve` takes it, has one; 'distinct': all elements differ.
+    `kind`: 'regular': the square matrices in the last two axes have an inverse; 'solve': the matrix of all axes
+    together, as `linalg.tensorsolve` takes it, has one; 'distinct': all elements differ.
     """
     if not isinstance(sample, numpy.ndarray):
         return sample

@@ -32,12 +32,12 @@ from minpy.capture.forwards import facts_of
 from minpy.capture.nd_proxy import NDArrayProxy, wrapped
 from minpy.capture.places import CaptureRefused
 from minpy.capture.proxy import ArrayProxy
+from minpy.capture.read_containers import require_own
 from minpy.capture.reads import Reads
 from minpy.capture.recorder import Recorder
 from minpy.capture.shadow import ShadowFunctions
 from minpy.capture.values import ARGUMENT, Storage
 from minpy.core.array import FRONT_ENDS, Array, raw_of
-from minpy.core.dtypes import ARRAY_KINDS
 from minpy.differentiation.trees import leaves_of
 from minpy.graph.builder import GraphBuilder
 from minpy.graph.ir import Node, Value, variable
@@ -60,46 +60,23 @@ class Policy(Enum):
 
 
 class Captured(NamedTuple):
-    """What came of a function that was run on proxies.
+    """What came of a function that was run on proxies."""
 
-    Attributes
-    ----------
-    outputs
-        What it returned: a nest of lists, tuples and dicts of its own, with proxies (`ArrayProxy`, `NDArrayProxy`) in
-        the place of arrays. A proxy that `Capture.argument` gave is that argument itself.
-    reads : Reads
-        What it referred to.
-    inputs : list of Value
-        The variables of the arrays that were given, in the order in which they were; an array given again has one.
-    writes : list of (int, Value)
-        Of each argument that it changed, the position among the inputs, and the value that it has at the end.
-    contiguous : frozenset of int
-        The positions of the arguments that must lie in the order of C: what is a view of them follows from it.
-    recorder : Recorder
-        Its steps; nothing can be added any more but through `recorder.builder`.
-    """
-
+    # What it returned: a nest of lists, tuples and dicts of its own, with proxies (`ArrayProxy`, `NDArrayProxy`) in the
+    # place of arrays. A proxy that `Capture.argument` gave is that argument itself.
     outputs: Any
-    reads: Reads
-    inputs: list[Value]
-    writes: list[tuple[int, Value]]
-    contiguous: frozenset[int]
-    recorder: Recorder
+    reads: Reads  # what it referred to
+    inputs: list[Value]  # the variables of the arrays that were given, in that order; an array given again has one
+    writes: list[tuple[int, Value]]  # of each input that it changed, the position and the last value
+    contiguous: frozenset[int]  # the positions of the arguments that must lie in the order of C: views of them need it
+    recorder: Recorder  # its steps; nothing can be added any more but through `recorder.builder`
 
 
 class Capture:
     """One run of a function on proxies.
 
-    Parameters
-    ----------
-    title : str
-        What messages and nodes are called after.
-    draws : bool
-        Whether operators that draw numbers, have auxiliary states, or act as in training may be called.
-    writes : bool
-        Whether arguments may be changed in place.
-    policy : Policy
-        What becomes of what cannot be noted.
+    `title`: what messages and nodes are called after. `draws`: whether operators that draw numbers, have auxiliary
+    states, or act as in training may be called. `writes`: whether arguments may be changed in place.
 
     Examples
     --------
@@ -134,29 +111,19 @@ class Capture:
         self._storages: list[Storage] = []
 
     def argument(self, value: Any, name: str | None = None) -> Any:
-        """Return what stands for an argument.
+        """Return the proxy of an argument, which messages call by a name; refuse what has none.
 
-        Parameters
-        ----------
-        value
-            An array: it becomes an input. The same array again is the same proxy. A list, tuple or dict: a nest of what
-            stands for what is in it, which the function may not change. Another object: what may be read of it, which
-            is noted; numbers and other constants are themselves, and are noted nowhere.
-        name : str, optional
-            What messages call it.
-
-        Raises
-        ------
-        CaptureRefused
-            If nothing can stand for it.
+        An array becomes an input; the same array again is the same proxy. A list, tuple or dict becomes a nest of the
+        proxies of what is in it, which the function may not change. Of another object the proxy notes what is read;
+        numbers and other constants are themselves, and are noted nowhere.
         """
         name = name or f"argument {len(self._storages)}"
         if not isinstance(value, (numpy.ndarray, Array)):
             return self.shadow.argument(value, self.argument, name)
-        made_before = self.shadow.proxies.get(id(value))
-        if made_before is None:
-            made_before = self.shadow.proxies[id(value)] = value, self._array(value, name)
-        return made_before[1]
+        entry = self.shadow.proxies.get(id(value))
+        if entry is None:
+            entry = self.shadow.proxies[id(value)] = value, self._array(value, name)
+        return entry[1]
 
     def _facts_of_user(self, node: Node, facts: Any) -> list[Fact]:
         """Return what a user's operator gives; its function is captured for that, and what it reads is noted."""
@@ -167,11 +134,7 @@ class Capture:
         return output_facts
 
     def _array(self, value: Any, name: str) -> Any:
-        buffer = raw_of(value)
-        classes = (numpy.ndarray, numpy.memmap, FRONT_ENDS["mxnet"], FRONT_ENDS["numpy"])
-        cls = getattr(type(value), "_plain_class", type(value))  # that of arrays on other devices is another
-        if cls not in classes or buffer.dtype.kind not in ARRAY_KINDS:
-            raise self.recorder.refuse(f"{name} is an array of type {type(value).__name__} and dtype {buffer.dtype}")
+        buffer, cls = raw_of(value), self.shadow.array_class(value, name, numpy.memmap)
         position = len(self.inputs)
         variable_of = variable(f"argument{position}")
         self.inputs.append(variable_of)
@@ -182,10 +145,9 @@ class Capture:
         self._storages.append(storage)
         if type(value) is numpy.memmap:
             self.recorder.mapped.add(id(storage))
-        is_mxnet = cls is FRONT_ENDS["mxnet"]
-        front = FRONT_ENDS["numpy"] if cls is FRONT_ENDS["numpy"] else None
+        front = cls if cls is FRONT_ENDS["numpy"] else None
         proxy = ArrayProxy(self.recorder, variable_of, fact, storage, front=front)
-        return NDArrayProxy(proxy) if is_mxnet else proxy
+        return NDArrayProxy(proxy) if cls is FRONT_ENDS["mxnet"] else proxy
 
     def run(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Captured:
         """Run a function on what `argument` gave, and end the capture.
@@ -213,7 +175,8 @@ class Capture:
 
     def _outputs(self, shadow: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         """Return what a shadow returns, all views read once more: there are no steps after that."""
-        outputs = self.shadow.called(shadow, args, kwargs)
+        outputs = self.shadow.run(shadow, args, kwargs)
+        require_own(self.shadow, outputs)
         for leaf in leaves_of(outputs):
             inner = leaf.inner if isinstance(leaf, NDArrayProxy) else leaf
             if isinstance(inner, ArrayProxy):

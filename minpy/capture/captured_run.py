@@ -21,13 +21,7 @@ FILLED = (numpy_functions, operator_calls)  # imported for what they register
 
 
 def run_captured(recorder: Recorder, function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:
-    """Return what a function answers on proxies.
-
-    Raises
-    ------
-    CaptureRefused
-        If it does something that cannot be noted, whether it catches that or not; or fails.
-    """
+    """Return what a function returns for proxies; refuse one that fails, or does what cannot be noted."""
     try:
         result = function(*arguments, **keywords)
     except CaptureRefused:
@@ -55,10 +49,7 @@ def _place_of(error: BaseException, recorder: Recorder) -> SourceLocation | None
 def conformed(recorder: Recorder, part: Any, answer_shape: Any, shape: tuple[int, ...], dtype: Any) -> ArrayProxy:
     """Return a gradient in its input's shape and dtype, as `minpy.core.tape_walk.conform` does with arrays.
 
-    Raises
-    ------
-    CaptureRefused
-        If it is no array, or of a shape that is not due to broadcasting: the rule is called, and the error raised then.
+    What is no array, or of a shape that is not due to broadcasting, is refused: the rule is called, and raises then.
     """
     if part is None or isinstance(part, (str, list, tuple)):
         raise recorder.refuse("a gradient is no array")

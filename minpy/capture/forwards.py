@@ -63,13 +63,7 @@ def input_proxy(recorder: Recorder, value: Value, shape: Any, dtype: Any) -> Any
 
 
 def plain_attributes(recorder: Recorder, attributes: dict[str, Any]) -> dict[str, Any]:
-    """Return the attributes of a call, lists copied.
-
-    Raises
-    ------
-    CaptureRefused
-        If one is an array, or something else that is not compared.
-    """
+    """Return the attributes of a call, lists copied; refuse arrays, and what else is not compared."""
     for name, value in attributes.items():
         if not all(isinstance(leaf, (*CONSTANT_TYPES, type)) for leaf in leaves_of(value)):
             raise recorder.refuse(f"the attribute {name} is a {type(value).__name__}")
@@ -80,12 +74,7 @@ def plain_attributes(recorder: Recorder, attributes: dict[str, Any]) -> dict[str
 def capture_forward(
     recorder: Recorder, reads: Reads, operator: Any, inputs: Sequence[Any], attributes: dict[str, Any]
 ) -> list[ArrayProxy]:
-    """Return what a user's operator answers, one proxy an output, in memory of its own.
-
-    Raises
-    ------
-    CaptureRefused
-    """
+    """Return what a user's operator returns, one proxy an output, in memory of its own."""
     if not is_customop(operator):
         raise recorder.refuse(f"it is a {type(operator).__name__}, which has states of its own")
     has_kernel = operator.forward is not definition_of(operator) and not getattr(operator.forward, "is_program", False)
@@ -142,13 +131,7 @@ def captured_facts(node: Node, facts: Sequence[tuple[Any, Any]], reads: Reads | 
 
 
 def facts_of(node: Node, facts: Sequence[tuple[Any, Any]], reads: Reads) -> list[Fact]:
-    """Return what the outputs of a user's operator are for inputs of these shapes and dtypes.
-
-    Raises
-    ------
-    CaptureRefused
-        If its function cannot be followed.
-    """
+    """Return the facts of the outputs of a user's operator for inputs of these shapes and dtypes, or refuse it."""
     recorder = Recorder(GraphBuilder(), node.name, ArrayProxy)
     inputs = [
         input_proxy(recorder, value, shape, dtype) for value, (shape, dtype) in zip(node.inputs, facts, strict=True)

@@ -6,7 +6,6 @@ It has the methods of `NDArray` that are operators; these call the operators on 
 from __future__ import annotations
 
 import functools
-import sys
 import types
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
@@ -17,7 +16,7 @@ from minpy.capture import own_functions
 from minpy.capture.fronts import as_front
 from minpy.capture.operator_calls import call_operator
 from minpy.capture.proxy import ArrayProxy
-from minpy.capture.proxy_attributes import WATCHED, note_own, watch
+from minpy.capture.proxy_attributes import watched
 from minpy.capture.recorder import Recorder
 from minpy.capture.scalars import ScalarProxy, pinned
 from minpy.capture.storage import setitem, store
@@ -201,18 +200,6 @@ class NDArrayProxy:
         return pinned(index)
 
 
-class _WatchedNDArrayProxy(NDArrayProxy):
-    """One of a capture of code that names attributes like those which proxies have, and arrays have not."""
-
-    __slots__ = ()
-
-    def __getattribute__(self, name: str) -> Any:
-        if name in WATCHED:
-            recorder = object.__getattribute__(self, "inner").recorder
-            watch(recorder, FRONT_ENDS["mxnet"], name, sys._getframe(1))
-        return object.__getattribute__(self, name)
-
-
 def _is_basic(part: Any) -> bool:
     return part is None or part is Ellipsis or isinstance(part, (int, numpy.integer, slice))
 
@@ -339,6 +326,8 @@ def _as_nd_ndarray(self: ArrayProxy) -> NDArrayProxy:
     return NDArrayProxy(self if self.ndim else self.reshape((1,)))
 
 
-note_own(NDArrayProxy, FRONT_ENDS["mxnet"])
+_WatchedNDArrayProxy = watched(
+    NDArrayProxy, lambda get: (get("inner").recorder, FRONT_ENDS["mxnet"]), FRONT_ENDS["mxnet"]
+)
 ArrayProxy.as_nd_ndarray = _as_nd_ndarray  # type: ignore[attr-defined]
 dispatch.register_tracer(NDArrayProxy, _call_on_arrays, "a proxy of a capture")

@@ -146,7 +146,7 @@ def _step(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords:
     positional, by_keyword = _split(row, function, named)
     operator = _operator_of(recorder, function, named)
     result = steps_of(recorder, function, positional, by_keyword, kind or row.kind, operator=operator)
-    return result if out is None else store_all(recorder, out, result)
+    return store_all(recorder, out, result)
 
 
 def _choose(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
@@ -175,10 +175,6 @@ def _real(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords:
     if array.dtype.kind == "c" and not is_known(array):
         raise recorder.refuse("whether numpy.real_if_close answers with complex numbers depends on values")
     return array if array.dtype.kind != "c" else _step(recorder, row, function, arguments, keywords, "call")
-
-
-def _imag(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
-    return _step(recorder, row, function, arguments, keywords, "elementwise")
 
 
 def _spectrum(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
@@ -215,8 +211,7 @@ def _accumulate(recorder: Recorder, row: Row, function: Any, arguments: Any, key
     sample = fact_of(function(tiny(array), **by_keyword))
     shape = (array.size,) if by_keyword.get("axis") is None or not array.shape else array.shape
     fact = Fact(shape, sample.dtype, False)
-    result = steps_of(recorder, function, positional, by_keyword, "call", fact)
-    return result if out is None else store_all(recorder, out, result)
+    return store_all(recorder, out, steps_of(recorder, function, positional, by_keyword, "call", fact))
 
 
 # In the order in which `einsum` sorts labels that are numbers, and letters.
@@ -244,8 +239,7 @@ def _einsum(recorder: Recorder, row: Row, function: Any, arguments: Any, keyword
     text, *values = arguments if isinstance(arguments[0], str) else _with_text(recorder, arguments)
     operands = [operand(recorder, value) for value in values]
     kind = "product" if len(operands) > 1 else "view"  # of one array it may be a view
-    result = steps_of(recorder, function, (text, *operands), keywords, kind)
-    return result if out is None else store_all(recorder, out, result)
+    return store_all(recorder, out, steps_of(recorder, function, (text, *operands), keywords, kind))
 
 
 def _write(recorder: Recorder, row: Row, function: Any, arguments: Any, keywords: dict[str, Any]) -> None:
@@ -371,7 +365,7 @@ _HANDLERS: dict[str, Callable[..., Any]] = {
     "copy": _copy,
     "each": _each,
     "fact": _structure,
-    "imag": _imag,
+    "imag": functools.partial(_step, kind="elementwise"),
     "index": _index,
     "like": _like,
     "mesh": _open_mesh,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 
 from minpy.capture import own_functions
-from minpy.capture.abstract_evaluation import Fact, fact_of, large
+from minpy.capture.abstract_evaluation import Fact, fact_of, invertible, large
 from minpy.capture.noting import front_of, made, operand, value_of
 from minpy.capture.places import CaptureRefused
 from minpy.capture.proxy import ArrayProxy
@@ -90,27 +90,15 @@ def _facts(operator: Any, values: Sequence[Any], attributes: dict[str, Any]) -> 
         try:
             answer = operator.forward(*samples, **attributes)
         except Exception:  # matrices of ones have no inverse
-            answer = operator.forward(*map(_regular, samples), **attributes)
+            answer = operator.forward(*(invertible(sample, "regular") for sample in samples), **attributes)
     return [fact_of(output) for output in (answer if isinstance(answer, tuple) else (answer,))]
-
-
-def _regular(sample: Any) -> Any:
-    """Return a sample with a larger diagonal, if it is made of square matrices."""
-    if not isinstance(sample, numpy.ndarray) or sample.ndim < 2 or sample.shape[-1] != sample.shape[-2]:
-        return sample
-    return sample + sample.shape[-1] * numpy.eye(sample.shape[-1], dtype=sample.dtype)
 
 
 def _facts_of_user(recorder: Recorder, node: Any, values: Sequence[Any]) -> list[Fact]:
     """Return the facts of the outputs of a user's operator, which is not run for them.
 
     What its function computes is captured for that. Where it cannot be, the operator's rules for shapes and dtypes say
-    what it gives, and it is called as it is.
-
-    Raises
-    ------
-    CaptureRefused
-        If they are not known without.
+    what it gives, and it is called as it is; without such rules the capture is refused.
     """
     operator = node.operator
     input_facts = [

@@ -1,4 +1,4 @@
-"""Functions of ours that captured functions may call, and what stands for each: entered by the rooms above."""
+"""Functions of ours that captured functions may call, and the proxy of each: registered by the rooms above."""
 
 from __future__ import annotations
 
@@ -26,33 +26,25 @@ MODULES: set[str] = set()
 CONSTANT_CLASSES: set[type] = set()
 # What gives members of arrays of ours that NumPy's do not have: `member(proxy, name)`; None: there is no such.
 MEMBERS: list[Callable[[Any, str], Any]] = []
-# By class of values: what stands for one, as in `register`.
+# By class of values: what makes their proxies, as in `register`.
 CLASSES: dict[type, Callable[[Any, Any, str], Any]] = {}
 _known: dict[Any, Callable[[Any, Any, str], Any]] = {}
 
 
 def register(values: Any, handler: Callable[[Any, Any, str], Any]) -> None:
-    """Let `handler(shadow, value, name)` say what stands for some values: functions of ours, mostly."""
+    """Let `handler(shadow, value, name)` make the proxies of some values: functions of ours, mostly."""
     _known.update(dict.fromkeys(values, handler))
 
 
 def proxy_of(shadow: Any, value: Any, name: str) -> Any:
-    """Return what stands for a function of ours in a captured function; None if it is not known.
-
-    Parameters
-    ----------
-    shadow : ShadowFunctions
-    value : callable
-    name : str
-        What the user's code calls it.
-    """
+    """Return the proxy of a function of ours, which the user's code calls by a name; None if it is not known."""
     _complete(value)
     handler = _known.get(value)
     return None if handler is None else handler(shadow, value, name)
 
 
 def proxy_of_instance(shadow: Any, value: Any, name: str) -> Any:
-    """Return what stands for an instance of a class of ours: itself, if it never changes; None if it is not known."""
+    """Return the proxy of an instance of a class of ours: itself, if it never changes; None if it is not known."""
     kind = type(value)
     _complete(kind)
     if kind in CONSTANT_CLASSES:

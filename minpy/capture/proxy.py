@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,7 +16,7 @@ from minpy.capture import own_functions, steps
 from minpy.capture.abstract_evaluation import Fact
 from minpy.capture.fronts import fronted
 from minpy.capture.noting import call_function, elementwise, require_order, steps_of
-from minpy.capture.proxy_attributes import WATCHED, note_own, watch
+from minpy.capture.proxy_attributes import WATCHED, watched
 from minpy.capture.scalars import ScalarProxy, met, pinned
 from minpy.capture.storage import as_dtype, getitem, replayed, require_writable, setitem, store, store_all
 from minpy.capture.ufuncs import add_at, call_ufunc, is_default, masked
@@ -86,14 +85,12 @@ class ArrayProxy(numpy.lib.mixins.NDArrayOperatorsMixin, BaseArrayProxy):
     def __bool__(self) -> bool:
         return bool(self._asked(_CHOICE))
 
-    def __int__(self) -> int:
-        return int(self._asked("it makes a Python number of an array"))
+    def _number(self, convert: Any) -> Any:
+        return convert(self._asked("it makes a Python number of an array"))
 
-    def __float__(self) -> float:
-        return float(self._asked("it makes a Python number of an array"))
-
-    def __complex__(self) -> complex:
-        return complex(self._asked("it makes a Python number of an array"))
+    __int__ = functools.partialmethod(_number, int)
+    __float__ = functools.partialmethod(_number, float)
+    __complex__ = functools.partialmethod(_number, complex)
 
     def __index__(self) -> int:
         return self._asked("a length or an index depends on values").__index__()
@@ -139,15 +136,11 @@ class ArrayProxy(numpy.lib.mixins.NDArrayOperatorsMixin, BaseArrayProxy):
         where = options.pop("where", None)
         if where is not None:
             return masked(self.recorder, ufunc, method, inputs, where, out, options)
-        result = call_ufunc(self.recorder, ufunc, method, inputs, options)
-        return result if out is None else store_all(self.recorder, out, result)
+        return store_all(self.recorder, out, call_ufunc(self.recorder, ufunc, method, inputs, options))
 
     @latched
     @fronted
     def __array_function__(self, function: Any, types: Any, arguments: Any, keywords: Any) -> Any:
-        if function is numpy.nan_to_num and keywords.get("copy") is False and isinstance(arguments[0], BaseArrayProxy):
-            options = {key: value for key, value in keywords.items() if key != "copy"}
-            return store_all(self.recorder, arguments[0], call_function(self.recorder, function, arguments, options))
         if function is numpy.where and len(arguments) == 3 and not keywords:
             arguments = (arguments[0], *met(numpy.maximum, arguments[1:]))
         return call_function(self.recorder, function, pinned(arguments), pinned(keywords))
@@ -324,19 +317,10 @@ _METHOD_NAMES = (
 METHODS: dict[str, Any] = {name: getattr(numpy, name) for name in _METHOD_NAMES.split()}
 
 
-class _WatchedArrayProxy(ArrayProxy):
-    """One of a capture of code that names attributes like those which proxies have, and arrays have not."""
-
-    __slots__ = ()
-
-    def __getattribute__(self, name: str) -> Any:
-        if name in WATCHED:
-            get = object.__getattribute__
-            fact, recorder = get(self, "fact"), get(self, "recorder")
-            cls = get(self, "front") or (fact.dtype.type if fact.scalar else numpy.ndarray)
-            watch(recorder, cls, name, sys._getframe(1))
-        return object.__getattribute__(self, name)
+def _represented(get: Any) -> tuple[Any, type]:
+    fact = get("fact")
+    return get("recorder"), get("front") or (fact.dtype.type if fact.scalar else numpy.ndarray)
 
 
-note_own(ArrayProxy, numpy.ndarray, FRONT_ENDS["numpy"])
+_WatchedArrayProxy = watched(ArrayProxy, _represented, numpy.ndarray, FRONT_ENDS["numpy"])
 WATCHED.update(name for name in METHODS if not hasattr(numpy.ndarray, name) or not hasattr(FRONT_ENDS["numpy"], name))

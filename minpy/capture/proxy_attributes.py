@@ -6,29 +6,33 @@ that does ends the capture, which begins anew with proxies that look who asks.
 
 from __future__ import annotations
 
-import types
+import functools
+import sys
+from collections.abc import Callable
 from typing import Any
 
 from minpy.capture.recorder import Recorder
 
-__all__ = ["WATCHED", "note_own", "watch"]
+__all__ = ["WATCHED", "watched"]
 
 # The names.
 WATCHED: set[str] = set()
 
 
-def note_own(proxy: type, *classes: type) -> None:
-    """Note the names of a class of proxies that one of the classes which it stands for has not."""
-    own = (name for name in dir(proxy) if not (name.startswith("__") and name.endswith("__")))
-    WATCHED.update(name for name in own if not all(hasattr(cls, name) for cls in classes))
+def watched(proxy: type, represented: Callable[[Any], tuple[Recorder, type]], *classes: type) -> Any:
+    """Return a class of proxies that look who asks for attributes, for captures of code that names such ones.
 
-
-def watch(recorder: Recorder, cls: Any, name: str, caller: types.FrameType) -> None:
-    """Refuse that a user's code reads an attribute of a proxy which instances of a class have not.
-
-    Raises
-    ------
-    CaptureRefused
+    Noted are the names of `proxy` that one of the `classes` which it may stand for has not. `represented` returns the
+    recorder of a proxy and the class of what that stands for, given what reads its attributes.
     """
-    if caller.f_code in recorder.codes and not recorder.ended and not hasattr(cls, name):
-        raise recorder.refuse(f"it asks for {name!r}, which {cls.__module__}.{cls.__name__} has not")
+    own_names = (name for name in dir(proxy) if not (name.startswith("__") and name.endswith("__")))
+    WATCHED.update(name for name in own_names if not all(hasattr(cls, name) for cls in classes))
+
+    def getattribute(self: Any, name: str) -> Any:
+        if name in WATCHED:
+            recorder, cls = represented(functools.partial(object.__getattribute__, self))
+            if sys._getframe(1).f_code in recorder.codes and not recorder.ended and not hasattr(cls, name):
+                raise recorder.refuse(f"it asks for {name!r}, which {cls.__module__}.{cls.__name__} has not")
+        return object.__getattribute__(self, name)
+
+    return type(f"Watched{proxy.__name__}", (proxy,), {"__slots__": (), "__getattribute__": getattribute})

@@ -176,12 +176,7 @@ def made(shadow: Any, value: Any, name: str) -> Any:
 
 
 def require_own(shadow: Any, result: Any) -> None:
-    """Refuse to return what is not the function's own, or no value: lists that it was given, functions, generators.
-
-    Raises
-    ------
-    CaptureRefused
-    """
+    """Refuse to return what is not the function's own, or no value: lists that it was given, functions, generators."""
     if isinstance(result, (BaseArrayProxy, NDArrayProxy, ScalarProxy)) or is_constant(result):
         return
     if type(result) in KINDS:

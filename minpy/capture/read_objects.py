@@ -82,13 +82,7 @@ class ObjectReads:
     # -- instances -------------------------------------------------------------------------------------------------
 
     def attribute_of(self, owner: Any, shadow: ObjectProxy, name: str, path: str) -> Any:
-        """Return what stands for an attribute of an instance.
-
-        Raises
-        ------
-        AttributeError
-            If it has none, which is noted.
-        """
+        """Return the proxy of an attribute of an instance; that there is none is noted, and an AttributeError."""
         cls = type(owner)
         self.note(class_of, owner, None, cls, f"type({shadow.__path__})")
         if isinstance(owner, enum.Enum) and name in _OF_ENUM:

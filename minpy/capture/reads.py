@@ -58,28 +58,14 @@ def missing(container: Any, key: Any) -> bool:
 
 
 class Read(NamedTuple):
-    """A value that a function read, which must stay what it is.
+    """A value that a function read, which must stay what it is."""
 
-    Attributes
-    ----------
-    source : callable
-        Gives the value of a container and a key: `item`, `attribute`, `length`, `keys`, `missing`.
-    container, key
-        Where it was read.
-    expected
-        What it was.
-    path : str
-        What the user's code calls it: `cfg.lr`.
-    place : SourceLocation or None
-        The line that read it, where that is known.
-    """
-
-    source: Source
+    source: Source  # gives the value of a container and a key: `item`, `attribute`, `length`, `keys`, `missing`
     container: Any
     key: Any
-    expected: Any
-    path: str = ""
-    place: SourceLocation | None = None
+    expected: Any  # what it was
+    path: str = ""  # what the user's code calls it: `cfg.lr`
+    place: SourceLocation | None = None  # the line that read it, where that is known
 
     def holds(self) -> bool:
         """Tell whether it is what it was."""
@@ -123,22 +109,22 @@ class Reads:
 
     def copy(self) -> Reads:
         """Return reads that go on from these."""
-        made = self.attempt()
-        made.adopt(self)
-        return made
+        reads = self.attempt()
+        reads.adopt(self)
+        return reads
 
     def attempt(self) -> Reads:
         """Return reads for a capture that may fail: what it read counts once it is adopted."""
-        made = Reads()
-        made._arrays.update(self._arrays)
-        return made
+        reads = Reads()
+        reads._arrays.update(self._arrays)
+        return reads
 
-    def adopt(self, made: Reads) -> None:
+    def adopt(self, reads: Reads) -> None:
         """Take over what a capture that succeeded read."""
         self._checked = None
-        for part, expected in made._expected.items():
+        for part, expected in reads._expected.items():
             self._expected[part] = {**expected, **self._expected[part]}
-        self._arrays.update(made._arrays)
+        self._arrays.update(reads._arrays)
 
     def note(
         self,
@@ -209,12 +195,7 @@ class Reads:
             return False
 
     def require(self) -> None:
-        """Raise an error if what the backward part read is not as it was when the forward part ran.
-
-        Raises
-        ------
-        MXNetError
-        """
+        """Raise an `MXNetError` if what the backward part read is not as it was when the forward part ran."""
         if not self._holds(self._expected["backward"].values()):
             raise MXNetError(
                 "backward: a value that a gradient rule refers to (a global name, a closure's, an attribute) has "

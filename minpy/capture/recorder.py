@@ -5,7 +5,7 @@ from __future__ import annotations
 import dis
 import sys
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,17 +25,11 @@ _HANDLING = {dis.opmap[name] for name in ("PUSH_EXC_INFO", "SETUP_FINALLY", "SET
 
 @dataclass
 class Notes:
-    """What is known of a program's steps beside what they compute.
+    """What is known of a program's steps beside what they compute."""
 
-    Attributes
-    ----------
-    places : dict of Node
-        The line of a user's code that a step comes from, where one is known.
-    refusals : dict of Node
-        Why users' operators, and gradient rules, are called as they are.
-    """
-
+    # The line of a user's code that a step comes from, where one is known.
     places: dict[Node, SourceLocation] = field(default_factory=dict)
+    # Why users' operators, and gradient rules, are called as they are.
     refusals: dict[Node, CaptureRefused] = field(default_factory=dict)
 
     def add(self, recorder: Recorder) -> None:
@@ -51,91 +45,46 @@ class Notes:
 
 
 class Recorder:
-    """What one captured call shares: where its nodes go, and whose code runs.
-
-    Attributes
-    ----------
-    nodes : list of Node
-        The steps, in the order of their first use.
-    of_user : bool
-        Whether a user's function is captured: its sums are NumPy's, to the last bit, and not those of our operators.
-    shadowed : bool
-        Whether what runs is a shadow of a user's function, and no definition of ours.
-    refusal : CaptureRefused or None
-        The first one: it stands, even if the captured function caught it.
-    proxy_class : type
-        The class that stands in arrays' places, a `BaseArrayProxy`.
-    places, kinds, facts : dict of Node
-        The line that each step comes from; which of `steps.KINDS` it is; shape and dtype of its (first) output.
-    functions : dict of Node
-        The function of NumPy's that a step is the call of which became an operator.
-    outputs : dict of Value
-        Shape and dtype of each output that somebody asked for.
-    codes : set of code
-        Of the functions that users wrote: where a step is said to have happened.
-    writes, draws : bool
-        Whether arguments may be written to; whether operators may draw numbers, have states and act as in training.
-    written : list of Storage
-        What was written to.
-    facts_of_user : callable or None
-        Gives what the outputs of a user's operator are, for a node and the shapes and dtypes of its inputs; without,
-        users' operators are not called.
-    freezes : bool
-        Whether what cannot be noted is what it is now, and does not end the capture.
-    paused : bool
-        Whether what is computed now has no gradient.
-    capture : Capture or None
-        What it belongs to.
-    falls_back : bool
-        Whether the function runs as it is written where a step fails, so that it may catch the error.
-    failed : bool
-        Whether something was refused.
-    gradients : dict of int to callable
-        What gives the proxy of the gradient of an array that was read, by the id of its storage.
-    elements : dict of int to numpy.ndarray
-        What is in arrays that were read, by the ids of their storages, where it may be asked for.
-    declared : list of Node
-        Calls of users' operators that cannot be captured: their rules say what they give.
-    mapped : set of int
-        The ids of the storages that are files in memory.
-    ended : bool
-        Whether the capture is over: nothing can be noted any more.
-    watched : bool or None
-        Whether proxies look who asks for attributes that arrays have not; None: nobody can begin anew with such.
-    """
+    """What one captured call shares: where its nodes go, and whose code runs."""
 
     def __init__(self, builder: GraphBuilder, title: str, proxy_class: Any, limit: int = LIMIT) -> None:
-        self.proxy_class = proxy_class
+        self.proxy_class = proxy_class  # of arrays: a `BaseArrayProxy`
         self.builder = builder
         self.title = title
         self.limit = limit
+        self.capture: Any = None  # the `Capture` that it belongs to, if any
+        # The steps, in the order of their first use; the line that each comes from; which of `steps.KINDS` it is; the
+        # shape and dtype of its (first) output; NumPy's function, where a call of that became an operator.
         self.nodes: list[Node] = []
         self.places: dict[Node, SourceLocation | None] = {}
         self.kinds: dict[Node, str] = {}
         self.facts: dict[Node, tuple[tuple[int, ...], Any]] = {}
         self.functions: dict[Node, Any] = {}
-        self.outputs: dict[Value, tuple[tuple[int, ...], Any]] = {}
-        self.refusal: CaptureRefused | None = None
-        self.of_user = self.shadowed = False
-        self.codes: set[types.CodeType] = set()
-        self.writes = self.draws = self.ended = self.failed = self.falls_back = False
-        self.written: list[Any] = []
-        self.facts_of_user: Any = None
-        self.freezes = self.paused = False
-        self.capture: Any = None
+        self.outputs: dict[Value, tuple[tuple[int, ...], Any]] = {}  # shape and dtype of those somebody asked for
+        self.codes: set[types.CodeType] = set()  # of users' functions: where a step is said to have happened
+        self.written: list[Any] = []  # the storages that were written to
+        # What gives the proxy of the gradient of an array that was read; what is in such arrays, where it may be asked
+        # for; those that are files in memory. All by the ids of storages.
         self.gradients: dict[int, Callable[[], Any]] = {}
         self.elements: dict[int, Any] = {}
-        self.declared: list[Node] = []
         self.mapped: set[int] = set()
+        # Gives what the outputs of a user's operator are, for a node and the shapes and dtypes of its inputs; without,
+        # users' operators are not called. And calls of those that cannot be captured: their rules say what they give.
+        self.facts_of_user: Any = None
+        self.declared: list[Node] = []
+        self.of_user = False  # whether sums are NumPy's, to the last bit, and not those of our operators
+        self.shadowed = False  # whether what runs is a shadow of a user's function, and no definition of ours
+        self.writes = self.draws = False  # whether arguments may be written to; operators draw, or have states
+        self.freezes = False  # whether what cannot be noted is what it is now, and does not end the capture
+        self.falls_back = False  # whether the function runs as written where a step fails, and may catch the error
+        self.paused = False  # whether what is computed now has no gradient
+        # Whether proxies look who asks for attributes that arrays have not; None: nobody can begin anew with such.
         self.watched: bool | None = None
+        self.failed = self.ended = False  # whether something was refused; whether nothing can be noted any more
+        self.refusal: CaptureRefused | None = None  # the first one: it stands, even if the captured function caught it
 
     def require_going_on(self) -> None:
-        """Raise an error where something is done to a proxy after its capture.
-
-        Raises
-        ------
-        NotTraceableError
-        """
+        """Raise a `NotTraceableError` where something is done to a proxy after its capture."""
         if self.ended:
             raise NotTraceableError(
                 f"{self.title}: what stood for an array while this was captured is used after that. It was stored "
@@ -152,12 +101,16 @@ class Recorder:
 
     def place(self) -> SourceLocation | None:
         """Return the line of the user's code that runs; None if none does."""
+        frame = next(self._user_frames(), None)
+        return None if frame is None else SourceLocation(frame.f_code.co_filename, frame.f_lineno)
+
+    def _user_frames(self) -> Iterator[types.FrameType]:
+        """Yield the frames of users' functions that run, from the inside out."""
         frame: types.FrameType | None = sys._getframe(1) if self.codes else None
         while frame is not None:
             if frame.f_code in self.codes:
-                return SourceLocation(frame.f_code.co_filename, frame.f_lineno)
+                yield frame
             frame = frame.f_back
-        return None
 
     def node(
         self,
@@ -175,20 +128,12 @@ class Recorder:
             self.nodes.append(node)
             self.places[node] = self.place()
             self.kinds[node] = kind = "elementwise" if operator.elementwise else kind
-            if kind == "call" and not self.falls_back and self._may_be_caught():
+            may_fail = kind == "call" and not self.falls_back
+            if may_fail and any(has_handlers(frame.f_code) for frame in self._user_frames()):
                 raise self.refuse("it has a try or with statement around a step that may fail")
             if len(self.nodes) > self.limit:
                 raise self.refuse(f"it has more than {self.limit} steps: is there a loop over rows?")
         return node
-
-    def _may_be_caught(self) -> bool:
-        """Tell whether a function of the user's that runs may catch the error of a step."""
-        frame: types.FrameType | None = sys._getframe(2) if self.codes else None
-        while frame is not None:
-            if frame.f_code in self.codes and has_handlers(frame.f_code):
-                return True
-            frame = frame.f_back
-        return False
 
     def constant(self, value: Any) -> Value:
         """Return the value of a number or an array that does not change."""

@@ -41,23 +41,12 @@ class Step:
 
 @dataclass(frozen=True)
 class Part:
-    """What became of the forward function, or of the gradient rule of one argument.
+    """What became of the forward function, or of the gradient rule of one argument."""
 
-    Attributes
-    ----------
-    name : str
-        'forward', or 'gradient of x'.
-    steps : tuple of Step
-    reason : str
-        Why it is not captured; empty if it is.
-    place : SourceLocation or None
-        The line where that was found.
-    """
-
-    name: str
+    name: str  # 'forward', or 'gradient of x'
     steps: tuple[Step, ...] = ()
-    reason: str = ""
-    place: SourceLocation | None = None
+    reason: str = ""  # why it is not captured; empty if it is
+    place: SourceLocation | None = None  # the line where that was found
 
     @property
     def traced(self) -> bool:

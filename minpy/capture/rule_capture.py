@@ -54,12 +54,7 @@ def has_kernel(operator: Any, index: int) -> bool:
 def capture_rule(
     recorder: Recorder, reads: Reads | None, call: RuleCall, index: int, requires_grad: Sequence[int]
 ) -> dict[int, ArrayProxy]:
-    """Return the gradient of one input, and of others for which the same rule answers, by their positions.
-
-    Raises
-    ------
-    CaptureRefused
-    """
+    """Return the gradient of one input, and of others for which the same rule answers, by their positions."""
     operator = call.operator
     try:
         rule, indices, is_several = _rule_of(operator, index)

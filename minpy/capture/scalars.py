@@ -10,14 +10,13 @@ from __future__ import annotations
 import functools
 import math
 import operator
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy
 
 from minpy.capture.abstract_evaluation import VALUE_BASED, Fact
-from minpy.capture.proxy_attributes import WATCHED, note_own, watch
+from minpy.capture.proxy_attributes import watched
 from minpy.capture.reads import Read
 from minpy.capture.recorder import Recorder
 from minpy.graph.ir import Node, Value, variable
@@ -65,30 +64,22 @@ class ScalarInput(NamedTuple):
 
 
 class Scalars:
-    """The numbers of one capture.
-
-    Attributes
-    ----------
-    inputs : list of ScalarInput
-    conditions : list of (expression, value)
-        What has to be the same at other calls.
-    reads : dict of Read
-        The numbers that were read, and not given, by their places; what is expected is their type.
-    """
+    """The numbers of one capture."""
 
     def __init__(self, recorder: Recorder) -> None:
         self.recorder = recorder
+        # The numbers that were read, and not given, by their places; what is expected is their type.
         self.reads: dict[Any, Read] = {}
         self.inputs: list[ScalarInput] = []
-        self.conditions: list[tuple[Any, Any]] = []
+        self.conditions: list[tuple[Any, Any]] = []  # expressions, and the values that they must have at other calls
 
     def proxy(self, value: Any, kind: str, key: Any) -> ScalarProxy:
-        """Return what stands for a number that was read."""
+        """Return the proxy of a number, by its place."""
         cls = _WatchedScalarProxy if self.recorder.watched else ScalarProxy
         return cls(self, ScalarRead(kind, key), value)
 
     def read(self, source: Any, container: Any, key: Any, value: Any, path: str, place: Any) -> ScalarProxy:
-        """Return what stands for a number that was read outside."""
+        """Return the proxy of a number that was read outside."""
         where = (source, id(container), key)
         self.reads.setdefault(where, Read(source, container, key, type(value), path, place))
         return self.proxy(value, "read", where)
@@ -130,33 +121,6 @@ class ScalarProxy:
         self.scalars.conditions.append((ScalarCall(bool, (self.expression,)), truth))
         return truth
 
-    def __int__(self) -> int:
-        return int(self.pin())
-
-    def __float__(self) -> float:
-        return float(self.pin())
-
-    def __complex__(self) -> complex:
-        return complex(self.pin())
-
-    def __index__(self) -> int:
-        return operator.index(self.pin())
-
-    def __hash__(self) -> int:
-        return hash(self.pin())
-
-    def __str__(self) -> str:
-        return str(self.pin())
-
-    def __repr__(self) -> str:
-        return repr(self.pin())
-
-    def __format__(self, specification: str) -> str:
-        return format(self.pin(), specification)
-
-    def __round__(self, digits: Any = None) -> Any:
-        return round(self.pin(), digits)
-
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> numpy.ndarray:
         return numpy.array(self.pin(), dtype)
 
@@ -180,19 +144,7 @@ class ScalarProxy:
         return getattr(self.pin(), name)
 
 
-class _WatchedScalarProxy(ScalarProxy):
-    """One of a capture of code that names attributes like those which proxies have, and numbers have not."""
-
-    __slots__ = ()
-
-    def __getattribute__(self, name: str) -> Any:
-        if name in WATCHED:
-            get = object.__getattribute__
-            watch(get(self, "scalars").recorder, type(get(self, "value")), name, sys._getframe(1))
-        return object.__getattribute__(self, name)
-
-
-note_own(ScalarProxy, float, int)
+_WatchedScalarProxy = watched(ScalarProxy, lambda get: (get("scalars").recorder, type(get("value"))), float, int)
 
 
 def _compute(function: Callable[..., Any], operands: Sequence[Any]) -> Any:
@@ -225,6 +177,10 @@ def _unary(self: ScalarProxy, function: Callable[..., Any]) -> Any:
     return _compute(function, (self,))
 
 
+def _pinned(self: ScalarProxy, function: Callable[..., Any], *arguments: Any) -> Any:
+    return function(self.pin(), *arguments)
+
+
 for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow"):
     _function = getattr(operator, _name)
     setattr(ScalarProxy, f"__{_name}__", _method(_function, False))
@@ -233,6 +189,8 @@ for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
     setattr(ScalarProxy, f"__{_name}__", _method(getattr(operator, _name), False))
 for _name in ("neg", "pos", "abs"):
     setattr(ScalarProxy, f"__{_name}__", functools.partialmethod(_unary, getattr(operator, _name)))
+for _function in (int, float, complex, operator.index, hash, str, repr, format, round):
+    setattr(ScalarProxy, f"__{_function.__name__}__", functools.partialmethod(_pinned, _function))
 
 
 def call_math(function: Callable[..., Any], *operands: Any) -> Any:

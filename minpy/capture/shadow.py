@@ -39,15 +39,8 @@ __all__ = ["ShadowFunctions"]
 class ShadowFunctions(ObjectReads):
     """Makes the shadows of one capture.
 
-    Parameters
-    ----------
-    recorder : Recorder
-    reads : Reads
-        Notes what is read.
-    part : str
-        The part of the program that runs it: a captured array is read once in each.
-    array : callable, optional
-        Makes of a proxy what stands for a captured NDArray; without, such a function is not captured.
+    `reads` notes what is read. `part` of a program, 'forward' or 'backward', runs it: each reads a captured array once.
+    `array` makes of a proxy that of an NDArray; without, functions that read NDArrays are not captured.
     """
 
     def __init__(self, recorder: Recorder, reads: Reads, part: str, array: Any = None) -> None:
@@ -60,7 +53,7 @@ class ShadowFunctions(ObjectReads):
         self.must_watch = False  # whether the capture is to begin anew, with proxies that are watched
         self.scalars = Scalars(recorder)
         self.dynamic: frozenset[Any] = frozenset()
-        # By the id of what they stand for: that, and what stands for it, so that one object is one proxy.
+        # By the id of what they stand for: that, and its proxy, so that one object is one proxy.
         self.proxies: dict[int, tuple[Any, Any]] = {}
         # Likewise of lists, tuples and dicts that are arguments: others may be equal to one that was read.
         self._nests: dict[int, tuple[Any, Any]] = {}
@@ -73,12 +66,7 @@ class ShadowFunctions(ObjectReads):
         self._top: SourceLocation | None = None
 
     def close(self) -> None:
-        """End: see that nothing outside was stored to, and forget the functions, whose namespaces refer to this.
-
-        Raises
-        ------
-        CaptureRefused
-        """
+        """End: see that nothing outside was stored to, and forget the functions, whose namespaces refer to this."""
         try:
             error = sys.exc_info()[1]
             if not self.recorder.failed and (error is None or isinstance(error, Exception)):
@@ -104,12 +92,7 @@ class ShadowFunctions(ObjectReads):
         self.recorder.require_going_on()
 
     def require_no_stores(self) -> None:
-        """Refuse what a function stored to names and containers that are not its own: that has not happened outside.
-
-        Raises
-        ------
-        CaptureRefused
-        """
+        """Refuse what a function stored to names and containers that are not its own: that has not happened outside."""
         if self.recorder.freezes:  # nothing of it outlives the capture
             return
         codes = self.recorder.codes
@@ -139,16 +122,10 @@ class ShadowFunctions(ObjectReads):
     # -- functions -------------------------------------------------------------------------------------------------
 
     def function(self, function: Any, name: str = "") -> Any:
-        """Return the shadow of a function.
-
-        Raises
-        ------
-        CaptureRefused
-            If its code is not free of effects, as far as that is known.
-        """
-        made_before = self.proxies.get(id(function))
-        if made_before is not None:
-            return made_before[1]
+        """Return the shadow of a function; refuse code that is not known to be free of effects."""
+        entry = self.proxies.get(id(function))
+        if entry is not None:
+            return entry[1]
         name = name or getattr(function, "__name__", "the function")
         if type(function) is not types.FunctionType:
             return self.value(function, None, None, None, name)
@@ -161,7 +138,8 @@ class ShadowFunctions(ObjectReads):
         self.note(attribute, function, "__code__", code, name)
         self.note(attribute, function, "__defaults__", function.__defaults__, name)
         cells = function.__closure__ or ()
-        namespace = self._globals_of(function.__globals__)
+        scope = function.__globals__
+        namespace = self._globals.get(id(scope)) or self._globals.setdefault(id(scope), ShadowGlobals(self, scope))
         fresh = [self._cell(cell, variable) for cell, variable in zip(cells, code.co_freevars, strict=True)]
         shadow = types.FunctionType(code, namespace, function.__name__, None, tuple(cell for cell, _ in fresh))
         proxy = FunctionProxy(self, function, name)
@@ -197,17 +175,10 @@ class ShadowFunctions(ObjectReads):
         self.proxies[id(function)] = function, proxy
         return proxy
 
-    def _globals_of(self, scope: dict[str, Any]) -> ShadowGlobals:
-        namespace = self._globals.get(id(scope))
-        if namespace is None:
-            namespace = self._globals[id(scope)] = ShadowGlobals(self, scope)
-        return namespace
-
     def _cell(self, cell: types.CellType, name: str) -> tuple[types.CellType, bool]:
         """Return (the shadow of the cell of a variable, whether it has to be filled)."""
-        made_before = self._cells.get(id(cell))
-        if made_before is not None:
-            return made_before[1], False
+        if id(cell) in self._cells:
+            return self._cells[id(cell)][1], False
         shadow = types.CellType()
         self._cells[id(cell)] = cell, shadow, name, ABSENT
         return shadow, True
@@ -217,27 +188,11 @@ class ShadowFunctions(ObjectReads):
         if value is ABSENT:
             self.note(contents, cell, None, ABSENT, name)
             return
-        stands = shadow.cell_contents = self.value(value, contents, cell, None, name)
-        self._cells[id(cell)] = cell, shadow, name, stands
-
-    def called(self, function: Callable[..., Any], arguments: Any, keywords: Any) -> Any:
-        """Return what a shadow returns; see that all of it is the function's own.
-
-        Raises
-        ------
-        CaptureRefused
-        """
-        result = self.run(function, arguments, keywords)
-        read_containers.require_own(self, result)
-        return result
+        proxy = shadow.cell_contents = self.value(value, contents, cell, None, name)
+        self._cells[id(cell)] = cell, shadow, name, proxy
 
     def run(self, function: Callable[..., Any], arguments: Any, keywords: Any) -> Any:
-        """Return what a shadow returns; see that it has stored nothing outside.
-
-        Raises
-        ------
-        CaptureRefused
-        """
+        """Return what a shadow returns; see that it has stored nothing outside."""
         result = function(*arguments, **keywords)
         self.require_no_stores()
         return result
@@ -245,7 +200,7 @@ class ShadowFunctions(ObjectReads):
     # -- names -----------------------------------------------------------------------------------------------------
 
     def global_value(self, scope: dict[str, Any], name: str) -> Any:
-        """Return what stands for a global name, or a built-in one; a KeyError if there is none."""
+        """Return the proxy of a global value, or a built-in one, by its name; raise a KeyError if there is none."""
         if name in scope:
             return self.value(scope[name], item, scope, name, name)
         self.note(missing, scope, name, True, name)
@@ -279,13 +234,7 @@ class ShadowFunctions(ObjectReads):
     # -- values ----------------------------------------------------------------------------------------------------
 
     def value(self, value: Any, source: Any, container: Any, key: Any, name: str) -> Any:
-        """Return what stands for a value that a function reads from some place, which is noted.
-
-        Raises
-        ------
-        CaptureRefused
-            If it is an array that cannot be an input.
-        """
+        """Return the proxy of a value that a function reads, and note where; refuse arrays that cannot be inputs."""
         if isinstance(value, (BaseArrayProxy, ForeignProxy, ScalarProxy)):
             return value
         if self.dynamic and (source, id(container), key) in self.dynamic and is_dynamic(value):
@@ -297,25 +246,24 @@ class ShadowFunctions(ObjectReads):
         return self.shadow_of(value, name)
 
     def argument(self, value: Any, part_proxy: Callable[[Any, str], Any], name: str) -> Any:
-        """Return what stands for an argument that is no array; `part_proxy` gives that of values in it."""
+        """Return the proxy of an argument that is no array; `part_proxy` gives those of values in it."""
         kind = type(value)
         is_tuple = kind is tuple or read_containers.is_plain_namedtuple(kind)
         if not is_tuple and kind is not list and kind is not dict:
             return self.value(value, None, None, None, name)
-        made_before = self._nests.get(id(value))
-        if made_before is not None:
-            return made_before[1]
+        if id(value) in self._nests:
+            return self._nests[id(value)][1]
         if is_tuple:
             parts = [part_proxy(part, f"{name}[{index}]") for index, part in enumerate(value)]
             proxy: Any = tuple.__new__(kind, parts)
         elif kind is list:
             proxy = ListProxy(self, [part_proxy(part, f"{name}[{at}]") for at, part in enumerate(value)])
         else:
-            stands = read_containers.keys_of(self, value, name)
-            if stands is None:
+            key_proxies = read_containers.keys_of(self, value, name)
+            if key_proxies is None:
                 raise self.refuse(f"{name} has keys that compare in a way of their own")
             parts = [part_proxy(part, f"{name}[{key!r}]") for key, part in value.items()]
-            proxy = DictProxy(self, zip(stands, parts, strict=True))
+            proxy = DictProxy(self, zip(key_proxies, parts, strict=True))
         self._nests[id(value)] = value, proxy
         return proxy if is_tuple else self.watched(proxy)
 
@@ -324,18 +272,22 @@ class ShadowFunctions(ObjectReads):
         self._containers.append((proxy, read_containers.values_of(proxy)))
         return proxy
 
+    def array_class(self, value: Any, name: str, *classes: type) -> type:
+        """Return the class of an array, on whatever device it is; refuse other classes and dtypes than are known."""
+        dtype = raw_of(value).dtype
+        cls: type = getattr(type(value), "_plain_class", type(value))
+        is_known = cls in (numpy.ndarray, FRONT_ENDS["mxnet"], FRONT_ENDS["numpy"], *classes)
+        if not is_known or dtype.kind not in ARRAY_KINDS or (isinstance(value, Array) and self.array is None):
+            raise self.refuse(f"{name} is an array of type {type(value).__name__} and dtype {dtype}")
+        return cls
+
     def _array(self, value: Any, source: Any, container: Any, key: Any, name: str) -> Any:
-        buffer = raw_of(value)
-        classes = (numpy.ndarray, FRONT_ENDS["mxnet"], FRONT_ENDS["numpy"])
-        cls = getattr(type(value), "_plain_class", type(value))  # that of arrays on other devices is another
-        if buffer.dtype.kind not in ARRAY_KINDS or cls not in classes or (buffer is not value and self.array is None):
-            raise self.refuse(f"{name} is an array of type {type(value).__name__} and dtype {buffer.dtype}")
+        buffer, cls = raw_of(value), self.array_class(value, name)
         place = self.recorder.place() or self._place
         variable = self.reads.array(source, container, key, value, self.part, name, place)
-        made_before = self.proxies.get(id(value))
-        if made_before is not None:
-            return made_before[1]
-        front = FRONT_ENDS["numpy"] if cls is FRONT_ENDS["numpy"] else None
+        if id(value) in self.proxies:
+            return self.proxies[id(value)][1]
+        front = cls if cls is FRONT_ENDS["numpy"] else None
         array = self.recorder.proxy_class.from_outside(self.recorder, variable, buffer.shape, buffer.dtype, front)
         if buffer is not value:
             self.recorder.gradients[id(array.storage)] = functools.partial(self._gradient, value, name)
@@ -346,26 +298,21 @@ class ShadowFunctions(ObjectReads):
         return proxy
 
     def _gradient(self, array: Any, name: str) -> Any:
-        """Return what stands for the gradient that is attached to an array that was read."""
+        """Return the proxy of the gradient that is attached to an array that was read."""
         return self.value(array.grad, attribute, array, "grad", f"{name}.grad")
 
     def shadow_of(self, value: Any, name: str) -> Any:
-        """Return what stands for a value: always the same for the same object."""
+        """Return the proxy of a value: always the same for the same object."""
         if is_constant(value):
             return value
-        made_before = self.proxies.get(id(value))
-        if made_before is not None:
-            return made_before[1]
+        if id(value) in self.proxies:
+            return self.proxies[id(value)][1]
         proxy = proxy_of(self, value, name)
         self.proxies.setdefault(id(value), (value, proxy))
         return proxy
 
-    def object(self, value: Any, name: str = "self") -> Any:
-        """Return the shadow of an instance, of which attributes may be read."""
-        return self.shadow_of(value, name)
-
     def class_of(self, value: Any) -> Any:
-        """Return the class of what a value stands for."""
+        """Return the class of what a value is the proxy of."""
         if isinstance(value, ForeignProxy):
             return type(value.__owner__)
         return read_containers.KINDS.get(type(value), type(value))

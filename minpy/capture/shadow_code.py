@@ -25,19 +25,9 @@ def codes_of(code: types.CodeType) -> Iterator[types.CodeType]:
 
 
 def require_harmless(shadow: Any, code: types.CodeType, is_outermost: bool) -> None:
-    """Refuse code that may look at itself, or at proxies as what they are.
+    """Refuse a function's code, and that of functions inside it, that may look at itself, or at proxies as proxies.
 
-    Parameters
-    ----------
-    shadow : ShadowFunctions
-    code : code
-        Of a function; that of the functions inside it is looked at, too.
-    is_outermost : bool
-        Whether it is the function that is captured, which may be no generator.
-
-    Raises
-    ------
-    CaptureRefused
+    `is_outermost`: whether it is the function that is captured, which may be no generator.
     """
     for inner in () if shadow.recorder.freezes else codes_of(code):
         place = SourceLocation(inner.co_filename, inner.co_firstlineno)
@@ -58,12 +48,7 @@ def require_harmless(shadow: Any, code: types.CodeType, is_outermost: bool) -> N
 def store_location(codes: Collection[types.CodeType], kind: str, name: str) -> SourceLocation | None:
     """Return the line of some code that stores to a name or deletes it; None if there is none.
 
-    Parameters
-    ----------
-    codes : collection of code
-    kind : str
-        As in the names of instructions: 'GLOBAL', or 'DEREF' for a variable of an enclosing function.
-    name : str
+    `kind`: as in the names of instructions: 'GLOBAL', or 'DEREF' for a variable of an enclosing function.
     """
     import dis  # only where a capture has failed already
 

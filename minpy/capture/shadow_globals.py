@@ -10,27 +10,14 @@ __all__ = ["ShadowGlobals"]
 
 
 class ShadowGlobals(dict[str, Any]):
-    """The globals of shadows. What is stored here reaches no module.
-
-    Parameters
-    ----------
-    shadow : ShadowFunctions
-        Answers reads of names, `import` and class statements.
-    scope : dict
-        The globals of the functions themselves.
-
-    Attributes
-    ----------
-    resolved : dict
-        By name, what a read gave.
-    """
+    """The globals of shadows: reads of names look in the `scope` of the functions. No store here reaches a module."""
 
     __slots__ = ("__scope__", "__shadow__", "resolved")
 
     def __init__(self, shadow: Any, scope: dict[str, Any]) -> None:
         super().__init__(__builtins__={"__import__": shadow.import_module, "__build_class__": shadow.refuse_class})
         self.__scope__, self.__shadow__ = scope, shadow
-        self.resolved: dict[str, Any] = {}
+        self.resolved: dict[str, Any] = {}  # by name, what a read gave
 
     def __missing__(self, name: str) -> Any:
         value = self.resolved[name] = self.__shadow__.global_value(self.__scope__, name)

@@ -1,4 +1,4 @@
-"""What stands for a value that a captured function reads outside: chosen by what the value is."""
+"""The proxy of a value that a captured function reads outside: chosen by what the value is."""
 
 from __future__ import annotations
 
@@ -43,28 +43,17 @@ _REMEDY = "changes of which are not noticed: pass what it needs as an argument"
 
 
 def proxy_of(shadow: Any, value: Any, name: str) -> Any:
-    """Return what stands for a value: itself, if it never changes and has no effects.
+    """Return the proxy of a value that is no array: the value itself, if it never changes and has no effects.
 
-    Parameters
-    ----------
-    shadow : ShadowFunctions
-    value
-        No array: those are inputs.
-    name : str
-        What the user's code calls it.
-
-    Raises
-    ------
-    CaptureRefused
-        If it is a container or an operator that nothing can stand for. What nothing is known of is refused when
-        something is done with it.
+    Containers and operators of which there can be no proxy are refused. What nothing is known of is refused when
+    something is done with it. `name`: what the user's code calls it.
     """
     kind = type(value)
     if issubclass(kind, _IN_PLACE_OF_OTHERS):
         return _opaque(shadow, value, name)
-    stands = getattr(kind, "__capture__", None)
-    if stands is not None and shadow.capture is not None and not isinstance(value, type):
-        return stands(value, shadow.capture)
+    make_proxy = getattr(kind, "__capture__", None)
+    if make_proxy is not None and shadow.capture is not None and not isinstance(value, type):
+        return make_proxy(value, shadow.capture)
     proxy = own_functions.proxy_of_instance(shadow, value, name)
     if proxy is not None:
         return proxy
@@ -109,7 +98,7 @@ def _is_readable(shadow: Any, value: Any) -> bool:
 
 
 def _opaque(shadow: Any, value: Any, name: str) -> Any:
-    """Return what stands for what nothing is known of: itself, where the capture freezes what it reads."""
+    """Return the proxy of a value of which nothing is known: itself, where the capture freezes what it reads."""
     cls = type(value)
     home = str(getattr(value, "__module__", None) or cls.__module__)
     if shadow.recorder.freezes and not (home.startswith("minpy.") and "random" in home):  # they draw, see `draws`

@@ -49,14 +49,8 @@ class Slot:
 class Step(Operator):
     """One call of a function: what is no array among its arguments is part of the operator.
 
-    Parameters
-    ----------
-    function : callable
-    arguments, keywords : tuple, dict
-        With a `Slot` in the place of each array. These and the function are kept, as attributes of the same names.
-    outputs : int
-        How many arrays are in the tuple or list that is the answer; 0 if it is an array. Of one the step answers with
-        what is in it.
+    `arguments`, `keywords`: with a `Slot` in the place of each array. `outputs`: how many arrays are in the tuple or
+    list that the function returns; 0 if it returns an array. Where there is one, the step returns that array.
     """
 
     def __init__(
@@ -153,13 +147,7 @@ def fill(value: Any, arrays: Sequence[Any]) -> Any:
 
 
 def frozen(value: Any) -> Any:
-    """Return what tells values apart that mean different things, hashable.
-
-    Raises
-    ------
-    TypeError
-        For arrays and other values that have no such thing.
-    """
+    """Return what tells values apart that mean different things, hashable; a TypeError for arrays and their like."""
     if isinstance(value, (list, tuple)):
         return (type(value), *map(frozen, value))
     if isinstance(value, dict):

@@ -40,12 +40,7 @@ _MOST_POSITIONS = 1 << 22
 
 
 def require_writable(target: BaseArrayProxy) -> None:
-    """Refuse a store into anything but an array that the function made itself, or may change.
-
-    Raises
-    ------
-    CaptureRefused
-    """
+    """Refuse a store into anything but an array that the function made itself, or may change."""
     recorder, storage = target.recorder, target.storage
     if storage.origin == OUTSIDE or (storage.origin == ARGUMENT and not recorder.writes):
         raise recorder.refuse("it stores into an array that it was given")
@@ -100,13 +95,7 @@ def _whole(target: BaseArrayProxy) -> Any:
 
 
 def replayed(target: BaseArrayProxy) -> tuple[Value, Any]:
-    """Return (the value, the elements if known) that a view has now that its storage has been changed.
-
-    Raises
-    ------
-    CaptureRefused
-        If it may be a copy.
-    """
+    """Return (the value, the elements if known) of a view after a change of its storage; refuse what may be a copy."""
     _require_known_strides(target)
     array = _whole(target)
     for step in target.chain:
@@ -178,17 +167,16 @@ def _turned_back(shown: numpy.ndarray, sample: numpy.ndarray) -> tuple[list[bool
 
 
 def store_all(recorder: Recorder, outs: Any, result: Any) -> Any:
-    """Store what a call computed into the array(s) given as `out`."""
+    """Store what a call computed into the array(s) given as `out`, if there are any."""
+    if outs is None:
+        return result
     results = result if isinstance(result, tuple) else (result,)
     outs = outs if isinstance(outs, tuple) else (outs,)
     stored = []
     for target, value in zip(outs, results, strict=True):
-        if target is None:
-            stored.append(value)
-            continue
-        if not isinstance(target, BaseArrayProxy):
+        if target is not None and not isinstance(target, BaseArrayProxy):
             raise recorder.refuse("it computes into an array that is not captured")
-        if target.scalar:  # `s += 1` of a scalar makes a new one
+        if target is None or target.scalar:  # `s += 1` of a scalar makes a new one
             stored.append(value)
             continue
         require_writable(target)

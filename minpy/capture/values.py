@@ -1,4 +1,4 @@
-"""What stands in an array's place, as data: a storage, seen through a chain of views; shape, dtype, and a value."""
+"""The data of an array's proxy: a storage, seen through a chain of views; shape, dtype, and a value of the graph."""
 
 from __future__ import annotations
 
@@ -23,84 +23,45 @@ NEW, ARGUMENT, OUTSIDE = "new", "argument", "outside"
 
 
 class Storage:
-    """The memory that several proxies may be views of: its value now, and who may write to it.
-
-    Attributes
-    ----------
-    value, known, fact
-        As of the array that is all of it.
-    origin : str
-        'new' if the captured function made it, 'argument' if it was given and may be changed, else 'outside'.
-    contiguous : frozenset of int or None
-        Of which arguments it follows that the elements lie in the order of C, if those of these arguments do; None:
-        nobody knows.
-    assumed : set of int
-        The arguments whose elements must lie in the order of C for a write to be what it is taken for.
-    version : int
-        How often it was written to.
-    """
+    """The memory that several proxies may be views of: its value now, and who may write to it."""
 
     __slots__ = ("assumed", "contiguous", "fact", "known", "origin", "value", "version")
 
     def __init__(
         self, value: Value, known: Any, fact: Fact, origin: str = NEW, contiguous: frozenset[int] | None = None
     ) -> None:
-        self.value, self.known, self.fact = value, known, fact
+        self.value, self.known, self.fact = value, known, fact  # of the array that is all of it
         self.origin = origin
         is_known = isinstance(known, numpy.ndarray) and known.flags.c_contiguous
         if contiguous is None and origin == NEW and (len(fact.shape) < 2 or is_known):
             contiguous = frozenset()
+        # The elements lie in the order of C, if those of these arguments do; None: nobody knows.
         self.contiguous = contiguous
+        # The arguments whose elements must lie in the order of C for a write to be what it is taken for.
         self.assumed: set[int] = set()
-        self.version = 0
+        self.version = 0  # how often it was written to
 
 
 class ViewStep(NamedTuple):
-    """One step of a chain of views: a call of a function, or of an operator, of which one answer is the view.
-
-    Attributes
-    ----------
-    function : callable
-    arguments, keywords
-        With a `Slot(0)` in the place of the array, and of nothing else.
-    index : int
-        Which of several answers it is.
-    fact : Fact
-        Of the view.
-    is_certain : bool or None
-        Whether it is a view for any strides of the array; None: nobody has looked.
-    """
+    """One step of a chain of views: a call of a function, or of an operator, of which one result is the view."""
 
     function: Any
-    arguments: Any
+    arguments: Any  # with a `Slot(0)` in the place of the array, and of nothing else; so are keywords
     keywords: Any
-    index: int  # type: ignore[assignment]  # hides the method of tuples, which has no use here
-    fact: Fact
-    is_certain: bool | None
+    index: int  # type: ignore[assignment]  # which of several results it is; hides the method of tuples
+    fact: Fact  # of the view
+    is_certain: bool | None  # whether it is a view for any strides of the array; None: nobody has looked
 
 
 class BaseArrayProxy:
-    """A value of a graph in the place of an array: the data of an `ArrayProxy`, which adds what arrays can do.
-
-    Attributes
-    ----------
-    recorder : Recorder
-    storage : Storage
-        What it lies in.
-    chain : tuple of ViewStep
-        What leads from the storage to it.
-    fact : Fact
-        Its shape and dtype, and whether NumPy's answer would be a scalar: in-place operators then make a new one.
-    front : type or None
-        The class of ours that it stands for an instance of; None: `numpy.ndarray`.
-    """
+    """A value of a graph in the place of an array: the data of an `ArrayProxy`, which adds what arrays can do."""
 
     if TYPE_CHECKING:
         recorder: Recorder
         storage: Storage
-        chain: tuple[ViewStep, ...]
-        fact: Fact
-        front: Any
+        chain: tuple[ViewStep, ...]  # leads from the storage to it
+        fact: Fact  # whether NumPy's result would be a scalar, too: in-place operators then make a new one
+        front: Any  # the class of ours that it is the proxy of an instance of; None: `numpy.ndarray`
         _value: Value
         _known: Any
         _version: int
@@ -140,7 +101,7 @@ class BaseArrayProxy:
     def from_outside(
         cls, recorder: Recorder, value: Value, shape: Sequence[int], dtype: Any, front: Any = None
     ) -> Self:
-        """Return what stands for an array that comes from outside: it may not be written to."""
+        """Return the proxy of an array that comes from outside: it may not be written to."""
         fact = Fact(tuple(shape), numpy.dtype(dtype), False)
         recorder.outputs[value] = fact.shape, fact.dtype
         return cls(recorder, value, fact, Storage(value, None, fact, OUTSIDE), front=front)
@@ -167,13 +128,7 @@ class BaseArrayProxy:
 
     @property
     def value(self) -> Value:
-        """The value of the graph, as it is now.
-
-        Raises
-        ------
-        CaptureRefused
-            If it may or may not be a view of what has been changed since, depending on strides that nobody knows.
-        """
+        """The value of the graph, as it is now; refused where only strides tell what has changed with others."""
         self._refresh()
         return self._value
 

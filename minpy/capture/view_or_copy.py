@@ -47,19 +47,10 @@ def viewed(
     answer: Any,
     owners: Sequence[int | None],
 ) -> Any:
-    """Return an answer of a call, or several in a tuple or list, as views of what they are views of.
+    """Return the result of a call, or several in a tuple or list, as views of what they are views of.
 
-    Parameters
-    ----------
-    recorder : Recorder
-    function : callable
-    spec : tuple of (tuple, dict)
-        The arguments of the call, with slots in the place of the arrays.
-    arrays : sequence of BaseArrayProxy
-    answer : BaseArrayProxy, or tuple or list of BaseArrayProxy
-        What it gives: each in a storage of its own, so far.
-    owners : sequence of int or None
-        Of each, the position of the array that it may be a view of.
+    `spec`: the arguments of the call, with slots in the place of the arrays. `answer`: the results, each in a storage
+    of its own, so far. `owners`: of each, the position of the array that it may be a view of.
     """
     is_certain = function in _CERTAIN or getattr(function, "is_view_of_any", False)
 

@@ -263,7 +263,7 @@ def capture_method(op: Any, function: FunctionType, assign: Any, arguments: Sequ
 
 def _run_on_proxies(shadows: ShadowFunctions, op: Any, function: FunctionType, arguments: Sequence[Any]) -> None:
     recorder = shadows.recorder
-    values = [shadows.object(op)]
+    values = [shadows.shadow_of(op, "self")]
     for argument in arguments:
         if isinstance(argument, list):
             argument = shadows.watched(ListProxy(shadows, [_proxy_of(recorder, value) for value in argument]))

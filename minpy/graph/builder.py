@@ -26,24 +26,18 @@ class GraphBuilder:
     ) -> Node:
         """Return a node that computes this."""
         key = _key(operator, inputs, attributes)
-        node = self._known.get(key) if key is not None else None
-        if node is None:
-            node = Node(operator, inputs, attributes, name, kind)
-            self.created.append(node)
-            if key is not None:
-                self._known[key] = node
-        return node
+        return self._known.get(key) or self._added(key, Node(operator, inputs, attributes, name, kind))
 
     def add(self, node: Node) -> Node:
         """Return a node that is there already, or the one known here that computes the same."""
         key = _key(node.operator, node.inputs, node.attributes)
-        same_node = self._known.get(key) if key is not None else None
-        if same_node is None:
-            same_node = node
-            self.created.append(node)
-            if key is not None:
-                self._known[key] = node
-        return same_node
+        return self._known.get(key) or self._added(key, node)
+
+    def _added(self, key: Any, node: Node) -> Node:
+        self.created.append(node)
+        if key is not None:
+            self._known[key] = node
+        return node
 
 
 def _key(operator: Any, inputs: Sequence[Value], attributes: Mapping[str, Any]) -> Any:

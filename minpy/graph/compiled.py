@@ -22,8 +22,6 @@ from minpy.ops.inference.partial_shapes import is_known, show_shape
 __all__ = ["Compiled", "Known", "infer_from_arrays", "require_everything"]
 
 _MOST_PROGRAMS = 32
-# Without time of its own, a program is made for arrays of kinds that were seen so often; the latest are remembered.
-_OFTEN, _MOST_SEEN = 3, 4096
 # After so many programs that were made anew, because what users' functions refer to had changed, these are only called.
 _REMADE = 8
 
@@ -45,11 +43,6 @@ class Compiled:
     whether its programs may become native code: see `minpy.backends`. `stores`: by their positions, the outputs that
     callers put in the place of a variable's values. Native code without gradients does it where it can: then the output
     is the array that was given.
-
-    Attributes
-    ----------
-    arguments, states : list of Node
-        The variables, in the order in which arrays are given for them: arguments, then auxiliary states.
     """
 
     def __init__(
@@ -70,6 +63,7 @@ class Compiled:
         # The sets of states that calls take in turn, if `keep_states` was asked for, and there is an operator with one.
         self.state_pool: StatePool | None = None
         self.order = topological(self.outputs)  # the nodes of the graph, each after its inputs
+        # The variables, in the order in which arrays are given for them: arguments, then auxiliary states.
         self.arguments, self.states = variables(self.order)
         stores = stores or {}
         self.arguments += [node for node in dict.fromkeys(stores.values()) if node not in self.arguments]
@@ -78,7 +72,6 @@ class Compiled:
         self.stored = {output: self.variables.index(node) for output, node in stores.items()}
         self._programs: OrderedDict[Any, Program] = OrderedDict()
         self.allowance = Allowance()  # what its programs may cost
-        self._seen: OrderedDict[Any, int] = OrderedDict()
         self._remade = 0
 
     def keep_states(self) -> None:
@@ -105,11 +98,8 @@ class Compiled:
         if self.facts is not None or self.allowance.is_free or keeps_bits():
             return True
         with lock():
-            times = self._seen.pop(key, 0) + 1
-            self._seen[key] = times
-            while len(self._seen) > _MOST_SEEN:
-                self._seen.popitem(last=False)
-        return times >= _OFTEN and self.allowance.covers()
+            times = self.allowance.times_seen(key)
+        return self.allowance.allows_another(times)
 
     def program(
         self,

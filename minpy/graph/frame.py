@@ -122,12 +122,8 @@ class Frame:
             if forward is not None and observer is None:
                 outputs, (self._arrays, self._residuals, self._saved_for_replay) = forward(self._arrays)
             else:
-                outputs, interpreted = program.interpret_forward(context, self._arrays, observer)
-                self._arrays, self._env, self._saved_for_replay = (
-                    interpreted.arrays,
-                    interpreted.env,
-                    interpreted.saved_for_replay,
-                )
+                outputs, state = program.interpret_forward(context, self._arrays, observer)
+                self._arrays, self._env, self._saved_for_replay = state
             if not program.steps.grad_req:
                 program.rounds += 1
                 if context.selection is None:

@@ -7,6 +7,7 @@ Rules are applied along the graph and back until nothing new follows.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from operator import is_
 from typing import Any
 
 import numpy
@@ -38,6 +39,8 @@ class Inference:
         self._merge = merge
         self._show = show
         self._what = what
+        self._task = "infer_shape" if what == "shape" else "infer_type"
+        self._error = ShapeError if what == "shape" else DTypeError
         self._done: set[Node] = set()
 
     def tell(self, value: Value, fact: Any, origin: str, node: Node | None = None) -> bool:
@@ -78,12 +81,11 @@ class Inference:
         except (ShapeError, DTypeError) as error:
             raise self._failure(node, error) from error
         except Exception as error:
-            raise located(f"infer_{'shape' if self._what == 'shape' else 'type'}: {node.described()}", error)  # noqa: B904
+            raise located(f"{self._task}: {node.described()}", error)  # noqa: B904
         if len(after[0]) != len(node.inputs) or len(after[1]) != len(outputs):
             raise ArgumentError(
-                f"infer_{'shape' if self._what == 'shape' else 'type'}: {node.described()} has {len(node.inputs)} "
-                f"input(s) and {len(outputs)} output(s); with its attributes it takes {len(after[0])} and returns "
-                f"{len(after[1])}."
+                f"{self._task}: {node.described()} has {len(node.inputs)} input(s) and {len(outputs)} output(s); with "
+                f"its attributes it takes {len(after[0])} and returns {len(after[1])}."
             )
         origin, changed = "", False
         for values, facts, facts_before in ((node.inputs, after[0], before[0]), (outputs, after[1], before[1])):
@@ -100,23 +102,21 @@ class Inference:
         return is_known(fact) if isinstance(fact, tuple) else fact is not None
 
     def _conflict(self, value: Value, before: Any, fact: Any, origin: str, node: Node | None) -> MXNetError:
-        kind = ShapeError if self._what == "shape" else DTypeError
         at = f"{node.described()}: {self._inputs(node)}; " if node is not None else ""
-        return kind(
-            f"infer_{'shape' if kind is ShapeError else 'type'}: {at}{self._named(value)} has {self._what} "
-            f"{self._show(before)} ({self.origin[value]}) and {self._show(fact)} ({origin}). They must be equal."
+        return self._error(
+            f"{self._task}: {at}{self._named(value)} has {self._what} {self._show(before)} ({self.origin[value]}) and "
+            f"{self._show(fact)} ({origin}). They must be equal."
         )
 
     def _failure(self, node: Node, error: Exception) -> MXNetError:
-        kind = ShapeError if self._what == "shape" else DTypeError
         origins = [
             f"{self._named(value)}: {self.origin[value]}"
             for value in node.inputs
             if value in self.origin and value.node.operator is None
         ]
         gap = "\n  " if "\n" in str(error) else " "
-        return kind(
-            f"infer_{'shape' if kind is ShapeError else 'type'}: {node.described()}: {self._inputs(node)}: {error}"
+        return self._error(
+            f"{self._task}: {node.described()}: {self._inputs(node)}: {error}"
             + (f"{gap}({'; '.join(origins)})" if origins else "")
         )
 
@@ -230,9 +230,13 @@ def shapes_returned(node: Node, input_facts: Sequence[tuple[Any, Any]]) -> list[
         # Where they are positions, ones need not be there.
         answer = _answer_on(node, [numpy.zeros(shape, dtype) for shape, dtype in input_facts])
     except Exception as error:
-        if is_quitting(error) or not any(_is_square(shape) for shape, _ in input_facts):
+        from minpy.capture.abstract_evaluation import invertible
+
+        samples = [numpy.ones(shape, dtype) for shape, dtype in input_facts]
+        regular = [invertible(sample, "regular") for sample in samples]
+        if is_quitting(error) or all(map(is_, samples, regular)):
             raise
-        answer = _answer_on(node, [_positive_definite(shape, dtype) for shape, dtype in input_facts])
+        answer = _answer_on(node, regular)
     answers = answer if isinstance(answer, (tuple, list)) else [answer]
     return [numpy.shape(output) for output in answers]
 
@@ -247,15 +251,3 @@ def _answer_on(node: Node, arrays: Sequence[numpy.ndarray]) -> Any:
     attributes = {**node.attributes, "training": False} if operator.uses_training else node.attributes
     with numpy.errstate(all="ignore"):
         return operator(*values, **attributes)
-
-
-def _positive_definite(shape: tuple[int, ...], dtype: Any) -> numpy.ndarray:
-    """Return ones, with a larger diagonal where the last two axes make square matrices."""
-    array = numpy.ones(shape, dtype)
-    if _is_square(shape):
-        array += numpy.eye(shape[-1], dtype=dtype)
-    return array
-
-
-def _is_square(shape: tuple[int, ...]) -> bool:
-    return len(shape) >= 2 and shape[-1] == shape[-2]

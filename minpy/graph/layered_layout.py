@@ -15,17 +15,11 @@ Point = tuple[float, float]
 
 
 class Layout(NamedTuple):
-    """Where things are; y grows downwards.
-
-    Attributes
-    ----------
-    width, height : float
-        Of all of it, which begins at (0, 0).
-    """
+    """Where things are; y grows downwards."""
 
     centers: list[Point]  # of the boxes
     routes: list[list[Point]]  # of the lines, from the top of one box to the bottom of another
-    width: float
+    width: float  # of all of it, which begins at (0, 0); so is the height
     height: float
 
 

@@ -22,13 +22,7 @@ __all__ = ["Inliner"]
 
 
 class Inliner:
-    """A graph with users' operators replaced, as far as it has been gone through.
-
-    Attributes
-    ----------
-    nodes : list of Node
-        In an order in which they can be run.
-    """
+    """A graph with users' operators replaced, as far as it has been gone through."""
 
     def __init__(self) -> None:
         self._builder = GraphBuilder()
@@ -59,7 +53,8 @@ class Inliner:
         each stays one call.
         """
         for node in nodes[self._count :]:
-            if reads is not None and _may_be_inlined(node) and self._capture(node, shapes, dtypes, reads):
+            is_user = reads is not None and node.operator is not None and is_customop(node.operator)
+            if reads is not None and is_user and self._capture(node, shapes, dtypes, reads):
                 continue
             self._nodes[node] = self._stays(node)
             self.notes.move(node, self._nodes[node])
@@ -95,7 +90,3 @@ class Inliner:
         self.notes.add(recorder)
         self._became.update((value, answer.value) for value, answer in zip(outputs, answers, strict=True))
         return True
-
-
-def _may_be_inlined(node: Node) -> bool:
-    return node.operator is not None and is_customop(node.operator)

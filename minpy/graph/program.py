@@ -35,7 +35,7 @@ from minpy.graph.locking import lock
 from minpy.graph.outputs import returned
 from minpy.graph.schedule import Steps
 
-__all__ = ["MOST_IDLE", "ExecutionContext", "Interpreted", "Program"]
+__all__ = ["MOST_IDLE", "ExecutionContext", "Program"]
 
 # More contexts than this do not wait for calls to come: each holds the buffers of a call.
 MOST_IDLE = 64
@@ -77,17 +77,6 @@ class ExecutionContext:
         """Free what executables compute in: it is made again if it is needed."""
         self.executable = self.bound = self.forward = self.selection = None
         self._contexts = {}
-
-
-class Interpreted:
-    """What a forward part leaves that was run step by step: all answers that are read later, and those that last."""
-
-    __slots__ = ("arrays", "env", "saved_for_replay")
-
-    def __init__(self, arrays: Sequence[numpy.ndarray], env: dict[Node, Any], saved_for_replay: Sequence[Any]) -> None:
-        self.arrays = arrays
-        self.env = env
-        self.saved_for_replay = saved_for_replay
 
 
 class Program:
@@ -379,8 +368,11 @@ class Program:
 
     def interpret_forward(
         self, context: ExecutionContext, arrays: Sequence[numpy.ndarray], observer: Observer | None = None
-    ) -> tuple[Sequence[Any], Interpreted]:
-        """Run the forward part step by step, and learn from it."""
+    ) -> tuple[Sequence[Any], tuple[Sequence[numpy.ndarray], dict[Node, Any], list[Any]]]:
+        """Run the forward part step by step, and learn from it.
+
+        Returns the outputs, and what backward needs: the arrays, what is read later by node, and what replays need.
+        """
         steps = self.steps
         arrays = as_contiguous(arrays, steps.states)
         env: dict[Node, Any] = dict(zip(steps.variables, arrays, strict=True))
@@ -400,7 +392,7 @@ class Program:
             for name in selection.backends if self.compiles else _ONLY_FALLBACK:
                 if isinstance(self._answer(name, None), Executable):
                     break
-        return outputs, Interpreted(arrays, env, [saved_for_replay[node] for node in steps.saved_for_replay])
+        return outputs, (arrays, env, [saved_for_replay[node] for node in steps.saved_for_replay])
 
     def facts_of_backward(self, cotangents: dict[Node, Any]) -> dict[Node, ArrayFact]:
         """Return what is known before the backward part runs: to be completed, and learned; empty if it is known."""

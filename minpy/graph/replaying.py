@@ -13,11 +13,12 @@ from typing import Any
 import numpy
 
 from minpy.core.array import Array
-from minpy.core.nodes import attach_outputs, connect, record_node
+from minpy.core.nodes import connect, record_node
 from minpy.core.tape_walk import gradients
 from minpy.graph.frame import Frame
 from minpy.graph.interpreting import read, step_call
 from minpy.graph.ir import CONSTANT, Node, Value, topological
+from minpy.graph.unplanned import note_place, tape_place
 from minpy.ops.tensor.copies import identity
 
 __all__ = ["replayed_gradients"]
@@ -63,12 +64,12 @@ def replayed_gradients(
         is_step = ran.operator is operator
         answer = answers[ran] if is_step else step_call(node)(*arguments_of)
         buffers[node] = answer
-        parents = [_place(places, value) for value in node.inputs]
+        parents = [tape_place(places, value) for value in node.inputs]
         if any(parent is not None for parent in parents):
             _put(node, frame.operator_of(ran) if is_step else operator, arguments_of, answer, parents, places)
     outputs, starts = [], []
     for output, gradient in zip(steps.written, upstream, strict=True):
-        place = _place(places, output)
+        place = tape_place(places, output)
         if place is not None:
             outputs.append(place)
             starts.append(gradient if isinstance(gradient, Array) else connect(gradient, None))
@@ -83,27 +84,11 @@ def replayed_gradients(
     return [numpy.zeros_like(buffer) if gradient is None else gradient for gradient, buffer in zeros]
 
 
-def _place(places: dict[Node, Any], value: Value) -> Any:
-    """Return where a value stands on the tape."""
-    place = places.get(value.node)
-    return place[value.index] if isinstance(place, list) else place
-
-
 def _put(
     node: Node, operator: Any, arguments: Sequence[Any], answer: Any, parents: Sequence[Any], places: dict[Node, Any]
 ) -> None:
     """Put a step on the tape."""
     # The tape knows arrays: a scalar of NumPy's would be a constant to it.
     arguments = [numpy.asarray(argument) if isinstance(argument, numpy.generic) else argument for argument in arguments]
-    answer = numpy.asarray(answer) if isinstance(answer, numpy.generic) else answer
-    taped = record_node(operator, arguments, answer, node.attributes, parents)
-    if isinstance(answer, tuple):
-        outputs = attach_outputs(taped, answer)
-        places[node] = [
-            output if part.dtype.kind in "fc" else None for output, part in zip(outputs, answer, strict=True)
-        ]
-        return
-    answer = numpy.asarray(answer)
-    taped.shape, taped.dtype = answer.shape, answer.dtype
-    if answer.dtype.kind in "fc":
-        places[node] = taped
+    answer = answer if isinstance(answer, tuple) else numpy.asarray(answer)
+    note_place(places, node, record_node(operator, arguments, answer, node.attributes, parents), answer)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from minpy.capture.reads import Reads
@@ -18,25 +18,19 @@ from minpy.graph.subgraph_inlining import inlined
 __all__ = ["Steps", "is_trusted", "lowered"]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, kw_only=True)
 class Steps:
-    """A lowered graph.
-
-    Attributes
-    ----------
-    forward, backward : list of Node
-        The steps of both parts.
-    """
+    """A lowered graph."""
 
     outputs: list[Value]  # what it computes
     variables: list[Node]  # in the order in which their arrays are given; those of captured arrays come last
-    forward: list[Node]
-    backward: list[Node]
-    cotangents: list[Value]  # variables of the backward part, one for each output
+    forward: list[Node]  # the steps of both parts
+    backward: list[Node] = field(default_factory=list)
+    cotangents: list[Value] = field(default_factory=list)  # variables of the backward part, one for each output
     # Variable to the value that is its gradient; variables that no gradient reaches are absent.
-    gradients: dict[Node, Value]
+    gradients: dict[Node, Value] = field(default_factory=dict)
     # Which gradients are wanted: variable to 'write' or 'add'. Without any there is no backward part.
-    grad_req: dict[Node, str]
+    grad_req: dict[Node, str] = field(default_factory=dict)
     training: bool
     repeatable: bool  # whether the forward part may have to be computed again for a further backward
     num_inputs: int  # how many variables are not captured
@@ -108,25 +102,17 @@ class Steps:
         inliner.go_on(builder.created, shapes, dtypes, None)
         gradients = {node: inliner.value(value) for node, value in gradient_values.items()}
         live, forward = used([*self.outputs, *gradients.values()]), set(self.forward)
-        backward = [node for node in inliner.nodes if node in live and node not in forward]
-        return Steps(
-            self.outputs,
-            [*self.variables[: self.num_inputs], *reads.nodes],
-            self.forward,
-            backward,
-            cotangents,
-            {node: gradients[node] for node in grad_req if node in gradients},
-            dict(grad_req),
-            self.training,
-            True,
-            self.num_inputs,
-            reads,
-            self.inline,
-            self._written,
-            inliner,
-            builder,
-            shapes,
-            dtypes,
+        return replace(
+            self,
+            variables=[*self.variables[: self.num_inputs], *reads.nodes],
+            backward=[node for node in inliner.nodes if node in live and node not in forward],
+            cotangents=cotangents,
+            gradients={node: gradients[node] for node in grad_req if node in gradients},
+            grad_req=dict(grad_req),
+            repeatable=True,
+            reads=reads,
+            _shapes=shapes,
+            _dtypes=dtypes,
         )
 
     @property
@@ -197,23 +183,19 @@ def lowered(
     run_outputs = [inliner.value(output) for output in written]
     live = used(run_outputs)
     return Steps(
-        run_outputs,
-        [*variables, *reads.nodes],
-        [node for node in inliner.nodes if node in live],
-        [],
-        [],
-        {},
-        {},
-        training,
-        repeatable,
-        len(variables),
-        reads,
-        inline,
-        written,
-        inliner,
-        builder,
-        known_shapes,
-        known_dtypes,
+        outputs=run_outputs,
+        variables=[*variables, *reads.nodes],
+        forward=[node for node in inliner.nodes if node in live],
+        training=training,
+        repeatable=repeatable,
+        num_inputs=len(variables),
+        reads=reads,
+        inline=inline,
+        _written=written,
+        _inliner=inliner,
+        _builder=builder,
+        _shapes=known_shapes,
+        _dtypes=known_dtypes,
     )
 
 

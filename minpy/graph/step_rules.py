@@ -107,18 +107,6 @@ def _added_at(answer: Any, g: Any, ufunc: Any, target: Any, index: Any, values: 
     return [None, g, *(None for _ in leaves_of(index)), sum_to(g[index], np.shape(values[0]))]
 
 
-def _filled(answer: Any, g: Any, value: Any, shape: Any, dtype: Any) -> Any:
-    return [sum_to(g, np.shape(value))]
-
-
-def _cast(answer: Any, g: Any, array: Any, dtype: Any) -> Any:
-    return [g]
-
-
-def _flatten(answer: Any, g: Any, array: Any, order: Any = "C") -> Any:
-    return [np.reshape(g, np.shape(array), order=order)]
-
-
 def _power(answer: Any, g: Any, base: Any, exponent: Any) -> Any:
     rules = FUNCTIONS[np.power].rules
     of_base = None if isinstance(base, (int, float)) else rules[0](answer, base, exponent)(g)
@@ -130,12 +118,12 @@ def _power(answer: Any, g: Any, base: Any, exponent: Any) -> Any:
 
 
 _RULES: dict[Any, Callable[..., Any]] = {
-    as_dtype: _cast,
+    as_dtype: lambda answer, g, array, dtype: [g],
     changed: _changed,
     computed_at: _added_at,
-    filled: _filled,
+    filled: lambda answer, g, value, shape, dtype: [sum_to(g, np.shape(value))],
     item_of: _item,
-    np.ndarray.flatten: _flatten,
+    np.ndarray.flatten: lambda answer, g, array, order="C": [np.reshape(g, np.shape(array), order=order)],
     power: _power,
     power_of_array: _power,
     with_component: _with_component,

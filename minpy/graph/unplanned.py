@@ -18,7 +18,7 @@ from minpy.graph.compiled import Compiled, infer_from_arrays, require_everything
 from minpy.graph.interpreting import read, step_call
 from minpy.graph.ir import CONSTANT, Node, Value
 
-__all__ = ["Unplanned", "unplanned"]
+__all__ = ["Unplanned", "note_place", "tape_place", "unplanned"]
 
 # The kinds of arrays for which it is known what follows from their shapes: the latest ones.
 _MOST_KINDS = 1024
@@ -125,13 +125,13 @@ class Unplanned:
                 answer = numpy.asarray(answer)
             env[node] = answer
             if places:
-                above = [_place(places, value) for value in node.inputs]
+                above = [tape_place(places, value) for value in node.inputs]
                 if any(place is not None for place in above):
                     _record(node, attributes, inputs, answer, above, places)
             for source in released:
                 del env[source]
         outputs = self._compiled.outputs
-        answers = _apart([read(env, output) for output in outputs], buffers)
+        answers = _unaliased([read(env, output) for output in outputs], buffers)
         return answers, self._standing(answers, places, buffers) if places else [None] * len(outputs)
 
     def _standing(
@@ -139,7 +139,7 @@ class Unplanned:
     ) -> list[Any]:
         """Return where the outputs stand on the tape: joined, if backward of one would not come to all that it must."""
         variables, outputs = self._compiled.variables, self._compiled.outputs
-        nodes = [_place(places, output) for output in outputs]
+        nodes = [tape_place(places, output) for output in outputs]
         kinds = tuple([(node in places, buffer.dtype) for node, buffer in zip(variables, buffers, strict=True)])
         is_joined = self._is_joined.get(kinds)
         if is_joined is None:
@@ -160,10 +160,10 @@ class Unplanned:
         to_reach = {node for node in places if node.operator is None or node.operator.starts_gradients}
         reached: dict[Node, set[Node]] = {}
         for node in self._compiled.order:
-            above = [reached[value.node] for value in node.inputs if _place(places, value) is not None]
+            above = [reached[value.node] for value in node.inputs if tape_place(places, value) is not None]
             reached[node] = set().union(*above, {node} & to_reach) if node in places else set()
         return any(
-            not (to_reach <= reached[output.node] and _place(places, output) is not None)
+            not (to_reach <= reached[output.node] and tape_place(places, output) is not None)
             for output, answer in zip(self._compiled.outputs, answers, strict=True)
             if answer.dtype.kind in "fc"
         )
@@ -223,7 +223,7 @@ def _with(node: Node, attributes: Mapping[str, Any]) -> Node:
     return Node(node.operator, node.inputs, attributes, node.name, node.kind)
 
 
-def _place(places: Mapping[Node, Any], value: Value) -> Any:
+def tape_place(places: Mapping[Node, Any], value: Value) -> Any:
     """Return where a value stands on the tape."""
     place = places.get(value.node)
     return place[value.index] if type(place) is list else place
@@ -239,23 +239,30 @@ def _record(
 ) -> None:
     """Put a call on the tape: one that has an answer of floating-point numbers."""
     answers = answer if isinstance(answer, tuple) else (answer,)
-    is_floating = [part.dtype.kind in "fc" for part in answers]
-    if not any(is_floating):
+    if not any(part.dtype.kind in "fc" for part in answers):
         return
     constants: Sequence[Any] = ()
     if any(value.node.operator is CONSTANT for value in node.inputs):
         pairs = zip(inputs, node.inputs, strict=True)
         constants = [argument if value.node.operator is CONSTANT else None for argument, value in pairs]
     taped = dispatch.record(node.operator, constants, inputs, answer, attributes, above)
+    note_place(places, node, taped, answer)
+
+
+def note_place(places: dict[Node, Any], node: Node, taped: Any, answer: Any) -> None:
+    """Note where the answer of a step stands on the tape, as far as it holds floating-point numbers."""
     if isinstance(answer, tuple):
         outputs = attach_outputs(taped, answer)
-        places[node] = [output if is_kept else None for output, is_kept in zip(outputs, is_floating, strict=True)]
+        places[node] = [
+            output if part.dtype.kind in "fc" else None for output, part in zip(outputs, answer, strict=True)
+        ]
     else:
         taped.shape, taped.dtype = answer.shape, answer.dtype
-        places[node] = taped
+        if answer.dtype.kind in "fc":
+            places[node] = taped
 
 
-def _apart(outputs: list[Any], buffers: Sequence[numpy.ndarray]) -> list[numpy.ndarray]:
+def _unaliased(outputs: list[Any], buffers: Sequence[numpy.ndarray]) -> list[numpy.ndarray]:
     """Return outputs in memory of their own: copies of those that share it with what was given, or with one another."""
     taken = list(buffers)
     for position, output in enumerate(outputs):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import types
 import weakref
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
@@ -13,38 +12,24 @@ from minpy.graph.allowance import Allowance
 
 __all__ = ["Budget", "budget_of", "forget"]
 
-# Without time of its own, a key is captured once it has been seen so often, and there is credit.
-_OFTEN = 3
 # After so many misses in a row calls rest: so many at first, and then twice as many each time.
 _TIRED, _REST, _LONGEST_REST = 16, 8, 256
 # So many captures in a row that were of no use: what comes back is taken for something that only looks the same.
 _IN_VAIN = 8
 # The next one is at most so many times doubled in price.
 _DEAREST = 30
-# Keys that were seen and not captured are remembered, the latest ones.
-_MOST_SEEN = 4096
 
 
 class Budget(Allowance):
-    """The captures of one code object, which several functions may share: a lambda in a loop is one code.
-
-    Attributes
-    ----------
-    count, spent, eager_seconds
-        How many there were, and seconds: see `Allowance`.
-    misses : int
-        How many calls ran as written since the last one for which there was a specialization.
-    resting : int
-        For how many calls none is looked for; threads that call at once may count below zero.
-    in_vain : int
-        How many captures there were since a specialization held for a call. Each makes the next one, where it is not
-        free, twice as dear.
-    """
+    """The captures of one code object, which several functions may share: a lambda in a loop is one code."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.misses = self.resting = self.in_vain = 0
-        self._seen: OrderedDict[Any, int] = OrderedDict()
+        self.misses = 0  # how many calls ran as written since the last one for which there was a specialization
+        self.resting = 0  # for how many calls none is looked for; threads that call at once may count below zero
+        # How many captures there were since a specialization held for a call. Each makes the next one, where it is not
+        # free, twice as dear.
+        self.in_vain = 0
 
     def allows(self, key: Any, is_known: bool) -> bool:
         """Tell whether a call may be captured for which no specialization holds; it is counted.
@@ -53,21 +38,14 @@ class Budget(Allowance):
         specialization. That is few calls if the kind of call has been seen before, since it may be captured soon, and
         twice as many each time (256 at most) if calls are of ever new kinds, or of one for which nothing ever holds.
 
-        Parameters
-        ----------
-        key
-            The kind of call; None if it has none.
-        is_known : bool
-            Whether there are specializations for that kind, so that what was read is another each time.
+        `key`: the kind of call; None if it has none. `is_known`: whether there are specializations for that kind, so
+        that what was read is another each time.
         """
         if key is not None:
             if self.is_free or keeps_bits():  # a call as written might give other bits than those before it
                 return True
-            times = self._seen.pop(key, 0) + 1
-            self._seen[key] = times
-            while len(self._seen) > _MOST_SEEN:
-                self._seen.popitem(last=False)
-            if times >= _OFTEN and self.covers(1 << min(self.in_vain, _DEAREST)):
+            times = self.times_seen(key)
+            if self.allows_another(times, 1 << min(self.in_vain, _DEAREST)):
                 return True
             may_follow = times > 1 and not is_known and self.in_vain < _IN_VAIN
             if may_follow and self.misses >= _TIRED:

@@ -25,46 +25,23 @@ __all__ = ["ArrayGroup", "CapturedCall", "Result", "capture_call"]
 
 
 class Result(NamedTuple):
-    """What stands at a leaf of what a function returns.
+    """A leaf of what a function returns."""
 
-    Attributes
-    ----------
-    kind : str
-        'output', an array that is computed; 'argument' or 'read', an array that was given or that the function refers
-        to, itself; 'constant'.
-    value
-        The position among the outputs, the arguments or the arrays that were read; or the constant.
-    scalar : bool
-        Whether NumPy gives a scalar.
-    cls : type or None
-        The class of ours that a computed array has; None: `numpy.ndarray`.
-    """
-
+    # 'output', an array that is computed; 'argument' or 'read', an array that was given or that the function refers to,
+    # itself; 'constant'.
     kind: str
-    value: Any
-    scalar: bool = False
-    cls: Any = None
+    value: Any  # the position among the outputs, the arguments or the arrays that were read; or the constant
+    scalar: bool = False  # whether NumPy gives a scalar
+    cls: Any = None  # the class of ours that a computed array has; None: `numpy.ndarray`
 
 
 class ArrayGroup(Protocol):
-    """Arrays that a call reads together, and what else holds as long as a clock stands still.
+    """Arrays that a call reads together, and what else holds as long as a clock stands still."""
 
-    Attributes
-    ----------
-    nodes : list of Node
-        The variables of the graph.
-    kinds : list of ArrayKind
-    clock
-        What has a `count` of changes.
-    arrays : tuple of Array
-    count : int
-        As of when everything was compared last.
-    """
-
-    nodes: list[Node]
-    clock: Any
+    nodes: list[Node]  # the variables of the graph
+    clock: Any  # what has a `count` of changes
     arrays: tuple[Any, ...]
-    count: int
+    count: int  # the clock's, as of when everything was compared last
 
     @property
     def kinds(self) -> list[ArrayKind]:
@@ -78,45 +55,20 @@ class ArrayGroup(Protocol):
 
 
 class CapturedCall(NamedTuple):
-    """What became of a call.
+    """What became of a call."""
 
-    Attributes
-    ----------
-    outputs : list of Value
-        What is computed: what is returned, then the final values of arguments that are changed.
-    writes : dict of int to int
-        The position among the outputs of what each changed argument becomes.
-    contiguous : list of int
-        The positions of the arguments that must lie in the order of C.
-    results : list of Result
-    spec : Nest or None
-        How these are nested.
-    inputs : list of Node
-        The variables of the arrays among the arguments.
-    kinds : list of ArrayKind
-        What these are.
-    reads : Reads
-    group : ArrayGroup or None
-        Arrays that are read together: the parameters of blocks.
-    scalars : Scalars
-        The numbers that are inputs.
-    recorder : Recorder
-    containers : frozenset of int
-        The ids of lists, tuples and dicts that were read.
-    """
-
-    outputs: list[Value]
-    writes: dict[int, int]
-    contiguous: list[int]
+    outputs: list[Value]  # what is returned and computed, then the final values of arguments that are changed
+    writes: dict[int, int]  # the position among the outputs of what each changed argument becomes
+    contiguous: list[int]  # the positions of the arguments that must lie in the order of C
     results: list[Result]
-    spec: Nest | None
-    inputs: list[Node]
-    kinds: list[ArrayKind]
+    spec: Nest | None  # how these are nested
+    inputs: list[Node]  # the variables of the arrays among the arguments
+    kinds: list[ArrayKind]  # what these are
     reads: Reads
-    group: ArrayGroup | None
-    scalars: Scalars
+    group: ArrayGroup | None  # arrays that are read together: the parameters of blocks
+    scalars: Scalars  # the numbers that are inputs
     recorder: Recorder
-    containers: frozenset[int]
+    containers: frozenset[int]  # the ids of lists, tuples and dicts that were read
 
 
 class _Call(Capture):
@@ -133,24 +85,19 @@ class _Call(Capture):
         self._count = 0
 
     def argument(self, value: Any, name: str | None = None) -> Any:
-        """Return what stands for an argument; numbers that change become inputs."""
+        """Return the proxy of an argument; numbers that change become inputs."""
         if type(value) in (list, tuple, dict) or is_named(type(value)):
             return super().argument(value, name)
         position, self._count = self._count, self._count + 1
         if position in self._dynamic and is_dynamic(value):
             return self.shadow.scalars.proxy(value, "argument", position)
-        if isinstance(value, Array):
-            self._note_class(value)
+        if isinstance(value, Array) and (self.like is None or value._precedence > self.like._precedence):
+            self.like = value  # what is computed has its class and context
         proxy = super().argument(value, name)
         if isinstance(value, (numpy.ndarray, Array)) and id(proxy) not in self.proxies:
             self.proxies[id(proxy)] = len(self.arrays)
             self.arrays.append(value)
         return proxy
-
-    def _note_class(self, array: Array) -> None:
-        """Note an array of ours among the arguments: what is computed has its class and context."""
-        if self.like is None or array._precedence > self.like._precedence:
-            self.like = array
 
     def forget_arrays(self) -> None:
         """Let go of all arrays of the call, and of those that were read: what was captured outlives them."""
@@ -198,7 +145,7 @@ class _Call(Capture):
                         raise recorder.refuse("it returns an array that it was given, as one of another class")
                     leaf_output = Result(*variables[inner.value.node])
                 else:
-                    value = self._apart(inner, outputs)
+                    value = self._unaliased(inner, outputs)
                     leaf_output = Result("output", len(outputs), inner.scalar, _class_of(leaf, value, classes))
                     outputs.append(value)
                 result_of[id(leaf)] = leaf_output
@@ -250,7 +197,7 @@ class _Call(Capture):
         values = [value for value, _ in self.shadow.proxies.values()]
         return frozenset(id(value) for value in values if isinstance(value, (list, tuple, dict)) and value != ())
 
-    def _apart(self, proxy: ArrayProxy, outputs: Sequence[Value]) -> Value:
+    def _unaliased(self, proxy: ArrayProxy, outputs: Sequence[Value]) -> Value:
         """Return the value of an array that is returned: in memory of its own."""
         value = proxy.value
         if not proxy.is_view and value.node.operator not in (None, CONSTANT) and value not in outputs:
@@ -271,23 +218,10 @@ def capture_call(
     dynamic: Set[int] = frozenset(),
     dynamic_reads: Set[Any] = frozenset(),
 ) -> CapturedCall:
-    """Run a function on proxies of its arguments.
+    """Run a function on proxies of its arguments; where it does what cannot be captured, nothing has happened.
 
-    Parameters
-    ----------
-    function : callable
-    title : str
-        What messages call it.
-    arguments, keywords : sequence, mapping
-    dynamic : set of int, optional
-        The positions, among the leaves of the arguments, of numbers which change: they become inputs of the graph.
-    dynamic_reads : set, optional
-        The places of such numbers among what the function reads.
-
-    Raises
-    ------
-    CaptureRefused
-        If it does what cannot be captured: nothing has happened then.
+    `dynamic`: the positions, among the leaves of the arguments, of numbers which change: they become inputs of the
+    graph. `dynamic_reads`: the places of such numbers among what the function reads.
     """
     for watched in (False, True):
         capture = _Call(title, dynamic, dynamic_reads, watched)

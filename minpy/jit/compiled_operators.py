@@ -70,41 +70,37 @@ class _FunctionCapture:
     def __init__(self, title: str) -> None:
         self.recorder = Recorder(GraphBuilder(), title, ArrayProxy)
         self.reads = Reads()
-        self._given: list[Node] = []
-        self._absent: set[Node] = set()
+        self._inputs: list[Node] = []
+        self._shapes_only: set[Node] = set()  # arguments of which no values are there
 
     def proxy(self, value: Any) -> Any:
-        """Return what stands for an argument: for an array a variable, for a number itself."""
+        """Return the proxy of an argument: for an array a variable, for a number itself."""
         if isinstance(value, tuple):
             return tuple(map(self.proxy, value))
         value = raw_of(value)
         if not isinstance(value, (numpy.ndarray, Shaped)):
             return value
-        node = variable(f"argument{len(self._given)}").node
+        node = variable(f"argument{len(self._inputs)}").node
         if isinstance(value, numpy.ndarray):
-            self._given.append(node)
+            self._inputs.append(node)
         else:
-            self._absent.add(node)  # only its shape is there
+            self._shapes_only.add(node)
         return ArrayProxy.from_outside(self.recorder, Value(node), value.shape, value.dtype)
 
     def steps(self, outputs: Sequence[ArrayProxy]) -> Steps:
         """Return the steps that give some proxies, of the arrays in the order in which they were given."""
         values = [output.value for output in outputs]
         order = topological(values)
-        if not self._absent.isdisjoint(order):
+        if not self._shapes_only.isdisjoint(order):
             raise self.recorder.refuse("it reads values where it was said to read shapes only")
         facts = self.recorder.facts
         return Steps(
             outputs=values,
-            variables=[*self._given, *self.reads.nodes],
+            variables=[*self._inputs, *self.reads.nodes],
             forward=[node for node in order if node.operator is not None],
-            backward=[],
-            cotangents=[],
-            gradients={},
-            grad_req={},
             training=False,
             repeatable=False,
-            num_inputs=len(self._given),
+            num_inputs=len(self._inputs),
             reads=self.reads,
             inline=True,
             _written=values,
@@ -146,7 +142,7 @@ class _Kind:
         self.eager_time = min(self.eager_time, seconds)
         self.calls += 1
 
-    def places(
+    def output_buffers(
         self, targets: Mapping[int, OutputBuffer], captured: Sequence[numpy.ndarray]
     ) -> list[numpy.ndarray | None]:
         """Return, for each output, the buffer in which native code may compute it; nothing where some do not fit.
@@ -170,14 +166,7 @@ class _Kind:
 
 
 class _Compiled:
-    """A function of raw arrays that runs as it is written or as a program, whichever is faster.
-
-    Parameters
-    ----------
-    operator : Operator
-    definition : callable
-        The function as it is written.
-    """
+    """A function of raw arrays that runs as it is written, as its `definition`, or as a program: what is faster."""
 
     # It computes what the definition does: whoever captures that need not look for another form.
     is_program = True
@@ -328,7 +317,7 @@ class _Compiled:
             out: Sequence[numpy.ndarray | None] = ()
             if targets:
                 steps = program.steps
-                out = kind.places(targets, steps.with_captured(arrays)[steps.num_inputs :])
+                out = kind.output_buffers(targets, steps.with_captured(arrays)[steps.num_inputs :])
             outputs = program.run(arrays, out)
         except Exception as error:
             if is_quitting(error):
@@ -370,15 +359,8 @@ class CompiledForward(_Compiled):
 class CompiledRule(_Compiled):
     """A gradient rule of an operator, in the place of its kernel.
 
-    Parameters
-    ----------
-    operator : Operator
-    definition : callable
-        The rule.
-    index : int
-        The position of the argument that it is for, or of one of them.
-    several : bool
-        Whether it is a rule of `def_multiple_grad`, which returns a tuple.
+    `index`: the position of the argument that it is for, or of one of them. `several`: whether it is a rule of
+    `def_multiple_grad`, which returns a tuple.
     """
 
     def __init__(self, operator: Any, definition: Callable[..., Any], index: int, several: bool = False) -> None:
@@ -474,13 +456,7 @@ class _Itself:
 
 
 def _kind_of(value: Any, arrays: list[numpy.ndarray]) -> Any:
-    """Return what a program is made for, of an argument; arrays are added to a list.
-
-    Raises
-    ------
-    TypeError
-        For an argument that cannot be compared.
-    """
+    """Return what a program is made for, of an argument, or raise a TypeError; arrays are added to a list."""
     if type(value) is numpy.ndarray:
         arrays.append(value)
         return value.shape, value.dtype
@@ -499,8 +475,6 @@ def _kind_of(value: Any, arrays: list[numpy.ndarray]) -> Any:
 def seconds_to_enter() -> float:
     """Return how long it takes to call a program that computes next to nothing, measured once.
 
-    Examples
-    --------
     >>> 0 < seconds_to_enter() < 1
     True
     """

@@ -40,18 +40,9 @@ def make_entry(
 ) -> Entry:
     """Return the entry of a specialization for calls like one.
 
-    Parameters
-    ----------
-    specialization : Specialization
-    spec : Nest
-        Of (arguments by position, arguments by keyword).
-    leaves : sequence
-        Of the call that was captured.
-    dynamic : set of int
-        The positions of leaves that are numbers which may change.
-    run : callable, optional
-        Called with the arrays, those of the arguments and those that were read, where it holds; left out, the
-        specialization runs.
+    `spec`: of (arguments by position, arguments by keyword). `leaves`: of the call that was captured. `dynamic`: the
+    positions of those that are numbers which may change. `run`: called with the arrays, those of the arguments and
+    those that were read, where it holds; left out, the specialization runs.
     """
     writer = _EntryWriter(specialization)
     variables = writer.unpack(spec)
@@ -85,7 +76,7 @@ class _EntryWriter:
             is_calm=is_calm,
         )
         # The variables of the arrays of arguments, of those that were read, and what computes numbers that are inputs.
-        self._given: list[str] = []
+        self._arguments: list[str] = []
         self._read: list[str] = []
         self._inputs: list[str] = []
         # For each variable of an array the id of the array that it was.
@@ -127,7 +118,7 @@ class _EntryWriter:
                 self._miss_if(f"{variable} is not {constant} and different({variable}, {constant})")
             else:
                 self._miss_if(f"{variable} is not {self.names.of(leaf)}")
-        self._given = list(arrays.values())
+        self._arguments = list(arrays.values())
         self._identities = {variable: key for key, variable in arrays.items()}
 
     def check_reads(self, variables: Sequence[str]) -> None:
@@ -174,7 +165,7 @@ class _EntryWriter:
     def check_layouts(self, leaves: Mapping[str, Any]) -> None:
         """Let a call run as written that gives arrays in another order than C's where that makes a difference."""
         for position in self._specialization.contiguous:
-            variable = self._given[position]
+            variable = self._arguments[position]
             text = variable if isinstance(leaves[variable], numpy.ndarray) else f"{variable}._data"
             self.lines.append(f"if not {text}.flags.c_contiguous: return RUN_EAGERLY")
 
@@ -190,7 +181,7 @@ class _EntryWriter:
         specialization = self._specialization
         function = self.names.of(run or (specialization.call if self._has_ours else specialization.run))
         grouped = [] if specialization.group is None else [f"*{self.names.of(specialization.group)}.arrays"]
-        arrays = "".join(f"{array}, " for array in (*self._given, *self._read, *grouped, *self._inputs))
+        arrays = "".join(f"{array}, " for array in (*self._arguments, *self._read, *grouped, *self._inputs))
         self.lines.append(f"return {function}(({arrays}))")
 
 

@@ -25,6 +25,7 @@ __all__ = [
     "failure",
     "guard_condition",
     "kind_difference",
+    "shortened",
     "where",
 ]
 
@@ -227,4 +228,9 @@ def _text(value: Any, before: Any = ABSENT) -> str:
     text = repr(value)
     if before is not ABSENT and type(before) is not type(value) and repr(before) == text:
         text = f"{text}, a {type(value).__name__}"
+    return shortened(text)
+
+
+def shortened(text: str) -> str:
+    """Return a text, or the beginning of a long one."""
     return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}..."

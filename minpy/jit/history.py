@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy
@@ -15,55 +16,31 @@ from minpy.capture.guard_sources import own_constant
 from minpy.capture.reads import CONSTANT_TYPES, ArrayKind, length, same_value
 from minpy.capture.scalars import is_dynamic
 from minpy.core.array import Array
-from minpy.jit.guards import GONE, array_failure, failure, kind_difference, where
+from minpy.jit.guards import GONE, array_failure, failure, kind_difference, shortened, where
 from minpy.jit.pytrees import Nest
 
 __all__ = ["Capture", "History", "argument_paths", "miss_reason"]
 
-_LONGEST_TEXT = 60
 _MOST_CAPTURES = 100
 
 
 class Capture(NamedTuple):
-    """One capture of a function.
+    """One capture of a function."""
 
-    Attributes
-    ----------
-    reason : str
-        Why none of those before held.
-    note : str
-        What came of it, or what it was called with.
-    seconds : float
-    """
-
-    reason: str
-    note: str
+    reason: str  # why none of those before held
+    note: str  # what came of it, or what it was called with
     seconds: float
 
 
 class History:
-    """The captures of one function, and since when it runs as it is written.
-
-    Attributes
-    ----------
-    captures : list of Capture
-        The latest ones.
-    count : int
-        How many there were.
-    seconds : float
-        What all of them took.
-    calls : int
-        How many calls did not find a specialization at once.
-    refusal : str or None
-        Why it runs as it is written.
-    """
+    """The captures of one function, and since when it runs as it is written."""
 
     def __init__(self) -> None:
-        self.captures: list[Capture] = []
-        self.count = 0
-        self.seconds = 0.0
-        self.calls = 0
-        self.refusal: str | None = None
+        self.captures: list[Capture] = []  # the latest ones
+        self.count = 0  # how many there were
+        self.seconds = 0.0  # what all of them took
+        self.calls = 0  # how many calls did not find a specialization at once
+        self.refusal: str | None = None  # why it runs as it is written
         self._refused_at = 0
 
     def note(self, reason: str, note: str, seconds: float) -> None:
@@ -245,7 +222,7 @@ def _arguments(specialization: Any, leaves: Sequence[Any], paths: Sequence[str])
         elif leaf is not kind.value and not (isinstance(leaf, CONSTANT_TYPES) and same_value(leaf, kind.value)):
             if not isinstance(leaf, CONSTANT_TYPES):
                 return f"argument {path} is another {type(leaf).__name__}"
-            return f"argument {path}: was {_text(kind.value)}, is {_text(leaf)}"
+            return f"argument {path}: was {shortened(repr(kind.value))}, is {shortened(repr(leaf))}"
     places = [place for place, leaf in enumerate(leaves) if isinstance(leaf, (numpy.ndarray, Array))]
     identities = [id(leaves[place]) for place in places]
     pattern = [identities.index(identity) for identity in identities]
@@ -267,17 +244,8 @@ def _with_reads(specialization: Any, leaves: Sequence[Any], paths: Sequence[str]
 
 
 def _reads(specialization: Any) -> str | None:
-    for read in specialization.reads.rows:
-        reason = failure(read)
-        if reason is not None:
-            return reason
-    for row in specialization.arrays_read:
-        reason = array_failure(row)
-        if reason is not None:
-            return reason
+    failures = chain(map(failure, specialization.reads.rows), map(array_failure, specialization.arrays_read))
+    reason = next((text for text in failures if text is not None), None)
+    if reason is not None:
+        return reason
     return None if specialization.group is None else specialization.group.failure()
-
-
-def _text(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}..."

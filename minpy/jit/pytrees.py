@@ -14,27 +14,16 @@ LEAF = None
 
 
 class Nest(NamedTuple):
-    """How a tuple, list or dict is made of parts.
+    """How a tuple, list or dict is made of parts."""
 
-    Attributes
-    ----------
-    kind : type
-        `tuple`, `list`, `dict`, or a class of named tuples.
-    key_kinds
-        What tells keys apart that are equal (1, 1.0 and True), where not all are texts.
-    keys : tuple or None
-        Of a dict, in order.
-    parts : tuple
-        The specs of the values.
-    twin : int or None
-        Of a nest that was there before, the very same object: its number, in the order in which they begin. Its parts
-        are not there again.
-    """
-
-    kind: type
-    key_kinds: Any  # before the keys, as keys of other types cannot be compared
-    keys: tuple[Any, ...] | None
-    parts: tuple[Any, ...]
+    kind: type  # `tuple`, `list`, `dict`, or a class of named tuples
+    # What tells keys apart that are equal (1, 1.0 and True), where not all are texts; before the keys, as keys of other
+    # types cannot be compared.
+    key_kinds: Any
+    keys: tuple[Any, ...] | None  # of a dict, in order
+    parts: tuple[Any, ...]  # the specs of the values
+    # Of a nest that was there before, the very same object: its number, in the order in which they begin. Its parts are
+    # not there again.
     twin: int | None = None
 
 
@@ -46,12 +35,7 @@ def is_named(kind: type) -> bool:
 def flatten(value: Any, leaves: list[Any], seen: dict[int, int] | None = None) -> Nest | None:
     """Add the leaves of a nest to a list, in order, and return its spec. Subclasses of dict and list are leaves.
 
-    Parameters
-    ----------
-    value
-    leaves : list
-    seen : dict, optional
-        The numbers of the nests that there were, by their ids.
+    `seen`: the numbers of the nests that there were, by their ids.
 
     Examples
     --------
@@ -76,19 +60,19 @@ def flatten(value: Any, leaves: list[Any], seen: dict[int, int] | None = None) -
     return Nest(kind, kinds, keys, tuple([flatten(part, leaves, seen) for part in value.values()]))
 
 
-def unflatten(spec: Nest | None, leaves: Iterator[Any], made_before: list[Any] | None = None) -> Any:
-    """Return the nest of a spec with the next leaves in it; `made_before` has the nests that there were."""
+def unflatten(spec: Nest | None, leaves: Iterator[Any], earlier_nests: list[Any] | None = None) -> Any:
+    """Return the nest of a spec with the next leaves in it; `earlier_nests` has those that began before it."""
     if spec is None:
         return next(leaves)
-    made_before = [] if made_before is None else made_before
+    earlier_nests = [] if earlier_nests is None else earlier_nests
     if spec.twin is not None:
-        return made_before[spec.twin]
-    number = len(made_before)
-    made_before.append(None)
-    parts: Any = [unflatten(part, leaves, made_before) for part in spec.parts]
+        return earlier_nests[spec.twin]
+    number = len(earlier_nests)
+    earlier_nests.append(None)
+    parts: Any = [unflatten(part, leaves, earlier_nests) for part in spec.parts]
     if spec.keys is not None:
         parts = dict(zip(spec.keys, parts, strict=True))
     elif spec.kind is not list:
         parts = spec.kind(*parts) if is_named(spec.kind) else tuple(parts)
-    made_before[number] = parts
+    earlier_nests[number] = parts
     return parts

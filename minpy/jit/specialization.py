@@ -29,27 +29,7 @@ _MOST_PROGRAMS = 16
 
 
 class Specialization:
-    """The graph of a captured call.
-
-    Parameters
-    ----------
-    captured : CapturedCall
-    name : str
-        What messages call it.
-    fast_math : bool
-        Whether native code may contract products and sums.
-
-    Attributes
-    ----------
-    reads : Reads
-        What it holds for.
-    compiled : Compiled
-    containers_read : frozenset of int
-        The ids of lists, tuples and dicts that it refers to: none among the arguments may be one of them.
-    sources : list of int
-        For each variable of the graph, its position among the arrays of a call: those of the arguments, those that were
-        read, numbers that are inputs.
-    """
+    """The graph of a captured call. `fast_math`: whether native code may contract products and sums."""
 
     def __init__(self, captured: CapturedCall, name: str, fast_math: bool) -> None:
         self.reads = captured.reads
@@ -58,6 +38,7 @@ class Specialization:
         self.count = len(captured.inputs)
         self._kinds = captured.kinds
         self.scalars = captured.scalars
+        # The ids of lists, tuples and dicts that it refers to: none among the arguments may be one of them.
         self.containers_read = captured.containers
         self.group = captured.group
         grouped = [] if self.group is None else self.group.nodes
@@ -73,6 +54,8 @@ class Specialization:
         self.compiled.facts = _facts(captured)
         self.operator = GraphOperator(self.compiled, name)
         self._declared = {node.operator for node in captured.recorder.declared}
+        # For each variable of the graph, its position among the arrays of a call: those of the arguments, those that
+        # were read, numbers that are inputs.
         self.sources = [nodes.index(node) for node in self.compiled.variables]
         group_kinds = [] if self.group is None else self.group.kinds
         kinds: list[Any] = [*captured.kinds, *(row.kind for row in self.arrays_read), *group_kinds]
@@ -131,7 +114,7 @@ class Specialization:
         if not self.compiled.outputs:
             return self._assembled((), arrays)
         buffers = arrays if self._in_order else [arrays[source] for source in self.sources]
-        program = self._program or self._found_program(buffers)
+        program = self._program or self._program_for(buffers)
         try:
             outputs = program.run(buffers)
         except ArgumentMismatch:
@@ -145,7 +128,7 @@ class Specialization:
             store(outputs, arrays, self.stores)  # last: what fails before runs as written
         return answer
 
-    def _found_program(self, buffers: Sequence[numpy.ndarray]) -> Program:
+    def _program_for(self, buffers: Sequence[numpy.ndarray]) -> Program:
         program = self.compiled.program(buffers, bool(state.training))
         if not (self._asks_for_training or program.steps.refers):
             self._program = program
@@ -223,17 +206,8 @@ class Specialization:
     ) -> Callable[[Sequence[numpy.ndarray]], Any] | None:
         """Return what gives (the result, the gradients of its sum) for NumPy's arrays; None, if it is not native code.
 
-        Parameters
-        ----------
-        arrays : sequence of numpy.ndarray
-            Such arrays: of the arguments, then those that were read, then numbers.
-        argnums : sequence of int
-            The positions among the arguments of the arrays that gradients are asked for.
-
-        Returns
-        -------
-        callable or None
-            Returns `NotImplemented` where the native code is not to run.
+        `arrays`: such ones: of the arguments, then those that were read, then numbers. `argnums`: the positions of the
+        arguments that gradients are asked for. What is returned returns `NotImplemented` where it is not to run.
         """
         places = [self.sources.index(argnum) for argnum in argnums if argnum in self.sources]
         computed = [result.value for result in self.results if result.kind == "output"]

@@ -51,31 +51,11 @@ class _Kind(NamedTuple):
 class Specialized:
     """A function that is captured for what it is called with.
 
-    Parameters
-    ----------
-    function : callable
-    name : str
-        What messages call it.
-    fast_math : bool
-    eager : callable
-        Runs the function as it is written, on (arguments, keywords).
-    refused : callable
-        Called with the reason, once, when the function is to run as it is written from now on.
-
-    Attributes
-    ----------
-    budget : Budget
-        Of its code.
-    signature : callable
-        Whose parameters messages name.
-    latest : Entry
-        That of the last call; one that holds for nothing, before there is any.
-    history : History
-    errors_are_eager : bool
-        Whether a call that fails runs as it is written instead.
+    `eager` runs the function as it is written, on (arguments, keywords). `refused` is called with the reason, once,
+    when the function is to run as it is written from now on.
     """
 
-    errors_are_eager = True
+    errors_are_eager = True  # whether a call that fails runs as it is written instead
 
     def __init__(
         self,
@@ -88,10 +68,10 @@ class Specialized:
         self.function = function
         self.name = name
         self.fast_math = fast_math
-        self.latest: Entry = _holds_never
+        self.latest: Entry = _holds_never  # that of the last call
         self.history = History()
         self.eager, self._refused = eager, refused
-        self.signature: Callable[..., Any] = function
+        self.signature: Callable[..., Any] = function  # whose parameters messages name
         self.budget = budget_of(function)
         self._misses_at_once = 0
         self._number = next(_numbers)  # tells it apart in the budget, also from those that are gone
@@ -115,12 +95,7 @@ class Specialized:
         if self.history.refusal is not None or not is_calm():
             return self.eager(arguments, keywords)
         try:
-            dynamic = self._dynamic.get(spec, frozenset())
-            key = (
-                spec,
-                *[_key(leaf, position in dynamic) for position, leaf in enumerate(leaves)],
-                *_pattern(leaves),
-            )
+            key = self._key_of(spec, leaves)
             rows = self._known.get(key, ())
         except TypeError:  # there is something without a hash among them
             key, rows = None, ()
@@ -152,6 +127,11 @@ class Specialized:
             return self._timed(arguments, keywords)
         return self._captured(key, arguments, keywords, spec, leaves)
 
+    def _key_of(self, spec: Nest, leaves: Sequence[Any]) -> Any:
+        """Return what tells calls apart that need captures of their own."""
+        dynamic = self._dynamic.get(spec, frozenset())
+        return spec, *[_key(leaf, position in dynamic) for position, leaf in enumerate(leaves)], *_pattern(leaves)
+
     def rest(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """Return what the function as written returns, without looking for a specialization."""
         self.history.calls += 1
@@ -174,11 +154,7 @@ class Specialized:
         if changed is not None:
             self._dynamic[spec] = self._dynamic.get(spec, frozenset()) | changed[0]
             self._dynamic_reads |= changed[1]
-            key = (
-                spec,
-                *[_key(leaf, position in self._dynamic[spec]) for position, leaf in enumerate(leaves)],
-                *_pattern(leaves),
-            )
+            key = self._key_of(spec, leaves)
         dynamic = self._dynamic.get(spec, frozenset())
         try:
             captured = capture_call(self.function, self.name, arguments, keywords, dynamic, self._dynamic_reads)

@@ -27,17 +27,7 @@ trials = _Trials()
 
 
 class Candidate:
-    """A specialization with its entry, and what is known of how fast it is.
-
-    Attributes
-    ----------
-    entry : Entry
-    specialization : Specialization
-    is_decided : bool
-        Whether the trial is over, and the specialization has won, or there is none.
-    runs_eagerly : bool
-        Whether it has lost.
-    """
+    """A specialization with its entry, and what is known of how fast it is."""
 
     __slots__ = (
         "_calls",
@@ -52,6 +42,7 @@ class Candidate:
 
     def __init__(self, entry: Any, specialization: Any) -> None:
         self.entry, self.specialization = entry, specialization
+        # Whether the trial is over, and the specialization has won, or there is none; whether it has lost.
         self.is_decided = not trials.enabled or not specialization.may_run_twice
         self.runs_eagerly = self._was_settled = False
         self._calls = 0

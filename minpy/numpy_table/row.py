@@ -50,65 +50,30 @@ _WITHOUT_OPERATOR = frozenset(("array", "fact", "full", "made", "method", "plain
 
 
 class Row(NamedTuple):
-    """What is known of a function of NumPy's.
+    """What is known of a function of NumPy's."""
 
-    Attributes
-    ----------
-    name : str
-        With its module: 'rot90', 'linalg.norm'.
-    kind : str
-        One of `KINDS`.
-    captured : int or tuple of int
-        How many of its first parameters may be captured, or the positions of those that may.
-    gradient : str
-        The module of `minpy.numpy_table.gradients` that has the gradient of a step which is no operator; 'zero' where
-        there is none, as nothing follows what the function answers; '' where the tape takes the gradient of the call.
-    view : str
-        'always' where the answer lies in an array's memory, whatever its strides; 'sometimes' where that depends on
-        strides, values or dtypes; or the argument with which it may.
-    scalar : bool
-        Whether it gives a scalar where the answer has no axes, never an array.
-    outputs : int or callable
-        How many arrays it gives, also as a function of the arguments by name.
-    parameters : str
-        The names of the parameters, of functions that some NumPy does not tell them of.
-    nests : str
-        'several' where arguments are lists of arrays; 'any' where it looks into nests of any depth itself.
-    moves : bool
-        Whether its gradient depends on shapes only, as of functions that move elements.
-    writes : str
-        The parameter that it changes.
-    in_files : bool or None
-        Whether files may hold it, as `minpy:np.name`; None for what the kind says.
-    mxnet : str
-        MXNet's elementwise operator that it is; other functions are translated argument by argument.
-    differs : str
-        The kinds of dtypes for which MXNet's operator answers otherwise than NumPy, or 'any' where it has no gradient.
-    sample : str
-        Which samples have an answer: 'regular' matrices, such as 'solve' takes, 'distinct' elements; '' for any.
-    method : bool
-        Whether arrays have it as a method, which means what the function does.
-    reason : str
-        Why it is not captured.
-    """
-
-    name: str
-    kind: str
-    captured: int | tuple[int, ...] = 1
+    name: str  # with its module: 'rot90', 'linalg.norm'
+    kind: str  # one of `KINDS`
+    captured: int | tuple[int, ...] = 1  # how many of its first parameters may be captured, or the positions of those
+    # The module of `minpy.numpy_table.gradients` that has the gradient of a step which is no operator; 'zero' where
+    # there is none, as nothing follows what the function returns; '' where the tape takes the gradient of the call.
     gradient: str = ""
+    # 'always' where the result lies in an array's memory, whatever its strides; 'sometimes' where that depends on
+    # strides, values or dtypes; or the argument with which it may.
     view: str = ""
-    scalar: bool = False
-    outputs: int | Callable[[Mapping[str, Any]], int] = 1
-    parameters: str = ""
-    nests: str = ""
-    moves: bool = False
-    writes: str = ""
-    in_files: bool | None = None
-    mxnet: str = ""
+    scalar: bool = False  # whether it gives a scalar where the result has no axes, never an array
+    outputs: int | Callable[[Mapping[str, Any]], int] = 1  # how many arrays it gives, also by the arguments
+    parameters: str = ""  # the names of the parameters, of functions that some NumPy does not tell them of
+    nests: str = ""  # 'several' where arguments are lists of arrays; 'any' where it looks into nests itself
+    moves: bool = False  # whether its gradient depends on shapes only, as of functions that move elements
+    writes: str = ""  # the parameter that it changes
+    in_files: bool | None = None  # whether files may hold it, as `minpy:np.name`; None for what the kind says
+    mxnet: str = ""  # MXNet's elementwise operator that it is; other functions are translated argument by argument
+    # The kinds of dtypes for which MXNet's operator differs from NumPy's function, or 'any' where it has no gradient.
     differs: str = ""
-    sample: str = ""
-    method: bool = False
-    reason: str = ""
+    sample: str = ""  # the samples it takes: 'regular' matrices, such as 'solve' takes, 'distinct' elements; '' for any
+    method: bool = False  # whether arrays have it as a method, which means what the function does
+    reason: str = ""  # why it is not captured
 
     @property
     def has_operator(self) -> bool:

@@ -13,7 +13,7 @@ import minpy as mx
 from minpy import autograd, gluon, nd, profiler
 from minpy.backends.switches import same_bits
 from minpy.gluon import nn
-from minpy.graph import allowance, compiled, unplanned
+from minpy.graph import allowance, unplanned
 
 X = np.linspace(-1, 1, 30, dtype="float32").reshape(5, 2, 3)
 
@@ -289,11 +289,11 @@ def test_same_bits_and_profilers_ask_for_programs(monkeypatch: pytest.MonkeyPatc
 
 
 def test_what_is_remembered_of_shapes_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiled, "_MOST_SEEN", 5)
+    monkeypatch.setattr(allowance, "_MOST_SEEN", 5)
     monkeypatch.setattr(unplanned, "_MOST_KINDS", 5)
     net = _hybridized(NETS["an LSTM"], False, monkeypatch)
     for length in range(1, 20):
         net(nd.ones((length, 2, 3)))
     graph = next(iter(net._graphs.values()))
-    assert len(graph.compiled._seen) == 5
+    assert len(graph.compiled.allowance._seen) == 5
     assert [len(calls._closed) for calls in graph.operator._unplanned.values()] == [5]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partialmethod
 from typing import Any, NoReturn
 
 import numpy
@@ -33,17 +34,9 @@ _FOR_ALL = ("dedup_subgraph",)  # options that the host itself reads
 
 
 class PythonStrategy(Strategy):
-    """A strategy of functions.
+    """A strategy of functions, which messages call `where`.
 
-    Parameters
-    ----------
-    name : str
-    choice : callable, Selector class or collection of str
-        What nodes are taken: see `register_partitioner`.
-    operator : str
-        What the nodes that stand for groups are calls of.
-    where : str
-        What messages call it.
+    `choice`: what nodes are taken: see `register_partitioner`. `operator`: what the nodes of groups are calls of.
     """
 
     def __init__(self, name: str, choice: Any, operator: str, where: str) -> None:
@@ -98,15 +91,13 @@ class PythonStrategy(Strategy):
         own = accepted(self.choice, options)
         return [self._label(node, self.choice(node, **own)) for node in graph.nodes]
 
-    def _label(self, node: GraphNode, answer: Any) -> int:
-        if answer is None or answer is False:
-            return NOT_TAKEN
-        if isinstance(answer, (bool, numpy.bool_)):
-            return ANY_GROUP if answer else NOT_TAKEN
-        if isinstance(answer, (int, numpy.integer)) and answer >= NOT_TAKEN:
-            return int(answer)
+    def _label(self, node: GraphNode, choice: Any) -> int:
+        if choice is None or isinstance(choice, (bool, numpy.bool_)):
+            return ANY_GROUP if choice else NOT_TAKEN
+        if isinstance(choice, (int, numpy.integer)) and choice >= NOT_TAKEN:
+            return int(choice)
         raise ArgumentError(
-            f"{self.where}: supported({node.name}) returned {describe(answer)}; expected True (for any group), False, "
+            f"{self.where}: supported({node.name}) returned {describe(choice)}; expected True (for any group), False, "
             "or the number of a group from 0."
         )
 
@@ -121,47 +112,37 @@ class PythonStrategy(Strategy):
         if self._review is None:
             return True, {}
         graph.args, graph.aux = args, aux
-        answer = self._review(graph, **accepted(self._review, {"number": number, **options}))
-        if answer is None or isinstance(answer, (bool, numpy.bool_)):
-            if answer is None:
-                raise ArgumentError(
-                    f"{self.where}: review of group {number} returned None; expected True or False, or a dict of "
-                    "attributes for its node."
-                )
-            return bool(answer), {}
-        if isinstance(answer, Mapping):
-            return True, {key: value if isinstance(value, str) else str(value) for key, value in answer.items()}
+        verdict = self._review(graph, **accepted(self._review, {"number": number, **options}))
+        if isinstance(verdict, (bool, numpy.bool_)):
+            return bool(verdict), {}
+        if isinstance(verdict, Mapping):
+            return True, {key: value if isinstance(value, str) else str(value) for key, value in verdict.items()}
         raise ArgumentError(
-            f"{self.where}: review of group {number} returned {describe(answer)}; expected True or False, or a dict of "
-            "attributes for its node."
+            f"{self.where}: review of group {number} returned {'None' if verdict is None else describe(verdict)}; "
+            "expected True or False, or a dict of attributes for its node."
         )
 
 
 class _Checked:
-    """A user's selector, whose answers are looked at."""
+    """A user's selector, the results of which are checked."""
 
     def __init__(self, selector: Any, where: str) -> None:
         self._selector = selector
         self._where = where
 
-    def _answer(self, method: str, *nodes: GraphNode) -> bool:
+    def _chosen(self, method: str, *nodes: GraphNode) -> bool:
         function = getattr(self._selector, method, None)
-        answer = False if function is None else function(*nodes)
-        if not isinstance(answer, (bool, numpy.bool_, int)):
+        is_chosen = False if function is None else function(*nodes)
+        if not isinstance(is_chosen, (bool, numpy.bool_, int)):
             shown = ", ".join(node.name for node in nodes)
             raise ArgumentError(
-                f"{self._where}: {method}({shown}) returned {describe(answer)}; expected True or False."
+                f"{self._where}: {method}({shown}) returned {describe(is_chosen)}; expected True or False."
             )
-        return bool(answer)
+        return bool(is_chosen)
 
-    def select(self, node: GraphNode) -> bool:
-        return self._answer("select", node)
-
-    def select_input(self, node: GraphNode, input: GraphNode) -> bool:
-        return self._answer("select_input", node, input)
-
-    def select_output(self, node: GraphNode, output: GraphNode) -> bool:
-        return self._answer("select_output", node, output)
+    select = partialmethod(_chosen, "select")
+    select_input = partialmethod(_chosen, "select_input")
+    select_output = partialmethod(_chosen, "select_output")
 
     def filter(self, candidates: Sequence[GraphNode]) -> Sequence[GraphNode]:
         keep = getattr(self._selector, "filter", None)
@@ -174,12 +155,7 @@ class _Checked:
 
 
 class PythonPartitioner(Partitioner):
-    """What `register_partitioner` returns: it takes further functions, which say more of the groups.
-
-    Parameters
-    ----------
-    name : str
-    """
+    """What `register_partitioner` returns: it takes further functions, which say more of the groups."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -296,17 +272,11 @@ class PythonPartitioner(Partitioner):
     def check_options(self, options: Mapping[str, Any]) -> None:
         """Raise `ArgumentError` for options that no function of it takes."""
         functions = [function for strategy in self.strategies for function in strategy.functions]
-        _check_options(f"partitioner {self.name!r}", functions, options, 1)
+        _check_options(f"partitioner {self.name!r}", functions, options)
 
 
 class PythonPass(Pass):
-    """A pass that is a function.
-
-    Parameters
-    ----------
-    name : str
-    function : callable
-    """
+    """A pass that is a function."""
 
     def __init__(self, name: str, function: Callable[..., Any]) -> None:
         self.name = name
@@ -317,7 +287,7 @@ class PythonPass(Pass):
 
     def check_options(self, options: Mapping[str, Any]) -> None:
         """Raise `ArgumentError` for options that it does not take."""
-        _check_options(f"pass {self.name!r}", [self.function], options, 1)
+        _check_options(f"pass {self.name!r}", [self.function], options)
 
     def run(
         self,
@@ -451,11 +421,8 @@ def register_pass(name: str, function: Callable[..., Any] | None = None, *, repl
 def _operators_of(name: str) -> list[str]:
     """Return the operators of a partitioner written in Python; those of libraries stay when others take its place."""
     partitioner = PARTITIONERS.get(name)
-    return (
-        [strategy.family.__name__ for strategy in partitioner.strategies]
-        if isinstance(partitioner, PythonPartitioner)
-        else []
-    )
+    strategies = partitioner.strategies if isinstance(partitioner, PythonPartitioner) else []
+    return [strategy.family.__name__ for strategy in strategies]
 
 
 def _remove_partitioner(name: str) -> None:
@@ -502,9 +469,7 @@ def _option_names(function: Callable[..., Any]) -> tuple[list[str], bool]:
     return named, any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters)
 
 
-def _check_options(
-    where: str, functions: Sequence[Callable[..., Any]], options: Mapping[str, Any], given_count: int
-) -> None:
+def _check_options(where: str, functions: Sequence[Callable[..., Any]], options: Mapping[str, Any]) -> None:
     taken = [_option_names(function) for function in functions]
     if any(takes_all for _, takes_all in taken):
         return

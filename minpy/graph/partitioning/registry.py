@@ -64,19 +64,11 @@ class Selector:
 
 
 class Strategy:
-    """One way in which a partitioner goes through a graph: what it takes, and what becomes of that.
-
-    Attributes
-    ----------
-    family : OperatorFamily
-        Makes the operator of the nodes that stand for groups, by `configured(parameters, noted, [symbol])`.
-    reviews : bool
-        Whether `review` does anything.
-    """
+    """One way in which a partitioner goes through a graph: what it takes, and what becomes of that."""
 
     name: str
-    family: OperatorFamily
-    reviews: bool = False
+    family: OperatorFamily  # makes the operator of the nodes of groups, by `configured(parameters, noted, [symbol])`
+    reviews: bool = False  # whether `review` does anything
 
     def supported(self, graph: Graph, options: Mapping[str, Any]) -> Sequence[int] | None:
         """Return a number for each node: -2 not taken, -1 for any group, from 0 for one group; None: ask a selector.

@@ -32,10 +32,15 @@ def _stack(ans: Any, g: Any, arrays: Any, axis: int = 0, **unused: Any) -> Any:
     return _cut(g, arrays, axis, [1] * len(arrays)) if isinstance(arrays, (list, tuple)) else None
 
 
-def _vstack(ans: Any, g: Any, tup: Any, **unused: Any) -> Any:
-    if not isinstance(tup, (list, tuple)):
-        return None
-    return _cut(g, tup, 0, [np.shape(array)[0] if np.ndim(array) > 1 else 1 for array in tup])
+def _stacked(axis: int) -> Callable[..., Any]:
+    """Return the rule of a function that joins arrays along an axis, where those of fewer axes have the length 1."""
+
+    def rule(ans: Any, g: Any, tup: Any, **unused: Any) -> Any:
+        if not isinstance(tup, (list, tuple)):
+            return None
+        return _cut(g, tup, axis, [np.shape(array)[axis] if np.ndim(array) > max(axis, 1) else 1 for array in tup])
+
+    return rule
 
 
 def _hstack(ans: Any, g: Any, tup: Any, **unused: Any) -> Any:
@@ -45,18 +50,6 @@ def _hstack(ans: Any, g: Any, tup: Any, **unused: Any) -> Any:
     return _cut(g, tup, axis, [np.shape(array)[axis] if np.ndim(array) else 1 for array in tup])
 
 
-def _dstack(ans: Any, g: Any, tup: Any) -> Any:
-    if not isinstance(tup, (list, tuple)):
-        return None
-    return _cut(g, tup, 2, [np.shape(array)[2] if np.ndim(array) > 2 else 1 for array in tup])
-
-
-def _column_stack(ans: Any, g: Any, tup: Any) -> Any:
-    if not isinstance(tup, (list, tuple)):
-        return None
-    return _cut(g, tup, 1, [np.shape(array)[1] if np.ndim(array) > 1 else 1 for array in tup])
-
-
 def _append(ans: Any, g: Any, arr: Any, values: Any, axis: int | None = None) -> Any:
     arrays = (arr, values)
     if axis is not None:
@@ -64,30 +57,18 @@ def _append(ans: Any, g: Any, arr: Any, values: Any, axis: int | None = None) ->
     return _cut(g, arrays, 0, [np.size(array) for array in arrays])
 
 
-def _parts(g: Any) -> tuple[Any, ...]:
-    """Return the gradients of several answers; of one it comes alone."""
+def _cotangents(g: Any) -> tuple[Any, ...]:
+    """Return the gradients of several results; of one it comes alone."""
     return g if isinstance(g, tuple) else (g,)
 
 
 def _split(ans: Any, g: Any, ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
-    return [np.concatenate(_parts(g), axis)]
-
-
-def _hsplit(ans: Any, g: Any, ary: Any, indices_or_sections: Any) -> Any:
-    return [np.concatenate(_parts(g), 1 if np.ndim(ary) > 1 else 0)]
-
-
-def _dsplit(ans: Any, g: Any, ary: Any, indices_or_sections: Any) -> Any:
-    return [np.concatenate(_parts(g), 2)]
-
-
-def _unstack(ans: Any, g: Any, x: Any, axis: int = 0) -> Any:
-    return [np.stack(_parts(g), axis)]
+    return [np.concatenate(_cotangents(g), axis)]
 
 
 def _meshgrid(ans: Any, g: Any, *xi: Any, sparse: bool = False, indexing: str = "xy", **unused: Any) -> Any:
     gradients = []
-    for place, (array, part) in enumerate(zip(xi, _parts(g), strict=True)):
+    for place, (array, part) in enumerate(zip(xi, _cotangents(g), strict=True)):
         own = 1 - place if indexing == "xy" and place < 2 and len(xi) > 1 else place
         other_axes = tuple(axis for axis in range(len(xi)) if axis != own)
         gradients.append(np.reshape(np.sum(part, axis=other_axes) if other_axes else part, np.shape(array)))
@@ -107,18 +88,18 @@ def _cumulative(ans: Any, g: Any, x: Any, axis: int | None = None, **options: An
 RULES: dict[str, Callable[..., Any]] = {
     "concatenate": _concatenate,
     "stack": _stack,
-    "vstack": _vstack,
+    "vstack": _stacked(0),
     "hstack": _hstack,
-    "dstack": _dstack,
-    "column_stack": _column_stack,
+    "dstack": _stacked(2),
+    "column_stack": _stacked(1),
     "append": _append,
     "array_split": _split,
-    "dsplit": _dsplit,
-    "hsplit": _hsplit,
+    "dsplit": lambda ans, g, ary, indices_or_sections: [np.concatenate(_cotangents(g), 2)],
+    "hsplit": lambda ans, g, ary, indices_or_sections: [np.concatenate(_cotangents(g), 1 if np.ndim(ary) > 1 else 0)],
     "split": _split,
-    "unstack": _unstack,
+    "unstack": lambda ans, g, x, axis=0: [np.stack(_cotangents(g), axis)],
     "vsplit": _split,
-    "row_stack": _vstack,
+    "row_stack": _stacked(0),
     "meshgrid": _meshgrid,
     "cumsum": _cumulative,
     "cumulative_sum": _cumulative,

@@ -73,10 +73,6 @@ def _tensordot(ans: Any, g: Any, a: Any, b: Any, axes: Any = 2) -> Any:
     ]
 
 
-def _inner(ans: Any, g: Any, a: Any, b: Any) -> Any:
-    return _tensordot(ans, g, a, b, (-1, -1)) if np.ndim(a) and np.ndim(b) else None
-
-
 def _outer(ans: Any, g: Any, a: Any, b: Any) -> Any:
     first, second = np.reshape(a, (-1,)), np.reshape(b, (-1,))
     return [np.reshape(np.dot(g, second), np.shape(a)), np.reshape(np.dot(first, g), np.shape(b))]
@@ -106,10 +102,6 @@ def _vecdot(ans: Any, g: Any, x1: Any, x2: Any, **options: Any) -> Any:
         return None
     g = np.expand_dims(g, -1)
     return [sum_to(g * x2, np.shape(x1)), sum_to(g * x1, np.shape(x2))]
-
-
-def _linalg_tensordot(ans: Any, g: Any, a: Any, b: Any, *, axes: Any = 2) -> Any:
-    return _tensordot(ans, g, a, b, axes)
 
 
 def _convolve(ans: Any, g: Any, a: Any, v: Any, mode: str = "full") -> Any:
@@ -152,14 +144,14 @@ def _polyval(ans: Any, g: Any, p: Any, x: Any) -> Any:
 RULES: dict[str, Callable[..., Any]] = {
     "einsum": _einsum,
     "tensordot": _tensordot,
-    "inner": _inner,
+    "inner": lambda ans, g, a, b: _tensordot(ans, g, a, b, (-1, -1)) if np.ndim(a) and np.ndim(b) else None,
     "outer": _outer,
     "kron": _kron,
     "cross": _cross,
     "linalg.cross": _cross,
     "linalg.vecdot": _vecdot,
     "linalg.outer": _outer,
-    "linalg.tensordot": _linalg_tensordot,
+    "linalg.tensordot": _tensordot,
     "convolve": _convolve,
     "correlate": _correlate,
     "vander": _vander,

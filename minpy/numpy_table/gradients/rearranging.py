@@ -56,18 +56,6 @@ def _array(ans: Any, g: Any, value: Any, **unused: Any) -> Any:
     return [g] if np.shape(g) == np.shape(value) and not isinstance(value, (list, tuple)) else None
 
 
-def _rot90(ans: Any, g: Any, m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
-    return [np.rot90(g, -k, axes)]
-
-
-def _triu(ans: Any, g: Any, m: Any, k: int = 0) -> Any:
-    return [np.triu(g, k)] if np.ndim(m) > 1 else None
-
-
-def _tril(ans: Any, g: Any, m: Any, k: int = 0) -> Any:
-    return [np.tril(g, k)] if np.ndim(m) > 1 else None
-
-
 def _diag(ans: Any, g: Any, v: Any, k: int = 0) -> Any:
     if np.ndim(v) == 1:
         return [np.diagonal(g, k)]
@@ -106,30 +94,14 @@ def _diff(ans: Any, g: Any, a: Any, n: int = 1, axis: int = -1, **options: Any) 
     return [g]
 
 
-def _fliplr(ans: Any, g: Any, m: Any) -> Any:
-    return [np.fliplr(g)]
-
-
-def _flipud(ans: Any, g: Any, m: Any) -> Any:
-    return [np.flipud(g)]
-
-
 def _rollaxis(ans: Any, g: Any, a: Any, axis: int, start: int = 0) -> Any:
     axis, start = axis % np.ndim(a), start + np.ndim(a) if start < 0 else start
     return [np.moveaxis(g, start - 1 if axis < start else start, axis)]
 
 
-def _matrix_transpose(ans: Any, g: Any, x: Any) -> Any:
-    return [np.swapaxes(g, -1, -2)]
-
-
 def _reshaped(ans: Any, g: Any, *arrays: Any) -> Any:
     cotangents = g if isinstance(g, tuple) else (g,)
     return [np.reshape(part, np.shape(array)) for part, array in zip(cotangents, arrays, strict=True)]
-
-
-def _diagonal_of_matrices(ans: Any, g: Any, x: Any, *, offset: int = 0) -> Any:
-    return _diagonal(ans, g, x, offset, -2, -1)
 
 
 def _trace_of_matrices(ans: Any, g: Any, x: Any, *, offset: int = 0, **options: Any) -> Any:
@@ -165,18 +137,6 @@ def _back(array: Any, g: Any, sources: Any) -> list[Any]:
     return [np.reshape(flat, np.shape(array))]
 
 
-def _resize(ans: Any, g: Any, a: Any, new_shape: Any) -> Any:
-    return _back(a, g, np.resize(_positions(a), new_shape))
-
-
-def _delete(ans: Any, g: Any, arr: Any, obj: Any, axis: int | None = None) -> Any:
-    return _back(arr, g, np.delete(_positions(arr), obj, axis))
-
-
-def _diagflat(ans: Any, g: Any, v: Any, k: int = 0) -> Any:
-    return [np.reshape(np.diagonal(g, k), np.shape(v))]
-
-
 def _ediff1d(ans: Any, g: Any, ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     before = 0 if to_begin is None else math.prod(np.shape(to_begin))
     after = np.shape(g)[0] - (0 if to_end is None else math.prod(np.shape(to_end)))
@@ -189,43 +149,35 @@ def _ediff1d(ans: Any, g: Any, ary: Any, to_end: Any = None, to_begin: Any = Non
     return gradients
 
 
-def _unwrap(ans: Any, g: Any, p: Any, *unused: Any, **options: Any) -> Any:
-    return [g]  # what is added is constant between the jumps
-
-
-def _nan_to_num(ans: Any, g: Any, x: Any, *unused: Any, **options: Any) -> Any:
-    return [np.where(np.isfinite(x), g, g.dtype.type(0))]
-
-
 # By name: see `minpy.numpy_table.gradients`.
 RULES: dict[str, Callable[..., Any]] = {
     "take": _take,
     "take_along_axis": _take_along_axis,
     "pad": _pad,
     "array": _array,
-    "rot90": _rot90,
-    "triu": _triu,
-    "tril": _tril,
+    "rot90": lambda ans, g, m, k=1, axes=(0, 1): [np.rot90(g, -k, axes)],
+    "triu": lambda ans, g, m, k=0: [np.triu(g, k)] if np.ndim(m) > 1 else None,
+    "tril": lambda ans, g, m, k=0: [np.tril(g, k)] if np.ndim(m) > 1 else None,
     "diag": _diag,
     "diagonal": _diagonal,
     "trace": _trace,
     "diff": _diff,
-    "fliplr": _fliplr,
-    "flipud": _flipud,
+    "fliplr": lambda ans, g, m: [np.fliplr(g)],
+    "flipud": lambda ans, g, m: [np.flipud(g)],
     "rollaxis": _rollaxis,
-    "matrix_transpose": _matrix_transpose,
-    "linalg.matrix_transpose": _matrix_transpose,
-    "linalg.diagonal": _diagonal_of_matrices,
+    "matrix_transpose": lambda ans, g, x: [np.swapaxes(g, -1, -2)],
+    "linalg.matrix_transpose": lambda ans, g, x: [np.swapaxes(g, -1, -2)],
+    "linalg.diagonal": lambda ans, g, x, *, offset=0: _diagonal(ans, g, x, offset, -2, -1),
     "linalg.trace": _trace_of_matrices,
     "atleast_1d": _reshaped,
     "atleast_2d": _reshaped,
     "atleast_3d": _reshaped,
     "tile": _tile,
     "repeat": _repeat,
-    "resize": _resize,
-    "delete": _delete,
-    "diagflat": _diagflat,
+    "resize": lambda ans, g, a, new_shape: _back(a, g, np.resize(_positions(a), new_shape)),
+    "delete": lambda ans, g, arr, obj, axis=None: _back(arr, g, np.delete(_positions(arr), obj, axis)),
+    "diagflat": lambda ans, g, v, k=0: [np.reshape(np.diagonal(g, k), np.shape(v))],
     "ediff1d": _ediff1d,
-    "unwrap": _unwrap,
-    "nan_to_num": _nan_to_num,
+    "unwrap": lambda ans, g, p, *unused, **options: [g],  # what is added is constant between the jumps
+    "nan_to_num": lambda ans, g, x, *unused, **options: [np.where(np.isfinite(x), g, g.dtype.type(0))],
 }
