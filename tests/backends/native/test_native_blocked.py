@@ -237,6 +237,13 @@ def test_special_numbers_reach_their_row_and_column(special: float, turned: tupl
             np.testing.assert_array_equal(arrays[2].values, expected)
 
 
+@pytest.mark.parametrize("turned", TURNED)
+def test_a_sum_of_no_products_is_zero(turned: tuple[bool, bool]) -> None:
+    arrays = simple(2, 5, 0, 7, turned, "float32")
+    run(matrices_from(arrays), Limits(), arrays, 1, Processor.of(llvm.features()))
+    np.testing.assert_array_equal(arrays[2].values, 0)
+
+
 def test_zeros_and_the_signs_of_what_is_added() -> None:
     first, second, result = simple(1, 20, 16, 20, (False, False), "float32")
     first.values[...], second.values[...] = 0, 1
@@ -352,16 +359,17 @@ def test_large_and_transposed_products_are_kernels() -> None:
     np.testing.assert_allclose(found[1], small @ small, rtol=1e-4, atol=1e-3)
 
 
-def test_another_blas_does_its_products_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_blas_does_its_products_itself_but_for_small_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     found = numpy_blas.find()
     if found is None:
         pytest.skip("NumPy has no BLAS that is known")
     monkeypatch.setattr(numpy_blas, "find", lambda: dataclasses.replace(found, file="libmkl_rt.so"))
-    x = np.ones((200, 200), "f")
-    function = mx.compile(lambda x: x @ x)
+    x, small = np.ones((200, 200), "f"), np.arange(100, dtype="f").reshape(10, 10)
+    function = mx.compile(lambda x, small: (x @ x, small @ small.T))
     for _ in range(4):
-        function(x)
-    assert kinds(function.explain()[0]) == ["200x200 by 200x200"]
+        result = function(x, small)
+    assert kinds(function.explain()[0]) == ["200x200 by 200x200", "10x10 by 10x10, a kernel"]
+    np.testing.assert_array_equal(result[1], small @ small.T)
 
 
 @needs_wide_vectors

@@ -106,8 +106,6 @@ class Arrays:
         self.problem = problem
         self.data = self.draw(random, problem.batch, problem.channels, *problem.lengths)
         self.weight = self.draw(random, problem.filters, problem.channels // problem.groups, *problem.kernel)
-        self.bias = self.draw(random, problem.filters)
-        self.residual = self.draw(random, problem.batch, problem.filters, *problem.positions)
         self.gradient = self.draw(random, problem.batch, problem.filters, *problem.positions)
 
     def draw(self, random: np.random.RandomState, *shape: int) -> np.ndarray:
@@ -119,19 +117,11 @@ class Arrays:
         return {
             "data": batch_last(self.data, dtype),
             "weight": self.weight.astype(dtype),
-            "bias": self.bias.astype(dtype),
-            "residual": batch_last(self.residual, dtype),
             "gradient": batch_last(self.gradient, dtype),
         }
 
     def result(self) -> np.ndarray:
-        problem = self.problem
-        result = im2col.convolve.forward(self.data, self.weight, **window(problem))
-        if problem.bias:
-            result = result + self.bias[:, None, None]
-        if problem.residual:
-            result = result + self.residual
-        return np.maximum(result, 0) if problem.relu else result
+        return im2col.convolve.forward(self.data, self.weight, **window(self.problem))
 
     def data_gradient(self) -> np.ndarray:
         return im2col.convolve_data.forward(
@@ -181,9 +171,8 @@ def problems(draw: st.DrawFn, depthwise: bool = False) -> Problem:
         least = max(1, dilate * (kernel - 1) + 1 - 2 * pad)
         axes.append((draw(st.integers(least, least + 7)), kernel, stride, dilate, pad))
     lengths, kernel, stride, dilate, pad = zip(*axes, strict=True)
-    flags = [draw(st.booleans()) for _ in range(3)]
     batch, dtype = draw(st.integers(1, 40)), draw(st.sampled_from(["float32", "float64"]))
-    return Problem(batch, channels, filters, lengths, kernel, stride, dilate, pad, groups, dtype, *flags)
+    return Problem(batch, channels, filters, lengths, kernel, stride, dilate, pad, groups, dtype)
 
 
 @few
@@ -199,15 +188,15 @@ def test_random_depthwise_convolutions(problem: Problem, processor: Processor, c
 
 
 SEVERAL = {
-    "batches in blocks": Problem(150, 3, 5, (5, 4), (3, 3), pad=(1, 1), bias=True),
-    "channels in parts": Problem(33, 32, 6, (9, 6), (3, 3), pad=(1, 1), bias=True, residual=True, relu=True),
+    "batches in blocks": Problem(150, 3, 5, (5, 4), (3, 3), pad=(1, 1)),
+    "channels in parts": Problem(33, 32, 6, (9, 6), (3, 3), pad=(1, 1)),
     "channels in parts, a stride": Problem(16, 32, 5, (9, 6), (3, 2), (2, 2), pad=(1, 1)),
     "numbers of the weight that meet in a set of the cache": Problem(32, 512, 24, (4, 2), (3, 3), pad=(1, 1)),
-    "a wide kernel": Problem(9, 3, 4, (23, 25), (11, 11), (4, 4), pad=(2, 2), bias=True),
-    "more rows than a tile": Problem(16, 2, 3, (40, 30), (3, 3), bias=True),
-    "kernels of one": Problem(20, 7, 9, (6, 5), (1, 1), bias=True, relu=True),
+    "a wide kernel": Problem(9, 3, 4, (23, 25), (11, 11), (4, 4), pad=(2, 2)),
+    "more rows than a tile": Problem(16, 2, 3, (40, 30), (3, 3)),
+    "kernels of one": Problem(20, 7, 9, (6, 5), (1, 1)),
     "kernels of one, a stride": Problem(20, 7, 9, (6, 5), (1, 1), (2, 2)),
-    "one row": Problem(12, 6, 10, (1, 30), (1, 5), pad=(0, 2), bias=True),
+    "one row": Problem(12, 6, 10, (1, 30), (1, 5), pad=(0, 2)),
     "padding beyond the kernel": Problem(4, 2, 3, (3, 3), (2, 2), pad=(3, 4)),
 }
 
@@ -245,21 +234,12 @@ def test_infinities_reach_only_what_they_belong_to() -> None:
     np.testing.assert_array_equal(~np.isfinite(got), batch_last(place, "bool"))
 
 
-def test_relu_keeps_nan_and_makes_zeros_positive() -> None:
-    problem = Problem(4, 1, 1, (1, 1), (1, 1), relu=True)
-    data = np.array([np.nan, -1, -0.0, 2], np.float32).reshape(1, 1, 1, 4)
-    reads = {"data": data, "weight": np.ones((1, 1, 1, 1), "f")}
-    (got,) = run(correlate(problem, "result", PROCESSORS[0]), reads, {"result": data})
-    np.testing.assert_array_equal(got.reshape(-1), [np.nan, 0, 0, 2])
-    assert not np.signbit(got[0, 0, 0, 1:]).any()
-
-
 # -- other processors --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("what", ["result", "data", "weight"])
 def test_kernels_for_aarch64_are_objects_of_that_machine(what: str) -> None:
-    problem = Problem(19, 6, 7, (9, 8), (3, 3), (2, 1), pad=(1, 1), bias=True)
+    problem = Problem(19, 6, 7, (9, 8), (3, 3), (2, 1), pad=(1, 1))
     code = GENERATORS["direct"](problem, what, Processor(16, 32))
     found = llvm.emit(module(code), "aarch64-unknown-linux-gnu")
     assert found[:4] == b"\x7fELF"
@@ -268,7 +248,7 @@ def test_kernels_for_aarch64_are_objects_of_that_machine(what: str) -> None:
 
 @pytest.mark.parametrize("channels_last", [False, True])
 def test_winograd_for_aarch64_is_an_object_of_that_machine(channels_last: bool) -> None:
-    problem = Problem(1, 20, 24, (9, 8), (3, 3), pad=(1, 1), bias=True, scale=True, residual=True, relu=True)
+    problem = Problem(1, 20, 24, (9, 8), (3, 3), pad=(1, 1))
     for make in (winograd, winograd_weight):
         code = make(problem, "result", Processor(16, 32), channels_last)
         found = llvm.emit(module(code), "aarch64-unknown-linux-gnu")
@@ -298,9 +278,8 @@ def winograd_problems(draw: st.DrawFn) -> Problem:
     channels, filters = draw(st.integers(16, 24)), draw(st.integers(16, 24))
     pad = draw(st.integers(0, 2)), draw(st.integers(0, 2))
     lengths = tuple(draw(st.integers(max(1, 3 - 2 * p), 9)) for p in pad)
-    flags = {name: draw(st.booleans()) for name in ("bias", "residual", "relu")}
     dtype, batch = draw(st.sampled_from(["float32", "float64"])), draw(st.integers(1, 40))
-    return Problem(batch, channels, filters, lengths, (3, 3), pad=pad, dtype=dtype, **flags)
+    return Problem(batch, channels, filters, lengths, (3, 3), pad=pad, dtype=dtype)
 
 
 @settings(max_examples=10, deadline=None)
@@ -367,9 +346,8 @@ def channels_problems(draw: st.DrawFn) -> tuple[Problem, Processor]:
         least = max(1, dilate * (kernel - 1) + 1 - 2 * pad)
         axes.append((draw(st.integers(least, least + 12)), kernel, stride, dilate, pad))
     lengths, kernel, stride, dilate, pad = zip(*axes, strict=True)
-    flags = [draw(st.booleans()) for _ in range(3)]
     batch, dtype = draw(st.integers(1, 3)), draw(st.sampled_from(["float32", "float64"]))
-    problem = Problem(batch, channels, filters, lengths, kernel, stride, dilate, pad, groups, dtype, *flags)
+    problem = Problem(batch, channels, filters, lengths, kernel, stride, dilate, pad, groups, dtype)
     return problem, draw(st.sampled_from(PROCESSORS))
 
 
@@ -387,8 +365,6 @@ def check_channels_last(problem: Problem, processor: Processor, cuts: int) -> No
     reads = {
         "data": channels_last(arrays.data, dtype),
         "weight": packed,
-        "bias": arrays.bias.astype(dtype),
-        "residual": channels_last(arrays.residual, dtype),
     }
     result = arrays.result()
     code = channels_depthwise(problem, processor) if depthwise else channels_forward(problem, processor)
@@ -404,13 +380,13 @@ def test_random_convolutions_with_channels_last(given: tuple[Problem, Processor]
 
 
 LARGE = {
-    "rows of one block": Problem(1, 40, 40, (7, 7), (3, 3), pad=(1, 1), bias=True, relu=True, residual=True),
-    "rows of several": Problem(1, 20, 33, (30, 31), (3, 3), pad=(1, 1), bias=True),
-    "kernels of one": Problem(1, 130, 70, (9, 9), (1, 1), residual=True),
+    "rows of one block": Problem(1, 40, 40, (7, 7), (3, 3), pad=(1, 1)),
+    "rows of several": Problem(1, 20, 33, (30, 31), (3, 3), pad=(1, 1)),
+    "kernels of one": Problem(1, 130, 70, (9, 9), (1, 1)),
     "positions that meet in a set of the cache": Problem(1, 2048, 20, (7, 7), (1, 1)),
     "a stride": Problem(1, 1024, 20, (9, 9), (1, 1), (2, 2)),
-    "kernels of one with few filters, in rows": Problem(1, 24, 16, (18, 18), (1, 1), bias=True, relu=True),
-    "a weight that is fetched ahead": Problem(1, 1100, 40, (5, 5), (1, 1), bias=True),
+    "kernels of one with few filters, in rows": Problem(1, 24, 16, (18, 18), (1, 1)),
+    "a weight that is fetched ahead": Problem(1, 1100, 40, (5, 5), (1, 1)),
 }
 
 
@@ -428,9 +404,8 @@ def channels_winograd_problems(draw: st.DrawFn) -> Problem:
     channels, filters = draw(st.integers(16, 50)), draw(st.integers(16, 70))
     pad = draw(st.integers(0, 2)), draw(st.integers(0, 2))
     lengths = tuple(draw(st.integers(max(1, 3 - 2 * p), 19)) for p in pad)
-    flags = {name: draw(st.booleans()) for name in ("bias", "residual", "relu", "scale")}
     dtype, batch = draw(st.sampled_from(["float32", "float64"])), draw(st.integers(1, 3))
-    return Problem(batch, channels, filters, lengths, (3, 3), pad=pad, dtype=dtype, **flags)
+    return Problem(batch, channels, filters, lengths, (3, 3), pad=pad, dtype=dtype)
 
 
 @few
@@ -449,15 +424,8 @@ def test_winograd_with_channels_last(problem: Problem, processor: Processor, cut
     reads = {
         "data": channels_last(arrays.data, dtype),
         "weight": packed,
-        "scale": arrays.bias[::-1].astype(dtype),
-        "bias": arrays.bias.astype(dtype),
-        "residual": channels_last(arrays.residual, dtype),
     }
-    result = im2col.convolve.forward(arrays.data, arrays.weight, **window(problem))
-    result = result * arrays.bias[::-1, None, None] if problem.scale else result
-    result = result + arrays.bias[:, None, None] if problem.bias else result
-    result = result + arrays.residual if problem.residual else result
-    result = np.maximum(result, 0) if problem.relu else result
+    result = arrays.result()
     code = winograd(problem, "result", processor, True)
     (got,) = run(code, reads, {"result": channels_last(result, dtype)}, cuts)
     # A result is a sum of a few times as many terms.

@@ -17,7 +17,7 @@ from native_kernels import Compiled, Runner, nest_of, run_nest
 from minpy.backends.native import mathematics
 from minpy.backends.native.fusing.fuser import scheduled
 from minpy.backends.native.fusing.loop_nest import Level, Nest, Place
-from minpy.backends.native.kernels import float_functions
+from minpy.backends.native.kernels import element_functions
 from minpy.backends.native.kernels.codegen import kernel_of
 from minpy.backends.native.kernels.function_writer import value_type
 from minpy.backends.native.kernels.ir_module import module_text
@@ -99,7 +99,7 @@ CASES = [
     (name, dtype)
     for name, row in ELEMENTWISE.items()
     for dtype in DTYPES
-    if name != "cast" and float_functions.covers(name, dtype) and dtype.kind in row.kinds
+    if name != "cast" and element_functions.covers(name, dtype) and dtype.kind in row.kinds
 ]
 
 
@@ -153,14 +153,14 @@ def _check_rounded(
 
 def test_functions_that_are_covered() -> None:
     """What has no code is named, so that it becomes a call."""
-    assert not float_functions.covers("nothing", FLOATS[0])
-    assert not float_functions.covers("add", numpy.dtype("float16"))
-    assert not float_functions.covers("exp", numpy.dtype("int32"))
+    assert not element_functions.covers("nothing", FLOATS[0])
+    assert not element_functions.covers("add", numpy.dtype("float16"))
+    assert not element_functions.covers("exp", numpy.dtype("int32"))
     missing = {
         name
         for name in ELEMENTWISE
         for dtype in FLOATS
-        if "f" in ELEMENTWISE[name].kinds and not float_functions.covers(name, dtype)
+        if "f" in ELEMENTWISE[name].kinds and not element_functions.covers(name, dtype)
     }
     assert missing <= {
         name for name in ELEMENTWISE if not all(mathematics.covers(name, kind) for kind in ("float", "double"))

@@ -77,7 +77,7 @@ def test_pieces_make_up_the_loop(length: int, unit: int) -> None:
     kernel = Kernel(
         w.function("ptr %p0, ptr %scratch, i64 %begin, i64 %end"),
         (Pointer(array, 0, True),),
-        declares=frozenset(w.declares),
+        declares=frozenset(w.required.values()),
     )
     Compiled([kernel]).call(0, {array: memory}, [(0, 1)])
     assert memory[0, 0] == 0

@@ -1,4 +1,4 @@
-"""Convolutions in programs: brought into the layouts of generated kernels, with what follows them in registers."""
+"""Convolutions in programs: brought into the layouts of generated kernels."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def residual(data: Any) -> Any:
 def wide(data: Any) -> Any:
     """Two convolutions of as many channels as Winograd's way takes."""
     data = sym.Convolution(data, kernel=(3, 3), pad=(1, 1), num_filter=64)
-    return sym.Convolution(sym.Activation(data, act_type="relu"), kernel=(3, 3), pad=(1, 1), num_filter=64)
+    return sym.Convolution(sym.Activation(data, act_type="relu"), kernel=(3, 3), pad=(1, 1), num_filter=48)
 
 
 def one_dimension(data: Any) -> Any:
@@ -105,7 +105,6 @@ def test_training_lies_with_the_batch_last(batch: int) -> None:
     found = functions(routine)
     assert [one.what for one in found].count("weight") == 2
     assert not any(one.has_channels_last for one in found)
-    assert all(one.problem.bias and one.problem.relu for one in found if one.what == "result")
     # Nothing is turned but the pictures, for both parts, their gradient, and what comes back from the dense layer.
     copies = [step for step in routine.steps if isinstance(step, Elementwise) and step.function == "copy"]
     assert len(copies) <= 4, str(routine)
@@ -118,12 +117,9 @@ def test_inference_of_few_lies_with_the_channels_last(batch: int) -> None:
     found = functions(routine)
     assert len(found) == 5
     assert all(one.has_channels_last for one in found)
-    assert all(one.problem.scale and one.problem.bias for one in found)
-    assert sum(one.problem.residual for one in found) == 2
-    assert sum(one.problem.relu for one in found) == 4  # all but the projection
-    elementwise = [step.output for step in routine.steps if isinstance(step, Elementwise)]
-    large = [array for array in elementwise if len(array.shape) == 4 and array.size > 24 * batch]
-    # Pictures are turned, and the projection, of every second position, has its own copied; all else is in registers.
+    copies = [step.output for step in routine.steps if isinstance(step, Elementwise) and step.function == "copy"]
+    large = [array for array in copies if len(array.shape) == 4 and array.size > 24 * batch]
+    # Pictures are turned, and the projection, of every second position, has its own copied; all else lies as it is.
     assert [array.shape for array in large] == [(batch, 9, 9, 3), (batch, 5, 5, 20)], str(routine)
 
 
@@ -137,15 +133,6 @@ def test_gradients_of_networks(network: Any, shape: tuple[int, ...]) -> None:
 def test_inference_in_one_dimension(batch: int) -> None:
     routine, _ = optimized_network(one_dimension, (batch, 3, 12), False)
     assert len(functions(routine)) == 2
-
-
-def test_a_result_that_others_read_is_not_fused_away() -> None:
-    def network(data: Any) -> Any:
-        h = sym.Convolution(data, kernel=(3, 3), num_filter=4)
-        return sym.Group([h, sym.Activation(h, act_type="relu")])
-
-    routine, _ = optimized_network(network, (2, 3, 6, 6), False)
-    assert [(one.problem.bias, one.problem.relu) for one in functions(routine)] == [(True, False)]
 
 
 @pytest.mark.parametrize("kind", ["channels", "channels depthwise"])

@@ -1,4 +1,4 @@
-"""Products of matrices as generated kernels, in blocks, where that is faster than a BLAS.
+"""Products of matrices as generated kernels, in blocks: small ones, and others where that is faster than a BLAS.
 
 A tile of the result, some rows by some vectors of columns, stays in registers while the depth goes by, as in K. Goto
 and R. van de Geijn, "Anatomy of high-performance matrix multiplication" (ACM Transactions on Mathematical Software 34,

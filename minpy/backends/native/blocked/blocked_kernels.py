@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from minpy.backends.native.blocked.blocking import Blocking, Matrices, blocking_of, in_bands, matrices_of
+from minpy.backends.native.blocked.blocking import Blocking, Matrices, blocking_of, in_bands
 from minpy.backends.native.blocked.tiles import product_body, scratch_bytes
 from minpy.backends.native.codegen.memory_layout import Allocation
 from minpy.backends.native.convolutions.register_blocking import Processor
 from minpy.backends.native.convolutions.vector_writer import METADATA, PREFETCH
 from minpy.backends.native.kernels.kernel import Kernel, Pointer, is_long
-from minpy.backends.native.language import Product
 from minpy.backends.native.machine import llvm, numpy_blas
 
-__all__ = ["BLOCKED", "blocked_kernel", "covers_blocked", "is_faster", "kernel_of_matrices"]
+__all__ = ["blocked_kernel", "is_faster", "kernel_of_matrices"]
 
-# The name of the kernels, and about how many operations they do in a second.
-BLOCKED, SPEED = "blocked_product", 1e11
+# About how many operations the kernels do in a second.
+SPEED = 1e11
 
 # A depth from which OpenBLAS, which takes it in blocks, is as fast.
 DEEP = 2048
@@ -29,8 +28,8 @@ LEAST_SIDE, UNPACKED, LEAST_TRANSPOSED, LEAST_STACKED = 16, 10**6, 1 << 16, 1 <<
 FILLED = 0.7
 
 
-def covers_blocked(product: Product, places: Sequence[Allocation], result: Allocation) -> bool:
-    """Tell whether a product, or a stack of them, is faster as a kernel of its own than by a BLAS.
+def is_faster(matrices: Matrices) -> bool:
+    """Tell whether a product, or a stack of them, that is not small is faster as a kernel than by NumPy's BLAS.
 
     Up to 10**6 products of numbers OpenBLAS has kernels that pack nothing. Where only the second matrix is
     transposed, generated ones take 0.5 to 0.9 of their time; elsewhere 1.0 to 1.15 while all lies in the caches, and
@@ -39,44 +38,27 @@ def covers_blocked(product: Product, places: Sequence[Allocation], result: Alloc
     are where matrices fill vectors badly, and where NumPy's BLAS is another one. So are large ones if the BLAS runs in
     more threads than kernels do when a program is compiled.
     """
-    library = numpy_blas.find()
-    if library is not None and not library.is_openblas:
-        return False
-    matrices = matrices_of(product, places, result)
-    if matrices is None or (matrices.size > UNPACKED and library is not None and library.has_more_threads):
-        return False
-    return is_faster(matrices, Processor.of(llvm.features()))
-
-
-def is_faster(matrices: Matrices, processor: Processor) -> bool:
-    """Tell whether a product is faster as a kernel than by OpenBLAS; see `covers_blocked`.
-
-    Examples
-    --------
-    >>> large, small = (Matrices(4, n, n, n, (n, 1), (n, 1), n) for n in (128, 64))
-    >>> [is_faster(one, Processor(64, 32)) for one in (large, small)]
-    [True, False]
-    """
+    library, processor = numpy_blas.find(), Processor.of(llvm.features())
+    lanes = processor.lanes(matrices.itemsize)
     if processor.vector_bytes < 64 or min(matrices.rows, matrices.columns, matrices.depth) < LEAST_SIDE:
         return False
-    lanes = processor.lanes(matrices.itemsize)
     if matrices.depth > DEEP or matrices.columns < FILLED * lanes * -(-matrices.columns // lanes):
         return False
+    if library is not None and not library.is_openblas:
+        return False
     if matrices.size > UNPACKED:
-        return True
+        return library is None or not library.has_more_threads
     if matrices.second[1] != 1 and matrices.first[1] == 1:
         return matrices.size >= LEAST_TRANSPOSED and matrices.rows >= 2 * LEAST_SIDE
     return matrices.count > 1 and matrices.size >= LEAST_STACKED and matrices.nbytes >= processor.second_cache
 
 
-def blocked_kernel(product: Product, places: Sequence[Allocation], result: Allocation) -> Kernel:
-    """Return the kernel of a product, or of a stack of them; see `covers_blocked`."""
-    matrices = matrices_of(product, places, result)
-    assert matrices is not None
+def blocked_kernel(matrices: Matrices, where: Sequence[Allocation]) -> Kernel:
+    """Return the kernel of a product, or of a stack of them, of operands and a result that lie in some places."""
     matrices = in_bands(matrices)
     blocking = blocking_of(matrices, Processor.of(llvm.features()))
     is_shared = is_long(2 * matrices.count * matrices.size / SPEED)
-    return kernel_of_matrices(matrices, blocking, [*places, result], is_shared)
+    return kernel_of_matrices(matrices, blocking, where, is_shared)
 
 
 def kernel_of_matrices(matrices: Matrices, blocking: Blocking, where: Sequence[Allocation], is_shared: bool) -> Kernel:
@@ -92,6 +74,6 @@ def kernel_of_matrices(matrices: Matrices, blocking: Blocking, where: Sequence[A
         scratch=scratch_bytes(matrices, blocking),
         flops=2 * matrices.count * matrices.size,
         bytes_moved=matrices.nbytes,
-        name=BLOCKED,
+        name="blocked_product",
         is_written=True,
     )

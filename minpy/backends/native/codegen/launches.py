@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from minpy.backends.memory_planner import ALIGNMENT
-from minpy.backends.native.blocked.blocked_kernels import blocked_kernel, covers_blocked
+from minpy.backends.native.blocked.blocked_kernels import blocked_kernel, is_faster
+from minpy.backends.native.blocked.blocking import matrices_of
 from minpy.backends.native.codegen.matrix_products import (
     Gemm,
     blas_matrix,
     gemm_of,
     is_row_major,
     is_small,
-    small_kernel,
 )
 from minpy.backends.native.codegen.memory_layout import Allocation, Uses, allocation, owner_of
 from minpy.backends.native.codegen.row_products import covers_row, row_kernel
@@ -174,13 +174,11 @@ def _product(item: Product, places: Mapping[Array, Place], kernel_of: _Print, ha
     in_place = [(item.output, item.operands[2])] if alike else []
     if not item.output.size:
         return Launch(item, (), Uses(item.operands, item.outputs))
-    kernel = None
-    if is_small(item) or not item.operands[0].shape[-1]:
-        kernel = small_kernel(item, where, result)
-    elif covers_row(item, where, result):
+    kernel, matrices = None, matrices_of(item, where, result)
+    if not is_small(item) and covers_row(item, where, result):
         kernel, in_place = row_kernel(item, where, result), []
-    elif covers_blocked(item, where, result):
-        kernel = blocked_kernel(item, where, result)
+    elif matrices is not None and (is_small(item) or is_faster(matrices)):
+        kernel = blocked_kernel(matrices, [*where, result])
     if kernel is not None:
         return Launch(item, (kernel,), Uses(item.operands, item.outputs, (), _scratch([kernel]), in_place))
     if not has_blas:

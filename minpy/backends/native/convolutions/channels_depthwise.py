@@ -6,7 +6,6 @@ border it reads zeros.
 
 from __future__ import annotations
 
-from minpy.backends.native.convolutions.channels_last import operands_of
 from minpy.backends.native.convolutions.direct_convolution import Code
 from minpy.backends.native.convolutions.problem import Problem, forward_axes
 from minpy.backends.native.convolutions.register_blocking import Processor, VectorsOfBatch
@@ -22,15 +21,12 @@ TOGETHER = 7
 def channels_depthwise(problem: Problem, processor: Processor) -> Code:
     """Return the function that does a convolution of as many groups as channels and filters.
 
-    Its pointers: data, a weight of (height, width, channels), scale, bias and residual where there are some; the
-    result.
+    Its pointers: data and a weight of (height, width, channels); the result.
     """
     lanes = VectorsOfBatch.of(problem.channels, processor.lanes(problem.itemsize))
     code = Emitter(problem.element, lanes.width)
     rows, axis = forward_axes(problem)
     channels, width = problem.channels, problem.lengths[1]
-    reads = operands_of(problem)
-    pointer = {name: f"%p{number}" for number, name in enumerate((*reads, "result"))}
     positions, taps = range(min(TOGETHER, axis.count)), range(axis.taps)
     # Columns of data that a block reads, from its first on.
     needed = sorted({p * axis.step + j * axis.reach for p in positions for j in taps})
@@ -39,7 +35,7 @@ def channels_depthwise(problem: Problem, processor: Processor) -> Code:
     # there, in the same few sets of the caches.
     with code.loop("%begin", "%end") as unit, code.loop(0, -(-axis.count // len(positions))) as block:
         example, row = code.quotient(unit.index, rows.count), code.remainder(unit.index, rows.count)
-        image = code.at(pointer["data"], code.multiply(example, problem.lengths[0] * width * channels))
+        image = code.at("%p0", code.multiply(example, problem.lengths[0] * width * channels))
         top = code.add(code.multiply(row, rows.step), rows.offset)
         begin, end = bounds(code, (rows,), 0, row, top)
         t = code.smaller(code.multiply(block.index, len(positions)), axis.count - len(positions))
@@ -53,12 +49,9 @@ def channels_depthwise(problem: Problem, processor: Processor) -> Code:
                 exists = {column: code.within(code.add(left, column), width) for column in needed}
             with code.loop(0, lanes.count) as vector:
                 first = lanes.start(code, vector.index)
-                bias = code.load(pointer["bias"], first) if problem.bias else ""
-                scale = code.load(pointer["scale"], first) if problem.scale else ""
-                initial = code.zero if scale else bias or code.zero
-                with code.loop(begin, end, [initial] * len(positions)) as i:
+                with code.loop(begin, end, [code.zero] * len(positions)) as i:
                     source = code.at(line, code.multiply(i.index, rows.reach * width * channels), first)
-                    numbers = code.at(pointer["weight"], code.multiply(i.index, axis.taps * channels), first)
+                    numbers = code.at("%p1", code.multiply(i.index, axis.taps * channels), first)
                     data = {}
                     for column in needed:
                         here = code.at(source, column * channels)
@@ -71,15 +64,10 @@ def channels_depthwise(problem: Problem, processor: Processor) -> Code:
                             value = data[p * axis.step + j * axis.reach]
                             i.values[p] = code.add_product(i.values[p], value, number)
                 for p, value in enumerate(i.values):
-                    at = code.add(place, first, p * channels)
-                    residual = code.at(pointer["residual"], at) if problem.residual else ""
-                    # Without a scale, sums begin with the bias.
-                    added = bias if scale else ""
-                    value = code.fused(value, scale=scale, bias=added, residual=residual, relu=problem.relu)
-                    code.store(value, pointer["result"], at)
+                    code.store(value, "%p2", code.add(place, first, p * channels))
             return []
 
         ends = [code.within(code.add(left, column), width) for column in (needed[0], needed[-1])]
         code.either(axis.is_whole or code.both(*ends), lambda: write(True), lambda: write(False))
     scratch = lanes.width * problem.itemsize
-    return Code(code.body(len(pointer)), reads, ("result",), problem.batch * rows.count, scratch)
+    return Code(code.body(3), ("data", "weight"), ("result",), problem.batch * rows.count, scratch)

@@ -22,7 +22,6 @@ __all__ = [
     "AHEAD",
     "channels_forward",
     "filter_vectors",
-    "operands_of",
     "pack_weight",
     "packed_shape",
 ]
@@ -38,11 +37,6 @@ ROWS = (8, 7, 6, 5, 4, 9, 10, 11, 12, 13)
 
 # Channels up to which a loop over them is written without a loop.
 UNROLLED = 4
-
-
-def operands_of(problem: Problem) -> tuple[str, ...]:
-    """Return what a function reads."""
-    return ("data", "weight", *(name for name in ("scale", "bias", "residual") if getattr(problem, name)))
 
 
 def filter_vectors(problem: Problem, processor: Processor) -> VectorsOfBatch:
@@ -109,7 +103,7 @@ def _is_by_rows(whole: int, rows: int) -> bool:
 def channels_forward(problem: Problem, processor: Processor) -> Code:
     """Return the function that does a convolution with the channels last.
 
-    Its pointers: data, the packed weight, scale, bias and residual where there are some; the result.
+    Its pointers: data and the packed weight; the result.
     """
     return _Writer(problem, processor).write()
 
@@ -137,8 +131,6 @@ class _Writer:
         self.is_fetched = (
             problem.kernel == (1, 1) and self.packed * self.some * problem.itemsize > processor.first_cache
         )
-        self.reads = operands_of(problem)
-        self.pointer = {name: f"%p{number}" for number, name in enumerate((*self.reads, "result"))}
         whole = problem.groups * self.units * problem.batch
         self.by_rows = _is_by_rows(whole, self.rows.count)
         self.splits = self.rows.count if self.by_rows else whole
@@ -154,9 +146,9 @@ class _Writer:
             group, number = code.quotient(filter_block, self.units), code.remainder(filter_block, self.units)
             first = code.smaller(code.multiply(number, self.some), self.lanes.count - self.some)
             channel = code.multiply(group, self.channels)
-            data = code.at(self.pointer["data"], code.multiply(example, self.image), channel)
+            data = code.at("%p0", code.multiply(example, self.image), channel)
             vector = code.add(code.multiply(group, self.lanes.count), first)
-            weight = code.at(self.pointer["weight"], code.multiply(vector, self.packed))
+            weight = code.at("%p1", code.multiply(vector, self.packed))
             group_filter = code.multiply(group, problem.filters // problem.groups)
             filters = [
                 code.add(group_filter, self.lanes.start(code, code.add(first, number))) for number in range(self.some)
@@ -165,26 +157,21 @@ class _Writer:
                 line = code.add(code.multiply(example, self.rows.count), row.index)
                 with code.loop(0, -(-self.columns.count // self.together)) as block:
                     t = code.smaller(code.multiply(block.index, self.together), self.columns.count - self.together)
-                    sums = self.write_sums(row.index, t, data, weight, self.biases(filters))
-                    position = code.add(code.multiply(line, self.columns.count), t)
-                    self.finish(sums, code.multiply(position, problem.filters), filters)
+                    sums = self.write_sums(row.index, t, data, weight)
+                    position = code.multiply(code.add(code.multiply(line, self.columns.count), t), problem.filters)
+                    for vector, value in enumerate(sums):
+                        number, p = divmod(vector, self.together)
+                        code.store(value, "%p2", code.add(position, filters[number], p * problem.filters))
         scratch = self.lanes.width * problem.itemsize
-        return Code(code.body(len(self.pointer)), self.reads, ("result",), self.splits, scratch, PREFETCH)
+        return Code(code.body(3), ("data", "weight"), ("result",), self.splits, scratch, PREFETCH)
 
-    def biases(self, filters: list[Integer]) -> list[str]:
-        code = self.code
-        if not self.problem.bias or self.problem.scale:
-            return [code.zero] * (self.some * self.together)
-        biases = [code.load(self.pointer["bias"], first) for first in filters]
-        return [bias for bias in biases for _ in range(self.together)]
-
-    def write_sums(self, row: Integer, t: Integer, data: str, weight: str, sums: list[str]) -> list[str]:
+    def write_sums(self, row: Integer, t: Integer, data: str, weight: str) -> list[str]:
         code, axis = self.code, self.columns
         top = code.add(code.multiply(row, self.rows.step), self.rows.offset)
         begin, end = bounds(code, (self.rows,), 0, row, top)
         left = code.add(code.multiply(t, axis.step), axis.offset)
         data = code.at(data, code.multiply(top, self.line), code.multiply(left, self.problem.channels))
-        with code.loop(begin, end, sums) as i:
+        with code.loop(begin, end, [code.zero] * (self.some * self.together)) as i:
             across = code.at(data, code.multiply(i.index, self.rows.reach * self.line))
             along = code.at(weight, code.multiply(i.index, axis.taps * self.channels * self.lanes.width))
             with code.loop(0, axis.taps, i.values) as j:
@@ -235,19 +222,6 @@ class _Writer:
         with code.loop(0, self.channels, sums) as channel:
             channel.values = step(channel.values, channel.index)
         return channel.values
-
-    def finish(self, sums: list[str], place: Integer, filters: list[Integer]) -> None:
-        code, problem, pointer = self.code, self.problem, self.pointer
-        scales = [code.load(pointer["scale"], first) if problem.scale else "" for first in filters]
-        # Without a scale, sums begin with the bias.
-        is_later = problem.scale and problem.bias
-        biases = [code.load(pointer["bias"], first) if is_later else "" for first in filters]
-        for number, value in enumerate(sums):
-            vector, position = divmod(number, self.together)
-            at = code.add(place, filters[vector], position * problem.filters)
-            residual = code.at(pointer["residual"], at) if problem.residual else ""
-            value = code.fused(value, scale=scales[vector], bias=biases[vector], residual=residual, relu=problem.relu)
-            code.store(value, pointer["result"], at)
 
 
 def pack_weight(problem: Problem, processor: Processor) -> Code:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 
 from minpy.backends.native.convolutions.channels_depthwise import channels_depthwise
-from minpy.backends.native.convolutions.channels_last import channels_forward, operands_of, pack_weight, packed_shape
+from minpy.backends.native.convolutions.channels_last import channels_forward, pack_weight, packed_shape
 from minpy.backends.native.convolutions.depthwise import depthwise, depthwise_weight_gradient
 from minpy.backends.native.convolutions.direct_convolution import Code, correlate
 from minpy.backends.native.convolutions.problem import Problem
@@ -52,8 +52,7 @@ class Convolution:
     Attributes
     ----------
     what : {'result', 'data', 'weight'}
-        'result': of (data, weight, and scale, bias and residual where there are some); 'data': of (gradient, weight);
-        'weight': of (data, gradient).
+        'result': of (data, weight); 'data': of (gradient, weight); 'weight': of (data, gradient).
     problem : Problem
     kind : {'direct', 'winograd', 'channels', 'channels depthwise', 'channels winograd'}
         The last three have the channels last, the others the batch.
@@ -76,11 +75,6 @@ class Convolution:
         return self.kind.startswith("channels")
 
     @property
-    def channel_axis(self) -> int:
-        """Which axis of data and result the channels are."""
-        return 3 if self.has_channels_last else 0
-
-    @property
     def shape(self) -> tuple[int, ...]:
         """The shape of what it gives."""
         problem = self.problem
@@ -90,7 +84,7 @@ class Convolution:
         channels, lengths = (problem.filters, problem.positions) if is_result else (problem.channels, problem.lengths)
         return (problem.batch, *lengths, channels) if self.has_channels_last else (channels, *lengths, problem.batch)
 
-    def __call__(self, first: Any, second: Any, *more: Any) -> Any:
+    def __call__(self, first: Any, second: Any) -> Any:
         problem = self.problem
         window = {
             "stride": problem.stride,
@@ -107,21 +101,12 @@ class Convolution:
             return im2col.convolve_data.forward(first, second, lengths=problem.lengths, **window).transpose(back)
         if self.has_channels_last:
             second = Packing(problem, self.kind, self.processor).unpacked(second)
-        result = im2col.convolve.forward(first, second, **window).transpose(back)
-        fused = dict(zip(operands_of(problem)[2:], more, strict=True))
-        per_channel = (-1,) if self.has_channels_last else (-1, 1, 1, 1)
-        if problem.scale:
-            result = result * fused["scale"].reshape(per_channel)
-        if problem.bias:
-            result = result + fused["bias"].reshape(per_channel)
-        if problem.residual:
-            result = result + fused["residual"]
-        return numpy.maximum(result, 0) if problem.relu else result
+        return im2col.convolve.forward(first, second, **window).transpose(back)
 
     def kernels(self, call: Call) -> Sequence[Kernel]:
         """Return the kernel; of Winograd's way with the batch last, a second one before it transforms the weight."""
         problem, what = self.problem, self.what
-        names = ("data", "gradient") if what == "weight" else operands_of(problem)
+        names = ("data", "gradient" if what == "weight" else "weight")
         arrays = dict(zip(names, call.operands, strict=True))
         kernels = []
         if self.kind == "winograd":
@@ -140,13 +125,11 @@ class Convolution:
     def label(self) -> str:
         """Return what is convolved, and how."""
         problem = self.problem
-        fused = [name for name in ("scale", "bias", "residual", "relu") if getattr(problem, name)]
         size, kernel = ("x".join(map(str, lengths)) for lengths in (problem.lengths, problem.kernel))
         what = {"result": "convolution", "data": "data gradient", "weight": "weight gradient"}[self.what]
         layout = "channels last" if self.has_channels_last else "batch last"
         kind = self.kind.removeprefix("channels").strip() or "direct"
-        text = f"{kind} {what} of {problem.batch}x{problem.channels}x{size} by {problem.filters}x{kernel}, {layout}"
-        return " + ".join([text, *fused])
+        return f"{kind} {what} of {problem.batch}x{problem.channels}x{size} by {problem.filters}x{kernel}, {layout}"
 
 
 @dataclass(frozen=True)

@@ -33,8 +33,6 @@ class _Writer:
         self.correlation = correlation
         self.lanes = VectorsOfBatch.of(correlation.batch, processor.lanes(correlation.itemsize))
         self.code = Emitter(correlation.element, self.lanes.width)
-        self.reads = correlation.reads
-        self.pointer = {name: f"%p{number}" for number, name in enumerate((*self.reads, "result"))}
 
     def write(self) -> Code:
         code, correlation = self.code, self.correlation
@@ -42,7 +40,7 @@ class _Writer:
         with code.loop("%begin", "%end") as group, code.loop(0, correlation.results) as one:
             result = code.add(code.multiply(group.index, correlation.results), one.index)
             weight = code.at(
-                self.pointer["weight"],
+                "%p1",
                 code.multiply(group.index, correlation.weight.group),
                 code.multiply(one.index, correlation.weight.result),
             )
@@ -50,16 +48,15 @@ class _Writer:
                 code.multiply(group.index, correlation.terms),
                 correlation.source[0] * correlation.source[1] * correlation.batch,
             )
-            self.data = code.at(self.pointer["data"], source)
-            bias = code.broadcast(self.pointer["bias"], result) if correlation.bias else code.zero
+            self.data = code.at("%p0", source)
             with code.loop(0, height) as row:
                 place = code.multiply(code.add(code.multiply(result, height), row.index), width)
                 for axis in correlation.columns:
                     if axis.count:
-                        self.write_row(row.index, axis, weight, place, bias)
-        return Code(code.body(len(self.pointer)), self.reads, ("result",), correlation.groups, 0)
+                        self.write_row(row.index, axis, weight, place)
+        return Code(code.body(3), ("data", "weight"), ("result",), correlation.groups, 0)
 
-    def write_row(self, row: Integer, axis: Axis, weight: str, place: Integer, bias: str) -> None:
+    def write_row(self, row: Integer, axis: Axis, weight: str, place: Integer) -> None:
         code, correlation = self.code, self.correlation
         phase, t, base = source_row(code, correlation.rows, row)
         begin, end = bounds(code, correlation.rows, phase, t, base)
@@ -71,14 +68,9 @@ class _Writer:
         if right > left:
             with code.loop(0, -(-(right - left) // together)) as block:
                 q = code.smaller(code.add(code.multiply(block.index, together), left), right - together)
-                self.write_block(q, together, rows, axis, weight, place, bias)
-        self.write_single(range(left), rows, axis, weight, place, bias)
-        self.write_single(range(right, axis.count), rows, axis, weight, place, bias)
-
-    def finish(self, sums: str, place: Integer) -> None:
-        code, correlation = self.code, self.correlation
-        residual = code.at(self.pointer["residual"], place) if correlation.residual else ""
-        code.store(code.fused(sums, residual=residual, relu=correlation.relu), self.pointer["result"], place)
+                self.write_block(q, together, rows, axis, weight, place)
+        self.write_single(range(left), rows, axis, weight, place)
+        self.write_single(range(right, axis.count), rows, axis, weight, place)
 
     def place_of(self, place: Integer, axis: Axis, t: Integer, start: Integer) -> Integer:
         code = self.code
@@ -93,7 +85,6 @@ class _Writer:
         axis: Axis,
         weight: str,
         place: Integer,
-        bias: str,
     ) -> None:
         """Write neighbouring positions, where all taps of a row count."""
         code, correlation = self.code, self.correlation
@@ -106,7 +97,7 @@ class _Writer:
         left = code.add(code.multiply(t, axis.step), axis.offset)
         with code.loop(0, self.lanes.count) as vector:
             start = self.lanes.start(code, vector.index)
-            with code.loop(0, correlation.terms, [bias] * together) as term:
+            with code.loop(0, correlation.terms, [code.zero] * together) as term:
                 with code.loop(begin, end, term.values) as i:
                     line = code.multiply(code.add(base, code.multiply(i.index, reach)), correlation.source[1])
                     source = code.multiply(code.add(line, left), correlation.batch)
@@ -120,7 +111,7 @@ class _Writer:
                             i.values[p] = code.add_product(i.values[p], value, number)
                 term.values = i.values
             for p, value in enumerate(term.values):
-                self.finish(value, self.place_of(place, axis, code.add(t, p), start))
+                code.store(value, "%p2", self.place_of(place, axis, code.add(t, p), start))
 
     def numbers(self, weight: str, term: Integer, tap: Integer, axis: Axis) -> str:
         code, strides = self.code, self.correlation.weight
@@ -135,7 +126,6 @@ class _Writer:
         axis: Axis,
         weight: str,
         place: Integer,
-        bias: str,
     ) -> None:
         """Write positions one by one, with the taps that count."""
         if not positions:
@@ -151,7 +141,7 @@ class _Writer:
             first, last = bounds(code, (axis,), 0, t.index, left)
             with code.loop(0, self.lanes.count) as vector:
                 start = self.lanes.start(code, vector.index)
-                with code.loop(0, correlation.terms, [bias]) as term:
+                with code.loop(0, correlation.terms, [code.zero]) as term:
                     with code.loop(begin, end, term.values) as i:
                         line = code.multiply(code.add(base, code.multiply(i.index, reach)), correlation.source[1])
                         numbers = self.numbers(
@@ -169,7 +159,7 @@ class _Writer:
                             j.values = [code.add_product(j.values[0], value, number)]
                         i.values = j.values
                     term.values = i.values
-                self.finish(term.values[0], self.place_of(place, axis, t.index, start))
+                code.store(term.values[0], "%p2", self.place_of(place, axis, t.index, start))
 
 
 def depthwise_weight_gradient(problem: Problem, processor: Processor) -> Code:

@@ -69,7 +69,6 @@ class Correlation:
         Heights and widths.
     weight : Strides
     element : {'float', 'double'}
-    scale, bias, residual, relu : bool
     """
 
     batch: int
@@ -82,20 +81,11 @@ class Correlation:
     target: tuple[int, int]
     weight: Strides
     element: str
-    scale: bool = False
-    bias: bool = False
-    residual: bool = False
-    relu: bool = False
 
     @property
     def itemsize(self) -> int:
         """The bytes of a number."""
         return 8 if self.element == "double" else 4
-
-    @property
-    def reads(self) -> tuple[str, ...]:
-        """What a kernel reads."""
-        return ("data", "weight", *(name for name in ("scale", "bias", "residual") if getattr(self, name)))
 
 
 def correlation_of(problem: Problem, what: str) -> Correlation:
@@ -117,7 +107,6 @@ def correlation_of(problem: Problem, what: str) -> Correlation:
     return Correlation(
         problem.batch, problem.groups, channels, filters, (row,), (column,), problem.lengths, problem.positions,
         Strides(channels * area, area, width, 1, group), problem.element,
-        problem.scale, problem.bias, problem.residual, problem.relu,
     )  # fmt: skip
 
 
@@ -136,8 +125,8 @@ TILE = 4
 def correlate(problem: Problem, what: str, processor: Processor, packs: bool | None = None) -> Code:
     """Return the function that does a convolution ('result'), or the gradient of its data ('data').
 
-    Its pointers: data (the gradient of the sums), weight, bias and residual where there are some; the result (the
-    gradient of the data). Whether data are copied, it decides itself unless `packs` says so.
+    Its pointers: data (the gradient of the sums) and weight; the result (the gradient of the data). Whether data are
+    copied, it decides itself unless `packs` says so.
     """
     return _Writer(correlation_of(problem, what), processor, packs).write()
 
@@ -158,8 +147,6 @@ class _Writer:
         self.filters = block.rows
         self.blocks = -(-correlation.results // block.rows)
         self.code = Emitter(correlation.element, self.cut.width)
-        self.reads = correlation.reads
-        self.pointer = {name: f"%p{number}" for number, name in enumerate((*self.reads, "result"))}
         self.height, self.width = correlation.target
         positions = min(self.height, TILE) * self.width * len(self.cut.starts)
         self.copies_weight = _meets(correlation.weight.result * itemsize, self.filters) and positions >= 16
@@ -204,7 +191,7 @@ class _Writer:
             self.start = code.smaller(code.multiply(batch.index, self.cut.spacing), self.cut.last)
             height, line = correlation.source[0], correlation.source[1] * correlation.batch
             channel = code.multiply(self.group, correlation.terms * height * line)
-            self.data = code.at(self.pointer["data"], channel, self.start)
+            self.data = code.at("%p0", channel, self.start)
             # How far apart channels, rows and columns of the data are; and the first row that was copied.
             self.strides = (height * line, line, correlation.batch)
             self.low: Integer = 0
@@ -212,7 +199,7 @@ class _Writer:
                 self.write_copies()
             with code.loop(*self.range_of("blocks", self.blocks)) as block:
                 self.write_block(block.index)
-        return Code(code.body(len(self.pointer)), self.reads, ("result",), self.splits, self.scratch)
+        return Code(code.body(3), ("data", "weight"), ("result",), self.splits, self.scratch)
 
     def write_copies(self) -> None:
         """Copy the rows of data that a tile reads."""
@@ -242,9 +229,7 @@ class _Writer:
         code, correlation = self.code, self.correlation
         first = code.smaller(code.multiply(block, self.filters), correlation.results - self.filters)
         self.weight_strides = strides = correlation.weight
-        self.weight = code.at(
-            self.pointer["weight"], code.multiply(self.group, strides.group), code.multiply(first, strides.result)
-        )
+        self.weight = code.at("%p1", code.multiply(self.group, strides.group), code.multiply(first, strides.result))
         if self.copies_weight:
             self.write_weight()
         result = code.add(code.multiply(self.group, correlation.results), first)
@@ -254,8 +239,8 @@ class _Writer:
                     line = code.add(code.multiply(result, self.height), row.index)
                     position = code.add(code.multiply(column.index, axis.spacing), axis.first)
                     place = code.add(code.multiply(line, self.width), position)
-                    sums = self.write_sums(row.index, column.index, axis, self.biases(result))
-                    self.finish(sums, code.add(code.multiply(place, correlation.batch), self.start))
+                    sums = self.write_sums(row.index, column.index, axis)
+                    self.store(sums, code.add(code.multiply(place, correlation.batch), self.start))
 
     def write_weight(self) -> None:
         """Copy the numbers that a block reads: those of its filters side by side."""
@@ -270,9 +255,10 @@ class _Writer:
         self.weight = "%scratch"
         self.weight_strides = Strides(1, self.area * filters, strides.row * filters, strides.column * filters, 0)
 
-    def write_sums(self, row: Integer, t: Integer, axis: Axis, sums: list[str]) -> list[str]:
+    def write_sums(self, row: Integer, t: Integer, axis: Axis) -> list[str]:
         """Write the sums of a block at one position, and return them. Along the row it is number `t` of its axis."""
         code, rows = self.code, self.correlation.rows
+        sums = [code.zero] * (self.filters * len(self.cut.starts))
         if axis.taps == 0 or not any(row_axis.taps for row_axis in rows):
             return sums
         phase, row_t, top = source_row(code, rows, row)
@@ -313,21 +299,10 @@ class _Writer:
                 result.append(code.add_product(total, vector, number))
         return result
 
-    def biases(self, result: Integer) -> list[str]:
-        """Return what the sums of a block begin with."""
-        if not self.correlation.bias:
-            return [self.code.zero] * (self.filters * len(self.cut.starts))
-        pointer = self.code.at(self.pointer["bias"], result)
-        biases = [self.code.broadcast(pointer, f) for f in range(self.filters)]
-        return [bias for bias in biases for _ in self.cut.starts]
-
-    def finish(self, sums: list[str], place: Integer) -> None:
-        """Write the results of a block at a position: what is fused is done to the sums."""
-        code, correlation = self.code, self.correlation
-        target = code.at(self.pointer["result"], place)
-        residual = code.at(self.pointer["residual"], place) if correlation.residual else ""
-        plane = self.height * self.width * correlation.batch
+    def store(self, sums: list[str], place: Integer) -> None:
+        """Write the results of a block at a position."""
+        target = self.code.at("%p2", place)
+        plane = self.height * self.width * self.correlation.batch
         places = [f * plane + start for f in range(self.filters) for start in self.cut.starts]
         for value, distance in zip(sums, places, strict=True):
-            added = code.at(residual, distance) if residual else ""
-            code.store(code.fused(value, residual=added, relu=correlation.relu), target, distance)
+            self.code.store(value, target, distance)

@@ -1,4 +1,4 @@
-"""What is to be convolved: shapes, steps and what is done along with it; and where on an axis a tap finds its data."""
+"""What is to be convolved: shapes and steps; and where on an axis a tap finds its data."""
 
 from __future__ import annotations
 
@@ -26,14 +26,10 @@ class Problem:
         As those of the operator `Convolution`.
     groups : int
     dtype : {'float32', 'float64'}
-    scale, bias, residual, relu : bool
-        Whether sums are multiplied by a number for each filter, a number for each filter and another array of the
-        result's shape are added, and negative sums are made zero: in this order, while the sums are in registers. With
-        a scale the channels are last.
 
     Examples
     --------
-    >>> problem = Problem(64, 1, 20, (28, 28), (5, 5), bias=True, relu=True)
+    >>> problem = Problem(64, 1, 20, (28, 28), (5, 5))
     >>> problem.positions, problem.flops
     ((24, 24), 36864000)
     """
@@ -48,10 +44,6 @@ class Problem:
     pad: tuple[int, int] = (0, 0)
     groups: int = 1
     dtype: str = "float32"
-    bias: bool = False
-    residual: bool = False
-    relu: bool = False
-    scale: bool = False
 
     @property
     def positions(self) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""Rewrite rules that bring convolutions into the layouts of generated kernels, and what follows them into registers.
+"""The rewrite rule that brings convolutions into the layouts of generated kernels.
 
 A convolution becomes a call on arrays with the batch last, or the channels where examples are few, between views that
 turn the axes. What is computed of turned arrays is computed as it lies, so that in a network of convolutions nothing is
@@ -12,20 +12,18 @@ from typing import TYPE_CHECKING
 
 import numpy
 
-from minpy.backends.native.convolutions.channels_last import operands_of
 from minpy.backends.native.convolutions.convolution_functions import Convolution, Packing, convolution_call, packed
 from minpy.backends.native.convolutions.cost_model import choose
 from minpy.backends.native.convolutions.problem import Problem
 from minpy.backends.native.convolutions.register_blocking import Processor
-from minpy.backends.native.language import Array, Call, Elementwise, Origin, Product, Step, View, viewed
-from minpy.backends.native.language.layout_algebra import order_of, permuted
+from minpy.backends.native.language import Array, Call, Elementwise, Origin, Product, Step, viewed
 from minpy.backends.native.machine import llvm
 from minpy.backends.native.translating.lowerings.convolving import Convolving
 
 if TYPE_CHECKING:
     from minpy.backends.native.passes.rewriting import Rewriter
 
-__all__ = ["fused_into_registers", "generated"]
+__all__ = ["generated"]
 
 
 def generated(step: Step, rewriter: Rewriter) -> Array | None:
@@ -138,112 +136,3 @@ def _with_channels_last(step: Call, function: Convolution) -> Array:
         weight = packed(Packing(problem, function.kind, function.processor), second, step.origin)
     result = convolution_call(function, (first, weight), step.origin)
     return _back(result, (0, 3, 1, 2), step.output.shape)
-
-
-# -- what follows ------------------------------------------------------------------------------------------------------
-
-
-def fused_into_registers(step: Step, rewriter: Rewriter) -> Array | None:
-    """Return what a function makes of a convolution that nobody else reads, done while its sums are in registers."""
-    if not isinstance(step, Elementwise) or step.function not in ("add", "subtract", "multiply", "maximum"):
-        return None
-    pairs = [step.operands] if step.function == "subtract" else [step.operands, step.operands[::-1]]
-    for convolved, operand in pairs:
-        call = convolved.root.step
-        if (
-            not isinstance(call, Call)
-            or not isinstance(call.function, Convolution)
-            or convolved.shape != step.output.shape
-        ):
-            continue
-        if call.function.what != "result" or operand.dtype != convolved.dtype or not _read_once(convolved, rewriter):
-            continue
-        channel = _channel_axis(convolved, call.output, call.function.channel_axis)
-        if channel is not None:
-            fused = _fused(step, call, call.function, convolved, operand, channel)
-            if fused is not None:
-                rewriter.notes.add(f"{step.function} after a convolution: in registers")
-                return View.of(fused, convolved.shape, convolved.layout) if convolved.is_view else fused
-    return None
-
-
-def _fused(
-    step: Elementwise, call: Call, function: Convolution, convolved: Array, operand: Array, channel: int
-) -> Array | None:
-    """Return what a convolution with one function more gives; None, if it cannot be done in registers."""
-    problem = function.problem
-    if problem.relu:
-        return None
-    inputs = dict(zip(operands_of(problem), call.operands, strict=True))
-
-    def remade(relu: bool = False) -> Array:
-        scale, bias, residual = (name in inputs for name in ("scale", "bias", "residual"))
-        fused = replace(problem, scale=scale, bias=bias, residual=residual, relu=relu)
-        return convolution_call(
-            replace(function, problem=fused), [inputs[name] for name in operands_of(fused)], call.origin
-        )
-
-    if step.function == "maximum":
-        return remade(relu=True) if _is_zero(operand) else None
-    if problem.residual:
-        return None
-    numbers = _numbers(operand, convolved.shape, channel)
-    if numbers is None:
-        if step.function != "add" or operand.shape != convolved.shape:
-            return None
-        residual = _as_it_lies(operand, convolved, call.output)
-        if residual is None:
-            return None
-        inputs["residual"] = residual
-        return remade()
-    bias, scale = inputs.get("bias"), inputs.get("scale")
-    if step.function == "multiply":
-        if not function.has_channels_last:
-            return None
-        inputs["scale"] = numbers if scale is None else Elementwise.of("multiply", scale, numbers)
-        if bias is not None:
-            inputs["bias"] = Elementwise.of("multiply", bias, numbers)
-    elif bias is not None:
-        inputs["bias"] = Elementwise.of(step.function, bias, numbers)
-    else:
-        inputs["bias"] = Elementwise.of("negative", numbers) if step.function == "subtract" else numbers
-    return remade()
-
-
-def _read_once(array: Array, rewriter: Rewriter) -> bool:
-    """Tell whether nobody reads a call's result but one step, through one view."""
-    return rewriter.is_read_once(array) and (not array.is_view or rewriter.is_read_once(array.root))
-
-
-def _channel_axis(view: Array, result: Array, axis: int) -> int | None:
-    """Return the axis of a view of a whole result along which the channels are; None, if it shows something else."""
-    if view.size != result.size or view.layout.offset or order_of(view, view.shape) is None:
-        return None
-    channels = result.shape[axis], result.layout.strides[axis]
-    layout = list(zip(view.shape, view.layout.strides, strict=True))
-    return layout.index(channels) if layout.count(channels) == 1 and result.shape[axis] > 1 else None
-
-
-def _is_zero(array: Array) -> bool:
-    value = array.root.value
-    return value is not None and array.root.size > 0 and not value.any()
-
-
-def _numbers(array: Array, shape: tuple[int, ...], channel: int) -> Array | None:
-    """Return an array of one number a channel that broadcasts to a shape, as a contiguous one of one axis."""
-    lead = len(shape) - len(array.shape)
-    if channel < lead or array.size != array.shape[channel - lead] or array.size != shape[channel]:
-        return None
-    layout = array.layout._replace(strides=(array.layout.strides[channel - lead],))
-    return _contiguous(View.of(array.root, (array.size,), layout), Origin())
-
-
-def _as_it_lies(array: Array, view: Array, result: Array) -> Array | None:
-    """Return an array that is added to a view of a result as it is to be added to the result itself; if it lies so."""
-    order = order_of(view, view.shape)
-    if order is None:
-        return None
-    lying = permuted(array, array.shape, order, Origin())
-    if not lying.is_contiguous or lying.size != result.size:
-        return None
-    return View.of(lying.root, result.shape, lying.layout._replace(strides=result.layout.strides))

@@ -262,24 +262,6 @@ class Emitter(FunctionWriter):
         """Return a vector with the elements of two, after a vector of conditions."""
         return self.put(f"select <{self.lanes} x i1> {condition}, {self.vector} {first}, {self.vector} {second}")
 
-    def test(self, order: str, first: str, second: str) -> str:
-        """Return the vector of conditions of a comparison, such as 'olt'."""
-        return self.put(f"fcmp {order} {self.vector} {first}, {second}")
-
-    def fused(self, value: str, *, scale: str = "", bias: str = "", residual: str = "", relu: bool = False) -> str:
-        """Return what becomes of sums; the residual is a pointer, names that are empty leave something out."""
-        if scale:
-            value = self.add_product(bias or self.zero, value, scale)
-        elif bias:
-            value = self.arithmetic("fadd", value, bias)
-        if residual:
-            value = self.arithmetic("fadd", value, self.load(residual))
-        return self.relu(value) if relu else value
-
-    def relu(self, value: str) -> str:
-        """Return the larger of a vector and zero; NaN stays NaN, and a zero has no sign."""
-        return self.where(self.test("ole", value, self.zero), self.zero, value)
-
     def shuffle(self, first: str, second: str, places: Sequence[int]) -> str:
         """Return the elements of two vectors at some places."""
         chosen = ", ".join(f"i32 {place}" for place in places)

@@ -207,8 +207,7 @@ def winograd_cycles(problem: Problem, what: str, processor: Processor, channels_
 def winograd(problem: Problem, what: str, processor: Processor, channels_last: bool) -> Code:
     """Return the function that does a convolution ('result'), or with the batch last the gradient of its data ('data').
 
-    Its pointers: data (the gradient of the sums), the transformed weight, scale, bias and residual where there are
-    some; the result (the gradient of the data).
+    Its pointers: data (the gradient of the sums) and the transformed weight; the result (the gradient of the data).
     """
     return _writer(problem, what, processor, channels_last).write()
 
@@ -256,8 +255,6 @@ class _Writer(ABC):
         self.code = Emitter(correlation.element, self.lanes.width)
         self.filters = _filters(correlation, processor, self.channels_last)
         self.tiles = [-(-positions // RESULTS) for positions in correlation.target]
-        self.reads = correlation.reads
-        self.pointer = {name: f"%p{number}" for number, name in enumerate((*self.reads, "result"))}
 
     @property
     def count(self) -> int:
@@ -280,8 +277,7 @@ class _Writer(ABC):
             self.write_products(filters)
             with code.loop(0, cut.together) as tile:
                 self.write_results(code.add(first, tile.index), tile.index, filters)
-        body = code.body(len(self.pointer))
-        return Code(body, self.reads, ("result",), cut.blocks * cut.parts, scratch, PREFETCH)
+        return Code(code.body(3), ("data", "weight"), ("result",), cut.blocks * cut.parts, scratch, PREFETCH)
 
     def place(
         self, number: Integer, offsets: tuple[int, int], lengths: tuple[int, int], pixel: int, count: int
@@ -313,7 +309,7 @@ class _Writer(ABC):
         code, correlation = self.code, self.correlation
         offsets = (correlation.rows[0].offset, correlation.columns[0].offset)
         place, exists, is_inside = self.place(number, offsets, correlation.source, self.data_pixel, SIDE)
-        image = code.at(self.pointer["data"], place)
+        image = code.at("%p0", place)
         room = code.at("%scratch", self.data, code.multiply(tile, self.data_tile))
         line = correlation.source[1] * self.data_pixel
 
@@ -344,7 +340,7 @@ class _Writer(ABC):
             block = code.smaller(code.multiply(some.index, cut.vectors), cut.filters - cut.vectors)
             tile = code.smaller(code.multiply(several.index, cut.tiles), cut.together - cut.tiles)
             place = code.add(code.multiply(product.index, self.filters.count), filters, block)
-            weight = code.at(self.pointer["weight"], code.multiply(place, packed))
+            weight = code.at("%p1", code.multiply(place, packed))
             data = code.add(code.multiply(product.index, self.data_product), code.multiply(tile, self.data_tile))
             data = code.at("%scratch", self.data, data)
             sums = [code.zero] * (cut.tiles * (cut.vectors if self.channels_last else self.filters.width))
@@ -367,7 +363,7 @@ class _Writer(ABC):
                 code.store(value, target, number * self.number_apart + vector * width)
 
     def write_results(self, number: Integer, tile: Integer, filters: Integer) -> None:
-        """Write A' m A of the filters of a part of a tile, and what is fused."""
+        """Write A' m A of the filters of a part of a tile."""
         code, correlation = self.code, self.correlation
         place, exists, is_whole = self.place(number, (0, 0), correlation.target, self.result_pixel, RESULTS)
         products = code.at("%scratch", self.products, code.multiply(tile, self.result_tile))
@@ -375,26 +371,16 @@ class _Writer(ABC):
 
         def write(whole: bool) -> list[str]:
             with code.loop(0, self.result_vectors) as vector:
-                first, distance, target = self.result_places(vector.index, filters)
+                distance, target = self.result_places(vector.index, filters)
                 source = code.at(products, distance)
 
                 def loaded(i: int, j: int, source: str = source) -> str:
                     return code.load(source, (SIDE * i + j) * self.result_product)
 
-                scale, bias = (
-                    self.of_filter(name, first) if getattr(correlation, name) else "" for name in ("scale", "bias")
-                )
                 for index, value in enumerate(transformed_square(code, result_line, SIDE, loaded)):
                     i, j = divmod(index, RESULTS)
-                    at = code.add(place, target, i * line + j * self.result_pixel)
-
-                    def pointer_of(name: str, at: Integer = at, exists: str = exists[i][j]) -> str:
-                        pointer = code.at(self.pointer[name], at)
-                        return pointer if whole else code.either_pointer(exists, pointer, nowhere)
-
-                    residual = pointer_of("residual") if correlation.residual else ""
-                    value = code.fused(value, scale=scale, bias=bias, residual=residual, relu=correlation.relu)
-                    code.store(value, pointer_of("result"))
+                    pointer = code.at("%p2", code.add(place, target, i * line + j * self.result_pixel))
+                    code.store(value, pointer if whole else code.either_pointer(exists[i][j], pointer, nowhere))
             return []
 
         nowhere = code.at("%scratch", code.lanes)
@@ -413,12 +399,8 @@ class _Writer(ABC):
         """Return where the products of a block of filters of a part lie, from a tile's first."""
 
     @abstractmethod
-    def result_places(self, vector: Integer, filters: Integer) -> tuple[Integer, Integer, Integer]:
-        """Return the first filter of a vector of results, where its products lie, and where the results go."""
-
-    @abstractmethod
-    def of_filter(self, name: str, first: Integer) -> str:
-        """Return the numbers of a vector's filters."""
+    def result_places(self, vector: Integer, filters: Integer) -> tuple[Integer, Integer]:
+        """Return where the products of a vector of results lie, and where the results go."""
 
 
 class _BatchLast(_Writer):
@@ -454,13 +436,10 @@ class _BatchLast(_Writer):
     def result_place(self, block: Integer) -> Integer:
         return self.code.multiply(self.filters.start(self.code, block), self.number_apart)
 
-    def result_places(self, vector: Integer, filters: Integer) -> tuple[Integer, Integer, Integer]:
+    def result_places(self, vector: Integer, filters: Integer) -> tuple[Integer, Integer]:
         code, (height, width) = self.code, self.correlation.target
         plane = height * width * self.result_pixel
-        return vector, code.multiply(vector, self.number_apart), code.multiply(vector, plane)
-
-    def of_filter(self, name: str, first: Integer) -> str:
-        return self.code.broadcast(self.pointer[name], first)
+        return code.multiply(vector, self.number_apart), code.multiply(vector, plane)
 
 
 class _ChannelsLast(_Writer):
@@ -501,10 +480,6 @@ class _ChannelsLast(_Writer):
     def result_place(self, block: Integer) -> Integer:
         return self.code.multiply(block, self.lanes.width)
 
-    def result_places(self, vector: Integer, filters: Integer) -> tuple[Integer, Integer, Integer]:
+    def result_places(self, vector: Integer, filters: Integer) -> tuple[Integer, Integer]:
         code = self.code
-        first = self.lanes.start(code, code.add(filters, vector))
-        return first, code.multiply(vector, self.lanes.width), first
-
-    def of_filter(self, name: str, first: Integer) -> str:
-        return self.code.load(self.pointer[name], first)
+        return code.multiply(vector, self.lanes.width), self.lanes.start(code, code.add(filters, vector))

@@ -25,7 +25,7 @@ def _kernel(writer: Writer, arrays: list[Array], name: str, *, splits: int, scra
     return Kernel(
         writer.function(f"{parameters}ptr noalias %scratch, i64 %begin, i64 %end"),
         tuple(pointers),
-        declares=frozenset(writer.declares),
+        declares=frozenset(writer.required.values()),
         metadata=tuple(writer.metadata),
         splits=splits,
         scratch=scratch,

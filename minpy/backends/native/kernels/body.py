@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy
 
 from minpy.backends.native.fusing.loop_nest import Level, Nest
-from minpy.backends.native.kernels import float_functions
+from minpy.backends.native.kernels import element_functions
 from minpy.backends.native.kernels.accumulators import BLOCK, Lanes
 from minpy.backends.native.kernels.column_reductions import Columns
 from minpy.backends.native.kernels.combining import is_summed
@@ -341,7 +341,7 @@ class Body:
         operands = [self._operand(operand, values, lane) for operand in step.operands]
         if isinstance(step, Reduce):
             return self._alone(step, operands[0])
-        return float_functions.write(self.w, step.function, step.operands[-1].dtype, operands, step.output.dtype)
+        return element_functions.write(self.w, step.function, step.operands[-1].dtype, operands, step.output.dtype)
 
     def _alone(self, step: Reduce, value: str) -> str:
         """Write what a reduction gives of one element."""

@@ -9,52 +9,44 @@ from __future__ import annotations
 
 import numpy
 
-from minpy.backends.native.kernels.function_writer import Writer, literal, value_type
+from minpy.backends.native.kernels.function_writer import value_type
+from minpy.backends.native.mathematics.scalar_function import Value, where
 
 __all__ = ["cast"]
 
 
-def cast(writer: Writer, value: str, source: numpy.dtype, target: numpy.dtype) -> str:
-    """Write a cast of a value, and return the name of the result."""
-    first, second = value_type(source), value_type(target)
+def cast(value: Value, source: numpy.dtype, target: numpy.dtype) -> Value:
+    """Write a cast of a value, and return the result."""
+    kind = value_type(target)
     if source == target:
         return value
     if target.kind == "b":
-        zero = "fcmp une" if source.kind == "f" else "icmp ne"
-        return writer.put(f"{zero} {first} {value}, {'0.0' if source.kind == 'f' else '0'}")
+        return value.differs(0)
     if source.kind == "f":
         if target.kind == "f":
-            return writer.put(f"{'fpext' if second == 'double' else 'fptrunc'} {first} {value} to {second}")
-        return _to_integer(writer, value, source, target)
+            return value.converted("fpext" if kind == "double" else "fptrunc", kind)
+        return _to_integer(value, target)
     if target.kind == "f":
-        return writer.put(f"{'sitofp' if source.kind == 'i' else 'uitofp'} {first} {value} to {second}")
-    if first == second:
+        return value.converted("sitofp" if value.is_signed else "uitofp", kind)
+    if value.type == kind:
         return value
     if source.kind != "b" and source.itemsize > target.itemsize:
-        return writer.put(f"trunc {first} {value} to {second}")
-    return writer.put(f"{'sext' if source.kind == 'i' else 'zext'} {first} {value} to {second}")
+        return value.converted("trunc", kind)
+    return value.converted("sext" if value.is_signed else "zext", kind)
 
 
-def _to_integer(w: Writer, value: str, source: numpy.dtype, target: numpy.dtype) -> str:
-    kind = value_type(source)
+def _to_integer(value: Value, target: numpy.dtype) -> Value:
     if target == numpy.dtype("uint64"):
-        half = literal(2.0**63, source)
-        above = w.put(f"fcmp oge {kind} {value}, {half}")
-        rest = w.put(f"fsub {kind} {value}, {half}")
-        lower = w.put(f"select i1 {above}, {kind} {rest}, {kind} {value}")
-        result = _to_signed(w, lower, source, 64)
-        upper = w.put(f"xor i64 {result}, {-(2**63)}")
-        return w.put(f"select i1 {above}, i64 {upper}, i64 {result}")
+        half = 2.0**63
+        is_above = value >= half
+        result = _to_signed(where(is_above, value - half, value), 64)
+        return where(is_above, result ^ -(2**63), result)
     bits = 64 if target.itemsize == 8 or target == numpy.dtype("uint32") else 32
-    result = _to_signed(w, value, source, bits)
-    return w.put(f"trunc i{bits} {result} to {value_type(target)}") if bits > 8 * target.itemsize else result
+    result = _to_signed(value, bits)
+    return result.converted("trunc", value_type(target)) if bits > 8 * target.itemsize else result
 
 
-def _to_signed(w: Writer, value: str, source: numpy.dtype, bits: int) -> str:
-    kind = value_type(source)
+def _to_signed(value: Value, bits: int) -> Value:
     limit = 2.0 ** (bits - 1)
-    below = w.put(f"fcmp olt {kind} {value}, {literal(limit, source)}")
-    above = w.put(f"fcmp oge {kind} {value}, {literal(-limit, source)}")
-    inside = w.put(f"and i1 {below}, {above}")
-    result = w.put(f"fptosi {kind} {value} to i{bits}")
-    return w.put(f"select i1 {inside}, i{bits} {result}, i{bits} {-(2 ** (bits - 1))}")
+    is_inside = (value < limit) & (value >= -limit)
+    return where(is_inside, value.converted("fptosi", f"i{bits}"), -(2 ** (bits - 1)))

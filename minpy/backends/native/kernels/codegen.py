@@ -10,7 +10,7 @@ from types import MappingProxyType
 import numpy
 
 from minpy.backends.native.fusing.loop_nest import Level, Nest, Place
-from minpy.backends.native.kernels import float_functions
+from minpy.backends.native.kernels import element_functions
 from minpy.backends.native.kernels.body import Body
 from minpy.backends.native.kernels.cursor import Cursor
 from minpy.backends.native.kernels.function_writer import Writer
@@ -40,7 +40,7 @@ def kernel_of(nest: Nest, places: Mapping[Array, Place] = MappingProxyType({})) 
 
     `places`: what of that which it reads lies in the memory of other arrays.
 
-    Raises ValueError if a step has no native form (see `elementwise.covers`), or a view of an array that lies in
+    Raises ValueError if a step has no native form (see `element_functions.covers`), or a view of an array that lies in
     another's memory cannot be read there.
 
     Examples
@@ -88,7 +88,7 @@ class _Printer:
             body,
             tuple(self.pointers),
             frozenset(self.w.uses),
-            frozenset(self.w.declares),
+            frozenset(self.w.required.values()),
             tuple(self.w.metadata),
             frozenset(self.in_place),
             splits,
@@ -285,7 +285,7 @@ class _Printer:
 
 
 def _flops(step: Elementwise | Reduce) -> int:
-    return float_functions.flops(step.function, step.operands[-1].dtype) if isinstance(step, Elementwise) else 1
+    return element_functions.flops(step.function, step.operands[-1].dtype) if isinstance(step, Elementwise) else 1
 
 
 _UNSPOKEN = frozenset({"copy", "cast", "where"})

@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 
 from minpy.backends.native.codegen import function_writer
-from minpy.backends.native.codegen.function_writer import FunctionWriter
+from minpy.backends.native.mathematics.scalar_function import ValueWriter
 from minpy.core.dtypes import NATIVE_TYPES
 
 __all__ = ["Writer", "literal", "memory_type", "value_type"]
@@ -38,13 +38,12 @@ def literal(value: Any, dtype: numpy.dtype) -> str:
     return function_writer.literal(value_type(dtype), value)
 
 
-class Writer(FunctionWriter):
+class Writer(ValueWriter):
     """Writes a function of kernels, whose accesses may be marked as independent."""
 
     def __init__(self) -> None:
         super().__init__()
         self.allocations: list[str] = []
-        self.declares: set[str] = set()  # the declarations of intrinsics
         self.uses: set[tuple[str, str]] = set()  # functions of mathematics, and their types
         self.metadata: list[str] = []  # Nodes; `!#0` is the first
         self._group: str | None = None
@@ -57,11 +56,6 @@ class Writer(FunctionWriter):
         name = self.fresh()
         self.allocations.append(f"  {name} = alloca [{count} x {element}], align 64")
         return name
-
-    def intrinsic(self, name: str, result: str, *arguments: tuple[str, str], flags: str = "") -> str:
-        """Write a call of an intrinsic, given its full name, and the types and values of its arguments."""
-        self.declares.add(f"declare {result} @{name}({', '.join(kind for kind, _ in arguments)})")
-        return self.put(f"call {flags}{result} @{name}({', '.join(f'{kind} {value}' for kind, value in arguments)})")
 
     # -- memory ------------------------------------------------------------------------------------------------------
 

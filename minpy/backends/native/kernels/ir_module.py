@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from minpy.backends.native import mathematics
-from minpy.backends.native.kernels.integer_functions import power_source
+from minpy.backends.native.kernels.element_functions import power_source
 from minpy.backends.native.kernels.kernel import Kernel
 
 __all__ = ["declaration", "module_text"]

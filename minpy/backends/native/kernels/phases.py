@@ -7,7 +7,7 @@ from collections.abc import Set
 from dataclasses import dataclass, field
 
 from minpy.backends.native.fusing.loop_nest import Level, Nest
-from minpy.backends.native.kernels.float_functions import flops
+from minpy.backends.native.kernels.element_functions import flops
 from minpy.backends.native.kernels.nest_geometry import Geometry, is_of_rows
 from minpy.backends.native.language import Array, Elementwise, Reduce, Step
 

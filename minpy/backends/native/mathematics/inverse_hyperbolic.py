@@ -16,7 +16,7 @@ LOG_2 = 0.69314718055994530942
 def _doubled_logarithm(x: Value, sum: Value, error: Value) -> Value:
     """Return log(1 + sum + error), log(2x) where x is large."""
     large = x >= LARGE
-    zero = x.writer.constant(x.type, 0.0)
+    zero = x.operand(0.0)
     result = log1p_of_sum(where(large, x, sum), where(large, zero, error)) + where(large, LOG_2, zero)
     return where(x < float("inf"), result, x)
 

@@ -42,7 +42,7 @@ def arccos(x: Value) -> Value:
 def _angle(y: Value, x: Value) -> Value:
     """Return arctan(y / x) of y >= 0 and x >= 0, not both zero and not both infinite."""
     high, low = coefficients.HALF_PI[x.type]
-    zero = x.writer.constant(x.type, 0.0)
+    zero = x.operand(0.0)
     steep, middle = y > x + x, y + y > x
     t = where(steep, -x, where(middle, y - x, y)) / where(steep, y, where(middle, y + x, x))
     z = t * t
@@ -52,7 +52,7 @@ def _angle(y: Value, x: Value) -> Value:
 
 def arctan(x: Value) -> Value:
     """The angle of x to 1."""
-    return _angle(abs(x), x.writer.constant(x.type, 1.0)).with_sign_of(x)
+    return _angle(abs(x), x.operand(1.0)).with_sign_of(x)
 
 
 def arctan2(y: Value, x: Value) -> Value:

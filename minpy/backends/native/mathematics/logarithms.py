@@ -34,7 +34,7 @@ def split_any(x: Value) -> tuple[Value, Value]:
     format = x.format
     tiny = x < format.smallest_normal
     _, k, m = split(where(tiny, x * 2.0 ** (format.fraction + 1), x))
-    return k - where(tiny, x.writer.constant(x.type, format.fraction + 1.0), 0.0), m
+    return k - where(tiny, x.operand(format.fraction + 1.0), 0.0), m
 
 
 def log_reduced(f: Value) -> Value:
@@ -53,7 +53,7 @@ def _from_parts(k: Value, f: Value) -> Value:
 def _outside(x: Value, result: Value, at_pole: Value | float) -> Value:
     """Return the result where x is positive and finite, and what a logarithm is elsewhere."""
     infinity, nan = float("inf"), float("nan")
-    pole = where(x.equals(0), at_pole, x.writer.constant(x.type, nan))
+    pole = where(x.equals(0), at_pole, x.operand(nan))
     return where(x > 0, where(x < infinity, result, x), pole)
 
 

@@ -82,7 +82,7 @@ def _signed_power(x: Value, y: Value, result: Value) -> Value:
     """Return x**y where |x|**y is `result` (C99, F.9.4.4)."""
     half = y * 0.5
     integer, odd = y.trunc().equals(y), half.trunc().differs(half)
-    one = x.writer.constant(x.type, 1.0)
+    one = x.operand(1.0)
     result = where(abs(x).equals(1) & abs(y).equals(INFINITY), one, result)
     result = where((x.bits() < 0) & integer & odd, -result, result)
     result = where((x < 0) & (x > -INFINITY) & ~integer, float("nan"), result)
@@ -96,7 +96,7 @@ def hypot(x: Value, y: Value) -> Value:
         result = (x * x + y * y).sqrt().to_float()
         return where(x.equals(INFINITY) | y.equals(INFINITY), INFINITY, result)
     x, y = abs(x), abs(y)
-    one = x.writer.constant(x.type, 1.0)
+    one = x.operand(1.0)
     large, small = (x > 2.0**500) | (y > 2.0**500), (x < 2.0**-500) & (y < 2.0**-500)
     down = where(large, 2.0**-600, where(small, 2.0**600, one))
     up = where(large, 2.0**600, where(small, 2.0**-600, one))
@@ -114,7 +114,7 @@ def cbrt(x: Value) -> Value:
     third, q = nearest_integer(k * (1 / 3))
     left = k - 3 * third
     above, below = left > 0.5, left < -0.5
-    one = x.writer.constant(x.type, 1.0)
+    one = x.operand(1.0)
     m_scaled = m * where(above, 2.0, where(below, 0.5, one))
     root = polynomial(m, coefficients.CBRT["double"]) * where(above, 2 ** (1 / 3), where(below, 0.5 ** (1 / 3), one))
     cube = root * root * root

@@ -8,11 +8,11 @@ a fast-math flag: the arithmetic is IEEE 754's, one rounding an operation, every
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from minpy.backends.native.codegen.function_writer import FunctionWriter, literal
 
-__all__ = ["DOUBLE", "FLOAT", "FORMATS", "Format", "Number", "Value", "Writer", "polynomial", "where"]
+__all__ = ["DOUBLE", "FLOAT", "FORMATS", "Format", "Number", "Value", "ValueWriter", "Writer", "polynomial", "where"]
 
 Number = int | float
 
@@ -58,11 +58,24 @@ FORMATS = {"float": FLOAT, "double": DOUBLE}
 _BY_INTEGER = {format.integer: format for format in FORMATS.values()}
 
 
-class Writer(FunctionWriter):
-    """The text of one function while it grows.
+class ValueWriter(FunctionWriter):
+    """A writer of functions that are built from values."""
 
-    `name`: of the function, without `@`. `format`: of its arguments and of its result. `arity`: the number of
-    arguments.
+    def __init__(self) -> None:
+        super().__init__()
+        # What a module has to declare or define for the function, name to text: intrinsics, constant tables.
+        self.required: dict[str, str] = {}
+
+    def intrinsic(self, name: str, result: str, *arguments: tuple[str, str], flags: str = "") -> str:
+        """Write a call of an intrinsic, given its full name, and the types and values of its arguments."""
+        self.required[name] = f"declare {result} @{name}({', '.join(kind for kind, _ in arguments)})"
+        return self.put(f"call {flags}{result} @{name}({', '.join(f'{kind} {value}' for kind, value in arguments)})")
+
+
+class Writer(ValueWriter):
+    """The text of one function while it grows: `name` without `@`, of some arguments of a `format` that its result has.
+
+    There are no blocks, so that the same instruction is written once.
     """
 
     def __init__(self, name: str, format: Format, arity: int) -> None:
@@ -70,35 +83,20 @@ class Writer(FunctionWriter):
         self.name = name
         self.format = format
         self.arguments = tuple(Value(self, format.type, f"%x{index}") for index in range(arity))
-        # What a module has to declare or define for the function, name to text: intrinsics, constant tables.
-        self.required: dict[str, str] = {}
-        self._known: dict[str, Value] = {}
+        self._written: dict[str, str] = {}
 
-    def instruction(self, type: str, text: str) -> Value:
-        """Append an instruction that gives a value of `type`, unless the same has been written; return the value."""
-        if text not in self._known:
-            self._known[text] = Value(self, type, self.put(text))
-        return self._known[text]
-
-    def call(self, intrinsic: str, *operands: Value) -> Value:
-        """Append a call of an LLVM intrinsic of floating-point numbers of one type."""
-        operand = operands[0].type
-        name = f"llvm.{intrinsic}.{FORMATS[operand].suffix}"
-        self.required[name] = f"declare {operand} @{name}({', '.join([operand] * len(operands))})"
-        return self.instruction(
-            operand, f"call {operand} @{name}({', '.join(f'{operand} {value.name}' for value in operands)})"
-        )
+    def put(self, instruction: str) -> str:
+        """Write an instruction, unless the same has been written, and return the name of what it gives."""
+        if instruction not in self._written:
+            self._written[instruction] = super().put(instruction)
+        return self._written[instruction]
 
     def load(self, table: str, content: bytes, index: Value) -> Value:
         """Append a load of the 64 bits that begin at a byte of a constant table, the first byte the lowest."""
         escaped = "".join(f"\\{byte:02X}" for byte in content)
         self.required[table] = f'@{table} = internal constant [{len(content)} x i8] c"{escaped}", align 8'
-        pointer = self.instruction("ptr", f"getelementptr inbounds i8, ptr @{table}, i64 {index.name}")
-        return self.instruction("i64", f"load i64, ptr {pointer.name}, align 1")
-
-    def constant(self, type: str, number: Number) -> Value:
-        """Return a constant of a type."""
-        return Value(self, type, literal(type, number))
+        pointer = self.put(f"getelementptr inbounds i8, ptr @{table}, i64 {index.name}")
+        return Value(self, "i64", self.put(f"load i64, ptr {pointer}, align 1"))
 
     def finish(self, result: Value) -> str:
         """Return the text of the function, which returns `result`."""
@@ -108,48 +106,66 @@ class Writer(FunctionWriter):
         return "\n".join([head, *self.lines, f"  ret {type} {result.name}", "}"]) + "\n"
 
 
-def _binary_operator(floating: str, integer: str, swapped: bool = False) -> Callable[[Value, Value | Number], Value]:
-    return lambda value, operand: value.binary(floating, integer, operand, swapped)
+def _binary_operator(
+    floating: str, signed: str, unsigned: str | None = None, swapped: bool = False
+) -> Callable[[Value, Value | Number], Value]:
+    """Return the method that writes one of several instructions: that of floating-point numbers, or of integers."""
+
+    def write(value: Value, operand: Value | Number) -> Value:
+        left, right = value, value.operand(operand)
+        if swapped:
+            left, right = right, left
+        is_unsigned = unsigned is not None and not value.is_signed
+        operation = floating if value.type in FORMATS else unsigned if is_unsigned else signed
+        assert operation, value.type
+        return value.result(f"{operation} {value.type} {left.name}, {right.name}")
+
+    return write
 
 
 def _comparison(floating: str, integer: str) -> Callable[[Value, Value | Number], Value]:
-    return lambda value, operand: value.compared(f"o{floating}", integer, operand)
+    """Return the method that compares by one of two predicates; that of integers may follow from their sign."""
+
+    def write(value: Value, operand: Value | Number) -> Value:
+        sign = "" if integer in ("eq", "ne") else "s" if value.is_signed else "u"
+        comparison = f"fcmp {floating}" if value.type in FORMATS else f"icmp {sign}{integer}"
+        return value.result(f"{comparison} {value.type} {value.name}, {value.operand(operand).name}", "i1")
+
+    return write
 
 
 class Value:
     """A value of a function that is being written: an argument, a constant or an instruction's result.
 
-    Python's operators write instructions. Integers are signed, except that `>>` is an arithmetic and `shifted_right` a
-    logical shift. Comparisons of floating-point numbers are ordered: false where one is NaN; `differs` is its opposite.
+    Python's operators write instructions. Integers are signed unless it is said that they are not; `%` has the sign of
+    the dividend, and of integers `/` rounds towards zero. Comparisons of floating-point numbers are ordered: false
+    where one is NaN; `differs` is its opposite.
     """
 
-    __slots__ = ("name", "type", "writer")
+    __slots__ = ("is_signed", "name", "type", "writer")
 
-    def __init__(self, writer: Writer, type: str, name: str) -> None:
-        self.writer = writer
+    def __init__(self, writer: ValueWriter, type: str, name: str, is_signed: bool = True) -> None:
+        self.writer: Any = writer
         self.type = type
         self.name = name
+        self.is_signed = is_signed
 
     def operand(self, operand: Value | Number) -> Value:
-        """Return what an operator is applied to, a constant if it is a number."""
+        """Return what an operator is applied to, a constant of the same type if it is a number."""
         if not isinstance(operand, Value):
-            return self.writer.constant(self.type, operand)
+            return Value(self.writer, self.type, literal(self.type, operand), self.is_signed)
         assert operand.type == self.type, (self.type, operand.type)
         return operand
 
-    def binary(self, floating: str, integer: str, operand: Value | Number, swapped: bool = False) -> Value:
-        """Append one of two instructions: that of floating-point numbers, or that of integers."""
-        left, right = self, self.operand(operand)
-        if swapped:
-            left, right = right, left
-        operation = floating if self.type in FORMATS else integer
-        assert operation, self.type
-        return self.writer.instruction(self.type, f"{operation} {self.type} {left.name}, {right.name}")
+    def result(self, instruction: str, type: str = "") -> Value:
+        """Append an instruction that gives a value of the same type, or of another one."""
+        return Value(self.writer, type or self.type, self.writer.put(instruction), self.is_signed and type != "i1")
 
-    def compared(self, floating: str, integer: str, operand: Value | Number) -> Value:
-        """Append a comparison by one of two predicates: that of floating-point numbers, or that of integers."""
-        comparison = f"fcmp {floating}" if self.type in FORMATS else f"icmp {integer}"
-        return self.writer.instruction("i1", f"{comparison} {self.type} {self.name}, {self.operand(operand).name}")
+    def call(self, intrinsic: str, *operands: Value, flags: str = "") -> Value:
+        """Append a call of an LLVM intrinsic of floating-point numbers of one type."""
+        arguments = [(operand.type, operand.name) for operand in (self, *operands)]
+        name = f"llvm.{intrinsic}.{FORMATS[self.type].suffix}"
+        return Value(self.writer, self.type, self.writer.intrinsic(name, self.type, *arguments, flags=flags))
 
     @property
     def format(self) -> Format:
@@ -162,48 +178,55 @@ class Value:
     __rsub__ = _binary_operator("fsub", "sub", swapped=True)
     __mul__ = _binary_operator("fmul", "mul")
     __rmul__ = _binary_operator("fmul", "mul", swapped=True)
-    __truediv__ = _binary_operator("fdiv", "")
-    __rtruediv__ = _binary_operator("fdiv", "", swapped=True)
+    __truediv__ = _binary_operator("fdiv", "sdiv", "udiv")
+    __rtruediv__ = _binary_operator("fdiv", "sdiv", "udiv", swapped=True)
+    __mod__ = _binary_operator("frem", "srem", "urem")
     __and__ = _binary_operator("", "and")
     __or__ = _binary_operator("", "or")
     __xor__ = _binary_operator("", "xor")
     __lshift__ = _binary_operator("", "shl")
-    __rshift__ = _binary_operator("", "ashr")
-    __lt__ = _comparison("lt", "slt")
-    __le__ = _comparison("le", "sle")
-    __gt__ = _comparison("gt", "sgt")
-    __ge__ = _comparison("ge", "sge")
+    __rshift__ = _binary_operator("", "ashr", "lshr")
+    __lt__ = _comparison("olt", "lt")
+    __le__ = _comparison("ole", "le")
+    __gt__ = _comparison("ogt", "gt")
+    __ge__ = _comparison("oge", "ge")
+    equals = _comparison("oeq", "eq")
+    differs = _comparison("une", "ne")  # true where one is NaN
+    is_greater_or_unordered = _comparison("ugt", "")
+    is_less_or_unordered = _comparison("ult", "")
+
+    def is_nan(self) -> Value:
+        """Return whether a floating-point number is NaN."""
+        return self.result(f"fcmp uno {self.type} {self.name}, 0.0", "i1")
+
+    def unsigned(self) -> Value:
+        """Return the same integer, without a sign."""
+        return Value(self.writer, self.type, self.name, is_signed=False)
 
     def shifted_right(self, count: Value | int) -> Value:
         """Return the bits moved right, zeros moved in."""
-        return self.binary("", "lshr", count)
-
-    def equals(self, operand: Value | Number) -> Value:
-        """Return whether two numbers are equal."""
-        return self.compared("oeq", "eq", operand)
-
-    def differs(self, operand: Value | Number) -> Value:
-        """Return whether two numbers are not equal; true where one is NaN."""
-        return self.compared("une", "ne", operand)
+        return self.result(f"lshr {self.type} {self.name}, {self.operand(count).name}")
 
     def __invert__(self) -> Value:
-        return self.binary("", "xor", 1 if self.type == "i1" else -1)
+        return self ^ (1 if self.type == "i1" else -1)
 
     def __neg__(self) -> Value:
-        if self.type in FORMATS:
-            return self.writer.instruction(self.type, f"fneg {self.type} {self.name}")
-        return 0 - self
+        return self.result(f"fneg {self.type} {self.name}") if self.type in FORMATS else 0 - self
 
     def __abs__(self) -> Value:
-        return self.writer.call("fabs", self)
+        return self.call("fabs") if self.type in FORMATS else where(self < 0, -self, self)
+
+    def converted(self, operation: str, type: str) -> Value:
+        """Append a conversion to another type."""
+        return self.result(f"{operation} {self.type} {self.name} to {type}", type)
 
     def bits(self) -> Value:
         """Return the bits of a floating-point number as an integer."""
-        return self._converted("bitcast", self.format.integer)
+        return self.converted("bitcast", self.format.integer)
 
     def as_number(self) -> Value:
         """Return the floating-point number whose bits an integer has."""
-        return self._converted("bitcast", self.format.type)
+        return self.converted("bitcast", self.format.type)
 
     def to_number(self) -> Value:
         """Return an integer, that is not too large, as the floating-point number of the same width and value.
@@ -212,47 +235,40 @@ class Value:
         """
         format = self.format
         if self.type == "i32":
-            return self._converted("sitofp", "float")
+            return self.converted("sitofp", "float")
         return (self + format.shifter_bits).as_number() - format.shifter
 
     def to_double(self) -> Value:
         """Return a floating-point number in double precision."""
-        return self._converted("fpext", "double") if self.type == "float" else self
+        return self.converted("fpext", "double") if self.type == "float" else self
 
     def to_float(self) -> Value:
         """Return a floating-point number in single precision, rounded."""
-        return self._converted("fptrunc", "float") if self.type == "double" else self
-
-    def to(self, format: Format) -> Value:
-        """Return a floating-point number in another format, rounded if that is narrower."""
-        return self.to_double() if format is DOUBLE else self.to_float()
-
-    def widened(self) -> Value:
-        """Return a 32-bit integer, its sign extended, in 64 bits."""
-        return self._converted("sext", "i64")
+        return self.converted("fptrunc", "float") if self.type == "double" else self
 
     def narrowed(self) -> Value:
         """Return the low 32 bits of a 64-bit integer."""
-        return self._converted("trunc", "i32")
-
-    def _converted(self, operation: str, type: str) -> Value:
-        return self.writer.instruction(type, f"{operation} {self.type} {self.name} to {type}")
+        return self.converted("trunc", "i32")
 
     def sqrt(self) -> Value:
         """Return the square root, rounded once."""
-        return self.writer.call("sqrt", self)
+        return self.call("sqrt")
+
+    def floor(self) -> Value:
+        """Return the nearest integer that is not larger."""
+        return self.call("floor")
 
     def trunc(self) -> Value:
         """Return the nearest integer on the side of zero."""
-        return self.writer.call("trunc", self)
+        return self.call("trunc")
 
     def rint(self) -> Value:
         """Return the nearest integer, the even one of two."""
-        return self.writer.call("rint", self)
+        return self.call("rint")
 
-    def with_sign_of(self, other: Value) -> Value:
+    def with_sign_of(self, signed: Value) -> Value:
         """Return a number with the sign of another one."""
-        return self.writer.call("copysign", self, other)
+        return self.call("copysign", signed)
 
     def without_low_bits(self, count: int) -> Value:
         """Return a floating-point number whose last `count` fraction bits are cleared."""
@@ -261,14 +277,11 @@ class Value:
 
 def where(condition: Value, yes: Value | Number, no: Value | Number) -> Value:
     """Return `yes` where `condition` holds, `no` elsewhere; both are computed. One of them is a `Value`."""
-    if isinstance(yes, Value):
-        no = yes.operand(no)
-    else:
+    if not isinstance(yes, Value):
         assert isinstance(no, Value), "one of the two has to be a value"
         yes = no.operand(yes)
-    return condition.writer.instruction(
-        yes.type, f"select i1 {condition.name}, {yes.type} {yes.name}, {yes.type} {no.name}"
-    )
+    no = yes.operand(no)
+    return yes.result(f"select i1 {condition.name}, {yes.type} {yes.name}, {yes.type} {no.name}", yes.type)
 
 
 def polynomial(x: Value, coefficients: Sequence[float]) -> Value:
@@ -290,7 +303,7 @@ def polynomial(x: Value, coefficients: Sequence[float]) -> Value:
 
 
 def _horner(x: Value, coefficients: Sequence[float]) -> Value:
-    result = x.writer.constant(x.type, coefficients[-1])
+    result = x.operand(coefficients[-1])
     for coefficient in reversed(coefficients[:-1]):
         result = x * result + coefficient
     return result

@@ -22,7 +22,7 @@ def _turned_single(x: Value) -> tuple[Value, Value]:
     """
     magnitude = abs(x)
     x = x.to_double()
-    parts = [x.writer.constant("double", part) for part in coefficients.TWO_OVER_PI[0]]
+    parts = [x.operand(part) for part in coefficients.TWO_OVER_PI[0]]
     for bound, row in zip((2.0**53, 2.0**81, 2.0**109), coefficients.TWO_OVER_PI[1:], strict=True):
         parts = [where(magnitude >= bound, new, part) for new, part in zip(row, parts, strict=True)]
     product = x * parts[0]

@@ -91,12 +91,6 @@ PASSES: tuple[Pass, ...] = (
     ),
     Pass("transposed later", "functions and reductions of transposed arrays: transposed after", run=_transposed),
     Pass(
-        "registers",
-        "what follows convolutions: while sums are in registers",
-        rewriting_convolutions.fused_into_registers,
-        among=("call",),
-    ),
-    Pass(
         "copied once",
         "copies of views of what is computed: computed as it is to lie",
         slice_hoisting.copies_computed,

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from minpy.backends.explanation import ExplainedItem, ExplainedPart, Explanation, shortened
-from minpy.backends.native.blocked.blocked_kernels import BLOCKED
+from minpy.backends.native.codegen.matrix_products import Gemm
 from minpy.backends.native.fusing.loop_nest import Item, Nest
-from minpy.backends.native.kernels.kernel import Kernel
 from minpy.backends.native.language import Assembly, Call, Origin, Product, Reduce
 
 if TYPE_CHECKING:
@@ -69,7 +68,7 @@ def _described(launch: Launch) -> tuple[str, str, str]:
     if isinstance(item, Product):
         first, second = item.operands[:2]
         what = f"{_times(first.shape)} by {_times(second.shape)}{', added' if len(item.operands) > 2 else ''}"
-        if any(isinstance(run, Kernel) and run.name == BLOCKED for run in launch.runs):
+        if launch.runs and not any(isinstance(run, Gemm) for run in launch.runs):
             what += ", a kernel"
         reason = "" if launch.is_native else "NumPy's BLAS has no address that is known"
         return ("product" if launch.is_native else "call"), what, reason
