@@ -12,7 +12,7 @@ from typing import Any
 import numpy
 
 from minpy.core.errors import FileFormatError
-from minpy.files import access_error, open_to_read
+from minpy.files import accessing, open_to_read
 
 __all__ = ["read_idx"]
 
@@ -26,20 +26,17 @@ def read_idx(function: str, path: str, dimensions: int) -> numpy.ndarray:
 
     No more is unpacked than the header says, and nothing if the file is too short for that.
     """
-    try:
-        with open_to_read(path, pipes=False) as file:
-            packed = file.read(2) == b"\x1f\x8b"
+    with accessing(function, "read", path), open_to_read(path, pipes=False) as file:
+        packed = file.read(2) == b"\x1f\x8b"
+        file.seek(0)
         limit = os.path.getsize(path) * (_MOST_PACKED if packed else 1)
-        with gzip.open(path, "rb") if packed else open(path, "rb") as file:
-            return _content(function, file, path, dimensions, limit, packed)
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise FileFormatError(
-            f"{function}: {path!r} is packed by gzip, and damaged: {error}. Get the file again."
-        ) from error
-    except FileFormatError:
-        raise
-    except OSError as error:
-        raise access_error(function, "read", path, error) from error
+        content = gzip.GzipFile(fileobj=file) if packed else file
+        try:
+            return _content(function, content, path, dimensions, limit, packed)
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+            raise FileFormatError(
+                f"{function}: {path!r} is packed by gzip, and damaged: {error}. Get the file again."
+            ) from error
 
 
 def _content(function: str, file: Any, path: str, dimensions: int, limit: int, packed: bool) -> numpy.ndarray:

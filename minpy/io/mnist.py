@@ -10,15 +10,15 @@ import numpy
 from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentValueError, FileFormatError
 from minpy.io.idx_files import read_idx
-from minpy.io.iterator_options import ITERATOR, parsed
-from minpy.io.mxdata_iter import Loaded, MXDataIter
+from minpy.io.iterator_options import ITERATOR, arguments, parsed
+from minpy.io.mxdata_iter import Loaded, MXDataIter, Source
 from minpy.io.rounds import Place
 from minpy.io.text_files import require_part
 
 __all__ = ["MNISTIter"]
 
 
-class _Digits:
+class _Digits(Source):
     """Pictures and labels in memory, batch by batch; what is too few for a batch at the end is left out."""
 
     def __init__(self, images: numpy.ndarray, labels: numpy.ndarray, order: numpy.ndarray, batch_size: int) -> None:
@@ -33,26 +33,15 @@ class _Digits:
             data = self._images[index] * numpy.float32(1 / 256)
             yield Loaded(data, self._labels[index].astype("float32"), 0, index.astype("uint64"), Place())
 
-    def close(self) -> None:
-        """There is nothing to close."""
-
 
 _TABLE = {
-    "image": ("str", "./train-images-idx3-ubyte"),
-    "label": ("str", "./train-labels-idx1-ubyte"),
-    "batch_size": ("count", 128),
-    "shuffle": ("bool", True),
-    "flat": ("bool", False),
-    "seed": ("int", 0),
-    "silent": ("bool", False),
-    "num_parts": ("int", 1),
-    "part_index": ("int", 0),
-    "prefetch_buffer": ("count", 4),
-    "ctx": ("any", "cpu"),
-    "dtype": ("dtype", None),
-    "data_name": ("str", "data"),
-    "label_name": ("str", "softmax_label"),
-    "name": ("any", None),
+    **arguments("str", image="./train-images-idx3-ubyte", label="./train-labels-idx1-ubyte"),
+    **arguments("str", data_name="data", label_name="softmax_label"),
+    **arguments("count", batch_size=128, prefetch_buffer=4),
+    **arguments("bool", shuffle=True, flat=False, silent=False),
+    **arguments("int", seed=0, num_parts=1, part_index=0),
+    **arguments("any", ctx="cpu", name=None),
+    **arguments("dtype", dtype=None),
 }
 
 

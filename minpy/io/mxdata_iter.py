@@ -38,7 +38,7 @@ class Source(Protocol):
         """Yield the batches of an epoch."""
 
     def close(self) -> None:
-        """Stop threads, and close files."""
+        """Stop threads, and close files, if there are any."""
 
 
 class MXDataIter(DataIter):
@@ -74,14 +74,12 @@ class MXDataIter(DataIter):
         self.handle: Source = handle
         self._debug_skip_load = False
         self._kept: DataBatch | None = None
-        self._loaded: Loaded | None = None
-        self._waiting = False  # whether the loaded batch has not been given yet
         self._following = Place(1)  # where the next epoch begins
-        self.provide_data = [DataDesc(data_name, handle.data[0], handle.data[1])]
-        self.provide_label = [DataDesc(label_name, handle.label[0], handle.label[1])]
+        self.provide_data = [DataDesc(data_name, *handle.data)]
+        self.provide_label = [DataDesc(label_name, *handle.label)]
         self._batches = handle.epoch(Place())
-        self._loaded = next(self._batches, None)
-        self._waiting = self._loaded is not None
+        self._loaded: Loaded | None = next(self._batches, None)
+        self._waiting = self._loaded is not None  # whether the loaded batch has not been given yet
 
     def __del__(self) -> None:
         handle = vars(self).get("handle")
@@ -124,17 +122,14 @@ class MXDataIter(DataIter):
         return self._loaded
 
     def getdata(self) -> Any:
-        """Return the data of the current batch, an NDArray; raise MXNetError if there is none."""
         data = self._current().data
         return array(data, dtype=data.dtype)
 
     def getlabel(self) -> Any:
-        """Return the labels of the current batch, an NDArray; raise MXNetError if there is none."""
         label = self._current().label
         return array(label, dtype=label.dtype)
 
     def getindex(self) -> numpy.ndarray:
-        """Return which instances the current batch has: their numbers in the data, or the ids of records, of uint64."""
         return self._current().instances
 
     def getpad(self) -> int:
