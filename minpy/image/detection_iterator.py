@@ -13,7 +13,6 @@ from minpy.core.errors import ArgumentError, ArgumentValueError, FileFormatError
 from minpy.image.box_drawing import drawn, require_opencv, viewable
 from minpy.image.detection_creating import CreateDetAugmenter
 from minpy.image.iterator import ImageIter
-from minpy.image.pixels import array_of
 
 __all__ = ["ImageDetIter"]
 
@@ -76,6 +75,8 @@ class ImageDetIter(ImageIter):
     >>> next(batches).label[0].asnumpy()[0, 1]
     array([3. , 0.5, 0.5, 1. , 1. ], dtype=float32)
     """
+
+    _empty_label = -1
 
     def __init__(
         self,
@@ -266,11 +267,6 @@ class ImageDetIter(ImageIter):
         return it
 
     # -- batches -------------------------------------------------------------------------------------------------------
-
-    def _empty_batch(self) -> tuple[Any, Any]:
-        data = np.zeros((self.batch_size, *self.data_shape), np.float32)
-        label = np.full((self.batch_size, *self.label_shape), -1, np.float32)
-        return array_of(data), array_of(label)
 
     def _next_picture(self) -> tuple[Any, np.ndarray] | None:
         """Return the next picture and its objects, changed; None if no object is left of it."""
