@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from minpy.core.configured import FAMILIES, OperatorFamily
 from minpy.core.errors import FileMissingError, LibraryError
-from minpy.graph.partitioning.registry import PARTITIONERS, PASSES, Partitioner, Pass
+from minpy.graph.partitioning.registry import PARTITIONERS, PASSES
 from minpy.library.binary import Binary
 from minpy.library.exporting import export, is_taken, withdraw
 from minpy.library.native_operator import NativeFamily
@@ -25,6 +26,8 @@ __all__ = ["Library", "load", "loaded"]
 _locks = [threading.RLock()]
 if hasattr(os, "register_at_fork"):  # it is free in a forked child, whoever held it
     os.register_at_fork(after_in_child=lambda: _locks.__setitem__(0, threading.RLock()))
+_PLURALS = {"operator": "operators", "partitioner": "partitioners", "pass": "passes"}
+_TABLES: dict[str, dict[str, Any]] = {"operator": FAMILIES, "partitioner": PARTITIONERS, "pass": PASSES}
 # By the real path of the file.
 _LIBRARIES: dict[str, Library] = {}
 # What the files were that have been opened: device, number, size and time of the last change.
@@ -53,15 +56,7 @@ class Library:
     _report: tuple[str, ...]
 
     def __repr__(self) -> str:
-        parts = [
-            f"{what}: {', '.join(names)}"
-            for what, names in (
-                ("operators", self.operators),
-                ("partitioners", self.partitioners),
-                ("passes", self.passes),
-            )
-            if names
-        ]
+        parts = [f"{kinds}: {', '.join(names)}" for kinds in _PLURALS.values() if (names := getattr(self, kinds))]
         return f"<Library {os.path.basename(self.path)}{'; '.join(['', *parts])}>"
 
 
@@ -199,14 +194,11 @@ def _is_in_force(library: Library) -> bool:
 
 def _require_free(what: str, names: list[str], replace: bool | Library, path: str) -> None:
     """Raise `LibraryError` if a name is there already."""
-    tables: dict[str, Mapping[str, OperatorFamily | Partitioner | Pass]]
-    tables = {"operator": FAMILIES, "partitioner": PARTITIONERS, "pass": PASSES}
-    known = tables[what]
+    known = _TABLES[what]
     for position, name in enumerate(names):
         if name in names[:position]:
             raise LibraryError(
-                f"library.load: {path} has two {what}{'es' if what.endswith('s') else 's'} named {name!r}. Rename one, "
-                "and build it again."
+                f"library.load: {path} has two {_PLURALS[what]} named {name!r}. Rename one, and build it again."
             )
         if what == "operator" and is_taken(name):
             raise LibraryError(
@@ -222,24 +214,20 @@ def _require_free(what: str, names: list[str], replace: bool | Library, path: st
             )
 
 
-_kinds = {"operator": "operators", "partitioner": "partitioners", "pass": "passes"}
-
-
 def _owner(what: str, name: str) -> Library | None:
     """Return the library that has an operator, a partitioner or a pass: the last one where one replaced another's."""
-    return next((library for library in reversed(_LIBRARIES.values()) if name in getattr(library, _kinds[what])), None)
+    return next(
+        (library for library in reversed(_LIBRARIES.values()) if name in getattr(library, _PLURALS[what])), None
+    )
 
 
 def _forget(library: Library) -> None:
     """Take back what a library has, as far as it is not another's by now."""
     withdraw([name for name in library.operators if _owner("operator", name) is library])
-    for names, what, registry in (
-        (library.partitioners, "partitioner", PARTITIONERS),
-        (library.passes, "pass", PASSES),
-    ):
-        for name in names:
+    for what in ("partitioner", "pass"):
+        for name in getattr(library, _PLURALS[what]):
             if _owner(what, name) is library:
-                del registry[name]
+                del _TABLES[what][name]
     if _LIBRARIES.get(library.path) is library:
         del _LIBRARIES[library.path]
 
