@@ -11,8 +11,7 @@ from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentValueError, FileFormatError
 from minpy.io.idx_files import read_idx
 from minpy.io.iterator_options import ITERATOR, arguments, parsed
-from minpy.io.mxdata_iter import Loaded, MXDataIter, Source
-from minpy.io.rounds import Place
+from minpy.io.mxdata_iter import Loaded, MXDataIter, Place, Source
 from minpy.io.text_files import require_part
 
 __all__ = ["MNISTIter"]

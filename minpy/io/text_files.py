@@ -12,8 +12,7 @@ from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentValueError, FileFormatError
 from minpy.files import read_file
 from minpy.io.iterator_options import ITERATOR, REQUIRED, arguments, parsed
-from minpy.io.mxdata_iter import Loaded, MXDataIter, Source
-from minpy.io.rounds import Place, Rounds
+from minpy.io.mxdata_iter import Loaded, MXDataIter, Place, Rounds, Source
 
 __all__ = ["CSVIter", "LibSVMIter"]
 

@@ -10,8 +10,7 @@ from typing import Any
 from minpy.core.errors import ArgumentError, ArgumentValueError, MXNetError, UnknownWordError, nearest
 from minpy.files import checked_path, write_file
 from minpy.profiler import instrumentation
-from minpy.profiler.event_log import LOG
-from minpy.profiler.summaries import as_json, as_table, trace
+from minpy.profiler.event_log import LOG, as_json, as_table, trace
 
 __all__ = [
     "dump",
