@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,13 +13,43 @@ from typing import Any
 import numpy
 
 from minpy.checking.differences import Derivatives, Tolerance
-from minpy.checking.random_state import Draws
 from minpy.core.array import Array, as_raw, raw_of
 from minpy.core.errors import describe, describe_arguments
 from minpy.core.signatures import bind
 from minpy.differentiation import recorded_run
 
-__all__ = ["Case", "Options", "Point", "as_outputs"]
+__all__ = ["Case", "Draws", "Options", "Point", "as_outputs", "register_generator"]
+
+_GENERATORS: list[tuple[Callable[[], Any], Callable[[Any], None]]] = [
+    (random.getstate, random.setstate),
+    (numpy.random.get_state, numpy.random.set_state),
+]
+
+
+def register_generator(read: Callable[[], Any], restore: Callable[[Any], None]) -> None:
+    """Let checks of random operators rewind a further generator.
+
+    Parameters
+    ----------
+    read : callable
+        `read()` returns its state.
+    restore : callable
+        `restore(state)` puts it back into a state that `read` returned.
+    """
+    _GENERATORS.append((read, restore))
+
+
+class Draws:
+    """Where all global generators stood when it was made."""
+
+    def __init__(self) -> None:
+        self._states = [(restore, read()) for read, restore in _GENERATORS]
+
+    def rewind(self) -> None:
+        """Put the generators back to there."""
+        for restore, state in self._states:
+            restore(state)
+
 
 Arrays = list[numpy.ndarray]
 

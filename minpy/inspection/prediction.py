@@ -14,9 +14,9 @@ import numpy
 from minpy.core.errors import ArgumentError, FileFormatError, MXNetError, ShapeError, nearest
 from minpy.files import accessing, open_to_read, read_file, write_file
 from minpy.inspection.artifacts import Artifact, label_lines
-from minpy.inspection.parameter_match import by_name
+from minpy.inspection.findings import by_name
 from minpy.inspection.report import Input, Report
-from minpy.inspection.text_tables import shape_text, table, wrapped
+from minpy.inspection.report_text import shape_text, table, wrapped
 from minpy.ndarray.creation import array as make_array
 from minpy.ndarray.creation import zeros
 from minpy.symbol.saving import load_json

@@ -12,11 +12,10 @@ from typing import Any
 import numpy
 
 from minpy.core.errors import ArgumentError, ArgumentValueError, FileFormatError, MXNetError
-from minpy.io.augmenting import Augmenter
+from minpy.io.augmenting import Augmenter, Normalizer
 from minpy.io.box_augmenting import BoxAugmenter
 from minpy.io.data_iter import require_process
 from minpy.io.mxdata_iter import Loaded, Place, Rounds, Turn
-from minpy.io.normalizing import Normalizer
 from minpy.io.record_files import RecordFiles
 from minpy.io.text_files import require_batch_size, require_part
 from minpy.pictures import decode

@@ -14,8 +14,7 @@ from typing import Any, ClassVar
 from minpy.core.array import Shaped
 from minpy.core.errors import ArgumentError
 from minpy.library.binary import Binary, OperatorEntry, Texts
-from minpy.library.call_arguments import Kind, require_dtype
-from minpy.library.graph_inputs import graph_text
+from minpy.library.call_arguments import Kind, graph_text, require_dtype
 from minpy.library.native_operator import NativeFamily, NativeOperator, output_names
 from minpy.symbol.editing import editable
 from minpy.symbol.graph_operators import OperatorAroundGraph

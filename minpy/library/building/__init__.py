@@ -13,9 +13,8 @@ from minpy.core.errors import MXNetError
 from minpy.files import access_error, checked_path
 from minpy.libinfo import find_include_path
 from minpy.library.building.cache import VARIABLE, Cache, default_root, temporary_root
-from minpy.library.building.flags import checked_flags
-from minpy.library.building.recipe import Recipe
-from minpy.library.building.source_files import checked_name, checked_sources, default_name
+from minpy.library.building.compilers import checked_flags
+from minpy.library.building.recipe import Recipe, checked_name, checked_sources, default_name
 from minpy.library.loading import Library, load
 
 __all__ = ["compile", "include_dir"]
