@@ -222,51 +222,23 @@ ROWS_OF_MINPY = [
     Row(r"dispatch\.rule", r"MXNET_\w+", "it says what of MXNet MinPy trusted. NumPy computes everything here."),
 ]
 
-# Where names are that MXNet's modules import of each other.
-HOMES = {
-    "AttrScope": "AttrScope",
-    "Context": "Context",
-    "Custom": "nd.Custom",
-    "DeferredInitializationError": "gluon.parameter.DeferredInitializationError",
-    "Executor": "executor.Executor",
-    "Features": "runtime.Features",
-    "MXNetError": "MXNetError",
-    "NDArray": "nd.NDArray",
-    "NameManager": "name.NameManager",
-    "NotImplementedForSymbol": "base.NotImplementedForSymbol",
-    "Parameter": "gluon.Parameter",
-    "ParameterDict": "gluon.ParameterDict",
-    "Symbol": "sym.Symbol",
-    "array": "nd.array",
-    "autograd": "autograd",
-    "context": "context",
-    "cpu": "cpu",
-    "current_context": "current_context",
-    "getenv": "util.getenv",
-    "gpu": "gpu",
-    "initializer": "initializer",
-    "integer_types": "base.integer_types",
-    "is_np_array": "util.is_np_array",
-    "is_np_shape": "util.is_np_shape",
-    "load_json": "sym.load_json",
-    "nd": "nd",
-    "ndarray": "nd",
-    "np_array": "util.np_array",
-    "np_shape": "util.np_shape",
-    "np_symbol": "sym.np",
-    "numeric_types": "base.numeric_types",
-    "py_str": "base.py_str",
-    "registry": "registry",
-    "set_kvstore_handle": "profiler.set_kvstore_handle",
-    "set_np": "util.set_np",
-    "setenv": "util.setenv",
-    "shape_is_known": "gluon.utils.shape_is_known",
-    "string_types": "base.string_types",
-    "sym": "sym",
-    "symbol": "sym",
-    "use_np": "util.use_np",
-    "zeros_like": "nd.zeros_like",
+# Names that MXNet's modules import of each other, by the modules that they are in here; "" is the top.
+_NAMES_IN = {
+    "": "AttrScope Context MXNetError autograd context cpu current_context gpu initializer nd registry sym",
+    "base": "NotImplementedForSymbol integer_types numeric_types py_str string_types",
+    "executor": "Executor",
+    "gluon": "Parameter ParameterDict",
+    "gluon.parameter": "DeferredInitializationError",
+    "gluon.utils": "shape_is_known",
+    "name": "NameManager",
+    "nd": "Custom NDArray array zeros_like",
+    "profiler": "set_kvstore_handle",
+    "runtime": "Features",
+    "sym": "Symbol load_json",
+    "util": "getenv is_np_array is_np_shape np_array np_shape set_np setenv use_np",
 }
+HOMES = {name: f"{module}.{name}".lstrip(".") for module, names in _NAMES_IN.items() for name in names.split()}
+HOMES |= {"ndarray": "nd", "np_symbol": "sym.np", "symbol": "sym"}
 
 
 def reason(module: str, name: str) -> str | None:

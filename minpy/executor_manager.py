@@ -76,7 +76,43 @@ def _load_label(batch: Any, targets: Sequence[Any]) -> None:
     _load_general(batch.label, targets)
 
 
-class DataParallelExecutorGroup:
+class _OnDevices:
+    """What executors on several devices do together, each with its part of a batch."""
+
+    train_execs: list[Any]
+    slices: list[slice]
+
+    def forward(self, is_train: bool = False) -> None:
+        """Compute the outputs on all devices.
+
+        Parameters
+        ----------
+        is_train : bool
+        """
+        for executor in self.train_execs:
+            executor.forward(is_train=is_train)
+
+    def backward(self) -> None:
+        """Compute the gradients on all devices."""
+        for executor in self.train_execs:
+            executor.backward()
+
+    def update_metric(self, metric: Any, labels: Sequence[Any], pre_sliced: bool = False) -> None:
+        """Let a metric see labels and outputs, device by device.
+
+        Parameters
+        ----------
+        metric : EvalMetric
+        labels : list of NDArray
+        pre_sliced : bool
+            Whether labels are a list of such lists, one for each device.
+        """
+        for place, (executor, part) in enumerate(zip(self.train_execs, self.slices, strict=True)):
+            own_labels = labels[place] if pre_sliced else [label[part] for label in labels]
+            metric.update(own_labels, executor.outputs)
+
+
+class DataParallelExecutorGroup(_OnDevices):
     """Executors of one symbol on several devices.
 
     Parameters
@@ -156,37 +192,8 @@ class DataParallelExecutorGroup:
         _load_data(data_batch, self.data_arrays)
         _load_label(data_batch, self.label_arrays)
 
-    def forward(self, is_train: bool = False) -> None:
-        """Compute the outputs on all devices.
 
-        Parameters
-        ----------
-        is_train : bool
-        """
-        for executor in self.train_execs:
-            executor.forward(is_train=is_train)
-
-    def backward(self) -> None:
-        """Compute the gradients on all devices."""
-        for executor in self.train_execs:
-            executor.backward()
-
-    def update_metric(self, metric: Any, labels: Sequence[Any], pre_sliced: bool = False) -> None:
-        """Let a metric see labels and outputs, device by device.
-
-        Parameters
-        ----------
-        metric : EvalMetric
-        labels : list of NDArray
-        pre_sliced : bool
-            Whether labels are a list of such lists, one for each device.
-        """
-        for place, (executor, part) in enumerate(zip(self.train_execs, self.slices, strict=True)):
-            own = labels[place] if pre_sliced else [label[part] for label in labels]
-            metric.update(own, executor.outputs)
-
-
-class DataParallelExecutorManager:
+class DataParallelExecutorManager(_OnDevices):
     """Executors on several devices, of one symbol or, with `sym_gen`, of one for each bucket.
 
     Parameters
@@ -325,28 +332,4 @@ class DataParallelExecutorManager:
                 )
             self.curr_execgrp = self.execgrp_bucket[key]
         self.curr_execgrp.load_data_batch(data_batch)
-
-    def forward(self, is_train: bool = False) -> None:
-        """Compute the outputs on all devices.
-
-        Parameters
-        ----------
-        is_train : bool
-        """
-        self.curr_execgrp.forward(is_train=is_train)
-
-    def backward(self) -> None:
-        """Compute the gradients on all devices."""
-        self.curr_execgrp.backward()
-
-    def update_metric(self, metric: Any, labels: Sequence[Any], pre_sliced: bool = False) -> None:
-        """Let a metric see labels and outputs, device by device.
-
-        Parameters
-        ----------
-        metric : EvalMetric
-        labels : list of NDArray
-        pre_sliced : bool
-            Whether labels are a list of such lists, one for each device.
-        """
-        self.curr_execgrp.update_metric(metric, labels, pre_sliced)
+        self.train_execs = self.curr_execgrp.train_execs

@@ -8,12 +8,15 @@ import os
 import stat
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from minpy.core.errors import ArgumentError, FileAccessError, FileMissingError, MXNetError, describe, nearest
 
-__all__ = ["WholeFile", "access_error", "accessing", "checked_path", "open_to_read", "require_an_end", "write_whole"]
+__all__ = [
+    *("WholeFile", "access_error", "accessing", "checked_path", "open_to_read", "read_file", "require_an_end"),
+    *("write_file", "write_whole"),
+]
 
 
 def checked_path(function: str, fname: Any) -> str:
@@ -91,7 +94,20 @@ def accessing(function: str, verb: str, path: str) -> Iterator[None]:
         raise access_error(function, verb, path, error) from error
 
 
-def write_whole(path: str, chunks: Iterator[Any]) -> None:
+def read_file(function: str, path: str, pipes: bool = True) -> bytes:
+    """Return the content of a file, or raise the error of `access_error`; see `open_to_read`."""
+    with accessing(function, "read", path), open_to_read(path, pipes=pipes) as file:
+        content: bytes = file.read()
+    return content
+
+
+def write_file(function: str, path: str, chunks: Iterable[Any]) -> None:
+    """Write a file as `write_whole`, or raise the error of `access_error`."""
+    with accessing(function, "write", path):
+        write_whole(path, chunks)
+
+
+def write_whole(path: str, chunks: Iterable[Any]) -> None:
     """Write a file under a temporary name, and rename it: it is there as a whole, or what was there before is.
 
     What writers of the same file left behind when they were killed is removed.

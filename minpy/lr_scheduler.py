@@ -25,6 +25,7 @@ warmup_mode : {'linear', 'constant'}
 """
 
 
+@documented(warmup=_WARMUP)
 class LRScheduler:
     """The base class of schedules: a schedule is called with the number of updates, and returns the learning rate.
 
@@ -34,12 +35,7 @@ class LRScheduler:
     ----------
     base_lr : float
         The learning rate after the warm-up.
-    warmup_steps : int
-        How many updates the warm-up takes.
-    warmup_begin_lr : float
-        The learning rate at its beginning.
-    warmup_mode : {'linear', 'constant'}
-        Whether the rate then grows to `base_lr`, or stays.
+    {warmup}
 
     Raises
     ------
@@ -286,8 +282,16 @@ class MultiFactorScheduler(LRScheduler):
 class _Falling(LRScheduler):
     """The base of schedules that fall from `base_lr` to `final_lr` until `max_update`."""
 
-    def __init__(self, max_update: int, base_lr: float, final_lr: float, *warmup: Any) -> None:
-        super().__init__(base_lr, *warmup)
+    def __init__(
+        self,
+        max_update: int,
+        base_lr: float = 0.01,
+        final_lr: float = 0,
+        warmup_steps: int = 0,
+        warmup_begin_lr: float = 0,
+        warmup_mode: str = "linear",
+    ) -> None:
+        super().__init__(base_lr, warmup_steps, warmup_begin_lr, warmup_mode)
         self._require_integer("max_update", max_update)
         self._require_number("final_lr", final_lr)
         if max_update < 1:
@@ -390,17 +394,6 @@ class CosineScheduler(_Falling):
     >>> [round(schedule(update), 3) for update in range(6)]
     [1.0, 0.854, 0.5, 0.146, 0.0, 0.0]
     """
-
-    def __init__(
-        self,
-        max_update: int,
-        base_lr: float = 0.01,
-        final_lr: float = 0,
-        warmup_steps: int = 0,
-        warmup_begin_lr: float = 0,
-        warmup_mode: str = "linear",
-    ) -> None:
-        super().__init__(max_update, base_lr, final_lr, warmup_steps, warmup_begin_lr, warmup_mode)
 
     def _left(self, done: float) -> float:
         return (1 + cos(pi * done)) / 2

@@ -240,7 +240,10 @@ MOVED = {
     "gluon.contrib.estimator.updating": "gluon.contrib.estimator.training_handlers",
     "gluon.loss.base": "gluon.loss.base_loss",
     "gluon.parameter.errors": "gluon.parameter.messages",
+    "image.colors": "image.color_augmenters",
+    "image.detection_creating": "image.creating",
     "initializer.base": "initializer.initializer",
+    "inspection.parameter_match": "inspection.findings",
     "io.base": "io.data_iter",
     "io.wrapping": "io.wrapping_iterators",
     "metric.base": "metric.eval_metric",
@@ -249,7 +252,11 @@ MOVED = {
     "rnn.base": "rnn.base_rnn_cell",
     "symbol.legacy": "symbol.legacy_operators",
     "symbol.numpy.arrays": "symbol.numpy.symbol_class",
+    "test_utils.blocks": "test_utils.consistency",
     "test_utils.datasets": "test_utils.dummy_data",
+    "test_utils.matrices": "test_utils.random_arrays",
+    "test_utils.optimizers": "test_utils.consistency",
+    "test_utils.tolerances": "test_utils.defaults",
 }
 
 

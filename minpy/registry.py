@@ -183,23 +183,34 @@ def get_create_func(base_class: type, nickname: str) -> Callable[..., Any]:
                     f"({', '.join([*map(str, args), *kwargs])}); give its name instead, or set its attributes."
                 )
             return what
+        if isinstance(what, str) and what.startswith(("[", "{")):
+            text = what
+            try:
+                what = json.loads(text)
+            except ValueError as error:
+                raise ArgumentValueError(f"create: {text!r} is no JSON that names {_one(nickname)}: {error}") from None
+            if isinstance(what, list):
+                if args or kwargs or [*map(type, what)] != [str, dict]:
+                    raise ArgumentValueError(
+                        f"create: {text!r} must be a list of the {nickname}'s name and a dict of its arguments, and "
+                        "stand alone."
+                    )
+                what, kwargs = what
         if isinstance(what, dict):
-            return create(**_given(what, kwargs, args, nickname))
+            if args or kwargs or nickname not in what:
+                raise ArgumentError(
+                    f"create: {what!r} must have an entry {nickname!r}, and stand alone: its other entries are the "
+                    "arguments."
+                )
+            return create(**{str(key): value for key, value in what.items()})
         if not isinstance(what, str):
             raise ArgumentError(
                 f"create: expected the name of {_one(nickname)}, or {_one(base_class.__name__)}; got {describe(what)}."
             )
-        if what.startswith("["):
-            name, kwargs = _parsed(what, args, kwargs, nickname)
-        elif what.startswith("{"):
-            read = _read(what, nickname)
-            return create(**_given(read, kwargs, args, nickname))
-        else:
-            name = what
-        cls = classes.get(name.lower())
+        cls = classes.get(what.lower())
         if cls is None:
             raise ArgumentValueError(
-                f"create: there is no {nickname} {name!r}.{nearest(name.lower(), classes)} "
+                f"create: there is no {nickname} {what!r}.{nearest(what.lower(), classes)} "
                 f"There are {_names(classes)}. Others have to be registered first, with {nickname}.register."
             )
         return cls(*args, **kwargs)
@@ -214,28 +225,3 @@ def _one(noun: str) -> str:
 
 def _names(known: dict[str, type]) -> str:
     return ", ".join(repr(name) for name in known if not name.startswith("_")) or "none"
-
-
-def _given(what: dict[str, Any], kwargs: dict[str, Any], args: Any, nickname: str) -> dict[str, Any]:
-    if args or kwargs or nickname not in what:
-        raise ArgumentError(
-            f"create: {what!r} must have an entry {nickname!r}, and stand alone: its other entries are the arguments."
-        )
-    return {str(key): value for key, value in what.items()}
-
-
-def _read(text: str, nickname: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError as error:
-        raise ArgumentValueError(f"create: {text!r} is no JSON that names {_one(nickname)}: {error}") from None
-
-
-def _parsed(text: str, args: Any, kwargs: dict[str, Any], nickname: str) -> tuple[str, dict[str, Any]]:
-    read = _read(text, nickname)
-    fits = len(read) == 2 and isinstance(read[0], str) and isinstance(read[1], dict)
-    if args or kwargs or not fits:
-        raise ArgumentValueError(
-            f"create: {text!r} must be a list of the {nickname}'s name and a dict of its arguments, and stand alone."
-        )
-    return read[0], read[1]

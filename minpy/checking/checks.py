@@ -6,10 +6,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy
 
-from minpy.checking.case import Arrays, Case, as_outputs
+from minpy.checking.case import Arrays, Case, Point, as_outputs
 from minpy.checking.differences import Tolerance, equal, repeats
 from minpy.checking.execution_modes import Runner, Unsupported
-from minpy.checking.point import Point
 from minpy.checking.report_rows import OK, Row, failure, skip
 from minpy.core.errors import MutationError, describe, is_quitting
 from minpy.differentiation import recorded_run

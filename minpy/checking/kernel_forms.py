@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy
 
-from minpy.checking.case import Arrays, Case, as_outputs
-from minpy.checking.random_state import Draws
+from minpy.checking.case import Arrays, Case, Draws, as_outputs
 from minpy.checking.report_rows import OK, Row, failure, skip
 from minpy.core.array import Shaped
 from minpy.core.errors import describe, is_quitting

@@ -1,6 +1,6 @@
-"""Augmenters of colours: in float pictures of shape (height, width, 3), red first, most of them in place as in MXNet.
+"""Colours of pictures changed: of float pictures (height, width, 3), red first, most of them in place as in MXNet.
 
-What is drawn comes from Python's `random` and, for the lighting, from `numpy.random`, as in MXNet.
+What augmenters draw comes from Python's `random` and, for the lighting, from `numpy.random`, as in MXNet.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import numpy as np
 from minpy.core.array import FRONT_ENDS, Array, new_array, raw_of
 from minpy.core.errors import ShapeError
 from minpy.image.augmenters import Augmenter, RandomOrderAug
-from minpy.image.colors import color_normalize
 from minpy.image.pixels import channelwise, floats, is_recorded, like
 
 __all__ = [
@@ -26,6 +25,7 @@ __all__ = [
     "LightingAug",
     "RandomGrayAug",
     "SaturationJitterAug",
+    "color_normalize",
 ]
 
 # The weights of red, green and blue in brightness: Y of YIQ, NTSC 1953.
@@ -268,3 +268,41 @@ class RandomGrayAug(Augmenter):
             return src
         raw, _ = _colors("RandomGrayAug", src)
         return like(_mixed(raw, raw_of(self.mat)), src)
+
+
+def color_normalize(src: Any, mean: Any, std: Any = None) -> Any:
+    """Subtract a mean from an image and divide it by a standard deviation, in place (unless it is recorded).
+
+    Parameters
+    ----------
+    src : NDArray
+        Of shape (height, width, channels), and of floats.
+    mean, std : NDArray, number, sequence of numbers, or None
+        A number for each channel, or any shape that goes together with the image's.
+
+    Returns
+    -------
+    NDArray
+        `src`; another array, if that is recorded.
+
+    Raises
+    ------
+    DTypeError
+        For an image of integers.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> image = mx.nd.array([[[10, 20, 30]]])
+    >>> mx.image.color_normalize(image, mx.nd.array([1, 2, 3]), mx.nd.array([9, 6, 3])).asnumpy()
+    array([[[1., 3., 9.]]], dtype=float32)
+    """
+    if is_recorded(src):
+        if mean is not None:
+            src = src - mean
+        return src if std is None else src / std
+    raw, normalized = floats("color_normalize", src)
+    for ufunc, values in ((np.subtract, mean), (np.divide, std)):
+        if values is not None:
+            channelwise(ufunc, raw, raw_of(values))
+    return normalized

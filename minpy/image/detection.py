@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from minpy.image.augmenters import Augmenter, CastAug, ForceResizeAug, RandomOrderAug, ResizeAug
 from minpy.image.color_augmenters import ColorJitterAug, ColorNormalizeAug, HueJitterAug, LightingAug, RandomGrayAug
+from minpy.image.creating import CreateDetAugmenter, CreateMultiRandCropAugmenter
 from minpy.image.cropping import fixed_crop
 from minpy.image.detection_augmenters import (
     DetAugmenter,
@@ -13,7 +14,6 @@ from minpy.image.detection_augmenters import (
     DetRandomPadAug,
     DetRandomSelectAug,
 )
-from minpy.image.detection_creating import CreateDetAugmenter, CreateMultiRandCropAugmenter
 from minpy.image.detection_iterator import ImageDetIter
 from minpy.image.iterator import ImageIter
 from minpy.image.sizes import copyMakeBorder

@@ -254,9 +254,6 @@ class DetRandomCropAug(_RandomBox):
         x, y, part_width, part_height, label = proposal
         return fixed_crop(src, x, y, part_width, part_height, None), label
 
-    def _calculate_areas(self, label: np.ndarray) -> np.ndarray:
-        return areas(label)
-
     def _intersect(self, label: np.ndarray, xmin: float, ymin: float, xmax: float, ymax: float) -> np.ndarray:
         """Return the boxes within another; those that do not touch it become zeros."""
         lower = np.maximum(label[:, :2], (xmin, ymin))

@@ -1,21 +1,81 @@
-"""Batches of pictures with objects in them."""
+"""Batches of pictures with objects in them; these pictures with the objects' boxes drawn into them, by OpenCV."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from minpy.core.array import as_raw, raw_of
-from minpy.core.errors import ArgumentError, ArgumentValueError, FileFormatError, MXNetError, ShapeError, describe
-from minpy.image.box_drawing import drawn, require_opencv, viewable
-from minpy.image.detection_creating import CreateDetAugmenter
+from minpy.core.errors import (
+    ArgumentError,
+    ArgumentValueError,
+    FileFormatError,
+    MissingDependencyError,
+    MXNetError,
+    ShapeError,
+    describe,
+)
+from minpy.image.creating import MEAN, STD, CreateDetAugmenter
 from minpy.image.iterator import ImageIter
-from minpy.image.pixels import array_of
+from minpy.pictures.libraries import opencv
 
-__all__ = ["ImageDetIter"]
+__all__ = ["ImageDetIter", "drawn", "require_opencv", "viewable"]
+
+_FONT_SCALE, _FONT_THICKNESS, _GAP = 0.5, 2, 5
+_WHITE = (255, 255, 255)
+
+
+def require_opencv(name: str) -> Any:
+    """Return OpenCV, or raise."""
+    cv2 = opencv()
+    if cv2 is None:
+        raise MissingDependencyError(
+            f"{name} draws with OpenCV, which is not installed. Install it with: "
+            "python -m pip install opencv-python-headless"
+        )
+    return cv2
+
+
+def viewable(image: np.ndarray, mean: Any, std: Any, clip: bool) -> np.ndarray:
+    """Return an image as it was before its colours were normalized: of uint8, blue first, as OpenCV shows it."""
+    pixels = image.astype(np.float32)
+    if std is not None and std is not False:
+        pixels *= np.asarray(STD if std is True else std, np.float32)
+    if mean is not None and mean is not False:
+        pixels += np.asarray(MEAN if mean is True else mean, np.float32)
+    pixels = pixels[:, :, ::-1]
+    if clip:
+        pixels = np.clip(pixels, 0, 255)
+    return np.ascontiguousarray(pixels.astype(np.int32).astype(np.uint8))
+
+
+def drawn(
+    cv2: Any,
+    image: np.ndarray,
+    label: np.ndarray,
+    color: Sequence[float] | None,
+    thickness: int,
+    names: Mapping[int, str] | None,
+) -> np.ndarray:
+    """Draw the boxes of objects, and the names of their classes, into an image; colours that are not given are drawn
+    from `numpy.random`.
+    """
+    height, width = image.shape[:2]
+    for number, left, upper, right, lower in label[:, :5]:
+        x1, y1, x2, y2 = int(left * width), int(upper * height), int(right * width), int(lower * height)
+        ink = np.random.rand(3) * 255 if not color else tuple(color)[::-1]
+        cv2.rectangle(image, (x1, y1), (x2, y2), ink, thickness)
+        if names is not None and int(number) in names:
+            text = names[int(number)]
+            font = cv2.FONT_HERSHEY_SIMPLEX
+            text_height = cv2.getTextSize(text, font, _FONT_SCALE, _FONT_THICKNESS)[0][1]
+            place = (x1 + _GAP, y1 + text_height + _GAP)
+            cv2.putText(image, text, place, font, _FONT_SCALE, _WHITE, _FONT_THICKNESS)
+    return image
+
 
 # A label's header says how long it is itself, and how many numbers an object has: two; and an object at least five.
 _HEADER, _OBJECT = 2, 5
@@ -76,6 +136,8 @@ class ImageDetIter(ImageIter):
     >>> next(batches).label[0].asnumpy()[0, 1]
     array([3. , 0.5, 0.5, 1. , 1. ], dtype=float32)
     """
+
+    _empty_label = -1
 
     def __init__(
         self,
@@ -266,11 +328,6 @@ class ImageDetIter(ImageIter):
         return it
 
     # -- batches -------------------------------------------------------------------------------------------------------
-
-    def _empty_batch(self) -> tuple[Any, Any]:
-        data = np.zeros((self.batch_size, *self.data_shape), np.float32)
-        label = np.full((self.batch_size, *self.label_shape), -1, np.float32)
-        return array_of(data), array_of(label)
 
     def _next_picture(self) -> tuple[Any, np.ndarray] | None:
         """Return the next picture and its objects, changed; None if no object is left of it."""

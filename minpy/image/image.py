@@ -23,8 +23,8 @@ from minpy.image.color_augmenters import (
     LightingAug,
     RandomGrayAug,
     SaturationJitterAug,
+    color_normalize,
 )
-from minpy.image.colors import color_normalize
 from minpy.image.creating import CreateAugmenter
 from minpy.image.cropping import center_crop, fixed_crop, random_crop, random_size_crop
 from minpy.image.iterator import ImageIter

@@ -21,7 +21,7 @@ from minpy.core.errors import (
     describe,
     nearest,
 )
-from minpy.files import access_error, open_to_read
+from minpy.files import read_file
 from minpy.image.creating import CreateAugmenter, require_data_shape
 from minpy.image.picture_lists import checked_list, read_list
 from minpy.image.pixels import array_of
@@ -103,6 +103,8 @@ class ImageIter(DataIter):
     (2, 3, 32, 32) [2. 0.] 1
     """
 
+    _empty_label = 0  # what labels are where there is none yet
+
     def __init__(
         self,
         batch_size: int,
@@ -165,22 +167,19 @@ class ImageIter(DataIter):
             warnings.warn(f"{name}: {', '.join(kwargs)} do nothing, as aug_list is given.", UserWarning, stacklevel=2)
         self.cur = 0
         self._allow_read = True
-        self.last_batch_handle = self._handle(last_batch_handle)
+        if last_batch_handle not in _HANDLES:
+            warnings.warn(
+                f"{name}: last_batch_handle is {last_batch_handle!r}; expected 'pad', 'discard' or 'roll_over', and "
+                f"taken as 'pad'.{nearest(str(last_batch_handle), _HANDLES)}",
+                UserWarning,
+                stacklevel=2,
+            )
+            last_batch_handle = "pad"
+        self.last_batch_handle = last_batch_handle
         self._rolled_over: tuple[Any, Any, int] | None = None  # the beginning of a batch, and how much it has
         self._records_read = 0
         self._warned_of_labels = False
         self.reset()
-
-    def _handle(self, handle: str) -> str:
-        if handle in _HANDLES:
-            return handle
-        warnings.warn(
-            f"{type(self).__name__}: last_batch_handle is {handle!r}; expected 'pad', 'discard' or 'roll_over', and "
-            f"taken as 'pad'.{nearest(str(handle), _HANDLES)}",
-            UserWarning,
-            stacklevel=3,
-        )
-        return "pad"
 
     def _sequence(self, keys: list[Any] | None, part_index: int, num_parts: int) -> list[Any] | None:
         """Return the keys of the pictures in their order, those of one part; None if a record file is read as it is."""
@@ -318,7 +317,8 @@ class ImageIter(DataIter):
         if begun is not None:
             data, label, filled = begun
         else:
-            data, label = self._empty_batch()
+            data = array_of(np.zeros(self.provide_data[0][1], np.float32))
+            label = array_of(np.full(self.provide_label[0][1], self._empty_label, np.float32))
             filled = self._batchify(data, label)
             if not filled:
                 raise StopIteration
@@ -340,11 +340,6 @@ class ImageIter(DataIter):
             if self.last_batch_handle == "pad":
                 self._allow_read = False
         return DataBatch([data], [label], pad=pad)
-
-    def _empty_batch(self) -> tuple[Any, Any]:
-        shape = self.provide_label[0][1]
-        data = np.zeros((self.batch_size, *self.data_shape), np.float32)
-        return array_of(data), array_of(np.zeros(shape, np.float32))
 
     def _batchify(self, batch_data: Any, batch_label: Any, start: int = 0) -> int:
         """Fill a batch from `start` on, and return up to where: less than the batch size at the end of the epoch."""
@@ -469,20 +464,15 @@ class ImageIter(DataIter):
             If it is not there, or cannot be read.
         """
         path = os.path.join(self.path_root or "", fname)
+        name = type(self).__name__
         try:
-            with open_to_read(path) as file:
-                return file.read()
-        except FileNotFoundError as error:
+            return read_file(name, path)
+        except FileMissingError as error:
             raise FileMissingError(
-                f"{type(self).__name__}: there is no file {path!r}, which the list names. path_root is "
-                f"{self.path_root!r}."
+                f"{name}: there is no file {path!r}, which the list names. path_root is {self.path_root!r}."
             ) from error
-        except OSError as error:
-            raise access_error(type(self).__name__, "read", path, error) from error
         except ValueError as error:  # a zero byte
-            raise ArgumentValueError(
-                f"{type(self).__name__}: {path!r} cannot be the name of a file: {error}."
-            ) from error
+            raise ArgumentValueError(f"{name}: {path!r} cannot be the name of a file: {error}.") from error
 
     def augmentation_transform(self, data: Any) -> Any:
         """Return a picture, changed by all augmenters.

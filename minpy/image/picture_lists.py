@@ -12,7 +12,7 @@ import numpy as np
 from minpy.base import numeric_types
 from minpy.core.array import FRONT_ENDS, new_array, raw_of
 from minpy.core.errors import ArgumentError, FileFormatError, FileMissingError, describe
-from minpy.files import access_error, open_to_read
+from minpy.files import read_file
 
 __all__ = ["checked_list", "read_list"]
 
@@ -29,14 +29,11 @@ def read_list(name: str, path: Any, dtype: str) -> tuple[dict[Any, tuple[Any, st
     """
     path = os.fspath(path)
     try:
-        with open_to_read(path, "r", encoding="utf-8") as file:
-            lines = file.read().split("\n")
-    except FileNotFoundError as error:
+        lines = read_file(name, path).decode().split("\n")
+    except FileMissingError as error:
         raise FileMissingError(f"{name}: there is no list {path!r}.") from error
     except UnicodeDecodeError as error:
         raise FileFormatError(f"{name}: the list {path!r} is no text: {error}.") from error
-    except OSError as error:
-        raise access_error(name, "read", path, error) from error
     entries: dict[Any, tuple[Any, str]] = {}
     keys = []
     for number, line in enumerate(lines, 1):

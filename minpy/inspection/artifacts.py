@@ -17,7 +17,7 @@ from functools import partial
 from typing import Any, BinaryIO
 
 from minpy.core.errors import ArgumentError, FileFormatError, FileMissingError, nearest
-from minpy.files import accessing, checked_path, open_to_read
+from minpy.files import accessing, checked_path, open_to_read, read_file
 from minpy.inspection.archives import Archive, is_archive, opened, read_exactly
 from minpy.ndarray.array_files import ArrayHead, heads
 from minpy.ndarray.ndarray import NDArray
@@ -115,9 +115,7 @@ def _only_symbol(names: list[str], where: str) -> str:
 
 
 def _from_files(source: str, symbol: str, params: str | None, epoch: int | None) -> Artifact:
-    with accessing(_COMMAND, "read", symbol), open_to_read(symbol, pipes=False) as file:
-        content = file.read()
-    artifact = Artifact(source, symbol, content)
+    artifact = Artifact(source, symbol, read_file(_COMMAND, symbol, pipes=False))
     folder = os.path.dirname(symbol) or os.curdir
     if params is None:
         names = {name: os.path.join(os.path.dirname(symbol), name) for name in _listed(folder)}

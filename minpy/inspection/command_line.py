@@ -16,7 +16,7 @@ from minpy.core.errors import ArgumentError, MXNetError
 from minpy.files import access_error
 from minpy.inspection.artifacts import Artifact, find
 from minpy.inspection.report import Report, report
-from minpy.inspection.text_tables import wrapped
+from minpy.inspection.report_text import wrapped
 
 __all__ = ["main"]
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from minpy.core.errors import ArgumentError, MissingDependencyError
-from minpy.files import accessing, write_whole
+from minpy.files import write_file
 from minpy.inspection.artifacts import Artifact
 from minpy.symbol.picture import svg_of
 from minpy.symbol.saving import load_json
@@ -55,8 +55,7 @@ def draw(artifact: Artifact, path: str, shapes: Mapping[str, tuple[int, ...]]) -
     if kind == "svg" and missing:
         known = symbol._infer_shape("--picture", (), dict(shapes)).known if shapes else None
         content = svg_of(symbol, known, title=title).encode()
-    with accessing("python -m minpy model", "write", path):
-        write_whole(path, iter([content]))
+    write_file("python -m minpy model", path, [content])
     return path, said
 
 

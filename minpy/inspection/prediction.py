@@ -12,11 +12,11 @@ from typing import Any
 import numpy
 
 from minpy.core.errors import ArgumentError, FileFormatError, MXNetError, ShapeError, nearest
-from minpy.files import accessing, open_to_read, write_whole
+from minpy.files import accessing, open_to_read, read_file, write_file
 from minpy.inspection.artifacts import Artifact, label_lines
-from minpy.inspection.parameter_match import by_name
+from minpy.inspection.findings import by_name
 from minpy.inspection.report import Input, Report
-from minpy.inspection.text_tables import shape_text, table, wrapped
+from minpy.inspection.report_text import shape_text, table, wrapped
 from minpy.ndarray.creation import array as make_array
 from minpy.ndarray.creation import zeros
 from minpy.symbol.saving import load_json
@@ -186,8 +186,7 @@ def labels_of(path: str) -> list[str]:
     """Return the names of classes from a text, one a line, or a JSON list or object of them."""
     import json
 
-    with accessing(_COMMAND, "read", path), open_to_read(path, pipes=False) as file:
-        content = file.read()
+    content = read_file(_COMMAND, path, pipes=False)
     if path.endswith(".json"):
         try:
             said = json.loads(content)
@@ -289,5 +288,4 @@ def save(path: str, outputs: Mapping[str, numpy.ndarray]) -> None:
 
     stream = io.BytesIO()
     numpy.savez(stream, **outputs)  # type: ignore[arg-type]
-    with accessing(_COMMAND, "write", path):
-        write_whole(os.fspath(path), iter([stream.getbuffer()]))
+    write_file(_COMMAND, os.fspath(path), [stream.getbuffer()])

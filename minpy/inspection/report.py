@@ -15,12 +15,10 @@ from minpy.core.errors import ArgumentError, MXNetError, ShapeError, describe, n
 from minpy.graph.inference import Inference
 from minpy.graph.ir import Node, Value, variables
 from minpy.inspection.artifacts import Artifact, find, heads_of_file
-from minpy.inspection.findings import Findings, Input, Layer, Output
+from minpy.inspection.findings import Findings, Input, Layer, Output, by_name, compared
 from minpy.inspection.input_shapes import guessed
 from minpy.inspection.multiply_adds import multiply_adds
-from minpy.inspection.parameter_match import by_name, compared
-from minpy.inspection.report_text import text
-from minpy.inspection.text_tables import shape_text
+from minpy.inspection.report_text import shape_text, text
 from minpy.ops.inference.partial_shapes import is_known
 from minpy.symbol.contents import Contents, contents
 from minpy.symbol.saving import load_json

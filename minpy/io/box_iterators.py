@@ -7,10 +7,10 @@ from typing import Any
 
 from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentValueError
+from minpy.io.augmenting import Normalizer
 from minpy.io.box_augmenting import LOWER_LIMITS, UPPER_LIMITS, BoxAugmenter
-from minpy.io.iterator_options import ITERATOR, parsed
+from minpy.io.iterator_options import ITERATOR, arguments, parsed
 from minpy.io.mxdata_iter import MXDataIter
-from minpy.io.normalizing import Normalizer
 from minpy.io.picture_batches import LabelReader, PictureBatches
 from minpy.io.picture_iterators import SHARED, opened, require_picture_shape, with_mean
 from minpy.io.record_files import RecordFiles
@@ -19,32 +19,17 @@ __all__ = ["ImageDetRecordIter"]
 
 _TABLE = {
     **SHARED,
-    "path_imgrec": ("str", "./data/imgrec.rec"),
-    "label_width": ("int", -1),
-    "label_pad_width": ("int", 0),
-    "label_pad_value": ("float", -1.0),
-    "rand_crop_prob": ("float", 0.0),
+    **arguments("str", path_imgrec="./data/imgrec.rec", crop_emit_mode="center", resize_mode="force"),
+    **arguments("int", label_width=-1, label_pad_width=0, fill_value=127),
+    **arguments("int", max_random_hue=0, max_random_saturation=0, max_random_illumination=0),
+    **arguments("float", random_hue_prob=0.0, random_saturation_prob=0.0, random_illumination_prob=0.0),
+    **arguments("float", max_random_contrast=0.0, random_contrast_prob=0.0, label_pad_value=-1.0),
+    **arguments("float", rand_mirror_prob=0.0, rand_crop_prob=0.0, emit_overlap_thresh=0.3),
+    **arguments("float", rand_pad_prob=0.0, max_pad_scale=1.0, std_r=0.0, std_g=0.0, std_b=0.0, std_a=0.0),
+    **arguments("count", num_crop_sampler=1),
     **dict.fromkeys(LOWER_LIMITS, ("floats", (0.0,))),
     **dict.fromkeys(UPPER_LIMITS, ("floats", (1.0,))),
-    "min_crop_aspect_ratios": ("floats", (1.0,)),
-    "num_crop_sampler": ("count", 1),
-    "crop_emit_mode": ("str", "center"),
-    "emit_overlap_thresh": ("float", 0.3),
-    "max_crop_trials": ("floats", (25.0,)),
-    "rand_pad_prob": ("float", 0.0),
-    "max_pad_scale": ("float", 1.0),
-    "max_random_hue": ("int", 0),
-    "random_hue_prob": ("float", 0.0),
-    "max_random_saturation": ("int", 0),
-    "random_saturation_prob": ("float", 0.0),
-    "max_random_illumination": ("int", 0),
-    "random_illumination_prob": ("float", 0.0),
-    "max_random_contrast": ("float", 0.0),
-    "random_contrast_prob": ("float", 0.0),
-    "rand_mirror_prob": ("float", 0.0),
-    "fill_value": ("int", 127),
-    "resize_mode": ("str", "force"),
-    **dict.fromkeys(("std_r", "std_g", "std_b", "std_a"), ("float", 0.0)),
+    **arguments("floats", min_crop_aspect_ratios=(1.0,), max_crop_trials=(25.0,)),
 }
 
 

@@ -5,10 +5,18 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from minpy.core.docstrings import documented
 from minpy.core.errors import WorkerError
 from minpy.io.batches import DataBatch
 
 __all__ = ["DataIter", "require_process"]
+
+_NO_BATCH = """
+    Raises
+    ------
+    MXNetError
+        By iterators over arrays, files and other iterators, if there is none: before the first batch.
+    """
 
 
 class DataIter:
@@ -73,25 +81,60 @@ class DataIter:
         return DataBatch(data=self.getdata(), label=self.getlabel(), pad=self.getpad(), index=self.getindex())
 
     def iter_next(self) -> Any:
-        """Move to the next batch, and return whether there is one. In the base class there is none."""
+        """Move to the next batch, and return whether there is one.
 
+        Returns
+        -------
+        bool
+            None in the base class, which has no batches.
+        """
+
+    @documented(no_batch=_NO_BATCH)
     def getdata(self) -> Any:
-        """Return the data of the current batch, a list of NDArray; None in the base class.
+        """Return the data of the current batch.
 
-        Iterators over arrays and files raise `MXNetError` before the first batch, and after the last.
+        Returns
+        -------
+        list of NDArray
+            A single NDArray of iterators over files; None in the base class.
+
+        {no_batch}
         """
 
+    @documented(no_batch=_NO_BATCH)
     def getlabel(self) -> Any:
-        """Return the labels of the current batch, a list of NDArray; None in the base class.
+        """Return the labels of the current batch.
 
-        Iterators over arrays and files raise `MXNetError` before the first batch, and after the last.
+        Returns
+        -------
+        list of NDArray
+            A single NDArray of iterators over files; None in the base class.
+
+        {no_batch}
         """
 
+    @documented(no_batch=_NO_BATCH)
     def getindex(self) -> Any:
-        """Return which instances the current batch has, a numpy.ndarray of integers, or None."""
+        """Return which instances the current batch has: their numbers in the data, or the ids of records.
 
+        Returns
+        -------
+        numpy.ndarray of integers, or None
+
+        {no_batch}
+        """
+
+    @documented(no_batch=_NO_BATCH)
     def getpad(self) -> Any:
-        """Return how many instances at the end of the current batch only fill it up; None in the base class."""
+        """Return how many instances at the end of the current batch only fill it up.
+
+        Returns
+        -------
+        int
+            None in the base class.
+
+        {no_batch}
+        """
 
 
 def require_process(function: str, pid: int) -> None:

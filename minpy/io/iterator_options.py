@@ -13,7 +13,7 @@ import numpy
 from minpy.core.errors import ArgumentError, ArgumentValueError, describe, nearest
 from minpy.core.source_lines import warn_at_program
 
-__all__ = ["ITERATOR", "REQUIRED", "parsed"]
+__all__ = ["ITERATOR", "REQUIRED", "arguments", "parsed"]
 
 # What the iterators over files return and raise.
 ITERATOR = """
@@ -94,6 +94,11 @@ _KINDS: dict[str, tuple[Callable[[Any], Any], str]] = {
 }
 
 
+def arguments(kind: str, **defaults: Any) -> dict[str, tuple[str, Any]]:
+    """Return rows of a table: arguments of one kind (a key of `_KINDS`), with their defaults."""
+    return {name: (kind, default) for name, default in defaults.items()}
+
+
 # Of which it has been said that they are ignored.
 _IGNORED: set[tuple[str, str]] = set()
 
@@ -112,14 +117,14 @@ def parsed(function: str, table: Table, positional: tuple[Any, ...], named: Mapp
                 f"{function} ignores {name}=...: it has no such argument, as in MXNet.{nearest(name, table)} "
                 "Leave it out."
             )
-    arguments = {name: default for name, (_, default) in table.items()}
+    values = {name: default for name, (_, default) in table.items()}
     for name in [name for name in table if name in named]:
         convert, expected = _KINDS[table[name][0]]
         try:
-            arguments[name] = convert(named[name])
+            values[name] = convert(named[name])
         except (TypeError, ValueError, SyntaxError) as error:
             raise ArgumentValueError(f"{function}: {name} is {describe(named[name])}; expected {expected}.") from error
-    for name, value in arguments.items():
+    for name, value in values.items():
         if value is REQUIRED:
             raise ArgumentError(f"{function}: the argument {name!r} is required.")
-    return SimpleNamespace(**arguments)
+    return SimpleNamespace(**values)

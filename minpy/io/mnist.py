@@ -1,7 +1,12 @@
-"""Iterators over handwritten digits, in the files of the MNIST database."""
+"""Iterators over handwritten digits, in the files of the MNIST database: arrays of bytes, packed by gzip or not."""
 
 from __future__ import annotations
 
+import gzip
+import math
+import os
+import struct
+import zlib
 from collections.abc import Generator
 from typing import Any
 
@@ -9,16 +14,70 @@ import numpy
 
 from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentValueError, FileFormatError
-from minpy.io.idx_files import read_idx
-from minpy.io.iterator_options import ITERATOR, parsed
-from minpy.io.mxdata_iter import Loaded, MXDataIter
-from minpy.io.rounds import Place
+from minpy.files import accessing, open_to_read
+from minpy.io.iterator_options import ITERATOR, arguments, parsed
+from minpy.io.mxdata_iter import Loaded, MXDataIter, Place, Source
 from minpy.io.text_files import require_part
 
-__all__ = ["MNISTIter"]
+__all__ = ["MNISTIter", "read_idx"]
+
+_UNSIGNED_BYTES = 8
+_MOST_PACKED = 1032  # bytes that deflate can make of one
+_AT_ONCE = 1 << 20
 
 
-class _Digits:
+def read_idx(function: str, path: str, dimensions: int) -> numpy.ndarray:
+    """Return the array of unsigned bytes in an idx file, which may be packed by gzip.
+
+    No more is unpacked than the header says, and nothing if the file is too short for that.
+    """
+    with accessing(function, "read", path), open_to_read(path, pipes=False) as file:
+        packed = file.read(2) == b"\x1f\x8b"
+        file.seek(0)
+        limit = os.path.getsize(path) * (_MOST_PACKED if packed else 1)
+        content = gzip.GzipFile(fileobj=file) if packed else file
+        try:
+            return _content(function, content, path, dimensions, limit, packed)
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+            raise FileFormatError(
+                f"{function}: {path!r} is packed by gzip, and damaged: {error}. Get the file again."
+            ) from error
+
+
+def _content(function: str, file: Any, path: str, dimensions: int, limit: int, packed: bool) -> numpy.ndarray:
+    head = file.read(4)
+    if len(head) < 4 or head[:2] != b"\0\0":
+        raise FileFormatError(f"{function}: {path!r} begins with {head!r}; an idx file begins with two zero bytes.")
+    if head[2] != _UNSIGNED_BYTES or head[3] != dimensions:
+        raise FileFormatError(
+            f"{function}: {path!r} has elements of type {head[2]} in {head[3]} dimensions; expected type "
+            f"{_UNSIGNED_BYTES} (unsigned bytes) in {dimensions}."
+        )
+    lengths = file.read(4 * dimensions)
+    if len(lengths) < 4 * dimensions:
+        raise FileFormatError(
+            f"{function}: {path!r} ends after {4 + len(lengths)} bytes, within its header of {4 + 4 * dimensions}. Get "
+            "the file again."
+        )
+    shape = struct.unpack(f">{dimensions}I", lengths)
+    size = math.prod(shape)
+    there = limit - 4 - 4 * dimensions
+    pieces, left = [], size if size <= there else 0
+    while left and (piece := file.read(min(left, _AT_ONCE))):  # a packed file may say that it has far more than it has
+        pieces.append(piece)
+        left -= len(piece)
+    data = b"".join(pieces)
+    if len(data) < size:
+        count = f"{len(data) if size <= there else there}{' at most' if size > there and packed else ''}"
+        raise FileFormatError(
+            f"{function}: {path!r} has the shape {shape}, which takes {size} bytes; behind its header are {count}. It "
+            "was cut short, or is damaged: get it again."
+        )
+    file.read(1)  # to the end of what is packed, where its check sum is compared
+    return numpy.frombuffer(data, numpy.uint8).reshape(shape)
+
+
+class _Digits(Source):
     """Pictures and labels in memory, batch by batch; what is too few for a batch at the end is left out."""
 
     def __init__(self, images: numpy.ndarray, labels: numpy.ndarray, order: numpy.ndarray, batch_size: int) -> None:
@@ -33,26 +92,15 @@ class _Digits:
             data = self._images[index] * numpy.float32(1 / 256)
             yield Loaded(data, self._labels[index].astype("float32"), 0, index.astype("uint64"), Place())
 
-    def close(self) -> None:
-        """There is nothing to close."""
-
 
 _TABLE = {
-    "image": ("str", "./train-images-idx3-ubyte"),
-    "label": ("str", "./train-labels-idx1-ubyte"),
-    "batch_size": ("count", 128),
-    "shuffle": ("bool", True),
-    "flat": ("bool", False),
-    "seed": ("int", 0),
-    "silent": ("bool", False),
-    "num_parts": ("int", 1),
-    "part_index": ("int", 0),
-    "prefetch_buffer": ("count", 4),
-    "ctx": ("any", "cpu"),
-    "dtype": ("dtype", None),
-    "data_name": ("str", "data"),
-    "label_name": ("str", "softmax_label"),
-    "name": ("any", None),
+    **arguments("str", image="./train-images-idx3-ubyte", label="./train-labels-idx1-ubyte"),
+    **arguments("str", data_name="data", label_name="softmax_label"),
+    **arguments("count", batch_size=128, prefetch_buffer=4),
+    **arguments("bool", shuffle=True, flat=False, silent=False),
+    **arguments("int", seed=0, num_parts=1, part_index=0),
+    **arguments("any", ctx="cpu", name=None),
+    **arguments("dtype", dtype=None),
 }
 
 

@@ -1,8 +1,8 @@
-"""The face of the iterators over files."""
+"""Iterators over files: the class that programs see, and in which order instances come, round after round."""
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Iterator
 from typing import Any, NamedTuple, Protocol
 
 import numpy
@@ -10,10 +10,56 @@ import numpy
 from minpy.core.errors import MXNetError
 from minpy.io.batches import DataBatch, DataDesc
 from minpy.io.data_iter import DataIter
-from minpy.io.rounds import Place
 from minpy.ndarray.creation import array
 
-__all__ = ["Loaded", "MXDataIter", "Source"]
+__all__ = ["Loaded", "MXDataIter", "Place", "Rounds", "Source", "Turn"]
+
+
+class Place(NamedTuple):
+    """Where an epoch begins: in which round through the data, and how many instances into it."""
+
+    round: int = 0
+    start: int = 0
+
+
+class Turn(NamedTuple):
+    """One batch: its instances, how many of them fill it up, and where the next epoch begins if this was the last."""
+
+    instances: numpy.ndarray
+    pad: int
+    following: Place
+
+
+class Rounds:
+    """The batches of epochs.
+
+    With `round_batch` the last batch of an epoch is filled up with the first instances of the next round, with which
+    the next epoch does not begin then. Else it has fewer instances.
+    """
+
+    def __init__(
+        self, count: int, batch_size: int, round_batch: bool, order: Callable[[int], numpy.ndarray] | None = None
+    ) -> None:
+        self.count = count
+        self.batch_size = batch_size
+        self.round_batch = round_batch
+        self._order = order
+
+    def order(self, number: int) -> numpy.ndarray:
+        """Return the instances of a round in order."""
+        return numpy.arange(self.count) if self._order is None else self._order(number)
+
+    def epoch(self, place: Place) -> Iterator[Turn]:
+        """Yield the batches of an epoch."""
+        order = self.order(place.round)
+        for position in range(place.start, self.count, self.batch_size):
+            instances = order[position : position + self.batch_size]
+            lacking = self.batch_size - len(instances)
+            following = Place(place.round + 1)
+            if lacking and self.round_batch:
+                instances = numpy.concatenate([instances, self.order(place.round + 1)[:lacking]])
+                following = Place(place.round + 1, lacking)
+            yield Turn(instances, lacking, following)
 
 
 class Loaded(NamedTuple):
@@ -38,7 +84,7 @@ class Source(Protocol):
         """Yield the batches of an epoch."""
 
     def close(self) -> None:
-        """Stop threads, and close files."""
+        """Stop threads, and close files, if there are any."""
 
 
 class MXDataIter(DataIter):
@@ -74,14 +120,12 @@ class MXDataIter(DataIter):
         self.handle: Source = handle
         self._debug_skip_load = False
         self._kept: DataBatch | None = None
-        self._loaded: Loaded | None = None
-        self._waiting = False  # whether the loaded batch has not been given yet
         self._following = Place(1)  # where the next epoch begins
-        self.provide_data = [DataDesc(data_name, handle.data[0], handle.data[1])]
-        self.provide_label = [DataDesc(label_name, handle.label[0], handle.label[1])]
+        self.provide_data = [DataDesc(data_name, *handle.data)]
+        self.provide_label = [DataDesc(label_name, *handle.label)]
         self._batches = handle.epoch(Place())
-        self._loaded = next(self._batches, None)
-        self._waiting = self._loaded is not None
+        self._loaded: Loaded | None = next(self._batches, None)
+        self._waiting = self._loaded is not None  # whether the loaded batch has not been given yet
 
     def __del__(self) -> None:
         handle = vars(self).get("handle")
@@ -124,17 +168,14 @@ class MXDataIter(DataIter):
         return self._loaded
 
     def getdata(self) -> Any:
-        """Return the data of the current batch, an NDArray; raise MXNetError if there is none."""
         data = self._current().data
         return array(data, dtype=data.dtype)
 
     def getlabel(self) -> Any:
-        """Return the labels of the current batch, an NDArray; raise MXNetError if there is none."""
         label = self._current().label
         return array(label, dtype=label.dtype)
 
     def getindex(self) -> numpy.ndarray:
-        """Return which instances the current batch has: their numbers in the data, or the ids of records, of uint64."""
         return self._current().instances
 
     def getpad(self) -> int:

@@ -12,13 +12,11 @@ from typing import Any
 import numpy
 
 from minpy.core.errors import ArgumentError, ArgumentValueError, FileFormatError, MXNetError
-from minpy.io.augmenting import Augmenter
+from minpy.io.augmenting import Augmenter, Normalizer
 from minpy.io.box_augmenting import BoxAugmenter
 from minpy.io.data_iter import require_process
-from minpy.io.mxdata_iter import Loaded
-from minpy.io.normalizing import Normalizer
+from minpy.io.mxdata_iter import Loaded, Place, Rounds, Turn
 from minpy.io.record_files import RecordFiles
-from minpy.io.rounds import Place, Rounds, Turn
 from minpy.io.text_files import require_batch_size, require_part
 from minpy.pictures import decode
 from minpy.pictures.coding import decoder

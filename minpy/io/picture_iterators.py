@@ -9,10 +9,9 @@ from typing import Any
 
 from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentValueError, ShapeError
-from minpy.io.augmenting import Augmenter
-from minpy.io.iterator_options import ITERATOR, REQUIRED, parsed
+from minpy.io.augmenting import Augmenter, Normalizer, saved_mean
+from minpy.io.iterator_options import ITERATOR, REQUIRED, arguments, parsed
 from minpy.io.mxdata_iter import MXDataIter
-from minpy.io.normalizing import Normalizer, saved_mean
 from minpy.io.picture_batches import LabelReader, PictureBatches
 from minpy.io.record_files import RecordFiles, label_list
 from minpy.ndarray.creation import array
@@ -28,68 +27,31 @@ __all__ = [
 
 # What all iterators over pictures take.
 SHARED = {
-    "path_imglist": ("str", ""),
-    "path_imgrec": ("str", ""),
-    "aug_seq": ("str", ""),
-    "label_width": ("int", 1),
-    "data_shape": ("shape", REQUIRED),
-    "preprocess_threads": ("int", 4),
-    "verbose": ("bool", True),
-    "num_parts": ("int", 1),
-    "part_index": ("int", 0),
-    "shuffle_chunk_size": ("count", 0),
-    "shuffle_chunk_seed": ("int", 0),
-    "shuffle": ("bool", False),
-    "seed": ("int", 0),
-    "batch_size": ("count", REQUIRED),
-    "round_batch": ("bool", True),
-    "prefetch_buffer": ("count", 4),
-    "ctx": ("any", "cpu"),
-    "dtype": ("dtype", None),
-    "resize": ("int", -1),
-    "inter_method": ("int", 1),
-    "mean_img": ("str", ""),
-    **dict.fromkeys(("mean_r", "mean_g", "mean_b", "mean_a"), ("float", 0.0)),
-    **dict.fromkeys(("std_r", "std_g", "std_b", "std_a"), ("float", 1.0)),
-    "scale": ("float", 1.0),
-    "data_name": ("str", "data"),
-    "label_name": ("str", "softmax_label"),
-    "name": ("any", None),
+    **arguments("str", path_imglist="", path_imgrec="", aug_seq="", mean_img=""),
+    **arguments("str", data_name="data", label_name="softmax_label"),
+    **arguments("shape", data_shape=REQUIRED),
+    **arguments("count", batch_size=REQUIRED, shuffle_chunk_size=0, prefetch_buffer=4),
+    **arguments("int", label_width=1, preprocess_threads=4, num_parts=1, part_index=0),
+    **arguments("int", shuffle_chunk_seed=0, seed=0, resize=-1, inter_method=1),
+    **arguments("bool", verbose=True, shuffle=False, round_batch=True),
+    **arguments("float", mean_r=0.0, mean_g=0.0, mean_b=0.0, mean_a=0.0),
+    **arguments("float", std_r=1.0, std_g=1.0, std_b=1.0, std_a=1.0, scale=1.0),
+    **arguments("any", ctx="cpu", name=None),
+    **arguments("dtype", dtype=None),
 }
 
 _CLASSIFICATION = {
     **SHARED,
-    "path_imgidx": ("str", ""),
-    "device_id": ("int", 0),
-    "seed_aug": ("int?", None),
-    "rand_crop": ("bool", False),
-    "random_resized_crop": ("bool", False),
-    "max_rotate_angle": ("int", 0),
-    "max_aspect_ratio": ("float", 0.0),
-    "min_aspect_ratio": ("float?", None),
-    "max_shear_ratio": ("float", 0.0),
-    "max_crop_size": ("int", -1),
-    "min_crop_size": ("int", -1),
-    "max_random_scale": ("float", 1.0),
-    "min_random_scale": ("float", 1.0),
-    "max_random_area": ("float", 1.0),
-    "min_random_area": ("float", 1.0),
-    "max_img_size": ("float", 1e10),
-    "min_img_size": ("float", 0.0),
-    "brightness": ("float", 0.0),
-    "contrast": ("float", 0.0),
-    "saturation": ("float", 0.0),
-    "pca_noise": ("float", 0.0),
-    "random_h": ("int", 0),
-    "random_s": ("int", 0),
-    "random_l": ("int", 0),
-    "rotate": ("int", -1),
-    "fill_value": ("int", 255),
-    "pad": ("int", 0),
-    "mirror": ("bool", False),
-    "rand_mirror": ("bool", False),
-    "max_random_contrast": ("float", 0.0),
-    "max_random_illumination": ("float", 0.0),
+    **arguments("str", path_imgidx=""),
+    **arguments("int", device_id=0, random_h=0, random_s=0, random_l=0, rotate=-1, max_rotate_angle=0),
+    **arguments("int", max_crop_size=-1, min_crop_size=-1, fill_value=255, pad=0),
+    **arguments("int?", seed_aug=None),
+    **arguments("bool", rand_crop=False, random_resized_crop=False, mirror=False, rand_mirror=False),
+    **arguments("float", max_aspect_ratio=0.0, max_shear_ratio=0.0, max_random_scale=1.0, min_random_scale=1.0),
+    **arguments("float", max_random_area=1.0, min_random_area=1.0, max_img_size=1e10, min_img_size=0.0),
+    **arguments("float", brightness=0.0, contrast=0.0, saturation=0.0, pca_noise=0.0),
+    **arguments("float", max_random_contrast=0.0, max_random_illumination=0.0),
+    **arguments("float?", min_aspect_ratio=None),
 }
 
 

@@ -10,14 +10,11 @@ from typing import Any
 import numpy
 
 from minpy.core.errors import FileFormatError
-from minpy.files import accessing, open_to_read
-from minpy.recordio.framing import RecordSource
+from minpy.files import read_file
+from minpy.recordio.framing import LONGEST, MAGIC, WORDS, RecordSource
 
 __all__ = ["RecordFiles", "label_list"]
 
-_MAGIC = 0xCED7230A
-_LENGTH = (1 << 29) - 1
-_HEAD = struct.Struct("<II")
 _HEADER = struct.Struct("<IfQQ")
 _RECORD = struct.Struct("<IIIfQQ")  # both
 # A record that may be longer is read in two steps: its length, then itself.
@@ -62,10 +59,10 @@ class RecordFiles:
             if not 0 <= within <= len(piece) - 8:
                 start, within = offset, 0
                 piece = source.read(offset, 1 << 16)
-            magic, word = _HEAD.unpack_from(piece, within) if len(piece) >= 8 else (0, 0)
-            length = word & _LENGTH
+            magic, word = WORDS.unpack_from(piece, within) if len(piece) >= 8 else (0, 0)
+            length = word & LONGEST
             following = offset + 8 + (length + 3 & ~3)
-            if magic != _MAGIC or word >> 29 or following > size:  # in parts, or damaged
+            if magic != MAGIC or word >> 29 or following > size:  # in parts, or damaged
                 record = source.record(offset, f"record {len(offsets)}")
                 assert record is not None, "the file does not end here"
                 following = record[1]
@@ -74,10 +71,8 @@ class RecordFiles:
         return offsets
 
     def _read_index(self, path: str) -> list[int]:
-        with accessing(self.function, "read", path), open_to_read(path) as file:
-            lines = file.read().split(b"\n")
         offsets = []
-        for number, line in enumerate(lines, 1):
+        for number, line in enumerate(read_file(self.function, path).split(b"\n"), 1):
             fields = line.split()
             if not fields:
                 continue
@@ -125,9 +120,9 @@ class RecordFiles:
         file, offset = self._places[number].tolist()
         piece = self._sources[file].read(offset, 12)
         if len(piece) == 12:
-            magic, word = _HEAD.unpack_from(piece)
+            magic, word = WORDS.unpack_from(piece)
             count = int.from_bytes(piece[8:12], "little")
-            if magic == _MAGIC and 24 + 4 * count <= word <= _LENGTH:
+            if magic == MAGIC and 24 + 4 * count <= word <= LONGEST:
                 return max(count, 1)
         label, _, _ = next(self.unpacked([number]))
         return int(numpy.size(label))
@@ -142,7 +137,7 @@ class RecordFiles:
             piece = read[file](span, offset) if span <= _AT_ONCE else b""
             if len(piece) >= 32:
                 magic, word, count, label, identity, _ = unpack(piece)
-                if magic == _MAGIC and not count and 24 <= word <= len(piece) - 8:
+                if magic == MAGIC and not count and 24 <= word <= len(piece) - 8:
                     yield label, identity, frombuffer(piece, byte, word - 24, 32)
                     continue
             content = self.read(number)
@@ -166,10 +161,8 @@ class RecordFiles:
 
 def label_list(function: str, path: str) -> dict[int, numpy.ndarray]:
     """Return the labels in a list of pictures by their ids: a line is an id, labels, and a path, with tabs between."""
-    with accessing(function, "read", path), open_to_read(path, "r", encoding="utf-8", errors="replace") as file:
-        lines = file.read().split("\n")
     labels_of = {}
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(read_file(function, path).decode("utf-8", "replace").split("\n"), 1):
         if not line.strip():
             continue
         fields = line.split("\t") if "\t" in line else line.split()

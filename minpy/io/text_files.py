@@ -10,26 +10,22 @@ import numpy
 
 from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentValueError, FileFormatError
-from minpy.files import accessing, open_to_read
-from minpy.io.iterator_options import ITERATOR, REQUIRED, parsed
-from minpy.io.mxdata_iter import Loaded, MXDataIter
-from minpy.io.rounds import Place, Rounds
+from minpy.files import read_file
+from minpy.io.iterator_options import ITERATOR, REQUIRED, arguments, parsed
+from minpy.io.mxdata_iter import Loaded, MXDataIter, Place, Rounds, Source
 
 __all__ = ["CSVIter", "LibSVMIter"]
 
 _COMMON = {
-    "batch_size": ("count", REQUIRED),
-    "round_batch": ("bool", True),
-    "prefetch_buffer": ("count", 4),
-    "ctx": ("any", "cpu"),
-    "dtype": ("dtype", None),
-    "data_name": ("str", "data"),
-    "label_name": ("str", "softmax_label"),
-    "name": ("any", None),
+    **arguments("count", batch_size=REQUIRED, prefetch_buffer=4),
+    **arguments("bool", round_batch=True),
+    **arguments("dtype", dtype=None),
+    **arguments("str", data_name="data", label_name="softmax_label"),
+    **arguments("any", ctx="cpu", name=None),
 }
 
 
-class _Instances:
+class _Instances(Source):
     """Arrays in memory, batch by batch."""
 
     def __init__(
@@ -51,9 +47,6 @@ class _Instances:
             yield Loaded(data, label, turn.pad, index, turn.following)
             previous = index
 
-    def close(self) -> None:
-        """There is nothing to close."""
-
 
 def require_batch_size(function: str, batch_size: int, count: int, round_batch: bool) -> None:
     """Raise an error unless a batch can be filled with the instances that there are."""
@@ -70,8 +63,7 @@ def _lines(function: str, path: str) -> Iterator[tuple[str, int, int, str]]:
     """Yield name of file, number, offset and text of the lines of a file, or of all files in a folder."""
     before = line_count = 0
     for file_path in _files(path):
-        with accessing(function, "read", file_path), open_to_read(file_path) as file:
-            content = file.read()
+        content = read_file(function, file_path)
         offset = 0
         for number, line in enumerate(content.split(b"\n"), 1):
             text = line.decode("utf-8", "replace").strip()
@@ -119,10 +111,8 @@ def _labels_of(
 
 
 _CSV = {
-    "data_csv": ("str", REQUIRED),
-    "data_shape": ("shape", REQUIRED),
-    "label_csv": ("str", "NULL"),
-    "label_shape": ("shape", (1,)),
+    **arguments("str", data_csv=REQUIRED, label_csv="NULL"),
+    **arguments("shape", data_shape=REQUIRED, label_shape=(1,)),
     **_COMMON,
 }
 
@@ -221,12 +211,9 @@ def _read_libsvm(
 
 
 _LIBSVM = {
-    "data_libsvm": ("str", REQUIRED),
-    "data_shape": ("shape", REQUIRED),
-    "label_libsvm": ("str", "NULL"),
-    "label_shape": ("shape", (1,)),
-    "num_parts": ("int", 1),
-    "part_index": ("int", 0),
+    **arguments("str", data_libsvm=REQUIRED, label_libsvm="NULL"),
+    **arguments("shape", data_shape=REQUIRED, label_shape=(1,)),
+    **arguments("int", num_parts=1, part_index=0),
     **_COMMON,
 }
 

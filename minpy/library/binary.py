@@ -17,7 +17,6 @@ from typing import Any
 from minpy.core.errors import (
     ArgumentError,
     DTypeError,
-    FileMissingError,
     LibraryError,
     MXNetError,
     OperatorError,
@@ -125,9 +124,6 @@ class Binary:
 
     def __init__(self, path: str | os.PathLike[str], copy: str | None = None) -> None:
         self.path = os.path.abspath(path)
-        if not os.path.isfile(self.path):
-            what = "is a folder" if os.path.isdir(self.path) else "does not exist"
-            raise FileMissingError(f"library.load: {self.path} {what}; expected the path of a shared library, lib*.so.")
         try:
             missing = missing_bytes(copy or self.path)
             if missing:

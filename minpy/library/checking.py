@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from minpy.checking.random_state import register_generator
+from minpy.checking.case import register_generator
 from minpy.library.resources import GENERATORS
 
 __all__: list[str] = []

@@ -1,30 +1,41 @@
-"""`mx.library.load`: a compiled library becomes operators, partitioners and passes. All of it, or nothing."""
+"""`mx.library.load`: a compiled library becomes operators, partitioners and passes. All of it, or nothing.
+
+Operators are then found as `nd.<name>`, `sym.<name>`, or below, by what their names begin with.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import ModuleType
+from typing import Any
 
 from minpy.core.configured import FAMILIES, OperatorFamily
 from minpy.core.errors import FileMissingError, LibraryError
-from minpy.graph.partitioning.registry import PARTITIONERS, PASSES, Partitioner, Pass
+from minpy.graph.partitioning.registry import PARTITIONERS, PASSES
+from minpy.importing import import_module
 from minpy.library.binary import Binary
-from minpy.library.exporting import export, is_taken, withdraw
 from minpy.library.native_operator import NativeFamily
 from minpy.library.partitioners import NativePartitioner
 from minpy.library.passes import NativePass
 from minpy.library.subgraphs import NativeSubgraphFamily
+from minpy.namespaces import add_names
+from minpy.ops.registry import PREFIXES, known_operator
+from minpy.symbol.composition import compose_family
+from minpy.symbol.symbol import Symbol
 
-__all__ = ["Library", "load", "loaded"]
+__all__ = ["Library", "export", "is_taken", "load", "loaded", "withdraw"]
 
 _locks = [threading.RLock()]
 if hasattr(os, "register_at_fork"):  # it is free in a forked child, whoever held it
     os.register_at_fork(after_in_child=lambda: _locks.__setitem__(0, threading.RLock()))
+_PLURALS = {"operator": "operators", "partitioner": "partitioners", "pass": "passes"}
+_TABLES: dict[str, dict[str, Any]] = {"operator": FAMILIES, "partitioner": PARTITIONERS, "pass": PASSES}
 # By the real path of the file.
 _LIBRARIES: dict[str, Library] = {}
 # What the files were that have been opened: device, number, size and time of the last change.
@@ -53,15 +64,7 @@ class Library:
     _report: tuple[str, ...]
 
     def __repr__(self) -> str:
-        parts = [
-            f"{what}: {', '.join(names)}"
-            for what, names in (
-                ("operators", self.operators),
-                ("partitioners", self.partitioners),
-                ("passes", self.passes),
-            )
-            if names
-        ]
+        parts = [f"{kinds}: {', '.join(names)}" for kinds in _PLURALS.values() if (names := getattr(self, kinds))]
         return f"<Library {os.path.basename(self.path)}{'; '.join(['', *parts])}>"
 
 
@@ -199,14 +202,11 @@ def _is_in_force(library: Library) -> bool:
 
 def _require_free(what: str, names: list[str], replace: bool | Library, path: str) -> None:
     """Raise `LibraryError` if a name is there already."""
-    tables: dict[str, Mapping[str, OperatorFamily | Partitioner | Pass]]
-    tables = {"operator": FAMILIES, "partitioner": PARTITIONERS, "pass": PASSES}
-    known = tables[what]
+    known = _TABLES[what]
     for position, name in enumerate(names):
         if name in names[:position]:
             raise LibraryError(
-                f"library.load: {path} has two {what}{'es' if what.endswith('s') else 's'} named {name!r}. Rename one, "
-                "and build it again."
+                f"library.load: {path} has two {_PLURALS[what]} named {name!r}. Rename one, and build it again."
             )
         if what == "operator" and is_taken(name):
             raise LibraryError(
@@ -222,24 +222,20 @@ def _require_free(what: str, names: list[str], replace: bool | Library, path: st
             )
 
 
-_kinds = {"operator": "operators", "partitioner": "partitioners", "pass": "passes"}
-
-
 def _owner(what: str, name: str) -> Library | None:
     """Return the library that has an operator, a partitioner or a pass: the last one where one replaced another's."""
-    return next((library for library in reversed(_LIBRARIES.values()) if name in getattr(library, _kinds[what])), None)
+    return next(
+        (library for library in reversed(_LIBRARIES.values()) if name in getattr(library, _PLURALS[what])), None
+    )
 
 
 def _forget(library: Library) -> None:
     """Take back what a library has, as far as it is not another's by now."""
     withdraw([name for name in library.operators if _owner("operator", name) is library])
-    for names, what, registry in (
-        (library.partitioners, "partitioner", PARTITIONERS),
-        (library.passes, "pass", PASSES),
-    ):
-        for name in names:
+    for what in ("partitioner", "pass"):
+        for name in getattr(library, _PLURALS[what]):
             if _owner(what, name) is library:
-                del registry[name]
+                del _TABLES[what][name]
     if _LIBRARIES.get(library.path) is library:
         del _LIBRARIES[library.path]
 
@@ -259,3 +255,57 @@ def _report(binary: Binary) -> Iterator[str]:
     yield f"Found {len(binary.passes)} graph passes in library"
     for number, graph_pass in enumerate(binary.passes):
         yield f"\tGraph Pass [{number}] {graph_pass.name}"
+
+
+def is_taken(name: str) -> bool:
+    """Tell whether a name in `nd` or `sym` is that of something that is no operator of a library."""
+    if name in FAMILIES:
+        return False
+    if known_operator(name) is not None:
+        return True
+    places, inside = _places(name)
+    if inside.startswith("__") and inside.endswith("__"):  # modules have such names for Python's sake
+        return True
+    return any(inside in vars(place) or inside in dir(place) for place in places)
+
+
+def export(family: OperatorFamily) -> None:
+    """Make a family of operators known to graphs, and callable in `nd` and `sym`."""
+    FAMILIES[family.__name__] = family
+    if family.is_function:
+        places, inside = _places(family.__name__)
+        function = _function_of(family, inside, places[-1].__name__)
+        for place in places:
+            add_names(place, {inside: family if place.__name__.startswith("minpy.ndarray") else function})
+
+
+def withdraw(names: Iterable[str]) -> None:
+    """Take families of operators back: calls that are part of graphs keep theirs."""
+    for name in names:
+        family = FAMILIES.pop(name, None)
+        if family is not None and family.is_function:
+            places, inside = _places(name)
+            for place in places:
+                add_names(place, {inside: None})
+
+
+def _places(name: str) -> tuple[list[ModuleType], str]:
+    """Return the modules that a name is found in, and its name there."""
+    for prefix in PREFIXES:
+        if name.startswith(prefix) and len(name) > len(prefix):
+            below = f".{prefix.strip('_')}"
+            return [import_module(f"minpy.{kind}{below}") for kind in ("ndarray", "symbol")], name.removeprefix(prefix)
+    belows = ("._internal",) if name.startswith("_") else (".op", "")
+    return [import_module(f"minpy.{kind}{below}") for kind in ("ndarray", "symbol") for below in belows], name
+
+
+def _function_of(family: OperatorFamily, name: str, module: str) -> Callable[..., Symbol]:
+    hint = name.lower()
+
+    def function(*data: Any, **attributes: Any) -> Symbol:
+        return compose_family(family, data, attributes, hint)
+
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = module
+    function.__doc__ = family.__doc__
+    return function

@@ -16,7 +16,7 @@ from minpy.core.errors import LibraryError, nearest
 from minpy.graph.partitioning.editable import Graph, GraphNode
 from minpy.graph.partitioning.registry import Partitioner, Selector, Strategy
 from minpy.library.binary import Binary, PartitionerEntry, StrategyEntry, Texts
-from minpy.library.graph_inputs import Parameters, graph_text, option_texts
+from minpy.library.call_arguments import Parameters, graph_text, option_texts
 
 __all__ = ["NativePartitioner", "NativeSelector", "NativeStrategy"]
 

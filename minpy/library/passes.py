@@ -22,8 +22,7 @@ from minpy.graph.partitioning.editable import Graph
 from minpy.graph.partitioning.registry import Allocate, Pass
 from minpy.library.abi import DTYPES, NEW_PARAMETER
 from minpy.library.binary import Binary, PassEntry, Texts
-from minpy.library.call_arguments import address_of
-from minpy.library.graph_inputs import Parameters, graph_text, option_texts, write_back
+from minpy.library.call_arguments import Parameters, address_of, graph_text, option_texts, write_back
 from minpy.symbol.editing import relinked, symbol_of
 
 __all__ = ["NativePass"]

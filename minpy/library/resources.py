@@ -81,20 +81,21 @@ def _allocate(handle: int | None, size: int) -> int | None:
                 workspace.used, workspace.interrupt = True, error
 
 
-def _allocate_on_gpu(handle: int | None, size: int) -> None:
+def _refuse(handle: int | None, problem: str) -> None:
     workspace = _WORKSPACES.get(handle or 0)
     if workspace is not None:
         workspace.used = True
-        workspace.problems.append(f"{size} bytes of GPU memory were asked for, and there is no GPU: ask alloc_cpu")
+        workspace.problems.append(problem)
+
+
+def _allocate_on_gpu(handle: int | None, size: int) -> None:
+    _refuse(handle, f"{size} bytes of GPU memory were asked for, and there is no GPU: ask alloc_cpu")
 
 
 def _allocate_sparse(handle: int | None, output: int, *_: Any) -> None:
-    workspace = _WORKSPACES.get(handle or 0)
-    if workspace is not None:
-        workspace.used = True
-        workspace.problems.append(
-            f"sparse memory was asked for output {output} (alloc_sparse), which is dense: minpy's arrays all are"
-        )
+    _refuse(
+        handle, f"sparse memory was asked for output {output} (alloc_sparse), which is dense: minpy's arrays all are"
+    )
 
 
 # Kept for good: libraries may be given them at any time.

@@ -9,16 +9,15 @@ that a model that was partitioned and saved computes again once the library is l
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from minpy.core.array import Shaped
-from minpy.core.base_operator import DTypes, Shapes
 from minpy.core.errors import ArgumentError
 from minpy.library.binary import Binary, OperatorEntry, Texts
-from minpy.library.call_arguments import Kind, require_dtype
-from minpy.library.graph_inputs import graph_text
+from minpy.library.call_arguments import Kind, graph_text, require_dtype
 from minpy.library.native_operator import NativeFamily, NativeOperator, output_names
 from minpy.symbol.editing import editable
+from minpy.symbol.graph_operators import OperatorAroundGraph
 from minpy.symbol.subgraphs import Subgraph
 from minpy.symbol.symbol import Symbol
 
@@ -76,17 +75,9 @@ class NativeSubgraphOperator(NativeOperator):
             require_dtype(dtype, self.__name__, name, Shaped(shape, dtype))
         return kinds_of_outputs
 
-    def shape_inference(self, inputs: Shapes, outputs: Shapes) -> tuple[Shapes, Shapes]:
-        """Infer over the graph."""
-        count = len(inputs) - self.extra
-        inferred, results = self.graph.infer_shapes(inputs[:count], outputs)
-        return [*inferred, *inputs[count:]], results
-
-    def type_inference(self, inputs: DTypes, outputs: DTypes) -> tuple[DTypes, DTypes]:
-        """Infer over the graph."""
-        count = len(inputs) - self.extra
-        inferred, results = self.graph.infer_dtypes(inputs[:count], outputs)
-        return [*inferred, *inputs[count:]], results
+    # Over the graph.
+    shape_inference: Any = OperatorAroundGraph.shape_inference
+    type_inference: Any = OperatorAroundGraph.type_inference
 
 
 class NativeSubgraphFamily(NativeFamily):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from minpy.checking.random_state import register_generator
+from minpy.checking.case import register_generator
 from minpy.ops.random.generator import generator
 
 __all__: list[str] = []

@@ -8,10 +8,9 @@ import warnings
 from typing import Any
 
 from minpy.core.errors import ArgumentError, ArgumentValueError, MXNetError, UnknownWordError, nearest
-from minpy.files import accessing, checked_path, write_whole
+from minpy.files import checked_path, write_file
 from minpy.profiler import instrumentation
-from minpy.profiler.event_log import LOG
-from minpy.profiler.summaries import as_json, as_table, trace
+from minpy.profiler.event_log import LOG, as_json, as_table, trace
 
 __all__ = [
     "dump",
@@ -73,8 +72,7 @@ class _Profiler:
     def write(self) -> None:
         """Write the trace."""
         path = checked_path("profiler.dump", self.config["filename"])
-        with accessing("profiler.dump", "write", path):
-            write_whole(path, trace(LOG))
+        write_file("profiler.dump", path, trace(LOG))
 
 
 _profiler = _Profiler()

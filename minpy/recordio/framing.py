@@ -13,13 +13,13 @@ from typing import Any
 from minpy.core.errors import ArgumentError, ArgumentValueError, FileFormatError, describe
 from minpy.files import access_error, accessing, open_to_read
 
-__all__ = ["RecordSource", "checked_record", "framed"]
+__all__ = ["LONGEST", "MAGIC", "WORDS", "RecordSource", "checked_record", "framed"]
 
-_MAGIC_NUMBER = 0xCED7230A
-_MAGIC = struct.pack("<I", _MAGIC_NUMBER)
-_WORDS = struct.Struct("<II")
+MAGIC = 0xCED7230A
+_MARK = struct.pack("<I", MAGIC)
+WORDS = struct.Struct("<II")  # what a part begins with: the magic number; which part it is, and how long
 _LENGTH_BITS = 29
-_LONGEST = (1 << _LENGTH_BITS) - 1
+LONGEST = (1 << _LENGTH_BITS) - 1
 # What the upper bits of the second word say of a part.
 _WHOLE, _FIRST, _MIDDLE, _LAST = range(4)
 # How much is read at once where records are read one after the other, and where one is read whose length is not known.
@@ -29,30 +29,30 @@ _AHEAD, _ASIDE = 1 << 20, 1 << 15
 def framed(record: bytes) -> list[bytes]:
     """Return what is written to a file for a record."""
     length = len(record)
-    if length > _LONGEST:
+    if length > LONGEST:
         raise ArgumentValueError(
-            f"MXRecordIO.write: a record of {length} bytes; the format allows {_LONGEST} at most (512 MiB)."
+            f"MXRecordIO.write: a record of {length} bytes; the format allows {LONGEST} at most (512 MiB)."
         )
     padding = b"\0" * (-length % 4)
     places = [place for place in _places(record) if not place % 4]
     if not places:
-        return [_WORDS.pack(_MAGIC_NUMBER, length), record, padding]
+        return [WORDS.pack(MAGIC, length), record, padding]
     chunks = []
     start = 0
     for number, place in enumerate(places):
         kind = _MIDDLE if number else _FIRST
-        chunks += [_WORDS.pack(_MAGIC_NUMBER, kind << _LENGTH_BITS | place - start), record[start:place]]
+        chunks += [WORDS.pack(MAGIC, kind << _LENGTH_BITS | place - start), record[start:place]]
         start = place + 4
-    chunks += [_WORDS.pack(_MAGIC_NUMBER, _LAST << _LENGTH_BITS | length - start), record[start:], padding]
+    chunks += [WORDS.pack(MAGIC, _LAST << _LENGTH_BITS | length - start), record[start:], padding]
     return chunks
 
 
 def _places(record: bytes) -> Iterator[int]:
     """Yield where a record holds the bytes that begin a part."""
-    place = record.find(_MAGIC)
+    place = record.find(_MARK)
     while place >= 0:
         yield place
-        place = record.find(_MAGIC, place + 1)
+        place = record.find(_MARK, place + 1)
 
 
 class RecordSource:
@@ -101,7 +101,7 @@ class RecordSource:
             if kind not in (_MIDDLE, _LAST):
                 raise self._damage(named, offset, f"at {place} begins another record, before its last part")
             parts.append(part)
-        return _MAGIC.join(parts), following
+        return _MARK.join(parts), following
 
     def _part(self, place: int, named: str, offset: int, expected: int) -> tuple[int, bytes, int]:
         """Return the kind of the part at `place`, its bytes, and where the next one is; the kind is -1 at the end."""
@@ -114,10 +114,10 @@ class RecordSource:
                 if not piece:
                     return -1, b"", place
                 raise self._damage(named, offset, f"the file ends at {place + len(piece)}, within the head of a part")
-        magic, word = _WORDS.unpack_from(piece, within)
-        if magic != _MAGIC_NUMBER:
-            raise self._damage(named, offset, f"at {place} stands 0x{magic:08x}; expected 0x{_MAGIC_NUMBER:08x}")
-        length = word & _LONGEST
+        magic, word = WORDS.unpack_from(piece, within)
+        if magic != MAGIC:
+            raise self._damage(named, offset, f"at {place} stands 0x{magic:08x}; expected 0x{MAGIC:08x}")
+        length = word & LONGEST
         following = place + 8 + (length + 3 & ~3)
         end = within + 8 + length
         if end > len(piece):

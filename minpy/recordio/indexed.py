@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from minpy.core.errors import FileFormatError, KeyMissingError, describe
-from minpy.files import WholeFile, access_error, accessing, checked_path, open_to_read
-from minpy.recordio.records import MXRecordIO
+from minpy.files import WholeFile, accessing, checked_path, read_file
+from minpy.recordio.records import MXRecordIO, commit_or_discard
 
 __all__ = ["MXIndexedRecordIO"]
 
@@ -77,25 +77,29 @@ class MXIndexedRecordIO(MXRecordIO):
         self.keys = []
         self._offsets = None
         try:
-            with accessing(type(self).__name__, "write" if self.writable else "read", self.idx_path):
-                if self.writable:
+            if self.writable:
+                with accessing(type(self).__name__, "write", self.idx_path):
                     self._index_writer = WholeFile(self.idx_path)
-                else:
-                    self._read_index()
+            else:
+                self._read_index()
         except BaseException:
-            self._give_up()
+            self._finish(keeps=False)
             raise
 
-    def _give_up(self) -> None:
-        own = self._owned()
-        super()._give_up()
+    def _finish(self, keeps: bool) -> None:
         index, self._index_writer = self._index_writer, None
-        if index is not None and own:
-            index.discard()
+        own = self._owned()
+        try:
+            super()._finish(keeps)
+        except BaseException:
+            keeps = False
+            raise
+        finally:
+            if index is not None and own:
+                commit_or_discard(index, keeps, "MXIndexedRecordIO.close", self.idx_path)
 
     def _read_index(self) -> None:
-        with open_to_read(self.idx_path) as file:
-            lines = file.read().split(b"\n")
+        lines = read_file(type(self).__name__, self.idx_path).split(b"\n")
         if lines and not lines[-1]:
             lines.pop()
         for number, line in enumerate(lines, 1):
@@ -112,23 +116,6 @@ class MXIndexedRecordIO(MXRecordIO):
                 ) from error
             self.idx[key] = offset
             self.keys.append(key)
-
-    def close(self) -> None:
-        index, self._index_writer = self._index_writer, None
-        own = self._owned()
-        try:
-            super().close()
-        except BaseException:
-            if index is not None and own:
-                index.discard()
-            raise
-        if index is None or not own:
-            return
-        try:
-            index.commit()
-        except OSError as error:
-            index.discard()
-            raise access_error("MXIndexedRecordIO.close", "write", self.idx_path, error) from error
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()

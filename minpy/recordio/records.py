@@ -9,7 +9,20 @@ from minpy.core.errors import ArgumentValueError, FileModeError
 from minpy.files import WholeFile, access_error, accessing, checked_path
 from minpy.recordio.framing import RecordSource, checked_record, framed
 
-__all__ = ["MXRecordIO"]
+__all__ = ["MXRecordIO", "commit_or_discard"]
+
+
+def commit_or_discard(writer: WholeFile, keeps: bool, function: str, path: str) -> None:
+    """Let a file that was written be there, if it is to be kept and can be; else what was there before stays."""
+    try:
+        if keeps:
+            with accessing(function, "write", path):
+                writer.commit()
+    except BaseException:
+        writer.discard()
+        raise
+    if not keeps:
+        writer.discard()
 
 
 class MXRecordIO:
@@ -113,13 +126,20 @@ class MXRecordIO:
         Examples
         --------
         >>> import tempfile
-        >>> writer = MXRecordIO(tempfile.mkdtemp() + '/words.rec', 'w')
+        >>> from minpy.recordio import MXIndexedRecordIO
+        >>> path = tempfile.mkdtemp() + '/words'
+        >>> writer = MXIndexedRecordIO(path + '.idx', path + '.rec', 'w')
+        >>> writer.close()
+        >>> writer.open()
         >>> writer.close()
         >>> writer.is_open
         False
         """
-        if not self.is_open:
-            return
+        if self.is_open:
+            self._finish(keeps=True)
+
+    def _finish(self, keeps: bool) -> None:
+        """Close the file; unless it `keeps` what was written, a file that was there before stays."""
         self.is_open = False
         source, self._source = self._source, None
         writer, self._writer = self._writer, None
@@ -128,11 +148,7 @@ class MXRecordIO:
         if source is not None:
             source.close()
         if writer is not None and own:  # in a forked process, it is the parent's
-            try:
-                writer.commit()
-            except OSError as error:
-                writer.discard()
-                raise access_error("MXRecordIO.close", "write", self.uri, error) from error
+            commit_or_discard(writer, keeps, "MXRecordIO.close", self.uri)
 
     def _owned(self) -> bool:
         """Tell whether this process opened the file, and not the one from which it was forked."""
@@ -168,18 +184,8 @@ class MXRecordIO:
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is not None and self.writable:
-            self._give_up()
+            self._finish(keeps=False)
         self.close()
-
-    def _give_up(self) -> None:
-        """Close the file without keeping what was written: a file that was there before stays."""
-        self.is_open = False
-        source, self._source = self._source, None
-        writer, self._writer = self._writer, None
-        if source is not None:
-            source.close()
-        if writer is not None and self._owned():
-            writer.discard()
 
     def reset(self) -> None:
         """Go back to the first record; a file that is written becomes empty.
@@ -231,7 +237,7 @@ class MXRecordIO:
         try:
             writer.file.writelines(chunks)
         except OSError as error:  # half a record
-            self._give_up()
+            self._finish(keeps=False)
             raise access_error("MXRecordIO.write", "write", self.uri, error) from error
         self._offset += sum(map(len, chunks))
 

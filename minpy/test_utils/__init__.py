@@ -7,19 +7,15 @@ from typing import Any
 
 from minpy.namespaces import listing, missing
 from minpy.test_utils import brought
-from minpy.test_utils.blocks import *
 from minpy.test_utils.comparing import *
 from minpy.test_utils.consistency import *
 from minpy.test_utils.defaults import *
 from minpy.test_utils.downloading import *
 from minpy.test_utils.dummy_data import *
-from minpy.test_utils.matrices import *
-from minpy.test_utils.optimizers import *
 from minpy.test_utils.random_arrays import *
 from minpy.test_utils.statistics import *
 from minpy.test_utils.surroundings import *
 from minpy.test_utils.symbols import *
-from minpy.test_utils.tolerances import *
 
 _HELPERS = sorted(name for name, value in vars().items() if getattr(value, "__module__", "").startswith(__name__))
 __dir__ = listing(_HELPERS)

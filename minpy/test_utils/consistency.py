@@ -1,4 +1,7 @@
-"""Whether a symbol computes the same in several dtypes and contexts; how fast it is; its derivatives by differences."""
+"""Whether symbols, Gluon blocks and optimizers compute the same in several ways.
+
+Beside that, how fast a symbol is, and its derivatives by differences.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +14,24 @@ from typing import Any
 import numpy
 
 from minpy.core.errors import ArgumentError, CheckError, describe
+from minpy.core.numpy_semantics import use_np
+from minpy.core.state import Scope
+from minpy.ndarray.creation import array
 from minpy.ndarray.ndarray import NDArray
+from minpy.ndarray.placement import require_dense
 from minpy.symbol.symbol import Symbol
-from minpy.test_utils.comparing import difference
-from minpy.test_utils.tolerances import get_tols
+from minpy.test_utils.comparing import assert_almost_equal, difference
+from minpy.test_utils.defaults import get_tols
+from minpy.test_utils.random_arrays import rand_ndarray
 
-__all__ = ["check_consistency", "check_speed", "numeric_grad", "same_symbol_structure"]
+__all__ = [
+    "check_consistency",
+    "check_gluon_hybridize_consistency",
+    "check_speed",
+    "compare_optimizer",
+    "numeric_grad",
+    "same_symbol_structure",
+]
 
 
 def same_symbol_structure(sym1: Symbol, sym2: Symbol) -> bool:
@@ -287,3 +302,169 @@ def _run(executor: Any, values: Mapping[str, Any], states: Mapping[str, Any], gr
         executor.backward(executor.outputs)
         results.update({name: grad.copy() for name, grad in executor.grad_dict.items() if grad is not None})
     return results
+
+
+@use_np
+def check_gluon_hybridize_consistency(
+    net_builder: Callable[..., Any],
+    data_l: Sequence[Any],
+    numpy_func: Callable[..., Any] | None = None,
+    test_grad: bool = True,
+    rtol: float = 1e-4,
+    atol: float = 1e-4,
+) -> None:
+    """Check that a block gives the same outputs and input gradients as written and hybridized.
+
+    The block must not draw random numbers.
+
+    Parameters
+    ----------
+    net_builder : callable
+        `net_builder(prefix=...)` returns the block, with parameters that are not initialized.
+    data_l : list of minpy.np.ndarray
+        What the block is called with.
+    numpy_func : callable, optional
+        What it should compute, of NumPy arrays.
+    test_grad : bool
+        Whether gradients by `data_l` are compared, too; the outputs are their own head gradients.
+    rtol, atol : float
+        How much numbers may differ.
+
+    Raises
+    ------
+    AssertionError
+        If outputs or gradients differ.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> from minpy.test_utils import check_gluon_hybridize_consistency
+    >>> build = lambda prefix: mx.gluon.nn.Dense(3, activation='tanh', prefix=prefix)
+    >>> check_gluon_hybridize_consistency(build, [mx.np.ones((2, 4))])
+    """
+    values: dict[str, numpy.ndarray] = {}
+    expected: numpy.ndarray | None = None
+    gradients: list[numpy.ndarray] | None = None
+    for hybridize in (False, True):
+        for records in (False, True) if test_grad else (False,):
+            net = net_builder(prefix="net_")
+            net.initialize()
+            inputs = [data.copy() for data in data_l]
+            if values:
+                net(*inputs)  # which makes parameters whose shapes follow from it
+                for name, parameter in net.collect_params().items():
+                    parameter.set_data(array(values[name], dtype=values[name].dtype))
+            if hybridize:
+                net.hybridize()
+            output = _outputs(net, inputs, records)
+            values = values or {name: parameter.data().asnumpy() for name, parameter in net.collect_params().items()}
+            if expected is None:
+                expected = output
+            assert_almost_equal(output, expected, rtol, atol)
+            if records:
+                computed = [data.grad.asnumpy() for data in inputs]
+                gradients = computed if gradients is None else gradients
+                for gradient, first in zip(computed, gradients, strict=True):
+                    assert_almost_equal(gradient, first, rtol, atol)
+    if numpy_func is not None:
+        assert_almost_equal(expected, numpy_func(*[data.asnumpy() for data in data_l]), rtol, atol)
+
+
+def _outputs(net: Any, inputs: Sequence[Any], records: bool) -> numpy.ndarray:
+    if records:
+        for data in inputs:
+            data.attach_grad()
+        with Scope(True, True):
+            out = net(*inputs)
+        out.backward(out)
+    else:
+        out = net(*inputs)
+    output: numpy.ndarray = out.asnumpy()
+    return output
+
+
+def compare_optimizer(
+    opt1: Any,
+    opt2: Any,
+    shape: Any,
+    dtype: Any,
+    w_stype: str = "default",
+    g_stype: str = "default",
+    rtol: float = 1e-4,
+    atol: float = 1e-5,
+    compare_states: bool = True,
+    ntensors: int = 1,
+) -> None:
+    """Check that two optimizers make the same step of random weights, and have the same states before and after.
+
+    Parameters
+    ----------
+    opt1, opt2 : Optimizer
+    shape : tuple of int, or a list of them
+        The shape of the weight, or of each of `ntensors` weights.
+    dtype : str or type
+        Of weights and gradients.
+    w_stype, g_stype : str
+        'default': arrays are dense.
+    rtol, atol : float
+        How much weights and states may differ.
+    compare_states : bool
+        Whether states are compared; they are not if they are of different kinds.
+    ntensors : int
+        With more than one, both are given lists.
+
+    Raises
+    ------
+    AssertionError
+        If weights or states differ.
+    ArgumentError
+        If there are not as many shapes as weights, or for sparse storage types.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> from minpy.test_utils import compare_optimizer
+    >>> compare_optimizer(mx.optimizer.SGD(), mx.optimizer.NAG(), (2, 3), 'float32')
+    """
+    require_dense("compare_optimizer", w_stype)
+    require_dense("compare_optimizer", g_stype)
+    shapes = list(shape) if isinstance(shape, list) else [shape] * ntensors
+    if len(shapes) != ntensors:
+        raise ArgumentError(
+            f"compare_optimizer: shape is {describe(shape)}, with {len(shapes)} shapes; ntensors={ntensors} weights "
+            "need one each."
+        )
+    first = [rand_ndarray(weight_shape, dtype=dtype) for weight_shape in shapes]
+    grads = [rand_ndarray(weight_shape, dtype=dtype) for weight_shape in shapes]
+    # An optimizer may change gradients in place, as when it clips them: each has its own.
+    second, second_grads = ([array.copy() for array in arrays] for arrays in (first, grads))
+    states = [
+        [optimizer.create_state_multi_precision(index, weight) for index, weight in enumerate(weights)]
+        for optimizer, weights in ((opt1, first), (opt2, second))
+    ]
+    if compare_states:
+        _assert_equal_states(states[0], states[1], rtol, atol)
+    for optimizer, weights, gradients, own in (
+        (opt1, first, grads, states[0]),
+        (opt2, second, second_grads, states[1]),
+    ):
+        if ntensors == 1:
+            optimizer.update_multi_precision(0, weights[0], gradients[0], own[0])
+        else:
+            optimizer.update_multi_precision(list(range(ntensors)), weights, gradients, own)
+    if compare_states:
+        _assert_equal_states(states[0], states[1], rtol, atol)
+    for weight1, weight2 in zip(first, second, strict=True):
+        assert_almost_equal(weight1, weight2, rtol=rtol, atol=atol)
+
+
+def _assert_equal_states(first: Any, second: Any, rtol: float, atol: float) -> None:
+    if isinstance(first, (list, tuple)) and isinstance(second, (list, tuple)) and len(first) == len(second):
+        for state1, state2 in zip(first, second, strict=True):
+            _assert_equal_states(state1, state2, rtol, atol)
+    elif isinstance(first, NDArray) and isinstance(second, NDArray):
+        assert_almost_equal(first, second, rtol=rtol, atol=atol)
+    elif first is not None or second is not None:
+        numbers = isinstance(first, (int, float, numpy.number)) and isinstance(second, (int, float, numpy.number))
+        if not numbers or first != second:
+            raise AssertionError(f"compare_optimizer: states are {describe(first)} and {describe(second)}.")

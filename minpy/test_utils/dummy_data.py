@@ -10,7 +10,7 @@ import numpy
 from minpy.base import data_dir
 from minpy.core.errors import FileMissingError
 from minpy.io import DataIter, MNISTIter
-from minpy.io.idx_files import read_idx
+from minpy.io.mnist import read_idx
 
 __all__ = ["DummyIter", "get_mnist", "get_mnist_iterator", "get_mnist_pkl", "get_mnist_ubyte"]
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from minpy import pictures
 from minpy.core.errors import MXNetError
-from minpy.files import accessing, open_to_read
+from minpy.files import accessing, read_file
 from minpy.recordio import IRHeader, MXIndexedRecordIO, pack
 from minpy.tools import image_lists
 from minpy.tools.image_lists import Item
@@ -235,8 +235,7 @@ def record_of(item: Item, options: argparse.Namespace) -> bytes:
     header = IRHeader(0, item.labels if several else item.labels[0], item.number, 0)
     path = os.path.join(options.root, item.path)
     if options.pass_through:
-        with accessing("im2rec", "read", path), open_to_read(path) as file:
-            return pack(header, file.read())
+        return pack(header, read_file("im2rec", path))
     image = pictures.read(path, options.color, to_rgb=False, rotate=True, name="im2rec")
     data = pictures.encode(shaped(image, options), options.encoding, options.quality, name=f"im2rec of {path!r}")
     return pack(header, data)

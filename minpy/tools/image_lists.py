@@ -5,6 +5,7 @@ A line is a number, one or more labels, and the picture's path below the folder,
 
 from __future__ import annotations
 
+import io
 import os
 import random
 from collections.abc import Iterator, Sequence
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from minpy.core.errors import ArgumentValueError, FileFormatError
-from minpy.files import access_error, accessing, open_to_read, write_whole
+from minpy.files import access_error, accessing, read_file, write_file
 
 __all__ = ["Item", "chunks", "found", "read", "shuffled", "write"]
 
@@ -133,8 +134,7 @@ def write(path: str, items: list[Item]) -> None:
     '7\\t0.000000\\tcats/1.jpg\\n'
     """
     lines = ("\t".join([str(item.number), *(f"{label:f}" for label in item.labels), item.path]) for item in items)
-    with accessing("im2rec", "write", path):
-        write_whole(path, (f"{line}\n".encode() for line in lines))
+    write_file("im2rec", path, (f"{line}\n".encode() for line in lines))
 
 
 def read(path: str) -> tuple[list[Item], list[FileFormatError]]:
@@ -149,12 +149,8 @@ def read(path: str) -> tuple[list[Item], list[FileFormatError]]:
     ([Item(number=7, path='cats/1.jpg', labels=(0.0, 2.5))], [])
     """
     items, wrong = [], []
-    with (
-        accessing("im2rec", "read", path),
-        open_to_read(path, "r", encoding="utf-8", errors="surrogateescape") as file,
-    ):
-        lines = list(file)
-    for number, line in enumerate(lines, 1):
+    text = read_file("im2rec", path).decode("utf-8", "surrogateescape")
+    for number, line in enumerate(io.StringIO(text, newline=None), 1):
         fields = [field.strip() for field in line.strip().split("\t")]
         try:
             if len(fields) < 3:

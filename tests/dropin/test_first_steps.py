@@ -11,7 +11,7 @@ from places import ROOT
 
 import minpy as mx
 from minpy.core.errors import ArgumentError
-from minpy.dropin import about
+from minpy.dropin import launcher
 from minpy.gluon.data.vision import ImageFolderDataset
 from minpy.inspection.command_line import main
 
@@ -87,10 +87,10 @@ def test_a_file_that_is_no_picture_is_named(tmp_path: Path) -> None:
 
 def test_packages_that_are_missing_are_named_with_how_to_install_them(monkeypatch: pytest.MonkeyPatch) -> None:
     def nothing(package: str) -> str:
-        raise about.PackageNotFoundError(package)
+        raise launcher.PackageNotFoundError(package)
 
-    monkeypatch.setattr(about, "version", nothing)
-    text = about.about()
+    monkeypatch.setattr(launcher, "version", nothing)
+    text = launcher.about()
     for package in ("tqdm", "pillow", "bokeh", "scipy", "llvmlite"):
         assert f"\n{package} not installed (pip install {package})\n" in text
     assert "\ntorch not installed\n" in text

@@ -25,7 +25,7 @@ from minpy.inspection import report
 from minpy.inspection.artifacts import find
 from minpy.inspection.command_line import main
 from minpy.inspection.multiply_adds import multiply_adds
-from minpy.inspection.text_tables import WIDTH, amount, size_text
+from minpy.inspection.report_text import WIDTH, amount, size_text
 from minpy.ndarray.array_files import heads
 
 SYMBOLS = GOLDEN / "symbols"

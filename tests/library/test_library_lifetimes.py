@@ -23,7 +23,7 @@ from minpy.core.configured import FAMILIES
 from minpy.core.errors import LibraryError, OperatorError, ShapeError
 from minpy.library import loading
 from minpy.library.elf import missing_bytes
-from minpy.library.exporting import is_taken
+from minpy.library.loading import is_taken
 from minpy.library.resources import GENERATORS
 
 STATIC = {"static_alloc": True, "static_shape": True}

@@ -13,9 +13,8 @@ from minpy.core.errors import MXNetError
 from minpy.files import access_error, checked_path
 from minpy.libinfo import find_include_path
 from minpy.library.building.cache import VARIABLE, Cache, default_root, temporary_root
-from minpy.library.building.flags import checked_flags
-from minpy.library.building.recipe import Recipe
-from minpy.library.building.source_files import checked_name, checked_sources, default_name
+from minpy.library.building.compilers import checked_flags
+from minpy.library.building.recipe import Recipe, checked_name, checked_sources, default_name
 from minpy.library.loading import Library, load
 
 __all__ = ["compile", "include_dir"]
@@ -120,20 +119,16 @@ def compile(
 
 def _in_cache(recipe: Recipe, build_dir: Any, verbose: bool) -> str:
     """Return the path of a library in the cache, where it is built if it is not there."""
+    root = default_root()
     if build_dir is not None:
         root = os.path.abspath(os.path.expanduser(checked_path("library.compile", build_dir)))
-        try:
-            return _kept(Cache(root, bounded=False), recipe, verbose)
-        except OSError as error:
-            if isinstance(error, MXNetError):  # of a source
-                raise
-            raise access_error("library.compile", "write", error.filename or root, error) from error
-    root = default_root()
     try:
-        return _kept(Cache(root, bounded=True), recipe, verbose)
+        return _kept(Cache(root, bounded=build_dir is None), recipe, verbose)
+    except MXNetError:  # of a source
+        raise
     except OSError as error:
-        if isinstance(error, MXNetError):
-            raise
+        if build_dir is not None:
+            raise access_error("library.compile", "write", error.filename or root, error) from error
         warnings.warn(
             f"library.compile: nothing can be kept in {root} ({error.strerror or error}): {recipe.name} is built in a "
             "temporary folder, and will be built again next time. Set the environment variable "

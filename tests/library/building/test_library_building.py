@@ -25,10 +25,9 @@ from minpy.core.errors import (
 from minpy.library import building
 from minpy.library.building import cache, compilers, recipe
 from minpy.library.building.cache import Cache
-from minpy.library.building.flags import split_flags
+from minpy.library.building.compilers import split_flags
 from minpy.library.building.processes import Ran
-from minpy.library.building.recipe import Recipe, key_of
-from minpy.library.building.source_files import Source, included
+from minpy.library.building.recipe import Recipe, Source, included, key_of
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="the fake compiler is a shell script")
 needs_compiler = pytest.mark.skipif(real_compiler() is None, reason="there is no C++ compiler")

@@ -8,7 +8,7 @@ from typing import Any
 from minpy.core.errors import FileFormatError
 from minpy.core.families import with_defaults
 from minpy.gluon.data.dataset import _DownloadedDataset, default_root, file_of
-from minpy.io.idx_files import read_idx
+from minpy.io.mnist import read_idx
 
 __all__ = ["MNIST", "FashionMNIST"]
 
