@@ -12,6 +12,7 @@ from minpy.core.errors import ArgumentError, ShapeError
 from minpy.core.followed import is_followed
 from minpy.ndarray.ndarray import NDArray
 from minpy.ops.axes import several_axes
+from minpy.ops.shared_docstrings import with_shared_texts
 from minpy.ops.tensor import counting, indexing, joining, splitting
 from minpy.ops.tensor.transpose import transpose
 
@@ -32,17 +33,14 @@ def concatenate(arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = Tr
     return joining.concat(*arrays, dim=axis)
 
 
+@with_shared_texts
 def moveaxis(tensor: NDArray, source: int | Sequence[int], destination: int | Sequence[int]) -> NDArray:
     """Return an array with axes moved to new positions; the others keep their order.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If an axis does not exist or is given twice, or the numbers of axes differ.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.moveaxis(nd.zeros((2, 3, 4)), 0, 2).shape
     (3, 4, 2)
     """
@@ -71,6 +69,7 @@ def split_v2(ary: NDArray, indices_or_sections: Any, axis: int = 0, squeeze_axis
     return list(parts) if isinstance(parts, tuple) else parts
 
 
+@with_shared_texts
 def reset_arrays(*data: NDArray, num_arrays: int, name: str | None = None, out: Any = None) -> list[NDArray]:
     """Set all elements of several arrays to 0, in place.
 
@@ -88,14 +87,10 @@ def reset_arrays(*data: NDArray, num_arrays: int, name: str | None = None, out: 
     list
         Empty.
 
-    Raises
-    ------
-    ArgumentError
+    {raises_argument_error}
         If there are more or fewer arrays.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> x = nd.ones((2,))
     >>> nd.reset_arrays(x, num_arrays=1)
     []
@@ -109,6 +104,7 @@ def reset_arrays(*data: NDArray, num_arrays: int, name: str | None = None, out: 
     return []
 
 
+@with_shared_texts
 def onehot_encode(indices: NDArray, out: NDArray) -> NDArray:
     """Write the one-hot rows of `indices` into `out`, of shape (number of indices, depth), and return it.
 
@@ -119,13 +115,9 @@ def onehot_encode(indices: NDArray, out: NDArray) -> NDArray:
     out : NDArray
         Where the rows are written.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.onehot_encode(nd.array([2, 0]), nd.zeros((2, 3))).asnumpy()
     array([[0., 0., 1.],
            [1., 0., 0.]], dtype=float32)

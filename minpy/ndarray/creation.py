@@ -27,6 +27,7 @@ from minpy.ndarray.conversion import filled, numeric_array
 from minpy.ndarray.ndarray import NDArray
 from minpy.ndarray.placement import place, require_dense
 from minpy.ops.numpy.nested_lists import as_scalar, assembled, between, filled_with, spaced_by
+from minpy.ops.shared_docstrings import with_shared_texts
 from minpy.ops.tensor.creation import evenly_spaced
 
 __all__ = [
@@ -81,6 +82,7 @@ _MADE = f"""
     ------{_REFUSED}"""
 
 
+@with_shared_texts
 def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> NDArray:
     """Return an NDArray with the values of a list, number, NumPy array or NDArray.
 
@@ -92,16 +94,12 @@ def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> N
     dtype : dtype, optional
         By default the source's if it is an NDArray, else float32.
 
-    Raises
-    ------
-    ArgumentError
+    {raises_argument_error}
         If the nesting is ragged.
     DTypeError
         If an element is not a number.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.array([1, 2, 3]).dtype
     <class 'numpy.float32'>
     """
@@ -151,6 +149,7 @@ def _filled(name: str, out: NDArray, shape: Any, value: Any) -> NDArray:
     return out
 
 
+@with_shared_texts
 @documented(options=_OPTIONS)
 def empty(
     shape: int | tuple[int, ...], ctx: Context | None = None, dtype: Any = None, stype: str | None = None
@@ -164,20 +163,14 @@ def empty(
     stype : str, optional
         Storage type; only 'default', a dense array.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
 
-    Raises
-    ------
-    ArgumentError
+    {raises_argument_error}
         For another storage than a dense one.
     ContextError
         For a device that cannot be allocated on.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.empty((2, 3)).shape
     (2, 3)
     """
@@ -185,6 +178,7 @@ def empty(
     return place(NDArray, aligned.empty(_shape(shape), numpy.float32 if dtype is None else dtype), resolve_context(ctx))
 
 
+@with_shared_texts
 @documented(options=_OPTIONS)
 def zeros(
     shape: int | tuple[int, ...],
@@ -208,22 +202,16 @@ def zeros(
     name : str, optional
         Accepted and not used.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
 
-    Raises
-    ------
-    ArgumentError
+    {raises_argument_error}
         For another storage than a dense one.
     ShapeError
         If `out` has another shape.
     ContextError
         For a device that cannot be allocated on.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.zeros(2).asnumpy()
     array([0., 0.], dtype=float32)
     """
@@ -418,6 +406,7 @@ def full_like(data: NDArray, fill_value: float, ctx: Context | None = None, dtyp
     return place(NDArray, made, data.context if ctx is None else resolve_context(ctx))
 
 
+@with_shared_texts
 def from_numpy(ndarray: numpy.ndarray, zero_copy: bool = True, array_cls: Any = NDArray) -> NDArray:
     """Return an NDArray on a NumPy array's own memory; with `zero_copy=False` on a copy.
 
@@ -432,14 +421,10 @@ def from_numpy(ndarray: numpy.ndarray, zero_copy: bool = True, array_cls: Any = 
     array_cls : type
         The class of the result: `NDArray` or `minpy.numpy.ndarray`.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of the array's shape and dtype.
 
-    Raises
-    ------
-    ArgumentError
+    {raises_argument_error}
         If it is no NumPy array.
     ArgumentValueError
         If memory is to be shared, and the array is not in C order.

@@ -13,6 +13,7 @@ from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentError
 from minpy.ndarray.ndarray import NDArray
 from minpy.ops.image.borders import with_border
+from minpy.ops.shared_docstrings import with_shared_texts
 
 __all__ = ["_cvcopyMakeBorder", "_cvimdecode", "_cvimread", "_cvimresize", "imdecode"]
 
@@ -65,6 +66,7 @@ def _bytes(name: str, buffer: Any) -> Any:
     return np.ascontiguousarray(raw, np.uint8)
 
 
+@with_shared_texts
 @documented(picture=_PICTURE)
 def _cvimdecode(
     buf: Any, flag: int = 1, to_rgb: bool = True, out: NDArray | None = None, name: str | None = None
@@ -77,16 +79,12 @@ def _cvimdecode(
         The picture's bytes.
     {picture}
 
-    Raises
-    ------
-    ArgumentError
+    {raises_argument_error}
         If that is no picture.
     MissingDependencyError
         If neither OpenCV nor Pillow is installed.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> bitmap = bytes.fromhex('424d3a000000000000003600000028000000010000000100000001001800'
     ...                        '000000000400000000000000000000000000000000000000ff336600')
     >>> nd._internal._cvimdecode(bitmap).asnumpy()
@@ -126,6 +124,7 @@ def _cvimread(
     return _answer(pictures.read(filename, int(flag), to_rgb), out)
 
 
+@with_shared_texts
 @documented(out=_OUT)
 def _cvimresize(
     src: Any, w: int, h: int, interp: int = 1, out: NDArray | None = None, name: str | None = None
@@ -143,14 +142,10 @@ def _cvimresize(
     {out}
         Of the image's dtype and shape (h, w, channels).
 
-    Raises
-    ------
-    ArgumentError
+    {raises_argument_error}
         For another shape or interpolation, or a size that is not positive.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd._internal._cvimresize(nd.array([[[0], [4]]]), w=4, h=1).asnumpy().ravel()
     array([0., 1., 3., 4.], dtype=float32)
     """
@@ -204,6 +199,7 @@ def _cvcopyMakeBorder(
     return _answer(with_border(raw, top, bot, left, right, int(type), numbers), out)
 
 
+@with_shared_texts
 def imdecode(
     str_img: bytes,
     clip_rect: tuple[int, int, int, int] = (0, 0, 0, 0),
@@ -229,21 +225,15 @@ def imdecode(
     mean : NDArray, optional
         What is subtracted.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         `out`, or an array of dtype float32 and shape (channels, height, width).
 
-    Raises
-    ------
-    ArgumentError
+    {raises_argument_error}
         If that is no picture.
     MissingDependencyError
         If neither OpenCV nor Pillow is installed.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> bitmap = bytes.fromhex('424d3a000000000000003600000028000000010000000100000001001800'
     ...                        '000000000400000000000000000000000000000000000000ff336600')
     >>> nd.imdecode(bitmap).asnumpy().ravel()

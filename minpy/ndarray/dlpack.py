@@ -14,6 +14,7 @@ from minpy.context import resolve_context
 from minpy.core.errors import ArgumentError, ArgumentValueError, MXNetError, describe
 from minpy.ndarray.ndarray import NDArray
 from minpy.ndarray.placement import place
+from minpy.ops.shared_docstrings import with_shared_texts
 
 __all__ = ["from_dlpack", "to_dlpack_for_read", "to_dlpack_for_write"]
 
@@ -45,25 +46,20 @@ class _Writable:
         self.__array_interface__ = {**interface, "data": (interface["data"][0], False)}
 
 
+@with_shared_texts
 def to_dlpack_for_read(data: NDArray) -> Any:
     """Return an array as a DLPack capsule that shares its memory, for whoever reads it. It may be taken once.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
 
     Returns
     -------
     capsule
 
-    Raises
-    ------
-    ArgumentError
+    {raises_argument_error}
         If it is no NDArray.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> capsule = nd.to_dlpack_for_read(nd.array([1, 2]))
     >>> nd.from_dlpack(capsule).asnumpy()
     array([1., 2.], dtype=float32)
@@ -71,27 +67,22 @@ def to_dlpack_for_read(data: NDArray) -> Any:
     return _capsule(data, "to_dlpack_for_read")
 
 
+@with_shared_texts
 def to_dlpack_for_write(data: NDArray) -> Any:
     """Return an array as a DLPack capsule that shares its memory, for whoever writes into it. It may be taken once.
 
     `backward` sees no write through it that comes later.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
 
     Returns
     -------
     capsule
 
-    Raises
-    ------
-    ArgumentError
+    {raises_argument_error}
         If it is no NDArray.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> x = nd.zeros(2)
     >>> nd.from_dlpack(nd.to_dlpack_for_write(x))[:] = 3
     >>> x.asnumpy()
@@ -106,6 +97,7 @@ def _capsule(data: Any, function: str) -> Any:
     return data.__dlpack__()
 
 
+@with_shared_texts
 def from_dlpack(dlpack: Any) -> NDArray:
     """Return an NDArray on the memory of a DLPack capsule, or of an array of any library that has `__dlpack__`.
 
@@ -114,14 +106,10 @@ def from_dlpack(dlpack: Any) -> NDArray:
     dlpack : capsule or array
         On the CPU. A capsule can be taken once.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         A write to it is a write to what was given.
 
-    Raises
-    ------
-    ArgumentError
+    {raises_argument_error}
         If it is neither a capsule nor an array of that protocol.
     ArgumentValueError
         For a capsule that has been taken, and for what NumPy cannot hold: another device, another dtype.

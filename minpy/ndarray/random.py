@@ -24,6 +24,7 @@ from minpy.ndarray.ndarray import NDArray
 from minpy.ndarray.placement import place
 from minpy.ops.random.distributions import DISTRIBUTIONS, draw, draw_each, draw_integers
 from minpy.ops.registry import OPERATORS
+from minpy.ops.shared_docstrings import with_shared_texts
 
 __all__ = [
     "exponential",
@@ -217,6 +218,7 @@ poisson = _distribution("poisson")
 uniform = _distribution("uniform")
 
 
+@with_shared_texts
 def randn(
     *shape: int, loc: Any = 0, scale: Any = 1, dtype: Any = None, ctx: Context | None = None, out: Any = None
 ) -> NDArray:
@@ -232,19 +234,16 @@ def randn(
         The device; this thread's default if left out.
     out : NDArray, optional
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.random.randn(2, 3).shape
     (2, 3)
     """
     return _drawn("normal", (loc, scale), shape or None, dtype, ctx, out)
 
 
+@with_shared_texts
 @documented(options=_OPTIONS)
 def randint(
     low: int,
@@ -267,14 +266,10 @@ def randint(
         'int32' if left out.
     {options}
 
-    Raises
-    ------
-    ArgumentError
+    {raises_argument_error}
         If `low` is not below `high`.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.random.randint(5, 6, shape=(3,)).asnumpy()
     array([5, 5, 5], dtype=int32)
     """
@@ -283,6 +278,7 @@ def randint(
     return _finished(draw_integers(low, high, shape, dtype), ctx, out)
 
 
+@with_shared_texts
 def multinomial(
     data: NDArray,
     shape: Any = None,
@@ -294,9 +290,7 @@ def multinomial(
 ) -> Any:
     """Return category numbers drawn with given probabilities; see `nd.sample_multinomial`.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Probabilities; along the last axis they are those of one distribution.
     shape : int or tuple of int, optional
         How many numbers to draw from each.
@@ -311,9 +305,7 @@ def multinomial(
     -------
     NDArray, or list of two
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.random.multinomial(nd.array([0, 0, 1]), shape=3).asnumpy()
     array([2, 2, 2], dtype=int32)
     """
@@ -322,20 +314,15 @@ def multinomial(
     return OPERATORS["sample_multinomial"](data, shape=inner, get_prob=get_prob, dtype=dtype, **options)
 
 
+@with_shared_texts
 def shuffle(data: NDArray, **options: Any) -> NDArray:
     """Return the data with its elements along the first axis in random order.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> sorted(nd.random.shuffle(nd.array([3, 1, 2])).asnumpy().tolist())
     [1.0, 2.0, 3.0]
     """

@@ -18,6 +18,7 @@ from minpy.core.dispatch import read_only_error
 from minpy.core.errors import ArgumentError, MutationError, ShapeError, describe
 from minpy.core.nodes import Leaf, record_node
 from minpy.core.state import state
+from minpy.ops.shared_docstrings import with_shared_texts
 from minpy.ops.tensor import indexing
 
 __all__ = [
@@ -289,6 +290,7 @@ def _with_places(array: Any, memory: Memory) -> Iterator[Any]:
             yield other
 
 
+@with_shared_texts
 def slice_assign(
     self: Any, rhs: Any, begin: Sequence[Any], end: Sequence[Any], step: Sequence[Any] | None = None
 ) -> Any:
@@ -301,21 +303,15 @@ def slice_assign(
     begin, end, step : tuple of int or None
         One for each axis, or for the first ones; without steps they are 1.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         This array.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If `rhs` does not have the part's shape.
     ArgumentError
         If the tuples have different lengths, or more than there are axes.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.zeros((2, 3)).slice_assign(nd.ones((2, 1)), (None, 1), (None, 2), (None, None)).asnumpy().tolist()
     [[0.0, 1.0, 0.0], [0.0, 1.0, 0.0]]
     """
@@ -329,6 +325,7 @@ def slice_assign(
     return self
 
 
+@with_shared_texts
 def slice_assign_scalar(
     self: Any, value: float, begin: Sequence[Any], end: Sequence[Any], step: Sequence[Any] | None = None
 ) -> Any:
@@ -340,19 +337,13 @@ def slice_assign_scalar(
     begin, end, step : tuple of int or None
         One for each axis, or for the first ones; without steps they are 1.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         This array.
 
-    Raises
-    ------
-    ArgumentError
+    {raises_argument_error}
         If the tuples have different lengths, or more than there are axes.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.zeros((2, 2)).slice_assign_scalar(7, (0,), (1,)).asnumpy().tolist()
     [[7.0, 7.0], [0.0, 0.0]]
     """

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 from minpy.core.errors import ArgumentError
 from minpy.ndarray import creation
 from minpy.ndarray.ndarray import NDArray
+from minpy.ops.shared_docstrings import with_shared_texts
 
 __all__ = [
     "BaseSparseNDArray",
@@ -54,6 +55,7 @@ class RowSparseNDArray(BaseSparseNDArray):
     """The class of MXNet's arrays of which few rows are not zero, for `isinstance`: see `BaseSparseNDArray`."""
 
 
+@with_shared_texts
 def csr_matrix(arg1: Any, shape: Any = None, ctx: Any = None, dtype: Any = None) -> NoReturn:
     """Refuse to make a sparse matrix.
 
@@ -62,14 +64,10 @@ def csr_matrix(arg1: Any, shape: Any = None, ctx: Any = None, dtype: Any = None)
     arg1, shape, ctx, dtype
         As MXNet takes them.
 
-    Raises
-    ------
-    ArgumentError
+    {raises_argument_error}
         Always: it says how to make a dense array.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.sparse.csr_matrix([[0, 1]])
     Traceback (most recent call last):
         ...
@@ -81,6 +79,7 @@ nd.array(a), or nd.array(matrix.toarray()) of SciPy's matrices.
     )
 
 
+@with_shared_texts
 def row_sparse_array(arg1: Any, shape: Any = None, ctx: Any = None, dtype: Any = None) -> NoReturn:
     """Refuse to make an array of which few rows are not zero; see `csr_matrix`.
 
@@ -89,14 +88,10 @@ def row_sparse_array(arg1: Any, shape: Any = None, ctx: Any = None, dtype: Any =
     arg1, shape, ctx, dtype
         As MXNet takes them.
 
-    Raises
-    ------
-    ArgumentError
+    {raises_argument_error}
         Always: it says how to make a dense array.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.sparse.row_sparse_array(([[1.0, 2.0]], [0]), shape=(2, 2))
     Traceback (most recent call last):
         ...
@@ -109,6 +104,7 @@ zeros, and write the rows: x = nd.zeros(shape); x[indices] = data.
     )
 
 
+@with_shared_texts
 def zeros(stype: str, shape: Any, ctx: Any = None, dtype: Any = None, **kwargs: Any) -> NDArray:
     """Return an array of zeros of a storage type: 'default', dense.
 
@@ -121,24 +117,19 @@ def zeros(stype: str, shape: Any, ctx: Any = None, dtype: Any = None, **kwargs: 
     dtype : dtype, optional
         By default float32.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
 
-    Raises
-    ------
-    ArgumentError
+    {raises_argument_error}
         For another storage type.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.sparse.zeros('default', (2,)).asnumpy()
     array([0., 0.], dtype=float32)
     """
     return creation.zeros(shape, ctx, dtype, stype=stype, **kwargs)
 
 
+@with_shared_texts
 def empty(stype: str, shape: Any, ctx: Any = None, dtype: Any = None) -> NDArray:
     """Return an array of a storage type, with values that are not set; see `zeros`.
 
@@ -150,24 +141,19 @@ def empty(stype: str, shape: Any, ctx: Any = None, dtype: Any = None) -> NDArray
     ctx : Context, optional
     dtype : dtype, optional
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
 
-    Raises
-    ------
-    ArgumentError
+    {raises_argument_error}
         For another storage type.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.sparse.empty('default', (2, 3)).shape
     (2, 3)
     """
     return creation.empty(shape, ctx, dtype, stype=stype)
 
 
+@with_shared_texts
 def array(source_array: Any, ctx: Any = None, dtype: Any = None) -> NDArray:
     """Return a dense array of the same values, of which MXNet makes a sparse one.
 
@@ -178,18 +164,12 @@ def array(source_array: Any, ctx: Any = None, dtype: Any = None) -> NDArray:
     ctx : Context, optional
     dtype : dtype, optional
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
 
-    Raises
-    ------
-    ArgumentError
+    {raises_argument_error}
         For a sparse matrix of SciPy's.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.sparse.array([[0, 1]]).stype
     'default'
     """

@@ -10,6 +10,7 @@ from minpy.core.errors import ArgumentError, describe
 from minpy.ndarray.creation import array
 from minpy.ndarray.ndarray import NDArray
 from minpy.ops.optimizer import adam_updates, lamb
+from minpy.ops.shared_docstrings import with_shared_texts
 
 __all__ = [
     "adamw_update",
@@ -33,6 +34,7 @@ ArgumentError
 """
 
 
+@with_shared_texts
 def adamw_update(
     weight: NDArray,
     grad: NDArray,
@@ -75,23 +77,17 @@ def adamw_update(
     name : str, optional
         Accepted as every operator does.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         `out`, or a new array.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If shapes do not fit the weight's.
 
     References
     ----------
     Loshchilov and Hutter, Decoupled Weight Decay Regularization, ICLR 2019, algorithm 2.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> weight, mean, var = nd.array([1, 2]), nd.zeros(2), nd.zeros(2)
     >>> nd.contrib.adamw_update(weight, nd.array([1, -2]), mean, var, 1.0, lr=0.1, eta=1.0, out=weight) is weight
     True
@@ -101,6 +97,7 @@ def adamw_update(
     return adam_updates.adamw_update(weight, grad, mean, var, factor, *rates, out=out)
 
 
+@with_shared_texts
 def mp_adamw_update(
     weight: NDArray,
     grad: NDArray,
@@ -129,14 +126,10 @@ def mp_adamw_update(
     rescale_grad, lr, eta, beta1, beta2, epsilon, wd, clip_gradient, out, name
         As for `adamw_update`.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         `out`, or a new array.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> weight32, mean, var = nd.array([1, 2]), nd.zeros(2), nd.zeros(2)
     >>> weight, grad = weight32.astype('float16'), nd.array([1, -2], dtype='float16')
     >>> nd.contrib.mp_adamw_update(weight, grad, mean, var, weight32, nd.array([1]), lr=0.1, eta=1.0).dtype

@@ -68,7 +68,7 @@ def run(
     dtype = raws[0].dtype
     if rates is None:
         rates = (attributes.get("lr", 0.0),)
-    if not (update.is_one_step and dtype.char in "fd" and dtype.isnative and is_enabled()):
+    if not (update.is_one_loop and dtype.char in "fd" and dtype.isnative and is_enabled()):
         return False
     try:
         key = (dtype, *[item for item in attributes.items() if item[0] != "lr"])
@@ -128,7 +128,7 @@ def _compiled(update: Update, dtype: numpy.dtype, attributes: dict[str, Any]) ->
     from minpy.backends.native.translating.operator_lowering import Operators
     from minpy.backends.native.translating.step_builder import Emitter
 
-    arrays = [Array((_LENGTH,), dtype, name=name) for name in update.signature.inputs]
+    arrays = [Array((_LENGTH,), dtype, name=name) for name in map(update.signature.inputs.__getitem__, update.blocked)]
     rate = Array((), dtype, name="lr")
     emitter = Emitter()
     results = Operators(emitter).defined(_stepped(update, attributes), rate, *arrays)
@@ -190,4 +190,4 @@ class _NoDecay:
         return other
 
     __rmul__ = __mul__
-    __add__ = __radd__
+    __add__ = __rsub__ = __radd__

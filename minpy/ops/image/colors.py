@@ -226,32 +226,24 @@ for _kind in _CHANGES:
 def random_color_jitter(data: np.ndarray, *, brightness: float, contrast: float, saturation: float, hue: float) -> Any:
     """Return an image with brightness, contrast, saturation and hue changed by chance, in an order that is drawn, too.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Of shape (height, width, channels), with one channel or three, of any dtype.
     brightness, contrast, saturation : float
         By how much each factor may be more or less than 1; with 0 nothing is changed.
     hue : float
         How many turns of the circle of colours hues may move, back or forth.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of the data's shape and dtype.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         For another shape.
     DTypeError
         For booleans.
     ArgumentError
         If a number is negative.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> image = nd.array([[[10, 20, 30]]])
     >>> nd.image.random_color_jitter(image, brightness=0, contrast=0, saturation=0, hue=0).asnumpy().ravel()
     array([10., 20., 30.], dtype=float32)
@@ -312,21 +304,15 @@ def _lit(name: str, data: np.ndarray, alpha: Any) -> np.ndarray:
 def adjust_lighting(data: np.ndarray, *, alpha: tuple[float, ...]) -> np.ndarray:
     """Return an image with a colour added to all pixels, along the directions in which the colours of photos vary.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Of shape (height, width, channels), with one channel or three, of any dtype.
     alpha : tuple of three floats
         How far along each direction, from the one along which colours vary most.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of the data's shape and dtype; with one channel, as it was.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         For another shape.
     DTypeError
         For booleans.
@@ -338,9 +324,7 @@ def adjust_lighting(data: np.ndarray, *, alpha: tuple[float, ...]) -> np.ndarray
     Krizhevsky, Sutskever and Hinton, "ImageNet classification with deep convolutional neural networks", 2012, section
     4.1.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.image.adjust_lighting(nd.array([[[10, 20, 30]]]), alpha=(0.1, 0, 0)).asnumpy().round(2).ravel()
     array([ 6.85, 16.78, 26.76], dtype=float32)
     """
@@ -358,28 +342,20 @@ _infer(adjust_lighting, "adjust_lighting")
 def random_lighting(data: np.ndarray, *, alpha_std: float = 0.05) -> np.ndarray:
     """Return an image lit as by `adjust_lighting`, by chance.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Of shape (height, width, channels), with one channel or three, of any dtype.
     alpha_std : float
         The standard deviation of the three numbers that are drawn.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of the data's shape and dtype.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         For another shape.
     DTypeError
         For booleans.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.image.random_lighting(nd.array([[[10, 20, 30]]]), alpha_std=0).asnumpy().ravel()
     array([10., 20., 30.], dtype=float32)
     """

@@ -42,24 +42,16 @@ def require_numbers(name: str, data: np.ndarray) -> None:
 def to_tensor(data: np.ndarray) -> np.ndarray:
     """Return images with values from 0 to 255 as tensors with values from 0 to 1, channels first.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Of shape (height, width, channels) or (n, height, width, channels), of any dtype.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of dtype float32 and shape (channels, height, width) or (n, channels, height, width).
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the data have another number of axes.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.image.to_tensor(nd.array([[[0, 51, 255]]], dtype='uint8')).asnumpy().ravel()
     array([0. , 0.2, 1. ], dtype=float32)
     """
@@ -106,28 +98,20 @@ _NO_MEAN, _NO_STD = (0.0, 0.0, 0.0, 0.0), (1.0, 1.0, 1.0, 1.0)
 def normalize(data: np.ndarray, *, mean: tuple[float, ...] = _NO_MEAN, std: tuple[float, ...] = _NO_STD) -> np.ndarray:
     """Return tensors less a mean, divided by a standard deviation: one of each for every channel.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Of shape (channels, height, width) or (n, channels, height, width).
     mean, std : float, or tuple of float
         For all channels, or one for each. By default 0 and 1.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of the data's shape and dtype; of integers, fractions are cut off.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the data have another number of axes.
     ArgumentError
         If there is another number of means or deviations than channels.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.image.normalize(nd.ones((2, 1, 1)), mean=(0, 1), std=(0.5, 2)).asnumpy().ravel()
     array([2., 0.], dtype=float32)
     """
@@ -191,29 +175,21 @@ def _normalize_shapes(inputs: Any, outputs: Any) -> Any:
 def crop(data: np.ndarray, *, x: int, y: int, width: int, height: int) -> np.ndarray:
     """Return a rectangle cut out of images.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Of shape (height, width, channels) or (n, height, width, channels).
     x, y : int
         Its left and upper border.
     width, height : int
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (height, width, channels) or (n, height, width, channels).
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the data have another number of axes.
     ArgumentError
         If it does not lie inside of the images, or is empty.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.image.crop(nd.array([[[1], [2]], [[3], [4]]]), x=1, y=0, width=1, height=2).asnumpy().ravel()
     array([2., 4.], dtype=float32)
     """

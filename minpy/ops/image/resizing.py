@@ -20,9 +20,7 @@ __all__ = ["resize"]
 def resize(data: np.ndarray, *, size: tuple[int, ...] = (), keep_ratio: bool = False, interp: int = 1) -> np.ndarray:
     """Return images in another size.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Of shape (height, width, channels) or (n, height, width, channels).
     size : int, or tuple of two ints
         The new width and height; one number for both, or with `keep_ratio` for the shorter one.
@@ -31,23 +29,17 @@ def resize(data: np.ndarray, *, size: tuple[int, ...] = (), keep_ratio: bool = F
     interp : {0, 1, 2, 3, 4}
         Nearest pixel; bilinear; bicubic over 4 × 4 pixels; means over areas; Lanczos over 8 × 8 pixels.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (height, width, channels) or (n, height, width, channels), and the data's dtype; integers are rounded.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If the data have another number of axes.
     DTypeError
         For booleans.
     ArgumentError
         If the size is not positive, or for another interpolation.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.image.resize(nd.array([[[0], [4]]]), size=(4, 1)).asnumpy().ravel()
     array([0., 1., 3., 4.], dtype=float32)
     """

@@ -7,7 +7,6 @@ reads.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,8 +16,6 @@ __all__ = ["resample"]
 
 # Up to this length an axis is multiplied as a whole; above, so many rows of the matrix at a time.
 _SHORT, _ROWS = 16, 48
-# Elements of a matrix for both axes at once, up to which one product with it is tried in place of two.
-_BOTH = 1 << 14
 
 
 def _blocks(matrix: np.ndarray) -> Iterator[tuple[slice, slice]]:
@@ -56,29 +53,11 @@ def _along_columns(images: np.ndarray, matrix: np.ndarray) -> np.ndarray:
 
 
 def resample(data: Any, rows: np.ndarray, columns: np.ndarray) -> Any:
-    """Return `rows @ image @ columns.T` of each image.
-
-    Parameters
-    ----------
-    data : numpy.ndarray
-        Of shape (batch, channels, height, width).
-    rows, columns : numpy.ndarray
-        Of shapes (new height, height) and (new width, width), and the dtype of the data.
-
-    Returns
-    -------
-    numpy.ndarray
-        Of shape (batch, channels, new height, new width).
-    """
+    """Return `rows @ image @ columns.T` of each image of `data`, of shape (batch, channels, height, width)."""
     batch, channels, height, width = data.shape
     tall, wide = len(rows), len(columns)
-    both = height * width * tall * wide
     images = data.reshape(batch * channels, height, width)
-    if both <= _BOTH:
-        product = np.dot(images.reshape(len(images), height * width), np.kron(rows, columns).T)
-        return product.reshape(batch, channels, tall, wide)
-    columns_first = math.prod((height, wide, width + tall)) <= math.prod((tall, width, height + wide))
-    if columns_first:
+    if height * wide * (width + tall) <= tall * width * (height + wide):
         result = _along_rows(rows, _along_columns(images, columns))
     else:
         result = _along_columns(_along_rows(rows, images), columns)

@@ -8,19 +8,21 @@ compositions of NumPy's functions, whose gradients the tape and graphs know: the
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Mapping, Sequence
+from inspect import Parameter
 from typing import Any
 
 import numpy as np
 
 from minpy.core.base_operator import DTypes, Shapes
 from minpy.core.operator import Operator
-from minpy.core.signatures import Signature
+from minpy.core.signatures import Signature, read_signature
 from minpy.ops.composed import Composed
 from minpy.ops.inference.partial_shapes import UNKNOWN, as_dtype, broadcasting, same_dtype, same_shape
 from minpy.ops.registry import LATE_OPERATORS, OPERATORS, find_operator
 
-__all__ = ["elementwise", "named", "reduced"]
+__all__ = ["elementwise", "named", "numpy_function", "reduced"]
 
 
 # What says of an operator which dtypes its outputs have: see `_dtype_rule`.
@@ -95,9 +97,38 @@ def elementwise(
         function
     )
     made.elementwise, made.may_alias = True, False
-    if made.__doc__ is None or isinstance(function, np.ufunc):
-        made.__doc__ = f"Return `numpy.{function.__name__}`."
+    made.__doc__ = _docstring(name)
     return made
+
+
+def numpy_function(
+    name: str,
+    function: Callable[..., Any],
+    inputs: str,
+    *,
+    dtype: DTypePolicy = None,
+    shape: Callable[..., Any] | None = None,
+    zero: bool = False,
+    **attributes: tuple[Any, Any],
+) -> None:
+    """Define an operator that is a function of NumPy's, whose attributes have the same names there.
+
+    `attributes` are the type and the default of each, or `REQUIRED`; the other arguments are those of `named`.
+    """
+    parameters = [Parameter(key, Parameter.POSITIONAL_OR_KEYWORD, annotation=Any) for key in inputs.split()]
+    for key, (kind, default) in attributes.items():
+        parameters.append(Parameter(key, Parameter.KEYWORD_ONLY, annotation=kind, default=default))
+
+    def described() -> None: ...
+
+    vars(described)["__signature__"] = inspect.Signature(parameters, return_annotation=Any)
+    signature = read_signature(described)
+    named(name, dtype=dtype, shape=shape, zero=zero, signature=signature)(function).__doc__ = _docstring(name)
+
+
+def _docstring(name: str) -> str:
+    prefix, _, of_numpy = name.removeprefix("_").partition("_")
+    return f"Return `{'npx' if prefix == 'npx' else 'numpy'}.{of_numpy}`."
 
 
 def reduced(inputs: Shapes, outputs: Shapes, *, axis: Any = None, keepdims: bool = False) -> tuple[Shapes, Shapes]:

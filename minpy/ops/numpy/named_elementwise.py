@@ -24,36 +24,11 @@ for _ufunc, _row in functions("ufunc"):
 elementwise("_npi_bitwise_not", np.bitwise_not, zero=True)
 
 
-def _fix(x: Any) -> Any:
-    """Return the nearest integers towards zero."""
-    return np.trunc(x)
-
-
-def _isneginf(x: Any) -> Any:
-    """Tell which elements are negative infinity."""
-    return np.isinf(x) & (x < 0)
-
-
-def _isposinf(x: Any) -> Any:
-    """Tell which elements are positive infinity."""
-    return np.isinf(x) & (x > 0)
-
-
-def _relu(x: Any) -> Any:
-    """Return what is positive, and zeros elsewhere."""
-    return np.maximum(x, 0)
-
-
-def _sigmoid(x: Any) -> Any:
-    """Return the logistic function, 1 / (1 + exp(-x))."""
-    return 0.5 * np.tanh(0.5 * x) + 0.5
-
-
-elementwise("_npi_fix", _fix)
-elementwise("_npi_isneginf", _isneginf, zero=True, dtype="bool")
-elementwise("_npi_isposinf", _isposinf, zero=True, dtype="bool")
-elementwise("_npx_relu", _relu)
-elementwise("_npx_sigmoid", _sigmoid)
+elementwise("_npi_fix", np.trunc)
+elementwise("_npi_isneginf", lambda x: np.isinf(x) & (x < 0), zero=True, dtype="bool")
+elementwise("_npi_isposinf", lambda x: np.isinf(x) & (x > 0), zero=True, dtype="bool")
+elementwise("_npx_relu", lambda x: np.maximum(x, 0))
+elementwise("_npx_sigmoid", lambda x: 0.5 * np.tanh(0.5 * x) + 0.5)
 
 _BINARY: dict[str, Any] = {
     "add": np.add,
@@ -163,19 +138,15 @@ def npi_around(x: Any, *, decimals: int = 0) -> Any:
     return np.round(x, decimals)
 
 
-def _nan_to_num(x: Any, copy: bool, nan: float, posinf: float | None, neginf: float | None) -> Any:
-    if np.result_type(x).kind != "f":
-        return np.where(True, x, x)
-    bounds = np.finfo(np.result_type(x))
-    kind = np.result_type(x).type
-    x = np.where(np.isnan(x), kind(nan), x)
-    x = np.where(np.isinf(x) & (x > 0), kind(bounds.max if posinf is None else posinf), x)
-    return np.where(np.isinf(x) & (x < 0), kind(bounds.min if neginf is None else neginf), x)
-
-
 @named("_npi_nan_to_num", shape=same_shape)
 def npi_nan_to_num(
     data: Any, *, copy: bool = True, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
 ) -> Any:
     """Return numbers for what is none: `nan` for NaN, and by default the largest ones for the infinities."""
-    return _nan_to_num(data, copy, nan, posinf, neginf)
+    if np.result_type(data).kind != "f":
+        return np.where(True, data, data)
+    bounds = np.finfo(np.result_type(data))
+    kind = np.result_type(data).type
+    x = np.where(np.isnan(data), kind(nan), data)
+    x = np.where(np.isinf(x) & (x > 0), kind(bounds.max if posinf is None else posinf), x)
+    return np.where(np.isinf(x) & (x < 0), kind(bounds.min if neginf is None else neginf), x)

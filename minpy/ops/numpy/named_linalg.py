@@ -8,9 +8,10 @@ import numpy as np
 
 from minpy.core.base_operator import Shapes
 from minpy.core.errors import ArgumentValueError
+from minpy.core.signatures import REQUIRED
 from minpy.ops.inference.contractions import dot_shapes, matmul_shapes, tensordot_axes_shapes, tensordot_shapes
 from minpy.ops.inference.partial_shapes import same_shape
-from minpy.ops.numpy.named import named
+from minpy.ops.numpy.named import named, numpy_function
 from minpy.ops.numpy.named_reductions import root_of_squares
 
 __all__ = ["NORM_FLAGS"]
@@ -18,28 +19,15 @@ __all__ = ["NORM_FLAGS"]
 # -- products ----------------------------------------------------------------------------------------------------------
 
 
-@named("_np_dot", shape=dot_shapes)
-def np_dot(a: Any, b: Any) -> Any:
-    """Return `numpy.dot`: the sum of products over the last axis of a and the last but one of b."""
-    return np.dot(a, b)
-
-
-@named("_npi_matmul", shape=matmul_shapes)
-def npi_matmul(a: Any, b: Any) -> Any:
-    """Return products of matrices, which are broadcast."""
-    return np.matmul(a, b)
+numpy_function("_np_dot", np.dot, "a b", shape=dot_shapes)
+numpy_function("_npi_matmul", np.matmul, "a b", shape=matmul_shapes)
+numpy_function("_npi_tensordot_int_axes", np.tensordot, "a b", shape=tensordot_axes_shapes, axes=(int, REQUIRED))
 
 
 @named("_npi_tensordot", shape=tensordot_shapes)
 def npi_tensordot(a: Any, b: Any, *, a_axes_summed: tuple[int, ...], b_axes_summed: tuple[int, ...]) -> Any:
     """Return the sum of products over axes of a and of b."""
     return np.tensordot(a, b, axes=(list(a_axes_summed), list(b_axes_summed)))
-
-
-@named("_npi_tensordot_int_axes", shape=tensordot_axes_shapes)
-def npi_tensordot_int_axes(a: Any, b: Any, *, axes: int) -> Any:
-    """Return the sum of products over the last axes of a and the first ones of b."""
-    return np.tensordot(a, b, axes=axes)
 
 
 @named("_npi_einsum")
@@ -60,16 +48,8 @@ def npi_polyval(p: Any, x: Any) -> Any:
 # -- matrices ----------------------------------------------------------------------------------------------------------
 
 
-@named("_npi_cholesky", shape=same_shape)
-def npi_cholesky(A: Any) -> Any:
-    """Return the lower triangular matrix L of A = L L^T."""
-    return np.linalg.cholesky(A)
-
-
-@named("_npi_solve", shape=lambda inputs, outputs: (inputs, [inputs[1]]))
-def npi_solve(A: Any, B: Any) -> Any:
-    """Return X of A X = B."""
-    return np.linalg.solve(A, B)
+numpy_function("_npi_cholesky", np.linalg.cholesky, "A", shape=same_shape)
+numpy_function("_npi_solve", np.linalg.solve, "A B", shape=lambda inputs, outputs: (inputs, [inputs[1]]))
 
 
 def _svd_shape(inputs: Shapes, outputs: Shapes) -> tuple[Shapes, Shapes]:

@@ -29,14 +29,13 @@ def _of_inputs(names: tuple[str, ...], inputs: Any, attributes: Mapping[str, Any
     return {name: attributes[name] if attributes.get(name) is not None else next(remaining) for name in names}
 
 
-def _define(
-    name: str,
-    names: tuple[str, ...],
-    draw: Callable[..., Any],
-    partials: Partials | None = None,
-    batched: bool = False,
-    default: str = "float32",
-) -> None:
+def _said(*dtypes: np.dtype, **attributes: Any) -> np.dtype:
+    return as_dtype(attributes.get("dtype")) or np.dtype("float32")
+
+
+def _define(name: str, names: tuple[str, ...], partials: Partials | None, batched: bool) -> None:
+    method = name.removeprefix("_npi_").removesuffix("_n").replace("powerd", "power")
+
     def missing(count: int) -> Callable[[dict[str, Any]], bool]:
         return lambda attributes: sum(attributes.get(name) is None for name in names) >= count
 
@@ -49,7 +48,7 @@ def _define(
     ) -> Any:
         values = _of_inputs(names, [parameter for parameter in (input1, input2) if parameter is not None], numbers)
         shape = size_of(size, map(np.shape, values.values()))
-        return np.asarray(draw(*values.values(), shape)).astype(as_dtype(dtype) or np.dtype(default))
+        return np.asarray(getattr(generator(), method)(*values.values(), shape)).astype(as_dtype(dtype) or np.float32)
 
     def shapes(inputs: Shapes, outputs: Shapes, *, size: Any, **attributes: Any) -> tuple[Shapes, Shapes]:
         if size is not None and not batched:
@@ -60,7 +59,7 @@ def _define(
     definition.__doc__ = f"Return draws from the distribution `{name}`."
     made = named(
         name,
-        dtype=lambda *dtypes, **attributes: as_dtype(attributes.get("dtype")) or np.dtype(default),
+        dtype=_said,
         shape=shapes,
         random=True,
         zero=partials is None,
@@ -105,69 +104,34 @@ def _shifted_root(ans: Any, a: Any) -> Mapping[str, Any]:
     return {"a": -(ans + 1.0) * np.log(ans + 1.0) / a}
 
 
-def _bernoulli(prob: Any, shape: Any) -> Any:
-    return generator().random(shape) < prob
-
-
-# The parameters of the distributions, by the names of their operators.
-PARAMETERS: dict[str, tuple[str, ...]] = {
-    "_npi_normal": ("loc", "scale"),
-    "_npi_normal_n": ("loc", "scale"),
-    "_npi_uniform": ("low", "high"),
-    "_npi_uniform_n": ("low", "high"),
-    "_npi_gamma": ("shape", "scale"),
-    "_npi_exponential": ("scale",),
-    "_npi_gumbel": ("loc", "scale"),
-    "_npi_logistic": ("loc", "scale"),
-    "_npi_rayleigh": ("scale",),
-    "_npi_pareto": ("a",),
-    "_npi_powerd": ("a",),
-    "_npi_weibull": ("a",),
+# The names of a distribution's parameters, and the derivatives of what is drawn, by the names of the operators.
+_DISTRIBUTIONS: dict[str, tuple[tuple[str, ...], Partials | None]] = {
+    "_npi_normal": (("loc", "scale"), _scaled),
+    "_npi_normal_n": (("loc", "scale"), _scaled),
+    "_npi_uniform": (("low", "high"), _between),
+    "_npi_uniform_n": (("low", "high"), _between),
+    "_npi_gamma": (("shape", "scale"), None),
+    "_npi_exponential": (("scale",), _stretched),
+    "_npi_gumbel": (("loc", "scale"), _scaled),
+    "_npi_logistic": (("loc", "scale"), _scaled),
+    "_npi_rayleigh": (("scale",), _stretched),
+    "_npi_pareto": (("a",), _shifted_root),
+    "_npi_powerd": (("a",), _rooted),
+    "_npi_weibull": (("a",), _rooted),
 }
-_PARTIALS: dict[str, Partials] = {
-    "_npi_normal": _scaled,
-    "_npi_normal_n": _scaled,
-    "_npi_uniform": _between,
-    "_npi_uniform_n": _between,
-    "_npi_exponential": _stretched,
-    "_npi_gumbel": _scaled,
-    "_npi_logistic": _scaled,
-    "_npi_rayleigh": _stretched,
-    "_npi_pareto": _shifted_root,
-    "_npi_powerd": _rooted,
-    "_npi_weibull": _rooted,
-}
+PARAMETERS = {name: parameters for name, (parameters, _) in _DISTRIBUTIONS.items()}
 
-
-def _drawer(method: str) -> Callable[..., Any]:
-    return lambda *arguments: getattr(generator(), method)(*arguments)
-
-
-for _name, _names in PARAMETERS.items():
-    _batched = _name.endswith("_n")
-    _method = _name.removeprefix("_npi_").removesuffix("_n")
-    _define(_name, _names, _drawer("power" if _method == "powerd" else _method), _PARTIALS.get(_name), _batched)
-
-
-def _bernoulli_inputs(attributes: dict[str, Any]) -> bool:
-    return attributes.get("prob") is None and attributes.get("logit") is None
-
-
-def _bernoulli_shape(inputs: Shapes, outputs: Shapes, *, size: Any) -> tuple[Shapes, Shapes]:
-    return inputs, [shape_of(size) if size is not None else inputs[0] if inputs else ()]
-
-
-def _said(*dtypes: np.dtype, **attributes: Any) -> np.dtype:
-    return as_dtype(attributes.get("dtype")) or np.dtype("float32")
+for _name, (_names, _partials) in _DISTRIBUTIONS.items():
+    _define(_name, _names, _partials, batched=_name.endswith("_n"))
 
 
 @named(
     "_npi_bernoulli",
     dtype=_said,
-    shape=_bernoulli_shape,
+    shape=lambda inputs, outputs, *, size: (inputs, [shape_of(size) if size is not None else (*inputs, ())[0]]),
     random=True,
     zero=True,
-    optional_inputs={"input1": _bernoulli_inputs},
+    optional_inputs={"input1": lambda attributes: attributes.get("prob") is None and attributes.get("logit") is None},
 )
 def npi_bernoulli(
     input1: Any = None,
@@ -183,17 +147,13 @@ def npi_bernoulli(
     value: Any = logit if is_logit and logit is not None else prob if input1 is None else input1
     chance: Any = 1.0 / (1.0 + np.exp(-np.asarray(value, "float64"))) if is_logit else value
     shape = np.shape(chance) if size is None else shape_of(size)
-    return np.asarray(_bernoulli(chance, shape)).astype(as_dtype(dtype) or np.float32)
-
-
-def _choice_shape(inputs: Shapes, outputs: Shapes, *, size: Any) -> tuple[Shapes, Shapes]:
-    return inputs, [shape_of(size)]
+    return np.asarray(generator().random(shape) < chance).astype(as_dtype(dtype) or np.float32)
 
 
 @named(
     "_npi_choice",
     dtype="int64",
-    shape=_choice_shape,
+    shape=lambda inputs, outputs, *, size: (inputs, [shape_of(size)]),
     random=True,
     zero=True,
     optional_inputs={

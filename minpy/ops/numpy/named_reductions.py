@@ -9,7 +9,7 @@ import numpy as np
 
 from minpy.core.base_operator import Shapes
 from minpy.ops.dtype_attributes import dtype_or
-from minpy.ops.numpy.named import named, reduced
+from minpy.ops.numpy.named import named, numpy_function, reduced
 
 __all__ = ["AXES", "root_of_squares"]
 
@@ -92,38 +92,17 @@ def root_of_squares(squares: Any) -> Any:
     return np.where(squares == 0, kind(0), np.sqrt(np.where(squares == 0, kind(1), squares)))
 
 
-@named("_np_all", dtype="bool", shape=reduced, zero=True)
-def np_all(data: Any, *, axis: AXES = None, keepdims: bool = False) -> Any:
-    """Tell whether all elements over axes are true."""
-    return np.all(data, axis=axis, keepdims=keepdims)
-
-
-@named("_np_any", dtype="bool", shape=reduced, zero=True)
-def np_any(data: Any, *, axis: AXES = None, keepdims: bool = False) -> Any:
-    """Tell whether any element over axes is true."""
-    return np.any(data, axis=axis, keepdims=keepdims)
-
-
-@named("_npi_argmax", dtype="int64", shape=reduced, zero=True)
-def npi_argmax(data: Any, *, axis: int | None = None, keepdims: bool = False) -> Any:
-    """Return where the largest element along an axis is, in the flattened array by default."""
-    return np.argmax(data, axis=axis, keepdims=keepdims)
-
-
-@named("_npi_argmin", dtype="int64", shape=reduced, zero=True)
-def npi_argmin(data: Any, *, axis: int | None = None, keepdims: bool = False) -> Any:
-    """Return where the smallest element along an axis is, in the flattened array by default."""
-    return np.argmin(data, axis=axis, keepdims=keepdims)
-
-
-def _average_outputs(attributes: dict[str, Any]) -> list[str]:
-    return ["output0", "output1"] if attributes.get("returned") else ["output"]
+_OPTIONS: dict[str, Any] = {"shape": reduced, "zero": True, "keepdims": (bool, False)}
+numpy_function("_np_all", np.all, "data", dtype="bool", axis=(AXES, None), **_OPTIONS)
+numpy_function("_np_any", np.any, "data", dtype="bool", axis=(AXES, None), **_OPTIONS)
+numpy_function("_npi_argmax", np.argmax, "data", dtype="int64", axis=(int | None, None), **_OPTIONS)
+numpy_function("_npi_argmin", np.argmin, "data", dtype="int64", axis=(int | None, None), **_OPTIONS)
 
 
 @named(
     "_npi_average",
     dtype=lambda *dtypes, **_: _default(np.result_type(*dtypes)),
-    outputs=_average_outputs,
+    outputs=lambda attributes: ["output0", "output1"] if attributes.get("returned") else ["output"],
     optional_inputs={"weights": lambda attributes: attributes.get("weighted", True)},
 )
 def npi_average(

@@ -8,14 +8,17 @@ import numpy as np
 
 from minpy.core.base_operator import Shapes
 from minpy.core.errors import ArgumentValueError
+from minpy.core.signatures import REQUIRED
 from minpy.ops.inference.numpy_reshaping import resolve_numpy_shape
 from minpy.ops.inference.partial_shapes import UNKNOWN, is_known, same_shape
-from minpy.ops.numpy.named import named
+from minpy.ops.numpy.named import named, numpy_function
 from minpy.ops.tensor.transpose import permuted
 
 __all__ = ["AXIS"]
 
 AXIS = int | tuple[int, ...] | None
+_INTS = int | tuple[int, ...]
+_FIRST: Any = lambda *dtypes, **_: dtypes[0]
 
 
 def _listed(value: Any) -> tuple[int, ...]:
@@ -52,10 +55,11 @@ def npx_reshape(a: Any, *, newshape: int | tuple[int, ...], reverse: bool = Fals
     return np.reshape(a, resolve_numpy_shape(np.shape(a), newshape, reverse))
 
 
-@named("_np_squeeze")
-def np_squeeze(a: Any, *, axis: AXIS = None) -> Any:
-    """Return an array without axes of length 1."""
-    return np.squeeze(a, axis)
+numpy_function("_np_squeeze", np.squeeze, "a", axis=(AXIS, None))
+numpy_function("_np_moveaxis", np.moveaxis, "a", source=(_INTS, REQUIRED), destination=(_INTS, REQUIRED))
+numpy_function("_npi_flip", np.flip, "data", shape=same_shape, axis=(AXIS, None))
+numpy_function("_np_roll", np.roll, "data", shape=same_shape, shift=(_INTS, REQUIRED), axis=(AXIS, None))
+numpy_function("_npi_rot90", np.rot90, "data", k=(int, 1), axes=(tuple[int, ...], (0, 1)))
 
 
 def _transpose_shape(inputs: Shapes, outputs: Shapes, *, axes: Any) -> tuple[Shapes, Shapes]:
@@ -70,12 +74,6 @@ def _transpose_shape(inputs: Shapes, outputs: Shapes, *, axes: Any) -> tuple[Sha
 def np_transpose(a: Any, *, axes: tuple[int, ...] | None = None) -> Any:
     """Return an array with its axes permuted, by default reversed."""
     return np.transpose(a, axes if axes else None)
-
-
-@named("_np_moveaxis")
-def np_moveaxis(a: Any, *, source: int | tuple[int, ...], destination: int | tuple[int, ...]) -> Any:
-    """Return an array with axes moved to other places."""
-    return np.moveaxis(a, source, destination)
 
 
 @named("_npi_rollaxis")
@@ -94,24 +92,6 @@ def _target_shape(inputs: Shapes, outputs: Shapes, *, shape: Any) -> tuple[Shape
 def npi_broadcast_to(array: Any, *, shape: int | tuple[int, ...]) -> Any:
     """Return an array repeated along axes, so that it has a shape."""
     return np.broadcast_to(array, shape) + np.zeros((), np.result_type(array))
-
-
-@named("_npi_flip", shape=same_shape)
-def npi_flip(data: Any, *, axis: AXIS = None) -> Any:
-    """Return an array with the order along axes reversed, along all by default."""
-    return np.flip(data, axis)
-
-
-@named("_np_roll", shape=same_shape)
-def np_roll(data: Any, *, shift: int | tuple[int, ...], axis: AXIS = None) -> Any:
-    """Return an array with its elements moved along axes; what leaves at the end enters at the beginning."""
-    return np.roll(data, shift, axis)
-
-
-@named("_npi_rot90")
-def npi_rot90(data: Any, *, k: int = 1, axes: tuple[int, ...] = (0, 1)) -> Any:
-    """Return an array turned by k times 90 degrees in the plane of two axes."""
-    return np.rot90(data, k, axes)  # type: ignore[arg-type]
 
 
 @named("_np_copy", shape=same_shape)
@@ -144,10 +124,9 @@ def npi_pad(
 # -- diagonals and triangles -------------------------------------------------------------------------------------------
 
 
-@named("_np_diag")
-def np_diag(data: Any, *, k: int = 0) -> Any:
-    """Return the k-th diagonal of a matrix, or a matrix with a vector as that diagonal."""
-    return np.diag(data, k)
+numpy_function("_np_diag", np.diag, "data", k=(int, 0))
+numpy_function("_np_diagonal", np.diagonal, "data", offset=(int, 0), axis1=(int, 0), axis2=(int, 1))
+numpy_function("_npi_tril", np.tril, "data", k=(int, 0))
 
 
 @named("_np_diagflat")
@@ -156,22 +135,10 @@ def np_diagflat(data: Any, *, k: int = 0) -> Any:
     return np.diag(np.ravel(data), k)
 
 
-@named("_np_diagonal")
-def np_diagonal(data: Any, *, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    """Return the diagonals of the matrices in two axes."""
-    return np.diagonal(data, offset, axis1, axis2)
-
-
 @named("_np_trace")
 def np_trace(data: Any, *, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     """Return the sums of the diagonals of the matrices in two axes."""
     return np.sum(np.diagonal(data, offset, axis1, axis2), axis=-1, dtype=np.result_type(data))
-
-
-@named("_npi_tril")
-def npi_tril(data: Any, *, k: int = 0) -> Any:
-    """Return matrices with zeros above the k-th diagonal."""
-    return np.tril(data, k)
 
 
 @named("_npi_diag_indices_from", dtype="int64", zero=True)
@@ -183,20 +150,16 @@ def npi_diag_indices_from(data: Any) -> Any:
 # -- differences -------------------------------------------------------------------------------------------------------
 
 
-@named("_npi_diff")
-def npi_diff(a: Any, *, n: int = 1, axis: int = -1) -> Any:
-    """Return the n-th differences of neighbours along an axis."""
-    return np.diff(a, n, axis)
-
-
-def _optional(flag: str) -> Any:
-    return lambda attributes: bool(attributes.get(flag, False))
+numpy_function("_npi_diff", np.diff, "a", n=(int, 1), axis=(int, -1))
 
 
 @named(
     "_npi_ediff1d",
-    dtype=lambda *dtypes, **_: dtypes[0],
-    optional_inputs={"to_begin": _optional("to_begin_arr_given"), "to_end": _optional("to_end_arr_given")},
+    dtype=_FIRST,
+    optional_inputs={
+        "to_begin": lambda attributes: bool(attributes.get("to_begin_arr_given", False)),
+        "to_end": lambda attributes: bool(attributes.get("to_end_arr_given", False)),
+    },
 )
 def npi_ediff1d(
     ary: Any,
@@ -225,13 +188,9 @@ def npi_ediff1d(
 # -- inserting and deleting --------------------------------------------------------------------------------------------
 
 
-def _chosen(start: int | None, stop: int | None, step: int | None) -> slice:
-    return slice(start, stop, step)
-
-
 @named(
     "_npi_delete",
-    dtype=lambda *dtypes, **_: dtypes[0],
+    dtype=_FIRST,
     optional_inputs={"obj": lambda attributes: not {"int_ind", "start", "stop", "step"} & {*attributes}},
 )
 def npi_delete(
@@ -245,7 +204,7 @@ def npi_delete(
     axis: int | None = None,
 ) -> Any:
     """Return an array without some of its rows, or columns, or elements."""
-    where = obj.astype(np.int64) if obj is not None else int_ind if int_ind is not None else _chosen(start, stop, step)
+    where = obj.astype(np.int64) if obj is not None else int_ind if int_ind is not None else slice(start, stop, step)
     length = np.size(arr) if axis is None else np.shape(arr)[axis]
     kept = np.delete(np.arange(length), where)
     return np.take(np.ravel(arr) if axis is None else arr, kept, axis=0 if axis is None else axis)
@@ -262,9 +221,6 @@ def _inserted(arr: Any, values: Any, where: Any, axis: int | None) -> Any:
     taken = np.insert(numbers, where, new_numbers, axis=axis)
     assert np.shape(taken)[axis] >= length
     return np.take(np.concatenate([np.ravel(arr), np.ravel(values).astype(kind)]), taken)
-
-
-_FIRST: Any = lambda *dtypes, **_: dtypes[0]
 
 
 @named("_npi_insert_scalar", dtype=_FIRST, optional_inputs={"values": lambda attributes: attributes.get("val") is None})
@@ -287,7 +243,7 @@ def npi_insert_slice(
     val: float | None = None,
 ) -> Any:
     """Return an array with values inserted before the positions of a slice."""
-    return _inserted(arr, np.asarray(val) if values is None else values, _chosen(start, stop, step), axis)
+    return _inserted(arr, np.asarray(val) if values is None else values, slice(start, stop, step), axis)
 
 
 @named("_npi_insert_tensor", dtype=_FIRST, optional_inputs={"obj": lambda attributes: attributes.get("val") is None})
@@ -302,18 +258,10 @@ def npi_insert_tensor(
 # -- counting ----------------------------------------------------------------------------------------------------------
 
 
-def _depends_on_values(inputs: Shapes, outputs: Shapes, **attributes: Any) -> tuple[Shapes, Shapes]:
-    return inputs, outputs
-
-
-def _bincount_dtype(*dtypes: np.dtype, **attributes: Any) -> np.dtype:
-    return dtypes[1] if len(dtypes) > 1 else np.dtype("int64")
-
-
 @named(
     "_npi_bincount",
-    dtype=_bincount_dtype,
-    shape=_depends_on_values,
+    dtype=lambda *dtypes, **_: dtypes[1] if len(dtypes) > 1 else np.dtype("int64"),
+    shape=lambda inputs, outputs, **_: (inputs, outputs),  # it depends on values
     zero=True,
     optional_inputs={"weights": lambda attributes: bool(attributes.get("has_weights", False))},
 )
@@ -331,7 +279,7 @@ def _unique_outputs(attributes: dict[str, Any]) -> list[str]:
 @named(
     "_npi_unique",
     dtype=lambda dtype, **attributes: [dtype, *[np.dtype("int64")] * (len(_unique_outputs(attributes)) - 1)],
-    shape=_depends_on_values,
+    shape=lambda inputs, outputs, **_: (inputs, outputs),  # it depends on values
     zero=True,
     outputs=_unique_outputs,
 )
@@ -347,11 +295,12 @@ def npi_unique(
     return np.unique(data, return_index, return_inverse, return_counts, axis)  # type: ignore[call-overload]
 
 
-def _nonzero_shape(inputs: Shapes, outputs: Shapes) -> tuple[Shapes, Shapes]:
-    return inputs, [(UNKNOWN, UNKNOWN if inputs[0] is None else len(inputs[0]))]
-
-
-@named("_npx_nonzero", dtype="int64", shape=_nonzero_shape, zero=True)
+@named(
+    "_npx_nonzero",
+    dtype="int64",
+    shape=lambda inputs, outputs: (inputs, [(UNKNOWN, UNKNOWN if inputs[0] is None else len(inputs[0]))]),
+    zero=True,
+)
 def npx_nonzero(x: Any) -> Any:
     """Return the positions of what is not 0, one a row."""
     return np.argwhere(x)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -41,7 +43,7 @@ def move_averages(grad: Any, mean: np.ndarray, var: np.ndarray, beta1: float, be
 
 
 def _adam_step(
-    work: list[Any],
+    temporaries: Sequence[Any],
     out: np.ndarray,
     weight: np.ndarray,
     grad: np.ndarray,
@@ -65,7 +67,7 @@ def _adam_step(
         if wd:
             grad += weight * number[wd]
         grad, scale = clipped(grad, clip_gradient), 1.0
-    step = np.multiply(grad, number[scale * (1 - beta1)], work[0])
+    step = np.multiply(grad, number[scale * (1 - beta1)], temporaries[0])
     mean *= number[beta1]
     mean += step
     np.multiply(grad, grad, step)
@@ -81,9 +83,8 @@ def _adam_step(
 
 @update(
     step=_adam_step,
-    work=1,
+    num_temporaries=1,
     states=("mean", "var"),
-    allocates=True,
     attributes=CLIPS_SUM,
 )
 def adam_update(
@@ -161,7 +162,7 @@ def adamw_update(
     """
     # (Blocks of large arrays are given the number.)
     scale = rescale_grad if isinstance(rescale_grad, float) else rescale_grad.reshape(-1)[0].astype(weight.dtype)
-    if not np.isfinite(scale) or scale == 0:
+    if not math.isfinite(scale) or scale == 0:
         return weight.copy()
     move_averages(rescaled(grad, scale, clip_gradient), mean, var, beta1, beta2)
     step = eta * lr * (mean / (np.sqrt(var) + epsilon))

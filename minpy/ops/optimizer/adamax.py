@@ -10,6 +10,8 @@ from minpy.ops.optimizer.updates import clipped, rescaled, with_decay
 
 __all__ = ["adamax_update", "nadam_update"]
 
+_TINY = float(np.finfo(np.float32).tiny)  # keeps the divisor from 0, and is lost beside any other
+
 
 @update(states=("mean", "largest"), public=False)
 def adamax_update(
@@ -29,8 +31,9 @@ def adamax_update(
     grad = clipped(with_decay(rescaled(grad, rescale_grad), wd, weight), clip_gradient)
     mean *= beta1
     mean += (1 - beta1) * grad
-    largest[...] = np.maximum(beta2 * largest, np.abs(grad))
-    return weight - np.divide(lr * mean, largest, np.zeros_like(mean), where=largest != 0)
+    largest *= beta2
+    np.maximum(largest, np.abs(grad), out=largest)
+    return weight - lr * mean / (largest + _TINY)
 
 
 @update(states=("mean", "var"), public=False)

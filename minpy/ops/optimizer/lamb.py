@@ -303,23 +303,17 @@ def multi_lars(
     out : NDArray, optional
         Where to write the result; usually `lrs`.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         `out`, or a new array.
 
-    Raises
-    ------
-    ShapeError
+    {raises_shape_error}
         If shapes differ.
 
     References
     ----------
     You, Gitman and Ginsburg, Large Batch Training of Convolutional Networks, 2017, eq. 6.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.multi_lars(nd.array([0.1, 0.1]), nd.array([4, 0]), nd.array([1, 1]), nd.zeros(2), eta=0.5, eps=0).asnumpy()
     array([0.1, 0.1], dtype=float32)
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ __all__ = [
 
 
 def _sgd_step(
-    work: list[np.ndarray],
+    temporaries: Sequence[Any],
     out: np.ndarray,
     weight: np.ndarray,
     grad: np.ndarray,
@@ -35,18 +36,18 @@ def _sgd_step(
 ) -> None:
     number = numbers_for(weight)
     if clip_gradient < 0:
-        step = np.multiply(grad, number[lr * rescale_grad], work[0])
+        step = np.multiply(grad, number[lr * rescale_grad], temporaries[0])
     else:
-        step = np.multiply(grad, number[rescale_grad], work[0])
+        step = np.multiply(grad, number[rescale_grad], temporaries[0])
         np.clip(step, -clip_gradient, clip_gradient, step)
         step *= number[lr]
     if wd:
-        step += np.multiply(weight, number[lr * wd], work[1])
+        step += np.multiply(weight, number[lr * wd], temporaries[1])
     np.subtract(weight, step, out)
 
 
 def _sgd_mom_step(
-    work: list[np.ndarray],
+    temporaries: Sequence[Any],
     out: np.ndarray,
     weight: np.ndarray,
     grad: np.ndarray,
@@ -68,18 +69,18 @@ def _sgd_mom_step(
         mom += grad
         mom *= number[-factor]
     else:
-        step = np.multiply(grad, number[rescale_grad], work[0])
+        step = np.multiply(grad, number[rescale_grad], temporaries[0])
         if clip_gradient >= 0:
             np.clip(step, -clip_gradient, clip_gradient, step)
         if wd:
-            step += np.multiply(weight, number[wd], work[1])
+            step += np.multiply(weight, number[wd], temporaries[1])
         step *= number[lr]
         mom *= number[momentum]
         mom -= step
     np.add(weight, mom, out)
 
 
-@update(step=_sgd_step, work=2, allocates=True)
+@update(step=_sgd_step, num_temporaries=2)
 def sgd_update(
     weight: np.ndarray,
     grad: np.ndarray,
@@ -105,7 +106,7 @@ def sgd_update(
     return (old - lr * step).astype(weight.dtype)
 
 
-@update(step=_sgd_mom_step, work=2, states=("mom",), allocates=True)
+@update(step=_sgd_mom_step, num_temporaries=2, states=("mom",))
 def sgd_mom_update(
     weight: np.ndarray,
     grad: np.ndarray,

@@ -38,7 +38,7 @@ def signsgd_update(
     >>> nd.signsgd_update(weight, nd.array([4, -1, 0]), lr=0.5, out=weight).asnumpy()
     array([0.5, 2.5, 3. ], dtype=float32)
     """
-    return weight * (1 - lr * wd) - np.sign(grad) * lr
+    return weight * (1 - lr * wd) - lr * np.sign(grad)
 
 
 @update(
@@ -75,4 +75,4 @@ def signum_update(
     """
     mom *= momentum
     mom -= (1 - momentum) * with_decay(rescaled(grad, rescale_grad, clip_gradient), wd, weight)
-    return with_decay(weight, -lr * wd_lh, weight) + lr * np.sign(mom)
+    return weight + lr * with_decay(np.sign(mom), -wd_lh, weight)

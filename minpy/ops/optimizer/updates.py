@@ -32,6 +32,7 @@ from minpy.core.signatures import bind
 from minpy.core.state import state
 from minpy.ops.dtype_attributes import require_floats
 from minpy.ops.inference.partial_shapes import merge_shapes, same_dtype
+from minpy.ops.optimizer.elementwise_chain import ElementwiseChain
 from minpy.ops.registry import OPERATORS, find_operator
 
 __all__ = ["Update", "arithmetic_dtype", "clipped", "numbers_for", "rescaled", "with_decay"]
@@ -111,22 +112,22 @@ class Update(Operator):
         `definition(weight, grad, *states, **attributes)` moves the states and returns the new weight: plain NumPy,
         without a thought for memory.
     step : callable, optional
-        `step(work, out, weight, grad, *states, **attributes)` does the same in place, on a block of the arrays, all of
-        one dtype. `out` may be `weight`. It is given all attributes, and the numbers that are inputs under their names.
-        Without it the definition is run on each block: a step pays for updates that nearly everybody uses.
+        `step(temporaries, out, weight, grad, *states, **attributes)` does the same in place, on a block of the arrays,
+        all of one dtype. `out` may be `weight`, and `temporaries` arrays, or None where the step is to make them, which
+        is cheaper for small weights. It is given all attributes, and the numbers that are inputs under their names.
+        Without it the definition is run, on blocks as an `ElementwiseChain`: a step pays for updates that nearly
+        everybody uses.
     single : Update, optional
         The update that this one makes in float32, in the input `weight32`, of a weight that has fewer digits.
     name : str
-    work : int
-        How many further arrays a step needs; `work` is a list of them.
+    num_temporaries : int
+        How many further arrays a step needs.
     states : sequence of str
         The inputs that it changes.
     numbers : sequence of str
         The inputs that are arrays of one number.
     low : sequence of str
         Of an update in float32: what has the weight's dtype; all else has float32.
-    allocates : bool
-        Whether a step takes None for arrays of `work`, and makes them where it needs them: cheaper for small weights.
     public : bool
         Whether it is an operator of its own, or only what another is made of.
     """
@@ -142,11 +143,10 @@ class Update(Operator):
         *,
         single: Update | None = None,
         name: str,
-        work: int = 0,
+        num_temporaries: int = 0,
         states: Sequence[str] = (),
         numbers: Sequence[str] = (),
         low: Sequence[str] = ("weight", "grad", "out"),
-        allocates: bool = False,
         public: bool = True,
     ) -> None:
         super().__init__(definition, name=name, builtin=True, auxiliary=states)
@@ -154,10 +154,10 @@ class Update(Operator):
         self.formula = definition
         if single is not None:
             self.formula, step = single.formula, single.own_step
-            work, numbers = single.work, single.numbers
+            num_temporaries, numbers = single.num_temporaries, single.numbers
         self.own_step: Callable[..., None] | None = step
         self.step = self._run_formula if step is None else step
-        self.work: int = work
+        self.num_temporaries = num_temporaries
         self.numbers: tuple[str, ...] = tuple(numbers)
         self.low = low
         self.has_master = single is not None
@@ -171,9 +171,11 @@ class Update(Operator):
             if index not in (0, master_place) and input_name not in numbers
         ]
         self.blocked.insert(0, master_place)
-        self.nothing: list[Any] | None = [None] * work if allocates else None
+        self.last_chain: tuple[Any, Any] = None, None
+        self.no_temporaries: list[Any] = [None] * num_temporaries
         self.is_plain = not numbers and not self.has_master
-        self.is_one_step = self.is_plain and type(self).apply is Update.apply
+        self.is_one_loop = not self.has_master and type(self).apply is Update.apply
+        self.is_one_step = self.is_one_loop and not numbers
         self.changed = [names.index(name) for name in states]
         self.moved = [0, *self.changed]  # by an update of the weight itself
         self.defaults = default_attributes(self.signature)
@@ -232,7 +234,7 @@ class Update(Operator):
             return
         result = raws[0]
         shape, dtype = result.shape, result.dtype
-        one_step = self.is_one_step and (dtype is _SINGLE or dtype is _DOUBLE) and result.size < _LARGE
+        one_step = self.is_one_step and (dtype is _SINGLE or dtype is _DOUBLE) and shape and result.size < _LARGE
         for raw in raws:
             if raw.shape != shape:
                 self.require_fit(raws)
@@ -244,10 +246,7 @@ class Update(Operator):
             result = self.receiver(weight, result)
         try:
             if one_step:
-                work: Any = self.nothing if shape else None
-                if work is None:
-                    work = [np.empty(shape, dtype) for _ in range(self.work)]
-                self.step(work, result, *raws, **attributes)
+                self.step(self.no_temporaries, result, *raws, **attributes)
             else:
                 self.apply(result, raws, {**self.defaults, **attributes})
         except Exception as error:
@@ -354,13 +353,15 @@ class Update(Operator):
 
     def apply(self, out: np.ndarray, raws: Sequence[Any], attributes: dict[str, Any]) -> None:
         """Run `step` on the arrays, with what it needs in one dtype, block by block where they are large."""
-        natively = Update.natively
-        if out.size >= _LARGE and out is raws[0] and natively(self, raws, attributes):
-            return
         for name, place in self.places.items():
             attributes[name] = raws[place].item()
         arrays: Sequence[Any] = raws if self.is_plain else [raws[index] for index in self.blocked]
-        dtype, step, work = arrays[0].dtype, self.step, self.work
+        natively = Update.natively
+        if out.size >= _LARGE and out is arrays[0] and natively(self, arrays, attributes):
+            return
+        if not out.ndim:  # NumPy's functions return numbers of arrays without axes
+            out, arrays = out.reshape(1), [array.reshape(1) for array in arrays]
+        dtype = arrays[0].dtype
         if (dtype is not _SINGLE and dtype is not _DOUBLE) or out.dtype is not dtype or self.into_master:
             mixed = True
         else:
@@ -370,34 +371,65 @@ class Update(Operator):
                     mixed = True
         if mixed:
             require_floats(self.__name__, raws[0], argument="weight")
-            dtype, step, work = arithmetic_dtype(dtype), self._step_converted, work + len(arrays) + 1
         if out.size > _BLOCK and out.flags.c_contiguous and all(array.flags.c_contiguous for array in arrays):
-            out = out.reshape(-1)
-            arrays = [array.reshape(-1) for array in arrays]
-            whole = np.empty((work, _BLOCK), dtype)
-            for start in range(0, out.size, _BLOCK):
-                block = slice(start, start + _BLOCK)
-                own = [*whole[:, : min(_BLOCK, out.size - start)]]
-                step(own, out[block], *[array[block] for array in arrays], **attributes)
-        elif self.nothing is not None and not mixed and out.ndim:
-            step(self.nothing, out, *arrays, **attributes)
+            self._step_in_blocks(out, arrays, arithmetic_dtype(dtype), attributes, mixed)
+        elif mixed:
+            temporaries = [np.empty(out.shape, arithmetic_dtype(dtype)) for _ in range(len(arrays) + 1)]
+            self._step_converted(self.step, self.no_temporaries, temporaries, out, *arrays, **attributes)
         else:
-            step([np.empty(out.shape, dtype) for _ in range(work)], out, *arrays, **attributes)
+            self.step(self.no_temporaries, out, *arrays, **attributes)
 
-    def _run_formula(self, work: list[np.ndarray], out: np.ndarray, *arrays: np.ndarray, **attributes: Any) -> None:
+    def _step_in_blocks(
+        self,
+        out: np.ndarray,
+        arrays: Sequence[np.ndarray],
+        dtype: np.dtype,
+        attributes: dict[str, Any],
+        mixed: bool,
+    ) -> None:
+        """Make a step of large arrays block by block, computed in `dtype`."""
+        step, num_temporaries = self.step, self.num_temporaries
+        if self.own_step is None:
+            key, chain = self.last_chain
+            if key != (dtype, attributes):
+                chain = ElementwiseChain(self.formula, len(arrays), dtype, attributes)
+                self.last_chain = (dtype, attributes), chain
+            step, num_temporaries = chain.run, chain.num_temporaries
+        out = out.reshape(-1)
+        arrays = [array.reshape(-1) for array in arrays]
+        whole = np.empty((num_temporaries + (len(arrays) + 1 if mixed else 0), _BLOCK), dtype)
+        for start in range(0, out.size, _BLOCK):
+            block = slice(start, start + _BLOCK)
+            temporaries = [*whole[:, : min(_BLOCK, out.size - start)]]
+            blocks = [out[block], *[array[block] for array in arrays]]
+            if mixed:
+                own, converted = temporaries[:num_temporaries], temporaries[num_temporaries:]
+                self._step_converted(step, own, converted, *blocks, **attributes)
+            else:
+                step(temporaries, *blocks, **attributes)
+
+    def _run_formula(self, temporaries: Sequence[Any], out: np.ndarray, *arrays: np.ndarray, **attributes: Any) -> None:
         """Make a step by the definition of one weight of a dtype that is computed in."""
         np.copyto(out, self.formula(*arrays, **attributes), casting="same_kind")
 
-    def _step_converted(self, work: list[np.ndarray], out: np.ndarray, *arrays: np.ndarray, **attributes: Any) -> None:
-        """Make a step in the arithmetic's dtype, and write what it changes back."""
-        dtype = work[0].dtype
+    def _step_converted(
+        self,
+        step: Callable[..., None],
+        temporaries: Sequence[Any],
+        converted: Sequence[np.ndarray],
+        out: np.ndarray,
+        *arrays: np.ndarray,
+        **attributes: Any,
+    ) -> None:
+        """Make a step in the dtype of `converted`, memory for all arrays and the result; write what changes back."""
+        dtype = converted[0].dtype
         own = list(arrays)
         for index, array in enumerate(arrays):
             if array.dtype != dtype:
-                own[index] = work[self.work + index]
+                own[index] = converted[index]
                 np.copyto(own[index], array, casting="same_kind")
-        target = own[0] if self.into_master else out if out.dtype == dtype else work[-1]
-        self.step(work, target, *own, **attributes)
+        target = own[0] if self.into_master else out if out.dtype == dtype else converted[-1]
+        step(temporaries, target, *own, **attributes)
         if target is not out:
             np.copyto(out, target, casting="same_kind")
         for index in self.changed:

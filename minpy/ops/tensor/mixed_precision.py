@@ -14,6 +14,7 @@ from minpy.ops.dtype_attributes import require_floats
 from minpy.ops.inference.partial_shapes import merge_shapes, same_shape
 from minpy.ops.inference.rule_parts import numbered
 from minpy.ops.registry import OPERATORS, find_operator, operator
+from minpy.ops.shared_docstrings import with_shared_texts
 
 __all__ = ["all_finite", "amp_cast", "amp_multicast", "multi_all_finite", "multi_sum_sq"]
 
@@ -145,29 +146,23 @@ class _Finite(Operator):
         return dispatch.write_out(self, finite, out)
 
 
+@with_shared_texts
 def _all_finite(data: np.ndarray, *, init_output: bool = True) -> np.ndarray:
     """Return 1 if all elements are finite, 0 if there is an infinity or NaN.
 
-    Parameters
-    ----------
-    data : NDArray
+    {data_parameter}
         Floating point.
     init_output : bool
         If False, and `out` is given and holds 0, it stays 0: for arrays that are looked at one after the other.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (1,), in float32.
 
     Raises
     ------
-    DTypeError
-        If `data` holds integers.
+    {or_integers}
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.all_finite(nd.array([1, float('inf')])).asnumpy()
     array([0.], dtype=float32)
     """
@@ -175,6 +170,7 @@ def _all_finite(data: np.ndarray, *, init_output: bool = True) -> np.ndarray:
     return np.isfinite(data).all().reshape(1).astype("float32")
 
 
+@with_shared_texts
 def _multi_all_finite(*data: np.ndarray, num_arrays: int = 1, init_output: bool = True) -> np.ndarray:
     """Return 1 if all elements of several arrays are finite, 0 if there is an infinity or NaN.
 
@@ -187,21 +183,15 @@ def _multi_all_finite(*data: np.ndarray, num_arrays: int = 1, init_output: bool 
     init_output : bool
         If False, and `out` is given and holds 0, it stays 0: for arrays that are looked at one after the other.
 
-    Returns
-    -------
-    NDArray
+    {returns_array}
         Of shape (1,), in float32.
 
-    Raises
-    ------
-    ArgumentError
+    {raises_argument_error}
         If there are more or fewer arrays.
     DTypeError
         If one holds integers.
 
-    Examples
-    --------
-    >>> from minpy import nd
+    {examples}
     >>> nd.multi_all_finite(nd.ones(2), nd.zeros((2, 2)), num_arrays=2).asnumpy()
     array([1.], dtype=float32)
     """

@@ -1,5 +1,6 @@
 """Updates of weights as native loops, beside NumPy's steps: same numbers, and no array touched that is not theirs."""
 
+import contextlib
 from itertools import count
 from threading import Thread
 
@@ -26,6 +27,7 @@ NATIVE = [
     "rmsprop_update",
     "rmspropalex_update",
     "ftrl_update",
+    "signum_update",
 ]
 _serial = count()
 
@@ -75,7 +77,7 @@ def test_loops_make_the_steps_of_numpy(name, chosen, dtype):
         numpy.testing.assert_allclose(one, other, tolerance, tolerance, err_msg=update.signature.inputs[position])
 
 
-@pytest.mark.parametrize("name", ["signsgd_update", "signum_update", "lamb_update_phase1", "ftml_update"])
+@pytest.mark.parametrize("name", ["lamb_update_phase1", "ftml_update"])
 def test_what_cannot_be_one_loop_stays_with_numpy(name):
     update = OPERATORS[name]
     given = arrays_of(update, _LARGE, "float32")
@@ -83,6 +85,28 @@ def test_what_cannot_be_one_loop_stays_with_numpy(name):
     assert not optimizer_updates.run(update, given, {**update.defaults, "lr": 0.01, "t": 1})
     for one, other in zip(given, before, strict=True):
         numpy.testing.assert_array_equal(one, other)
+
+
+def test_adamw_and_adamax_are_loops():
+    """One takes its gradient's factor as an input, and the other is no operator of its own."""
+    results = []
+    for natively in (True, False):
+        weights = [mx.nd.array(numpy.linspace(-1, 1, _LARGE + 700)) for _ in range(2)]
+        adamax = mx.optimizer.Adamax(learning_rate=0.1, wd=0.01)
+        grads, state, *averages = weights[0] * 3, adamax.create_state(0, weights[0]), *map(mx.nd.zeros_like, weights)
+        with contextlib.nullcontext() if natively else mx.compile.disabled():
+            for _ in range(2):
+                adamax.update(0, weights[0], grads, state)
+                for scale in (0.5, float("inf")):  # nothing changes in a step whose factor is not finite
+                    mx.nd.contrib.adamw_update(
+                        weights[1], grads, *averages, mx.nd.array([scale]), lr=0.1, wd=0.1, eta=1, out=weights[1]
+                    )
+        results.append([array.asnumpy() for array in (*weights, *state, *averages)])
+    for native, expected in zip(*results, strict=True):
+        numpy.testing.assert_allclose(native, expected, 2e-5, 2e-5)
+    loops = {update.__name__: kinds.values() for update, kinds in optimizer_updates._kinds.items()}
+    assert sum(kind.loop is not None for kind in loops["adamax_update"]) == 1  # and none for its second step's rate
+    assert sorted(kind.loop is not None for kind in loops["_adamw_update"]) == [False, True]
 
 
 def test_without_decay_infinite_weights_stay():
