@@ -22,7 +22,8 @@ _COEFFICIENTS = (
     1.4183460540196965e-07,
 )
 _BEYOND = 3.9**2
-_BLOCK = 16384
+# Elements that are computed together.
+_BLOCK = 65536
 _SQRT_HALF = math.sqrt(0.5)
 
 

@@ -11,7 +11,7 @@ __all__ = [
 ]
 
 # A nest is one function: more steps than this compile slowly, and their values no longer stay in registers.
-MAX_STEPS = 120
+MAX_STEPS = 60
 
 # Arrays in memory that a nest reads or writes. Past the registers for addresses, each costs a load at every point.
 MAX_POINTERS = 48
