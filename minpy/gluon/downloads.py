@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from minpy.core.errors import ArgumentValueError, FileAccessError, FileFormatError, FileMissingError, describe
-from minpy.files import access_error, checked_path, write_whole
+from minpy.files import access_error, accessing, checked_path, write_whole
 
 __all__ = ["check_sha1", "download", "replace_file"]
 
@@ -48,12 +48,9 @@ def check_sha1(filename: str, sha1_hash: str) -> bool:
     """
     path = checked_path("check_sha1", filename)
     digest = hashlib.sha1(usedforsecurity=False)
-    try:
-        with open(path, "rb") as file:
-            while block := file.read(_CHUNK):
-                digest.update(block)
-    except OSError as error:
-        raise access_error("check_sha1", "read", path, error) from error
+    with accessing("check_sha1", "read", path), open(path, "rb") as file:
+        while block := file.read(_CHUNK):
+            digest.update(block)
     return digest.hexdigest() == sha1_hash
 
 
@@ -150,10 +147,8 @@ def download(
             stacklevel=2,
         )
     folder = os.path.dirname(os.path.abspath(target))
-    try:
+    with accessing("download", "make the folder of", target):
         os.makedirs(folder, exist_ok=True)
-    except OSError as error:
-        raise access_error("download", "make the folder of", target, error) from error
     for attempts in range(retries, -1, -1):
         print(f"Downloading {target} from {url}...")
         try:
@@ -181,15 +176,9 @@ def download(
 def _target(url: str, path: str | None) -> str:
     """Return the path of the file that a URL is downloaded to."""
     name = url.split("/")[-1]
-    if path is None:
-        target = name
-    else:
-        target = os.path.expanduser(checked_path("download", path))
-        if os.path.isdir(target) or target.endswith(("/", os.sep)):
-            if not name:
-                target = ""
-            else:
-                target = os.path.join(target, name)
+    target = name if path is None else os.path.expanduser(checked_path("download", path))
+    if path is not None and (os.path.isdir(target) or target.endswith(("/", os.sep))):
+        target = os.path.join(target, name) if name else ""
     if not target:
         raise ArgumentValueError(
             f"download: {url!r} ends in no name of a file: give the file's name as path, such as path='data.zip'."

@@ -116,6 +116,11 @@ class BaseRNNCell:
             states.append(func(name=f"{self._prefix}begin_state_{self._init_counter}", **{**kwargs, **(info or {})}))
         return states
 
+    def _step_name(self) -> str:
+        """Count a step, and return how the names of its nodes begin."""
+        self._counter += 1
+        return f"{self._prefix}t{self._counter}_"
+
     # -- weights by gates ----------------------------------------------------------------------------------------------
 
     def unpack_weights(self, args: Weights) -> dict[str, NDArray]:

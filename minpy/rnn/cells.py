@@ -72,8 +72,7 @@ class RNNCell(_DenseCell):
         return [self._info]
 
     def __call__(self, inputs: Symbol, states: list[Symbol]) -> tuple[Symbol, list[Symbol]]:
-        self._counter += 1
-        name = f"{self._prefix}t{self._counter}_"
+        name = self._step_name()
         of_input, of_state = self._layers(inputs, states[0], name)
         output = self._get_activation(of_input + of_state, self._activation, name=f"{name}out")
         return output, [output]
@@ -116,8 +115,7 @@ class LSTMCell(_DenseCell):
         return [self._info, self._info]
 
     def __call__(self, inputs: Symbol, states: list[Symbol]) -> tuple[Symbol, list[Symbol]]:
-        self._counter += 1
-        name = f"{self._prefix}t{self._counter}_"
+        name = self._step_name()
         of_input, of_state = self._layers(inputs, states[0], name)
         gates = symbol.split(of_input + of_state, num_outputs=4, name=f"{name}slice")
         return lstm_step(gates, states[1], _tanh, name)
@@ -169,8 +167,7 @@ class GRUCell(_DenseCell):
         return [self._info]
 
     def __call__(self, inputs: Symbol, states: list[Symbol]) -> tuple[Symbol, list[Symbol]]:
-        self._counter += 1
-        name = f"{self._prefix}t{self._counter}_"
+        name = self._step_name()
         of_input, of_state = self._layers(inputs, states[0], f"{name}_")
         of_input = symbol.split(of_input, num_outputs=3, name=f"{name}_i2h_slice")
         of_state = symbol.split(of_state, num_outputs=3, name=f"{name}_h2h_slice")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from minpy import symbol
@@ -35,6 +36,14 @@ class _CombinedCell(BaseRNNCell):
         for cell in cells:
             self.params._params.update(cell.params._params)
         self._cells.extend(cells)
+
+    def _with_states(self, states: Sequence[Any]) -> Iterator[tuple[BaseRNNCell, Sequence[Any]]]:
+        """Yield each cell with its part of the states."""
+        begin = 0
+        for cell in self._cells:
+            count = len(cell.state_info)
+            yield cell, states[begin : begin + count]
+            begin += count
 
     @property
     def state_info(self) -> list[dict[str, Any]]:
@@ -93,29 +102,22 @@ class SequentialRNNCell(_CombinedCell):
 
     def __call__(self, inputs: Any, states: Any) -> Any:
         self._counter += 1
-        after = []
-        begin = 0
-        for cell in self._cells:
+        after: list[Any] = []
+        for cell, cell_states in self._with_states(states):
             if isinstance(cell, BidirectionalCell):
                 raise ArgumentError("SequentialRNNCell: a BidirectionalCell cannot be stepped. Use unroll.")
-            end = begin + len(cell.state_info)
-            inputs, of_cell = cell(inputs, states[begin:end])
-            after += of_cell
-            begin = end
+            inputs, cell_states = cell(inputs, cell_states)
+            after += cell_states
         return inputs, after
 
     def _unroll(self, length: int, inputs: Any, begin_state: Any, layout: str, merge_outputs: bool | None) -> Any:
-        states = self.begin_state() if begin_state is None else begin_state
         after: list[Any] = []
-        begin = 0
-        for cell in self._cells:
-            end = begin + len(cell.state_info)
+        for cell, cell_states in self._with_states(self.begin_state() if begin_state is None else begin_state):
             merge = merge_outputs if cell is self._cells[-1] else None
-            inputs, of_cell = cell.unroll(
-                length, inputs=inputs, begin_state=states[begin:end], layout=layout, merge_outputs=merge
+            inputs, cell_states = cell.unroll(
+                length, inputs=inputs, begin_state=cell_states, layout=layout, merge_outputs=merge
             )
-            after.extend(of_cell)
-            begin = end
+            after += cell_states
         return inputs, after
 
 

@@ -146,10 +146,6 @@ class BaseConvRNNCell(BaseRNNCell):
     def _activated(self, values: Symbol, **named: str) -> Symbol:
         return self._get_activation(values, self._activation, **named)
 
-    def _step_name(self) -> str:
-        self._counter += 1
-        return f"{self._prefix}t{self._counter}_"
-
 
 class _ConvCell(BaseConvRNNCell):
     """The constructor of the three cells, which differ in the default of `prefix`."""

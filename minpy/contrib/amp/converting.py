@@ -326,6 +326,6 @@ def convert_bucketing_module(
         fixed_param_names=bucketing_mod._fixed_param_names,
         state_names=bucketing_mod._state_names,
     )
-    made._given = (_in_noted(arg_params, dtypes), _in_noted(aux_params, dtypes))
+    made._params_to_set = (_in_noted(arg_params, dtypes), _in_noted(aux_params, dtypes))
     made.params_initialized = True
     return made

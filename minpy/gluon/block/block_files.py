@@ -9,7 +9,7 @@ from typing import Any
 
 from minpy import ndarray as nd
 from minpy.core.errors import FileFormatError, MXNetError, describe, nearest
-from minpy.files import access_error, checked_path, open_to_read, write_whole
+from minpy.files import accessing, checked_path, open_to_read, write_whole
 from minpy.gluon.block.optimization_steps import Step
 from minpy.gluon.parameter import Parameter
 from minpy.gluon.parameter.parameter_loading import Options, filled, read_file
@@ -69,7 +69,7 @@ def _take(block: Any, arrays: Mapping[str, Any], options: Options) -> None:
     present = {
         name
         for name, parameter in parameters.items()
-        if any(place in arrays for place in names_of[id(parameter)])  # a parameter in several places may be there once
+        if any(alias in arrays for alias in names_of[id(parameter)])  # a parameter in several places may be there once
     }
     filled(parameters, arrays, options, present)
 
@@ -124,7 +124,7 @@ def _described(block: Any, number: int = 0) -> tuple[dict[str, Any], int]:
     steps = block._optimizations.steps if hasattr(block, "_optimizations") else ()
     if steps:
         description["optimized_for"] = [step.described() for step in steps]
-    description["children"] = {child.name: place for place, child in block._children.items()}
+    description["children"] = {child.name: name for name, child in block._children.items()}
     number += 1
     for child in block._children.values():
         key = _key(child, number)
@@ -141,20 +141,16 @@ def save_model(block: Any, prefix: str) -> None:
     text = json.dumps({_key(block, 0): _described(block)[0]})
     save_parameters(block, f"{prefix}-model.params", False)
     path = checked_path("Block.save", f"{prefix}-model.json")
-    try:
+    with accessing("Block.save", "write", path):
         write_whole(path, iter([text.encode()]))
-    except OSError as error:
-        raise access_error("Block.save", "write", path, error) from None
 
 
 def load_model(block: Any, prefix: str) -> None:
     """Read what `save_model` wrote. See `Block.load`."""
     path = checked_path("Block.load", f"{prefix}-model.json")
     try:
-        with open_to_read(path, "r", encoding="utf-8") as file:
+        with accessing("Block.load", "read", path), open_to_read(path, "r", encoding="utf-8") as file:
             described = json.load(file)
-    except OSError as error:
-        raise access_error("Block.load", "read", path, error) from None
     except ValueError as error:
         raise FileFormatError(f"Block.load: {path!r} is no JSON: {error}.") from None
     top = next(iter(described.values()), None) if isinstance(described, dict) else None

@@ -579,25 +579,24 @@ class HybridBlock(Block):
     def _call_written(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call a block that defines `forward`, outside of traces."""
         if not self._active or tracing.eager:
-            return self._call_eagerly(args, kwargs)
-        if self._captures():
-            for before in [*self._forward_pre_hooks.values()] if self._forward_pre_hooks else ():
-                before(self, args)
-            out = self._call_captured(args, kwargs)
-            for after in [*self._forward_hooks.values()] if self._forward_hooks else ():
-                after(self, args, out)
-            return out
-        if kwargs:
+            initialize_waiting(self, args)
+            return super().__call__(*args, **kwargs)
+        captures = self._captures()
+        if kwargs and not captures:
             bound = inspect.signature(self.forward).bind(*args, **kwargs)
             bound.apply_defaults()
             args = (*bound.args, Keywords(bound.kwargs)) if bound.kwargs else bound.args
+        positional = split(args)[0]
         for before in [*self._forward_pre_hooks.values()]:
-            before(self, split(args)[0])
-        leaves: list[Any] = []
-        flatten(args, leaves)
-        out = self._call_cached_op(*args) if leaves else self._call_eagerly(*split(args))
+            before(self, positional)
+        if captures:
+            out = self._call_captured(args, kwargs)
+        else:
+            leaves: list[Any] = []
+            flatten(args, leaves)
+            out = self._call_cached_op(*args) if leaves else self._called_eagerly(*split(args))
         for after in [*self._forward_hooks.values()]:
-            after(self, split(args)[0], out)
+            after(self, positional, out)
         return out
 
     def _captures(self) -> bool:
@@ -619,16 +618,11 @@ class HybridBlock(Block):
         return specialized.answer(args, kwargs) if result is MISS or result is RUN_EAGERLY else result
 
     def _called_eagerly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run the block as it is written, with the graphs of those inside."""
+        """Run the block as it is written, with the graphs of those inside, and without its hooks."""
         if not self._is_written_as_forward:
             return self._computed(first_of(self.name, args), *args)
         initialize_waiting(self, args)
         return self.forward(*args, **kwargs)
-
-    def _call_eagerly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run `forward`, with parameters whose shapes it says are known by what it is called on."""
-        initialize_waiting(self, args)
-        return super().__call__(*args, **kwargs)
 
     def _call_cached_op(self, *args: Any) -> Any:
         """Call the graph that the block has become."""
@@ -670,7 +664,7 @@ class HybridBlock(Block):
                 "block inside that has none of this."
             )
         with AsWritten():
-            return self._call_eagerly(*split(args)) if self._is_written_as_forward else self.forward(*args)
+            return self._called_eagerly(*split(args)) if self._is_written_as_forward else self.forward(*args)
 
     def hybrid_forward(self, F: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
         """Return what the block computes, with functions of `F`. Subclasses define it.

@@ -19,7 +19,7 @@ from minpy.gluon.data.prefetching import (
     _thread_worker_initializer,  # noqa: F401 - for programs that start pools themselves
     _worker_fn,
     _worker_initializer,  # noqa: F401
-    made,
+    make_batch,
 )
 from minpy.namespaces import listing, missing
 
@@ -191,7 +191,7 @@ class DataLoader:
     def _batches_made_here(self) -> Iterator[Any]:
         """Yield the batches of an epoch."""
         for indices in self._batch_sampler:
-            batch = made(indices, self._batchify_fn, self._dataset)
+            batch = make_batch(indices, self._batchify_fn, self._dataset)
             yield _as_in_context(batch, cpu_pinned(self._pin_device_id)) if self._pin_memory else batch
 
 

@@ -34,7 +34,7 @@ __dir__, __getattr__ = module_functions(__name__, __all__)
 # -- what workers do ---------------------------------------------------------------------------------------------------
 
 
-def made(indices: Any, batchify: Callable[[Any], Any], dataset: Any) -> Any:
+def make_batch(indices: Any, batchify: Callable[[Any], Any], dataset: Any) -> Any:
     """Return the batch of some indices."""
     if type(dataset) is ArrayDataset and batchify in (default_batchify_fn, default_mp_batchify_fn):
         batch = _rows(dataset, indices)
@@ -71,12 +71,12 @@ def _rows(dataset: ArrayDataset, indices: Any) -> Any:
 
 def _worker_fn(samples: Any, batchify_fn: Callable[[Any], Any], dataset: Any = None) -> Any:
     """Return the batch of some indices: what a pool's workers are given to do."""
-    return made(samples, batchify_fn, _worker_dataset if dataset is None else dataset)
+    return make_batch(samples, batchify_fn, _worker_dataset if dataset is None else dataset)
 
 
 def _thread_worker_fn(samples: Any, batchify_fn: Callable[[Any], Any], dataset: Any) -> Any:
     """Return the batch of some indices: what the threads of a pool are given to do."""
-    return made(samples, batchify_fn, dataset)
+    return make_batch(samples, batchify_fn, dataset)
 
 
 class ThreadWorkers:
@@ -111,7 +111,7 @@ def _in_thread(function: Callable[..., Any], arguments: Any) -> Any:
         raise WorkerError(f"DataLoader: a batch in a thread failed with {type(error).__name__}: {error}") from error
 
 
-class _Later:
+class _DeferredCall:
     """A call that is made when its result is asked for."""
 
     def __init__(self, function: Callable[..., Any], arguments: Any) -> None:
@@ -143,16 +143,16 @@ def _epoch_states(pool: ProcessPool) -> tuple[bytes, ...]:
     """Return what stands for an epoch of a pool, and for the states of all three generators."""
     pool.epochs += 1
     states = (numpy.random.get_state(legacy=True), random.getstate(), generator().bit_generator.state)
-    return tuple(hashlib.sha256(repr((_told(item), pool.epochs)).encode()).digest() for item in states)
+    return tuple(hashlib.sha256(repr((_with_bytes(item), pool.epochs)).encode()).digest() for item in states)
 
 
-def _told(value: Any) -> Any:
+def _with_bytes(value: Any) -> Any:
     """Return a state in which arrays are bytes, so that its text is all of it."""
     if isinstance(value, numpy.ndarray):
         return value.tobytes()
     if isinstance(value, dict):
-        return [(key, _told(item)) for key, item in value.items()]
-    return [_told(item) for item in value] if type(value) is tuple and len(value) < 10 else value
+        return [(key, _with_bytes(item)) for key, item in value.items()]
+    return [_with_bytes(item) for item in value] if type(value) is tuple and len(value) < 10 else value
 
 
 def _seeds_of(states: tuple[bytes, ...], batch: int) -> tuple[int, int, int]:
@@ -251,7 +251,7 @@ class _MultiWorkerIter:
         number = self._sent_idx
         arguments = (indices, self._batchify_fn, self._dataset)
         if self._worker_pool is None:
-            self._data_buffer[number] = _Later(self._worker_fn, arguments)
+            self._data_buffer[number] = _DeferredCall(self._worker_fn, arguments)
         elif _has_processes(self._worker_pool):
             is_plain = type(indices) is list and set(map(type, indices)) == {numpy.int64}
             self._data_buffer[number] = self._worker_pool.apply_async(

@@ -6,7 +6,7 @@ import os
 
 from minpy import base
 from minpy.core.errors import ArgumentValueError, FileFormatError, FileMissingError, nearest
-from minpy.files import access_error
+from minpy.files import accessing
 from minpy.gluon.utils import check_sha1
 from minpy.namespaces import module_functions
 
@@ -153,12 +153,10 @@ def purge(root: str = ROOT) -> None:
     []
     """
     root = os.path.expanduser(root)
-    try:
+    with accessing("model_store.purge", "remove files in", root):
         for name in os.listdir(root):
             if name.endswith(".params"):
                 os.remove(os.path.join(root, name))
-    except OSError as error:
-        raise access_error("model_store.purge", "remove files in", root, error) from error
 
 
 __dir__, __getattr__ = module_functions(__name__, __all__)

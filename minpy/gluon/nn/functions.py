@@ -80,8 +80,11 @@ def _function_named(layer: str, name: str, modules: tuple[Any, ...], where: str)
     )
 
 
-def _no_function(layer: str, value: Any) -> ArgumentError:
-    return ArgumentValueError(f"{layer}: got {describe(value)}; expected a function, or the name of one: 'tanh'.")
+def _name_of(layer: str, function: Any) -> str:
+    """Return the name of a function that a layer is made of."""
+    if not callable(function):
+        raise ArgumentValueError(f"{layer}: got {describe(function)}; expected a function, or the name of one: 'tanh'.")
+    return getattr(function, "__name__", type(function).__name__)
 
 
 class Lambda(Block):
@@ -116,11 +119,8 @@ class Lambda(Block):
             self._func_impl = _function_named(
                 "Lambda", function, modules, "mx.np or mx.npx" if is_np_array() else "mx.nd"
             )
-        elif callable(function):
-            self._func_impl = function
-            self._func_name = getattr(function, "__name__", type(function).__name__)
         else:
-            raise _no_function("Lambda", function)
+            self._func_impl, self._func_name = function, _name_of("Lambda", function)
 
     def forward(self, *args: Any) -> Any:
         """Return what the function does."""
@@ -163,11 +163,8 @@ class HybridLambda(HybridBlock):
             for kind in (nd, symbol):
                 _function_named("HybridLambda", function, _modules(kind), where)
             self._func_name = function
-        elif callable(function):
-            self._func = function
-            self._func_name = getattr(function, "__name__", type(function).__name__)
         else:
-            raise _no_function("HybridLambda", function)
+            self._func, self._func_name = function, _name_of("HybridLambda", function)
 
     def hybrid_forward(self, F: Any, x: Any, *args: Any) -> Any:
         """Return what the function does."""
@@ -177,11 +174,9 @@ class HybridLambda(HybridBlock):
             function = getattr(module, self._func_name, None)
             if function is not None:
                 return function(x, *args)
-        raise _lost(self._func_name)
+        raise ArgumentError(
+            f"HybridLambda: no function {self._func_name!r} under these semantics (npx.set_np) as when it was made."
+        )
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._func_name})"
-
-
-def _lost(name: str) -> ArgumentError:
-    return ArgumentError(f"HybridLambda: no function {name!r} under these semantics (npx.set_np) as when it was made.")

@@ -33,9 +33,21 @@ Notes
 -----
 Takes an array of shape (batch, channels, {axes}), or with the channels last, and returns
 one of shape (batch, channels, {ones}).
+
+Examples
+--------
+>>> import minpy as mx
+>>> mx.gluon.nn.Global{kind}Pool{dims}D()(mx.nd.ones((2, 8, {lengths}))).shape
+(2, 8, {ones})
 """
 
-_whole = functools.partial(of_axes, repeated=(), parameters=_PARAMETERS)
+
+def _whole(axes: int, kind: str) -> Any:
+    lengths = ", ".join("567"[:axes])
+    return of_axes(axes, repeated=(), parameters=_PARAMETERS, kind=kind, dims=str(axes), lengths=lengths)
+
+
+_maximum, _mean = functools.partial(_whole, kind="Max"), functools.partial(_whole, kind="Avg")
 
 
 class _GlobalPooling(_Pooling):
@@ -48,97 +60,61 @@ class _GlobalPooling(_Pooling):
         super().__init__((1,) * self._axes, None, 0, True, True, self._pool_type, layout, **kwargs)
 
 
-@_whole(1)
+@_maximum(1)
 class GlobalMaxPool1D(_GlobalPooling):
     """The maximum of each channel of signals or sequences.
 
     {parameters}
-
-    Examples
-    --------
-    >>> import minpy as mx
-    >>> mx.gluon.nn.GlobalMaxPool1D()(mx.nd.ones((2, 8, 5))).shape
-    (2, 8, 1)
     """
 
     _pool_type = "max"
 
 
-@_whole(2)
+@_maximum(2)
 class GlobalMaxPool2D(_GlobalPooling):
     """The maximum of each channel of images.
 
     {parameters}
-
-    Examples
-    --------
-    >>> import minpy as mx
-    >>> mx.gluon.nn.GlobalMaxPool2D()(mx.nd.ones((2, 8, 5, 6))).shape
-    (2, 8, 1, 1)
     """
 
     _pool_type = "max"
 
 
-@_whole(3)
+@_maximum(3)
 class GlobalMaxPool3D(_GlobalPooling):
     """The maximum of each channel of volumes or videos.
 
     {parameters}
-
-    Examples
-    --------
-    >>> import minpy as mx
-    >>> mx.gluon.nn.GlobalMaxPool3D()(mx.nd.ones((2, 8, 4, 5, 6))).shape
-    (2, 8, 1, 1, 1)
     """
 
     _pool_type = "max"
 
 
-@_whole(1)
+@_mean(1)
 class GlobalAvgPool1D(_GlobalPooling):
     """The mean of each channel of signals or sequences.
 
     {parameters}
-
-    Examples
-    --------
-    >>> import minpy as mx
-    >>> mx.gluon.nn.GlobalAvgPool1D()(mx.nd.ones((2, 8, 5))).shape
-    (2, 8, 1)
     """
 
     _pool_type = "avg"
 
 
-@_whole(2)
+@_mean(2)
 class GlobalAvgPool2D(_GlobalPooling):
     """The mean of each channel of images.
 
     {parameters}
-
-    Examples
-    --------
-    >>> import minpy as mx
-    >>> mx.gluon.nn.GlobalAvgPool2D()(mx.nd.ones((2, 8, 5, 6))).shape
-    (2, 8, 1, 1)
     """
 
     _pool_type = "avg"
 
 
-@_whole(3)
+@_mean(3)
 class GlobalAvgPool3D(_GlobalPooling):
     """The mean of each channel of volumes or videos.
 
     {parameters}
-
-    Examples
-    --------
-    >>> import minpy as mx
-    >>> mx.gluon.nn.GlobalAvgPool3D()(mx.nd.ones((2, 8, 4, 5, 6))).shape
-    (2, 8, 1, 1, 1)
     """
 
     _pool_type = "avg"

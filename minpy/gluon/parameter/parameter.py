@@ -315,7 +315,11 @@ class Parameter:
         if self._data[0]._data.dtype.kind not in "fc":
             self._grad_req = "null"
             return
-        self._grad = [_zeros_of(array) if type(array) is NDArray else array * 0 for array in self._data]
+        # Zeros are memory that the system clears when it is written to, if it ever is.
+        self._grad = [
+            nd.zeros(array.shape, ctx=array.context, dtype=array.dtype) if type(array) is NDArray else array * 0
+            for array in self._data
+        ]
         self._attach()
 
     def _attach(self) -> None:
@@ -415,17 +419,24 @@ class Parameter:
         NotTraceableError
             While a hybridized block is traced.
         """
-        _refuse_trace()
-        if self._data is not None and self._grad is None:
-            raise self._no_gradient()
+        self._require_gradients()
         return self._check_and_get(self._gradients(), ctx if device is None else device)
 
     def list_grad(self) -> list[Any]:
         """Return its gradients on all contexts."""
-        _refuse_trace()
-        if self._data is not None and self._grad is None:
-            raise self._no_gradient()
+        self._require_gradients()
         return list(self._check_and_get(self._gradients(), list))
+
+    def _require_gradients(self) -> None:
+        """Raise the error for a parameter without gradients, or that is traced: a graph would hold them as they are."""
+        if TRACES and tracing.trace is not None:
+            raise tracing.trace.refusal(
+                "reads the gradient of a parameter, which a graph would hold as it is now.",
+                "Read it outside, and give it as an argument",
+            )
+        if self._data is not None and self._grad is None:
+            why = "it is not differentiable" if not self._differentiable else "its grad_req is 'null'"
+            raise MXNetError(f"Parameter {self.name!r} has no gradient: {why}. Set grad_req to 'write' or 'add'.")
 
     def _gradients(self) -> list[Any] | None:
         """Return its gradients as its arrays have them: a user may have attached others."""
@@ -445,21 +456,17 @@ class Parameter:
         """By device type id and 1, and then by device id: which of its arrays lies there."""
         if self._data is None:
             return None
-        places: list[list[Any]] = [[], []]
-        for number, array in enumerate(self._data):
+        positions: list[list[Any]] = [[], []]
+        for position, array in enumerate(self._data):
             context = array.context
-            of_type = places[context.device_typeid & 1]
+            of_type = positions[context.device_typeid & 1]
             of_type.extend([None] * (context.device_id + 1 - len(of_type)))
-            of_type[context.device_id] = number
-        return places
+            of_type[context.device_id] = position
+        return positions
 
     @_ctx_map.setter
-    def _ctx_map(self, places: object) -> None:
+    def _ctx_map(self, positions: object) -> None:
         """See `_ctx_list`."""
-
-    def _no_gradient(self) -> MXNetError:
-        why = "it is not differentiable" if not self._differentiable else "its grad_req is 'null'"
-        return MXNetError(f"Parameter {self.name!r} has no gradient: {why}. Set grad_req to 'write' or 'add'.")
 
     def list_ctx(self) -> list[Context]:
         """Return the contexts that it lies on, or will."""
@@ -579,10 +586,9 @@ class Parameter:
 
     def var(self) -> Symbol:
         """Return the variable that stands for it in symbols."""
-        if (
-            self._var is None or self._var_is_np is not is_np_shape()
-        ):  # lengths that are not known are written otherwise
-            self._var_is_np = is_np_shape()
+        is_np = is_np_shape()  # as which lengths that are not known are written
+        if self._var is None or self._var_is_np is not is_np:
+            self._var_is_np = is_np
             self._var = symbol.var(
                 self.name,
                 shape=self.shape,
@@ -607,20 +613,6 @@ class Parameter:
     def _set_trainer(self, trainer: Any) -> None:
         """Note the Trainer that updates it."""
         self._trainer = trainer
-
-
-def _refuse_trace() -> None:
-    """Refuse to be traced where a graph would hold an array as it is now."""
-    if TRACES and tracing.trace is not None:
-        raise tracing.trace.refusal(
-            "reads the gradient of a parameter, which a graph would hold as it is now.",
-            "Read it outside, and give it as an argument",
-        )
-
-
-def _zeros_of(array: NDArray) -> NDArray:
-    """Return zeros for an array's gradient: memory that the system clears when it is written to, if it ever is."""
-    return nd.zeros(array.shape, ctx=array.context, dtype=array.dtype)
 
 
 def _like_mode(data: Any) -> Any:

@@ -118,21 +118,23 @@ class ParameterDict:
             if not hasattr(parameter, attribute):
                 setattr(parameter, attribute, value)
                 continue
-            there = getattr(parameter, attribute)
-            if value is None or there is value:
+            current = getattr(parameter, attribute)
+            if value is None or current is value:
                 continue
+            difference = (
+                f"{self._prefix or 'ParameterDict'}.get: the parameter {name!r} is there with {attribute}={current}; "
+                f"{attribute}={value} was asked for. Blocks that share parameters must be made alike."
+            )
             if attribute == "shape":
                 try:
                     parameter._shape = joined(parameter._shape, as_shape(value, name))
                     continue
                 except ValueError:
-                    raise ShapeError(
-                        f"{self._prefix or 'ParameterDict'}.{_differs(name, 'shape', value, there)}"
-                    ) from None
-            if attribute == "dtype" and numpy.dtype(value) == numpy.dtype(there):
+                    raise ShapeError(difference) from None
+            if attribute == "dtype" and numpy.dtype(value) == numpy.dtype(current):
                 continue
-            if there is not None and there != value:
-                raise ArgumentValueError(f"{self._prefix or 'ParameterDict'}.{_differs(name, attribute, value, there)}")
+            if current is not None and current != value:
+                raise ArgumentValueError(difference)
         return parameter
 
     def get_constant(self, name: str, value: Any = None) -> Constant:
@@ -158,8 +160,8 @@ class ParameterDict:
             raise ArgumentError(f"{name!r} is no constant, but {parameter!r}.")
         if value is not None:
             values = value.asnumpy() if isinstance(value, nd.NDArray) else numpy.asarray(value)
-            there = parameter.value.asnumpy()  # of float32, mostly, where float64 may be given once more
-            if values.shape != there.shape or (values.astype(there.dtype) != there).any():
+            current = parameter.value.asnumpy()  # of float32, mostly, where float64 may be given once more
+            if values.shape != current.shape or (values.astype(current.dtype) != current).any():
                 raise ArgumentValueError(f"The constant {name!r} is there already, with other values.")
         return parameter
 
@@ -272,11 +274,8 @@ class ParameterDict:
             If a parameter has another shape or dtype. In all cases no parameter is changed.
         """
         arrays, where = read_file(filename), f"file {os.fspath(filename)!r}"
-        self._take(
-            arrays,
-            restore_prefix,
-            Options(where, ctx, allow_missing, ignore_extra, cast_dtype, dtype_source, owned=True),
-        )
+        options = Options(where, ctx, allow_missing, ignore_extra, cast_dtype, dtype_source, owned=True)
+        self._take(arrays, restore_prefix, options)
 
     def load_dict(
         self,
@@ -291,9 +290,8 @@ class ParameterDict:
     ) -> None:
         """Take the parameters' values from a dict of arrays; see `load`."""
         where = f"file {filename!r}" if filename is not None else "dict"
-        self._take(
-            param_dict, restore_prefix, Options(where, ctx, allow_missing, ignore_extra, cast_dtype, dtype_source)
-        )
+        options = Options(where, ctx, allow_missing, ignore_extra, cast_dtype, dtype_source)
+        self._take(param_dict, restore_prefix, options)
 
     def _take(self, arrays: Mapping[str, Any], restore_prefix: str, options: Options) -> None:
         """Take the parameters' values from arrays, with or without `arg:` and `aux:` before their names."""
@@ -302,14 +300,7 @@ class ParameterDict:
                 raise ArgumentValueError(
                     f"load: restore_prefix is {restore_prefix!r}, with which the name {name!r} does not begin."
                 )
-        by_full_name = {}
-        for name, array in arrays.items():
-            by_full_name[restore_prefix + name.removeprefix("arg:").removeprefix("aux:")] = array
+        by_full_name = {
+            restore_prefix + name.removeprefix("arg:").removeprefix("aux:"): array for name, array in arrays.items()
+        }
         filled(self._params, by_full_name, options, by_full_name)
-
-
-def _differs(name: str, attribute: str, wanted: Any, there: Any) -> str:
-    return (
-        f"get: the parameter {name!r} is there with {attribute}={there}; {attribute}={wanted} was asked for. "
-        "Blocks that share parameters must be made alike."
-    )

@@ -588,6 +588,23 @@ def test_op_hooks_see_what_operators_compute() -> None:
     assert out.shape == (2, 3)
 
 
+def test_hooks_are_called_once_where_no_graph_is_for_the_arguments() -> None:
+    class Doubled(gluon.HybridBlock):
+        __module__ = "__main__"  # a program's own block
+
+        def forward(self, x: Any, option: object) -> Any:
+            return x * 2
+
+    net = Doubled()
+    net.hybridize()
+    net.register_op_hook(lambda *_: None)  # which asks for a graph of symbols
+    calls: list[Any] = []
+    net.register_forward_pre_hook(lambda block, inputs: calls.append(len(inputs)))
+    net.register_forward_hook(lambda block, inputs, outputs: calls.append(outputs.asnumpy().tolist()))
+    net(mx.np.ones(2), object())  # an object may change without its being seen
+    assert calls == [2, [2.0, 2.0]]
+
+
 def test_hooks_around_a_hybridized_block() -> None:
     seen: list[Any] = []
     net = mlp()

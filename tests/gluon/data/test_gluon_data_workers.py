@@ -241,7 +241,7 @@ def test_without_shared_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(size: int) -> Any:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(shared_memory.SharedMemory, "made", refuse)
+    monkeypatch.setattr(shared_memory.SharedMemory, "create", refuse)
     loader = data.DataLoader(Items(large), 2, num_workers=1)
     with pytest.warns(
         RuntimeWarning, match=r"could not get \d+ bytes of shared memory: .*No space left.*go through pipes"

@@ -259,6 +259,8 @@ class _ConvGRUCell(_CellOfAxes):
 
 
 _PARAMETERS = """
+{formula}
+
 Parameters
 ----------
 input_shape : tuple of int
@@ -290,11 +292,20 @@ Examples
 """
 
 
+_FORMULAS = {
+    "RNN": "`h' = activation(W * x + b + R * h + c)`.",
+    "LSTM": "`LSTMCell` has the formula. Shi et al., 2015, equation 3, without the products with the memory.",
+    "GRU": """`GRUCell` has the formula. Ballas et al., "Delving deeper into convolutional networks for learning video
+        representations", 2016.""",
+}
+
+
 def _cell(axes: int, kind: str, activated: str, states: int = 1) -> Any:
     return of_axes(
         axes,
         repeated=("i2h_pad", "i2h_dilate", "h2h_dilate"),
         parameters=_PARAMETERS,
+        formula=_FORMULAS[kind],
         activated=activated,
         dims=str(axes),
         kind=kind,
@@ -312,8 +323,6 @@ _gru_cell = functools.partial(_cell, kind="GRU", activated="for candidates")
 class Conv1DRNNCell(_ConvRNNCell):
     """A recurrent cell over inputs with one spatial axis, the products being convolutions.
 
-    `h' = activation(W * x + b + R * h + c)`.
-
     {parameters}
     """
 
@@ -321,8 +330,6 @@ class Conv1DRNNCell(_ConvRNNCell):
 @_rnn_cell(2)
 class Conv2DRNNCell(_ConvRNNCell):
     """A recurrent cell over inputs with two spatial axes, the products being convolutions.
-
-    `h' = activation(W * x + b + R * h + c)`.
 
     {parameters}
     """
@@ -332,8 +339,6 @@ class Conv2DRNNCell(_ConvRNNCell):
 class Conv3DRNNCell(_ConvRNNCell):
     """A recurrent cell over inputs with three spatial axes, the products being convolutions.
 
-    `h' = activation(W * x + b + R * h + c)`.
-
     {parameters}
     """
 
@@ -341,8 +346,6 @@ class Conv3DRNNCell(_ConvRNNCell):
 @_lstm_cell(1)
 class Conv1DLSTMCell(_ConvLSTMCell):
     """A cell of long short-term memory over inputs with one spatial axis, the products being convolutions.
-
-    `LSTMCell` has the formula. Shi et al., 2015, equation 3, without the products with the memory.
 
     {parameters}
     """
@@ -352,8 +355,6 @@ class Conv1DLSTMCell(_ConvLSTMCell):
 class Conv2DLSTMCell(_ConvLSTMCell):
     """A cell of long short-term memory over inputs with two spatial axes, the products being convolutions.
 
-    `LSTMCell` has the formula. Shi et al., 2015, equation 3, without the products with the memory.
-
     {parameters}
     """
 
@@ -361,8 +362,6 @@ class Conv2DLSTMCell(_ConvLSTMCell):
 @_lstm_cell(3)
 class Conv3DLSTMCell(_ConvLSTMCell):
     """A cell of long short-term memory over inputs with three spatial axes, the products being convolutions.
-
-    `LSTMCell` has the formula. Shi et al., 2015, equation 3, without the products with the memory.
 
     {parameters}
     """
@@ -372,9 +371,6 @@ class Conv3DLSTMCell(_ConvLSTMCell):
 class Conv1DGRUCell(_ConvGRUCell):
     """A gated recurrent unit over inputs with one spatial axis, the products being convolutions.
 
-    `GRUCell` has the formula. Ballas et al., "Delving deeper into convolutional networks for learning video
-    representations", 2016.
-
     {parameters}
     """
 
@@ -383,9 +379,6 @@ class Conv1DGRUCell(_ConvGRUCell):
 class Conv2DGRUCell(_ConvGRUCell):
     """A gated recurrent unit over inputs with two spatial axes, the products being convolutions.
 
-    `GRUCell` has the formula. Ballas et al., "Delving deeper into convolutional networks for learning video
-    representations", 2016.
-
     {parameters}
     """
 
@@ -393,9 +386,6 @@ class Conv2DGRUCell(_ConvGRUCell):
 @_gru_cell(3)
 class Conv3DGRUCell(_ConvGRUCell):
     """A gated recurrent unit over inputs with three spatial axes, the products being convolutions.
-
-    `GRUCell` has the formula. Ballas et al., "Delving deeper into convolutional networks for learning video
-    representations", 2016.
 
     {parameters}
     """

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy
 
-__all__ = ["ALIGNMENT", "TaskPickler", "TaskUnpickler", "packed", "packed_whole", "places"]
+__all__ = ["ALIGNMENT", "TaskPickler", "TaskUnpickler", "layout", "packed", "packed_whole"]
 
 ALIGNMENT = 64  # bytes: what vector instructions like
 
 
 class _Packer(ForkingPickler):
-    """Pickles what workers answer; arrays of numbers go beside the pickle, in one piece each."""
+    """Pickles what workers reply; arrays of numbers go beside the pickle, in one piece each."""
 
     def reducer_override(self, obj: Any) -> Any:
         if type(obj) is numpy.ndarray and not obj.flags.forc and not obj.dtype.hasobject:
@@ -37,7 +37,7 @@ def packed_whole(pickled: bytes, buffers: Sequence[memoryview]) -> bytes:
     return pickle.dumps((pickled, [bytearray(buffer) for buffer in buffers]), 5)
 
 
-def places(buffers: Sequence[memoryview]) -> tuple[list[tuple[int, int]], int]:
+def layout(buffers: Sequence[memoryview]) -> tuple[list[tuple[int, int]], int]:
     """Return where each buffer begins and ends when they lie one after the other, and where the last one ends."""
     spans, end = [], 0
     for buffer in buffers:

@@ -1,6 +1,6 @@
-"""A pool of worker processes, as a loader sees it: tasks handed out, answers taken in, deaths noticed.
+"""A pool of worker processes, as a loader sees it: tasks handed out, replies taken in, deaths noticed.
 
-Nothing runs in the background: whoever waits for an answer takes in all that have come, for other threads as well.
+Nothing runs in the background: whoever waits for a reply takes in all that have come, for other threads as well.
 Each worker has a pipe of its own and no lock is shared, so a worker that dies at any moment holds up nobody.
 """
 
@@ -26,7 +26,7 @@ import numpy
 from minpy.core.errors import PicklingError, WorkerError
 from minpy.core.numpy_semantics import is_np_array, is_np_default_dtype, is_np_shape
 from minpy.gluon.data.workers import out_of_band, shared_memory
-from minpy.gluon.data.workers.process import Answer, TaskMessage, main
+from minpy.gluon.data.workers.process import Reply, TaskMessage, main
 
 __all__ = ["ProcessPool", "Task", "WorkerTimeoutError", "WorkerTraceback"]
 
@@ -46,7 +46,7 @@ class WorkerTraceback(Exception):
 
 
 class _Slot:
-    """Where answers of a worker may lie. It is taken by a task, or lent to arrays that a user has, or free."""
+    """Where replies of a worker may lie. It is taken by a task, or lent to arrays that a user has, or free."""
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -123,30 +123,30 @@ class Task:
         self.slot = slot
         self.label = label
         self.cancelled = False
-        self.answer: Answer | None = None
+        self.reply: Reply | None = None
         self.error: BaseException | None = None
 
     def ready(self) -> bool:
-        """Tell whether the answer is there."""
+        """Tell whether the reply is there."""
         if not self._arrived():
             self._pool._take_in(0)
         return self._arrived()
 
     def _arrived(self) -> bool:
-        return self.answer is not None or self.error is not None
+        return self.reply is not None or self.error is not None
 
     def wait(self, timeout: float | None = None) -> None:
-        """Wait for the answer, for at most so many seconds."""
+        """Wait for the reply, for at most so many seconds."""
         self._pool._wait(self, timeout)
 
     def get(self, timeout: float | None = None) -> Any:
-        """Return the answer, or raise what the worker raised."""
+        """Return the reply, or raise what the worker raised."""
         self._pool._wait(self, timeout)
         if self.error is not None:
             raise self.error
-        if self.answer is None:
-            raise WorkerTimeoutError(self._pool._late(self, timeout))
-        return self._pool._loaded(self)
+        if self.reply is None:
+            raise WorkerTimeoutError(self._pool._timeout_text(self, timeout))
+        return self._pool._value_of(self)
 
 
 class ProcessPool:
@@ -154,13 +154,6 @@ class ProcessPool:
 
     With the start method `fork`, the usual one on Linux, they have the dataset and all functions as they are now. With
     others, which `multiprocessing.set_start_method` names, both are pickled.
-
-    Parameters
-    ----------
-    count : int
-    dataset : Dataset
-    batchify : callable
-        Known to workers like the dataset.
     """
 
     def __init__(self, count: int, dataset: Any, batchify: Any) -> None:
@@ -190,23 +183,18 @@ class ProcessPool:
                 self._workers, self._processes = [], []
                 self._pid = os.getpid()
                 self._finalizer = weakref.finalize(self, _stop, self._processes, self._pid)
-            if self._workers and all(worker.alive and worker.process.is_alive() for worker in self._workers):
-                return
             try:
-                for index in range(self._count):
-                    if index < len(self._workers):
-                        old = self._workers[index]
-                        if old.alive and old.process.is_alive():
-                            continue
-                        self._bury(old)
-                        self._workers[index] = self._started(index)
-                    else:
-                        self._workers.append(self._started(index))
+                for index, worker in enumerate(self._workers):
+                    if not (worker.alive and worker.process.is_alive()):
+                        self._note_end(worker)
+                        self._workers[index] = self._start(index)
+                for index in range(len(self._workers), self._count):
+                    self._workers.append(self._start(index))
             except BaseException:
                 self.terminate()
                 raise
 
-    def _started(self, index: int) -> _Worker:
+    def _start(self, index: int) -> _Worker:
         context = multiprocessing.get_context(_start_method())
         ours, theirs = context.Pipe()
         inherited = [worker.connection for pool in list(_pools) for worker in pool._workers if worker.alive]
@@ -245,7 +233,7 @@ class ProcessPool:
 
     close = join = terminate
 
-    def _bury(self, worker: _Worker, kill: bool = False) -> int | None:
+    def _note_end(self, worker: _Worker, kill: bool = False) -> int | None:
         """Note that a worker is no more, fail its tasks, and return its exit code."""
         if worker.alive:
             worker.handle.alive = False
@@ -272,17 +260,10 @@ class ProcessPool:
         label: str = "",
         seeds: tuple[int, int, int] | None = None,
     ) -> Task:
-        """Give the worker that has the fewest tasks one more.
+        """Give the worker that has the fewest tasks one more, which errors call `label`: 'batch 3'.
 
-        Parameters
-        ----------
-        function : callable
-        args, kwds
-            With what it is called. The pool's dataset and batchify function are not pickled.
-        label : str
-            What errors call it: 'batch 3'.
-        seeds : tuple of three int, optional
-            What to seed the generators of NumPy, Python and minpy with before.
+        The pool's dataset and batchify function are not pickled. `seeds` are for the generators of NumPy, Python and
+        minpy, which are seeded before.
         """
         file = io.BytesIO()
         try:
@@ -313,7 +294,7 @@ class ProcessPool:
         return task
 
     def cancel(self, tasks: Sequence[Task]) -> None:
-        """Tell workers not to begin with tasks whose answers nobody wants any more."""
+        """Tell workers not to begin with tasks whose replies nobody wants any more."""
         if self._pid != os.getpid():
             return
         with self._condition:
@@ -334,11 +315,11 @@ class ProcessPool:
         except OSError:  # it has ended, which is found out as soon as somebody waits for it
             return
         except BaseException:  # interrupted amid a message: nobody can make sense of the rest
-            self._bury(worker, kill=True)
+            self._note_end(worker, kill=True)
             raise
 
     def _wait(self, task: Task, timeout: float | None) -> None:
-        """Take in answers until a task's is there, or time is up."""
+        """Take in replies until a task's is there, or time is up."""
         deadline = None if timeout is None else time.monotonic() + timeout
         while not task._arrived():
             remaining = None if deadline is None else max(0.0, deadline - time.monotonic())
@@ -346,7 +327,7 @@ class ProcessPool:
                 return
 
     def _take_in(self, timeout: float | None) -> bool:
-        """Take in answers that have come, after waiting for the first one; tell whether anything has happened.
+        """Take in replies that have come, after waiting for the first one; tell whether anything has happened.
 
         One thread does that at a time; others wait until it has taken something in, and look then.
         """
@@ -355,13 +336,13 @@ class ProcessPool:
                 return self._condition.wait(timeout) if timeout != 0 else False
             self._taking_in = True
         try:
-            return self._taken_in(timeout)
+            return self._receive(timeout)
         finally:
             with self._condition:
                 self._taking_in = False
                 self._condition.notify_all()
 
-    def _taken_in(self, timeout: float | None) -> bool:
+    def _receive(self, timeout: float | None) -> bool:
         if self._pid != os.getpid():
             raise WorkerError(
                 "DataLoader: an iterator was begun in one process and goes on in another, which was forked. Begin a "
@@ -379,59 +360,59 @@ class ProcessPool:
         return bool(ready)
 
     def _read(self, worker: _Worker, ended: bool) -> None:
-        """Take in all answers of a worker."""
+        """Take in all replies of a worker."""
         try:
             while worker.connection.poll(0):
                 self._note(worker, pickle.loads(worker.connection.recv_bytes()))
         except (EOFError, OSError):
             ended = True
         except BaseException:  # interrupted amid a message: nobody can make sense of the rest
-            self._bury(worker, kill=True)
+            self._note_end(worker, kill=True)
             raise
         if ended:
             with self._condition:
-                self._bury(worker)
+                self._note_end(worker)
 
-    def _note(self, worker: _Worker, answer: Answer) -> None:
+    def _note(self, worker: _Worker, reply: Reply) -> None:
         with self._condition:
-            task = worker.tasks.pop(answer.number)
+            task = worker.tasks.pop(reply.number)
             slot = task.slot
             if slot is not None:
-                if answer.new_size:
+                if reply.new_size:
                     descriptor = shared_memory.received_descriptor(worker.connection)
                     try:
-                        slot.memory = shared_memory.SharedMemory(descriptor, answer.new_size)
+                        slot.memory = shared_memory.SharedMemory(descriptor, reply.new_size)
                     finally:
                         os.close(descriptor)
-                if task.cancelled or answer.whole is not None or answer.failure is not None:
+                if task.cancelled or reply.whole is not None or reply.failure is not None:
                     slot.taken = False
-            task.answer = answer
-            if answer.failure is not None:
-                task.error = _raisable(answer.failure, task)
-        if answer.trouble and not self._warned:
+            task.reply = reply
+            if reply.failure is not None:
+                task.error = _raisable(reply.failure, task)
+        if reply.trouble and not self._warned:
             self._warned = True
             warnings.warn(
-                f"DataLoader: {worker} could not get {answer.trouble}. Batches go through pipes, which is slower: use "
+                f"DataLoader: {worker} could not get {reply.trouble}. Batches go through pipes, which is slower: use "
                 "smaller batches, fewer workers or a smaller prefetch, or allow more memory (ulimit, a container's "
                 "limit).",
                 RuntimeWarning,
                 stacklevel=2,
             )
 
-    def _loaded(self, task: Task) -> Any:
+    def _value_of(self, task: Task) -> Any:
         """Return what a worker answered; arrays lie in its memory, unless many do already."""
-        answer, slot = task.answer, task.slot
-        assert answer is not None
-        if answer.whole is not None:
-            pickled, buffers = pickle.loads(answer.whole)
+        reply, slot = task.reply, task.slot
+        assert reply is not None
+        if reply.whole is not None:
+            pickled, buffers = pickle.loads(reply.whole)
             return pickle.loads(pickled, buffers=buffers)
         assert slot is not None
         with self._condition:
             lent = sum(used.lent for worker in self._workers for used in worker.slots)
             block = slot.lend()
             view = memoryview(block)  # type: ignore[arg-type]
-            table = pickle.loads(view[slice(*answer.table)])
-            pickled = bytes(view[slice(*answer.pickled)])
+            table = pickle.loads(view[slice(*reply.table)])
+            pickled = bytes(view[slice(*reply.pickled)])
             if lent >= _KEPT:
                 copied = view[: table[-1][1]] if table else view[:0]
                 view = memoryview(numpy.array(copied))  # type: ignore[arg-type]
@@ -439,7 +420,7 @@ class ProcessPool:
             slot.taken = False
             return pickle.loads(pickled, buffers=buffers)
 
-    def _late(self, task: Task, timeout: float | None) -> str:
+    def _timeout_text(self, task: Task, timeout: float | None) -> str:
         ahead = list(task.worker.tasks.values())
         first = ahead[0] if ahead else task
         busy = "is still at it" if first is task else f"is still at {first.label or 'another task'}"
@@ -452,7 +433,7 @@ class ProcessPool:
     def give_up(self, task: Task) -> None:
         """End the worker that a task hangs in."""
         with self._condition:
-            self._bury(task.worker, kill=True)
+            self._note_end(task.worker, kill=True)
 
 
 def _death(worker: _Worker, code: int | None, label: str) -> str:

@@ -23,14 +23,14 @@ from minpy.core.numpy_semantics import is_np_array, is_np_default_dtype, is_np_s
 from minpy.core.state import state
 from minpy.gluon.data.workers import out_of_band, shared_memory
 
-__all__ = ["Answer", "TaskMessage", "main"]
+__all__ = ["Reply", "TaskMessage", "main"]
 
 _INLINE = 8192  # bytes: so little goes through the pipe
 _WATCH = 5.0  # seconds between two looks whether the loader's process is still there
 
 
 class TaskMessage(NamedTuple):
-    """What a worker is given to do. The slot says where its answer may lie; `dropped` which slots there are no more."""
+    """What a worker is given to do. The slot says where its reply may lie; `dropped` which slots there are no more."""
 
     number: int
     slot: int
@@ -40,10 +40,10 @@ class TaskMessage(NamedTuple):
     call: bytes
 
 
-class Answer(NamedTuple):
+class Reply(NamedTuple):
     """What came of a task.
 
-    `whole` is the answer itself, pickled, if it is small or there is no memory for it. Else it lies in the slot:
+    `whole` is the reply itself, pickled, if it is small or there is no memory for it. Else it lies in the slot:
     `pickled` and `table` say between which bytes. If `new_size` is set the slot's memory is new, and its descriptor
     follows the message. `trouble` says why memory was not to be had. `failure` is (pickled exception or None, its
     class and text, traceback).
@@ -78,14 +78,14 @@ def main(
     tasks: queue.SimpleQueue[TaskMessage] = queue.SimpleQueue()
     cancelled: set[int] = set()
     threading.Thread(target=_receive, args=(connection, tasks, cancelled), daemon=True).start()
-    desk = _Desk(connection, {"dataset": dataset, "batchify_fn": batchify})
+    runner = _TaskRunner(connection, {"dataset": dataset, "batchify_fn": batchify})
     while True:
         task = tasks.get()
         if task.number in cancelled:
             cancelled.discard(task.number)
-            connection.send_bytes(pickle.dumps(Answer(task.number, whole=b"")))
+            connection.send_bytes(pickle.dumps(Reply(task.number, whole=b"")))
         else:
-            desk.answer(task)
+            runner.run(task)
             cancelled.discard(task.number)
 
 
@@ -105,15 +105,15 @@ def _receive(connection: Any, tasks: queue.SimpleQueue[TaskMessage], cancelled: 
             tasks.put(task)
 
 
-class _Desk:
-    """Where tasks are done: the slots of memory for answers, and what tasks refer to by name."""
+class _TaskRunner:
+    """Where tasks are done: the slots of memory for replies, and what tasks refer to by name."""
 
     def __init__(self, connection: Any, known_objects: dict[str, Any]) -> None:
         self._connection = connection
         self._known = known_objects
         self._slots: dict[int, shared_memory.SharedMemory] = {}
 
-    def answer(self, task: TaskMessage) -> None:
+    def run(self, task: TaskMessage) -> None:
         """Do a task, and send what comes of it."""
         for slot in task.dropped:
             self._slots.pop(slot, None)
@@ -124,16 +124,16 @@ class _Desk:
             if task.seeds is not None:
                 _seed(task.seeds)
             function, arguments, keywords = out_of_band.TaskUnpickler(io.BytesIO(task.call), self._known).load()
-            made, descriptor = self._stored(task, function(*arguments, **keywords))
+            reply, descriptor = self._stored(task, function(*arguments, **keywords))
         except BaseException as error:
-            made = Answer(task.number, failure=_failure(error))
-        self._connection.send_bytes(pickle.dumps(made, 5))
+            reply = Reply(task.number, failure=_failure(error))
+        self._connection.send_bytes(pickle.dumps(reply, 5))
         if descriptor >= 0:
             shared_memory.send_descriptor(self._connection, descriptor)
             os.close(descriptor)
 
-    def _stored(self, task: TaskMessage, value: Any) -> tuple[Answer, int]:
-        """Put an answer where the loader finds it; return a descriptor, too, if that is new memory."""
+    def _stored(self, task: TaskMessage, value: Any) -> tuple[Reply, int]:
+        """Put a reply where the loader finds it; return a descriptor, too, if that is new memory."""
         try:
             pickled, buffers = out_of_band.packed(value)
         except (pickle.PicklingError, AttributeError, TypeError) as error:
@@ -141,26 +141,26 @@ class _Desk:
                 f"DataLoader: what batchify_fn has returned cannot be sent: {error}. Let it return arrays, numbers, "
                 "strings, and lists, tuples and dictionaries of them; or give thread_pool=True."
             ) from error
-        places, end = out_of_band.places(buffers)
+        spans, end = out_of_band.layout(buffers)
         if end + len(pickled) <= _INLINE or task.slot < 0:
-            return Answer(task.number, out_of_band.packed_whole(pickled, buffers)), -1
-        table = pickle.dumps(places, 5)
+            return Reply(task.number, out_of_band.packed_whole(pickled, buffers)), -1
+        table = pickle.dumps(spans, 5)
         middle, last = end + len(pickled), end + len(pickled) + len(table)
         slot, descriptor = self._slots.get(task.slot), -1
         new_size = 0
         if slot is None or slot.size < last:
             new_size = shared_memory.rounded(last)
             try:
-                slot, descriptor = shared_memory.SharedMemory.made(new_size)
+                slot, descriptor = shared_memory.SharedMemory.create(new_size)
             except (OSError, ValueError) as error:
                 whole = out_of_band.packed_whole(pickled, buffers)
-                return Answer(task.number, whole, trouble=f"{new_size} bytes of shared memory: {error}"), -1
+                return Reply(task.number, whole, trouble=f"{new_size} bytes of shared memory: {error}"), -1
             self._slots[task.slot] = slot
-        for (start, _), buffer in zip(places, buffers, strict=True):
+        for (start, _), buffer in zip(spans, buffers, strict=True):
             slot.write(start, buffer)
         slot.write(end, pickled)
         slot.write(middle, table)
-        return Answer(task.number, None, (end, middle), (middle, last), new_size), descriptor
+        return Reply(task.number, None, (end, middle), (middle, last), new_size), descriptor
 
 
 def _failure(error: BaseException) -> tuple[bytes | None, str, str]:

@@ -26,14 +26,14 @@ def rounded(size: int) -> int:
 
 
 class SharedMemory:
-    """A piece of memory, made by a worker (`SharedMemory.made`) and mapped by the loader's process as well."""
+    """A piece of memory, made by a worker (`SharedMemory.create`) and mapped by the loader's process as well."""
 
     def __init__(self, descriptor: int, size: int) -> None:
         self.size = size
         self._map = mmap.mmap(descriptor, size)
 
     @classmethod
-    def made(cls, size: int) -> tuple[SharedMemory, int]:
+    def create(cls, size: int) -> tuple[SharedMemory, int]:
         """Return new memory, and the descriptor to send, which the caller closes."""
         descriptor = _anonymous_file()
         try:

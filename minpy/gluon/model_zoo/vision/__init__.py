@@ -36,14 +36,8 @@ _MODELS = {
     "squeezenet1.0": squeezenet1_0,
     "squeezenet1.1": squeezenet1_1,
     "inceptionv3": inception_v3,
-    "mobilenet1.0": mobilenet1_0,
-    "mobilenet0.75": mobilenet0_75,
-    "mobilenet0.5": mobilenet0_5,
-    "mobilenet0.25": mobilenet0_25,
-    "mobilenetv2_1.0": mobilenet_v2_1_0,
-    "mobilenetv2_0.75": mobilenet_v2_0_75,
-    "mobilenetv2_0.5": mobilenet_v2_0_5,
-    "mobilenetv2_0.25": mobilenet_v2_0_25,
+    **{f"mobilenet{m}": globals()[f"mobilenet{m}".replace(".", "_")] for m in ("1.0", "0.75", "0.5", "0.25")},
+    **{f"mobilenetv2_{m}": globals()[f"mobilenet_v2_{m}".replace(".", "_")] for m in ("1.0", "0.75", "0.5", "0.25")},
 }
 
 
