@@ -155,12 +155,12 @@ class SVRGModule(Module):
             raise ArgumentError("SVRGModule.update_full_grads: train_data has no batches.")
         count = (batches - pad / train_data.batch_size) * len(self._context)
         self._param_dict = [
-            {name: row[place]._like((total[name] / count).astype(total[name].dtype)) for name, row in self._rows()}
+            {
+                name: row[place]._like((total[name] / count).astype(total[name].dtype))
+                for name, row in self._gradients(self)
+            }
             for place in range(len(self._context))
         ]
-
-    def _rows(self) -> list[tuple[str, list[Any]]]:
-        return self._gradients(self)
 
     @staticmethod
     def _gradients(module: Module) -> list[tuple[str, list[Any]]]:
@@ -182,7 +182,7 @@ class SVRGModule(Module):
         if self._param_dict is None:
             raise NotReadyError("SVRGModule.update: call update_full_grads(train_data) first, as fit does.")
         kept = dict(self._gradients(self._mod_aux))
-        for name, row in self._rows():
+        for name, row in self._gradients(self):
             for place, gradient in enumerate(row):
                 full = self._param_dict[place][name]
                 gradient[:] = self._svrg_grads_update_rule(gradient, kept[name][place], full)

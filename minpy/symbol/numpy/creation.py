@@ -9,7 +9,7 @@ import numpy
 
 from minpy.context import Context, current_context
 from minpy.core.numpy_semantics import default_float
-from minpy.symbol.numpy.symbol_class import call, generic, named
+from minpy.symbol.numpy.symbol_class import as_lengths, call, generic, named
 
 __all__ = ["FUNCTIONS", "context_text"]
 
@@ -28,23 +28,19 @@ def _made(name: str, ctx: Any, dtype: Any, **attributes: Any) -> Any:
     return call(kind, [], name, ctx=context_text(ctx), **given, **attributes)
 
 
-def _shape(shape: Any) -> Any:
-    return int(shape) if isinstance(shape, (int, numpy.integer)) else tuple(int(length) for length in shape)
-
-
 def zeros(shape: Any, dtype: Any = None, order: str = "C", ctx: Any = None) -> Any:
     """Return the symbol of an array of zeros."""
-    return _made("zeros", ctx, dtype, shape=_shape(shape))
+    return _made("zeros", ctx, dtype, shape=as_lengths(shape))
 
 
 def ones(shape: Any, dtype: Any = None, order: str = "C", ctx: Any = None) -> Any:
     """Return the symbol of an array of ones."""
-    return _made("ones", ctx, dtype, shape=_shape(shape))
+    return _made("ones", ctx, dtype, shape=as_lengths(shape))
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", ctx: Any = None, out: Any = None) -> Any:
     """Return the symbol of an array in which all elements are one number."""
-    lengths = _shape(shape)
+    lengths = as_lengths(shape)
     return _made("full", ctx, dtype, shape=(lengths,) if isinstance(lengths, int) else lengths, value=float(fill_value))
 
 

@@ -11,7 +11,7 @@ from minpy.core.numpy_semantics import default_float
 from minpy.namespaces import module_functions
 from minpy.symbol.numpy.creation import context_text
 from minpy.symbol.numpy.elementwise import FUNCTIONS as _ELEMENTWISE
-from minpy.symbol.numpy.symbol_class import call, is_symbol
+from minpy.symbol.numpy.symbol_class import as_tuple, call, is_symbol
 from minpy.symbol.numpy.symbol_class import named as function_named
 
 __all__ = [
@@ -42,7 +42,7 @@ def drawn(kind: str, parameters: dict[str, Any], size: Any, ctx: Any, dtype: Any
     inputs = [value for value in parameters.values() if is_symbol(value)]
     numbers = {name: None if is_symbol(value) else value for name, value in parameters.items()}
     chosen = {"dtype": (default_float() if dtype is None else numpy.dtype(dtype)).name} if typed else {}
-    lengths = tuple(size) if isinstance(size, list) else size
+    lengths = as_tuple(size)
     hint = kind.removeprefix("_npi_")
     if kind != "_npi_powerd":  # the only one that is not told where
         chosen["ctx"] = context_text(ctx)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 
 from minpy.core.errors import ArgumentError, NotTraceableError, describe
-from minpy.symbol.numpy.symbol_class import call, generic, is_symbol, named
+from minpy.symbol.numpy.symbol_class import as_lengths, as_tuple, call, generic, is_symbol, named
 
 __all__ = ["FUNCTIONS", "require_order"]
 
@@ -17,14 +17,6 @@ __all__ = ["FUNCTIONS", "require_order"]
 def _unless(value: Any, default: Any, name: str) -> dict[str, Any]:
     """Return an attribute that is not at its default: files leave the others out."""
     return {} if value is default or (type(value) is type(default) and value == default) else {name: value}
-
-
-def _shape(value: Any) -> Any:
-    return int(value) if isinstance(value, (int, numpy.integer)) else tuple(int(length) for length in value)
-
-
-def _listed(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
 
 
 def require_order(order: str, what: str) -> None:
@@ -51,7 +43,7 @@ def reshape(a: Any, newshape: Any = None, order: str = "C", out: Any = None, sha
     """Return the symbol of an array in another shape."""
     require_order(order, "reshape")
     target = shape if newshape is None else newshape
-    return call("_np_reshape", [a], "reshape", newshape=_shape(target), **_unless(order, "C", "order"))
+    return call("_np_reshape", [a], "reshape", newshape=as_lengths(target), **_unless(order, "C", "order"))
 
 
 def ravel(x: Any, order: str = "C") -> Any:
@@ -84,17 +76,17 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
 
 def moveaxis(a: Any, source: Any, destination: Any) -> Any:
     """Return the symbol of an array with axes moved to other places."""
-    return call("_np_moveaxis", [a], "moveaxis", source=_listed(source), destination=_listed(destination))
+    return call("_np_moveaxis", [a], "moveaxis", source=as_tuple(source), destination=as_tuple(destination))
 
 
 def broadcast_to(array: Any, shape: Any) -> Any:
     """Return the symbol of an array repeated along axes, so that it has a shape."""
-    return call("_npi_broadcast_to", [array], "broadcast_to", shape=_shape(shape))
+    return call("_npi_broadcast_to", [array], "broadcast_to", shape=as_lengths(shape))
 
 
 def flip(m: Any, axis: Any = None, out: Any = None) -> Any:
     """Return the symbol of an array with the order along axes reversed, along all by default."""
-    return call("_npi_flip", [m], "flip", axis=_listed(axis))
+    return call("_npi_flip", [m], "flip", axis=as_tuple(axis))
 
 
 def fliplr(m: Any) -> Any:
@@ -109,7 +101,7 @@ def flipud(m: Any) -> Any:
 
 def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     """Return the symbol of an array with its elements moved along axes, around the end."""
-    return call("_np_roll", [a], "roll", shift=_listed(shift), **_unless(_listed(axis), None, "axis"))
+    return call("_np_roll", [a], "roll", shift=as_tuple(shift), **_unless(as_tuple(axis), None, "axis"))
 
 
 def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
@@ -124,7 +116,7 @@ def copy(a: Any, out: Any = None) -> Any:
 
 def tile(A: Any, reps: Any) -> Any:
     """Return the symbol of an array repeated along axes."""
-    return call("tile", [A], "tile", reps=_shape(reps) if not isinstance(reps, int) else (reps,))
+    return call("tile", [A], "tile", reps=as_lengths(reps) if not isinstance(reps, int) else (reps,))
 
 
 def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:

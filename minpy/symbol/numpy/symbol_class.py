@@ -16,7 +16,18 @@ from minpy.symbol.composition import compose, shown_signature
 from minpy.symbol.naming import current_names, current_scope
 from minpy.symbol.symbol import Symbol
 
-__all__ = ["_Symbol", "as_np", "call", "generic", "is_symbol", "named", "operator_function", "set_method"]
+__all__ = [
+    "_Symbol",
+    "as_lengths",
+    "as_np",
+    "as_tuple",
+    "call",
+    "generic",
+    "is_symbol",
+    "named",
+    "operator_function",
+    "set_method",
+]
 
 
 class _Symbol(Symbol):
@@ -57,6 +68,16 @@ class _Symbol(Symbol):
 def as_np(symbol: Symbol) -> _Symbol:
     """Return a symbol with NumPy's semantics."""
     return symbol if isinstance(symbol, _Symbol) else _Symbol(symbol.values)
+
+
+def as_lengths(shape: Any) -> Any:
+    """Return a shape as files hold it: a length, or a tuple of them."""
+    return int(shape) if isinstance(shape, (int, numpy.integer)) else tuple(int(length) for length in shape)
+
+
+def as_tuple(value: Any) -> Any:
+    """Return a list as a tuple, and anything else as it is."""
+    return tuple(value) if isinstance(value, list) else value
 
 
 def is_symbol(value: Any) -> bool:
