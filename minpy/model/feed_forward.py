@@ -119,11 +119,6 @@ class FeedForward:
                 if params:
                     setattr(self, name, {key: value for key, value in params.items() if key in names})
 
-    @staticmethod
-    def _is_data_arg(name: str) -> bool:
-        """Tell whether an argument is an input by its name."""
-        return name.endswith(("data", "label"))
-
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_pred_exec": None}
 
