@@ -179,13 +179,13 @@ class Reader:
                 self.fail(f'{what}: "{key}" is {_shown(item[key])}; expected a string')
         attributes: dict[str, str] = {}
         for key in _ATTRIBUTE_KEYS:
-            given = item.get(key, {})
-            if not isinstance(given, dict):
-                self.fail(f'{what}: "{key}" is {_shown(given)}; expected an object of strings')
-            for name, text in given.items():
+            texts = item.get(key, {})
+            if not isinstance(texts, dict):
+                self.fail(f'{what}: "{key}" is {_shown(texts)}; expected an object of strings')
+            for name, text in texts.items():
                 if not isinstance(text, str):
                     self.fail(f"{what}: attribute {shortened(name)} is {_shown(text)}; expected a string")
-            attributes.update(given)
+            attributes.update(texts)
         if item.get("control_deps"):
             self.fail(f'{what} has "control_deps", which minpy does not support', "")
         if item.get("subgraphs") and item["op"] not in CONTROL_FLOW and item["op"] not in FAMILIES:
@@ -342,8 +342,8 @@ class Reader:
                 inputs = self._with_numbers(row, operator, texts, inputs)
             for_inputs = taken_for_inputs(signature.inputs, texts, self.version)
             attributes = self._attributes(row, operator, texts)
-        wanted = operator.input_names(attributes, self._number_of_inputs(row, operator, texts, len(inputs)))
-        inputs += missing_inputs(row.name, wanted, len(inputs), annotations, self.version)
+        names_of_inputs = operator.input_names(attributes, self._number_of_inputs(row, operator, texts, len(inputs)))
+        inputs += missing_inputs(row.name, names_of_inputs, len(inputs), annotations, self.version)
         self._check_inputs(row, operator, attributes, texts, inputs)
         node = Node(operator, inputs, attributes, row.name, kind, annotations)
         names = node.input_names()
@@ -472,22 +472,22 @@ class Reader:
     # -- attributes ------------------------------------------------------------------------------------------------
 
     def _attributes(self, row: _Row, operator: Operator, texts: dict[str, str]) -> dict[str, Any]:
-        known = {
+        by_name = {
             key: attribute
             for key, attribute in operator.signature.attributes.items()
             if key != "training" or not operator.builtin
         }
         attributes = {}
         for key, text in texts.items():
-            if key in known:
-                required = known[key].default is REQUIRED
-                if required or not says_nothing(known[key], text.strip()):
-                    attributes[key] = self._value(row, known[key], text)
+            if key in by_name:
+                required = by_name[key].default is REQUIRED
+                if required or not says_nothing(by_name[key], text.strip()):
+                    attributes[key] = self._value(row, by_name[key], text)
             elif operator.signature.open_ended:
                 attributes[key] = self._value(row, Attribute(key, None, None), text)
             elif key not in _IGNORED:
-                self._unknown(row, key, operator, [*known])
-        for key, attribute in known.items():
+                self._unknown(row, key, operator, [*by_name])
+        for key, attribute in by_name.items():
             if attribute.default is REQUIRED and key not in attributes:
                 self.fail(f"{row}: attribute {key!r} is missing")
         for key in ("num_outputs", "sections", "indices_or_sections"):
@@ -512,12 +512,12 @@ class Reader:
             values.append(constant(operator.signature.defaults[name]) if value is None else value)
         return [*values, *remaining]
 
-    def _unknown(self, row: _Row, key: str, operator: Operator, known: list[str]) -> NoReturn:
-        arguments = ", ".join(known)
+    def _unknown(self, row: _Row, key: str, operator: Operator, names: list[str]) -> NoReturn:
+        arguments = ", ".join(names)
         self.fail(
             f"{row}: {shortened(row.op)} has no attribute {shortened(key)}; "
             + (f"it has {arguments}" if arguments else "it has none"),
-            (nearest(key[:100], known).strip() or f"If a user noted it, write it as {shortened(f'__{key}__')}.")
+            (nearest(key[:100], names).strip() or f"If a user noted it, write it as {shortened(f'__{key}__')}.")
             + " If a later MXNet wrote the file, save it with 1.9.1.",
         )
 
@@ -544,11 +544,11 @@ class Reader:
     ) -> None:
         signature, count = operator.signature, len(inputs)
         if signature.variadic is not None:
-            said = self._number_of_inputs(row, operator, texts, count)
-            names = operator.input_names(attributes, said)
+            number = self._number_of_inputs(row, operator, texts, count)
+            names = operator.input_names(attributes, number)
             least = most = len(names)
-            if least == said:
-                names = [f"{said} (num_args)"]
+            if least == number:
+                names = [f"{number} (num_args)"]
         else:
             names = operator.input_names(attributes)
             optional = [name for name in signature.defaults if name not in operator.optional_inputs]

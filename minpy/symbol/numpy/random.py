@@ -89,11 +89,11 @@ def lognormal(
 
 def _of(kind: str, names: tuple[str, ...], defaults: tuple[float, ...]) -> Callable[..., Any]:
     def draw(*parameters: Any, size: Any = None, ctx: Any = None, out: Any = None, **named: Any) -> Any:
-        given = list(parameters)
-        if len(given) > len(names):
-            size = given.pop()
+        positional = list(parameters)
+        if len(positional) > len(names):
+            size = positional.pop()
         values = dict(zip(names[len(names) - len(defaults) :], defaults, strict=True))
-        values.update(zip(names, given, strict=False))
+        values.update(zip(names, positional, strict=False))
         values.update(named)
         return drawn(kind, {name: values[name] for name in names}, size, ctx, typed=False)
 
@@ -136,11 +136,11 @@ def randint(
 
 def choice(a: Any, size: Any = None, replace: bool = True, p: Any = None, ctx: Any = None, out: Any = None) -> Any:
     """Return the symbol of elements drawn from an array, or of numbers below `a`."""
-    inputs = [one for one in (a, p) if is_symbol(one)]
-    given = {"size": size, "replace": replace, "weighted": p is not None}
+    inputs = [value for value in (a, p) if is_symbol(value)]
+    options = {"size": size, "replace": replace, "weighted": p is not None}
     if not is_symbol(a):
-        return call("_npi_choice", inputs, "choice", a=int(a), ctx=context_text(ctx), **given)
-    where = call("_npi_choice", inputs, "choice", a=None, ctx="None", **given)
+        return call("_npi_choice", inputs, "choice", a=int(a), ctx=context_text(ctx), **options)
+    where = call("_npi_choice", inputs, "choice", a=None, ctx="None", **options)
     return call("take", [a, where], "take")
 
 

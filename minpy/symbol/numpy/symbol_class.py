@@ -87,19 +87,19 @@ def is_symbol(value: Any) -> bool:
 
 def call(kind: str, inputs: Sequence[Any], hint: str | None = None, **attributes: Any) -> Any:
     """Return the symbol of a call of an operator; of several outputs a list."""
-    made = compose(find_operator(kind), kind, inputs, attributes, hint)
-    if len(made.values) == 1:
-        return _Symbol(made.values)
-    return [_Symbol([value]) for value in made.values]
+    outputs = compose(find_operator(kind), kind, inputs, attributes, hint)
+    if len(outputs.values) == 1:
+        return _Symbol(outputs.values)
+    return [_Symbol([value]) for value in outputs.values]
 
 
 def generic(name: str, arguments: Sequence[Any], keywords: dict[str, Any], count: int = 1) -> Any:
     """Return the symbol of a call of a function of NumPy's that has no name in MXNet; of several outputs a list."""
     node_name = keywords.pop("name", None)
-    given = {key: value for key, value in keywords.items() if not (key == "out" and value is None)}
-    if "out" in given:
+    options = {key: value for key, value in keywords.items() if not (key == "out" and value is None)}
+    if "out" in options:
         raise ArgumentError(f"sym.np.{name}: out= is for arrays; a symbol has no memory to write to.")
-    text, inputs = call_text(name, arguments, given, is_symbol)
+    text, inputs = call_text(name, arguments, options, is_symbol)
     values: list[Value] = []
     for symbol in inputs:
         if len(symbol.values) != 1:
@@ -111,8 +111,8 @@ def generic(name: str, arguments: Sequence[Any], keywords: dict[str, Any], count
     node = Node(
         find_operator(kind), values, attributes, current_names().get(node_name, hint), kind, current_scope().get(None)
     )
-    found = [_Symbol([value]) for value in new_outputs(node)]
-    return found[0] if count == 1 else found
+    outputs = [_Symbol([value]) for value in new_outputs(node)]
+    return outputs[0] if count == 1 else outputs
 
 
 # -- indexing ----------------------------------------------------------------------------------------------------------
@@ -146,7 +146,7 @@ def _item(symbol: _Symbol, key: Any) -> Any:
 
 
 def _is_plain(part: slice) -> bool:
-    return all(one is None or isinstance(one, (int, numpy.integer)) for one in (part.start, part.stop, part.step))
+    return all(bound is None or isinstance(bound, (int, numpy.integer)) for bound in (part.start, part.stop, part.step))
 
 
 def named(
