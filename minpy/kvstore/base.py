@@ -229,9 +229,9 @@ def create(name: str = "local") -> KVStoreBase:
     if not isinstance(name, str):
         raise ArgumentError(f"kvstore.create: name must be a string, such as 'device', got {describe(name)}.")
     key = name.lower()
-    known = KVStoreBase.kv_registry.get(key)
-    if known is not None:
-        return known()
+    registered = KVStoreBase.kv_registry.get(key)
+    if registered is not None:
+        return registered()
     if key in LOCAL:
         return LOCAL[key](key)
     if key.startswith(_SEVERAL):

@@ -78,8 +78,8 @@ class BinaryCounts:
     @property
     def precision(self) -> Any:
         """The share of what is said to be positive that is; 0 of nothing."""
-        said = self.true_positives + self.false_positives
-        return self.true_positives / said if said else 0.0
+        predicted = self.true_positives + self.false_positives
+        return self.true_positives / predicted if predicted else 0.0
 
     @property
     def recall(self) -> Any:
@@ -310,8 +310,8 @@ def _of_size(size: int, matrix: numpy.ndarray) -> numpy.ndarray:
 
 def correlation_of(confusion: numpy.ndarray) -> Any:
     """Return the correlation coefficient of a confusion matrix; nan where one side has a single class."""
-    total, said, are = confusion.sum(), confusion.sum(axis=1), confusion.sum(axis=0)
-    of_said, of_right = numpy.sum(said * (total - said)), numpy.sum(are * (total - are))
-    if of_said == 0 or of_right == 0:
+    total, predicted, actual = confusion.sum(), confusion.sum(axis=1), confusion.sum(axis=0)
+    variances = numpy.sum(predicted * (total - predicted)), numpy.sum(actual * (total - actual))
+    if 0 in variances:
         return nan
-    return numpy.sum(confusion.diagonal() * total - said * are) / numpy.sqrt(of_said * of_right)
+    return numpy.sum(confusion.diagonal() * total - predicted * actual) / numpy.sqrt(variances[0] * variances[1])

@@ -49,10 +49,10 @@ def parameters_in_low(symbol: Symbol, policy: Policy, excluded: Collection[str],
         facts = {Value(node): _DTYPES[WIDE] for node in order if node.operator is None and node.name in data}
         dtypes = infer_dtypes(order, [(facts, "data")]).known
         names = {value.node.name for value, dtype in dtypes.items() if dtype == _DTYPES[LOW]}
-        kept = {node for node in candidates if node.name in names}
-        if len(kept) == len(candidates):
+        still_low = {node for node in candidates if node.name in names}
+        if len(still_low) == len(candidates):
             return candidates
-        candidates = kept
+        candidates = still_low
 
 
 def reduced(symbol: Symbol, policy: Policy, excluded: Collection[str], in_low: Collection[Node]) -> Symbol:

@@ -181,11 +181,11 @@ class SVRGModule(Module):
         """Replace the gradients of the latest batch."""
         if self._param_dict is None:
             raise NotReadyError("SVRGModule.update: call update_full_grads(train_data) first, as fit does.")
-        kept = dict(self._gradients(self._mod_aux))
+        gradients_before = dict(self._gradients(self._mod_aux))
         for name, row in self._gradients(self):
             for place, gradient in enumerate(row):
                 full = self._param_dict[place][name]
-                gradient[:] = self._svrg_grads_update_rule(gradient, kept[name][place], full)
+                gradient[:] = self._svrg_grads_update_rule(gradient, gradients_before[name][place], full)
 
     def _begin_epoch(self, epoch: int, train_data: Any) -> None:
         if epoch % self.update_freq == 0:

@@ -173,22 +173,22 @@ class _TokenEmbedding(Vocabulary):
         ArgumentValueError
             For a token that is not indexed.
         """
-        wanted = [tokens] if not isinstance(tokens, (list, tuple)) else list(tokens)
-        expected = (len(wanted), self.vec_len)
+        names = [tokens] if not isinstance(tokens, (list, tuple)) else list(tokens)
+        expected = (len(names), self.vec_len)
         shape = getattr(new_vectors, "shape", None)
-        if not isinstance(new_vectors, nd.NDArray) or shape not in (expected, expected[1:] if len(wanted) == 1 else ()):
+        if not isinstance(new_vectors, nd.NDArray) or shape not in (expected, expected[1:] if len(names) == 1 else ()):
             raise ArgumentError(
                 f"update_token_vectors: expected an NDArray of shape {expected}, a vector for each of the tokens; got "
                 f"{describe(new_vectors)}."
             )
-        for token in wanted:
+        for token in names:
             if token not in self._token_to_idx:
                 raise ArgumentValueError(
                     f"update_token_vectors: the token {token!r} is not indexed."
                     f"{nearest(str(token), self._idx_to_token)} The vector of all such tokens is that of "
                     f"{self.unknown_token!r}: name it to change that."
                 )
-        self._idx_to_vec[[self._token_to_idx[token] for token in wanted]] = new_vectors.reshape(expected)
+        self._idx_to_vec[[self._token_to_idx[token] for token in names]] = new_vectors.reshape(expected)
 
 
 def _lines(path: str, elem_delim: str, encoding: str) -> Iterator[tuple[int, str, list[str]]]:
@@ -286,15 +286,15 @@ def get_pretrained_file_names(embedding_name: str | None = None) -> Any:
     >>> 'glove.6B.50d.txt' in text.embedding.get_pretrained_file_names('glove')
     True
     """
-    known: dict[str, Any] = get_registry(_TokenEmbedding)
+    classes: dict[str, Any] = get_registry(_TokenEmbedding)
     if embedding_name is None:
-        return {name: list(cls.pretrained_files) for name, cls in known.items()}
-    if embedding_name not in known:
+        return {name: list(cls.pretrained_files) for name, cls in classes.items()}
+    if embedding_name not in classes:
         raise ArgumentValueError(
             f"get_pretrained_file_names: there is no token embedding {embedding_name!r}."
-            f"{nearest(embedding_name, known)} There are {', '.join(map(repr, known))}."
+            f"{nearest(embedding_name, classes)} There are {', '.join(map(repr, classes))}."
         )
-    return list(known[embedding_name].pretrained_files)
+    return list(classes[embedding_name].pretrained_files)
 
 
 # -- embeddings ----------------------------------------------------------------------------------------------------
