@@ -333,15 +333,15 @@ def _parameters(order: Sequence[Node], shape: Shapes | None) -> tuple[dict[Node,
 
 def _keys(nodes: Sequence[Node]) -> dict[Node, str]:
     """Return a unique name for each node; Graphviz would take what follows a colon for a port."""
-    taken: set[str] = set()
+    used: set[str] = set()
     keys = {}
     for node in nodes:
         name = node.name.replace(":", "_")
         key, number = name, 1
-        while key in taken:
+        while key in used:
             number += 1
             key = f"{name}#{number}"
-        taken.add(key)
+        used.add(key)
         keys[node] = key
     return keys
 

@@ -140,9 +140,9 @@ class Load:
         name : str
         arr : NDArray
         """
-        own = getattr(name, "attrs", {}).get("__init__") or None
-        if self.default_init is None and own is not None and own is not self:
-            self._fill(name, arr, create(own)._init_weight)
+        initializer = getattr(name, "attrs", {}).get("__init__") or None
+        if self.default_init is None and initializer is not None and initializer is not self:
+            self._fill(name, arr, create(initializer)._init_weight)
         else:
             self._fill(name, arr, self.default_init)
 

@@ -6,12 +6,11 @@ from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar
 
 from minpy.core.errors import ArgumentError, ArgumentValueError, MissingPartError, describe, nearest
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 from minpy.registry import enter_class
 
 __all__ = ["KVStoreBase", "create"]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.kvstore.base", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)
 
 _C = TypeVar("_C", bound=type)
 
@@ -230,9 +229,9 @@ def create(name: str = "local") -> KVStoreBase:
     if not isinstance(name, str):
         raise ArgumentError(f"kvstore.create: name must be a string, such as 'device', got {describe(name)}.")
     key = name.lower()
-    known = KVStoreBase.kv_registry.get(key)
-    if known is not None:
-        return known()
+    registered = KVStoreBase.kv_registry.get(key)
+    if registered is not None:
+        return registered()
     if key in LOCAL:
         return LOCAL[key](key)
     if key.startswith(_SEVERAL):

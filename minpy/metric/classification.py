@@ -138,7 +138,7 @@ def hits_among(name: str, right: numpy.ndarray, scores: numpy.ndarray, top_k: in
             f"{name}: label {right.min() if right.min() < 0 else right.max()} is no class: predictions of shape "
             f"{scores.shape} have the scores of classes 0 to {count - 1}."
         )
-    own = scores[numpy.arange(rows), right][:, None]
-    behind = scores < own
-    behind |= (scores == own) & (numpy.arange(count) > right[:, None])
+    right_scores = scores[numpy.arange(rows), right][:, None]
+    behind = scores < right_scores
+    behind |= (scores == right_scores) & (numpy.arange(count) > right[:, None])
     return numpy.asarray(count - 1 - numpy.count_nonzero(behind, axis=1) < top_k)

@@ -9,6 +9,7 @@ import numpy
 
 from minpy.core.docstrings import documented
 from minpy.core.errors import ArgumentValueError, OutOfRangeError
+from minpy.core.families import with_defaults
 from minpy.metric.eval_metric import (
     EvalMetric,
     Names,
@@ -77,8 +78,8 @@ class BinaryCounts:
     @property
     def precision(self) -> Any:
         """The share of what is said to be positive that is; 0 of nothing."""
-        said = self.true_positives + self.false_positives
-        return self.true_positives / said if said else 0.0
+        predicted = self.true_positives + self.false_positives
+        return self.true_positives / predicted if predicted else 0.0
 
     @property
     def recall(self) -> Any:
@@ -131,9 +132,11 @@ ShapeError
 class _Binary(EvalMetric):
     """A metric of two classes: of each batch, averaged ('macro'), or of all examples together ('micro')."""
 
-    def __init__(self, name: str, output_names: Names, label_names: Names, average: str) -> None:
-        self._average = checked_average(type(self).__name__, average)
-        self._counts = BinaryCounts()
+    def __init__(
+        self, name: str = "f1", output_names: Names = None, label_names: Names = None, average: str = "macro"
+    ) -> None:
+        self.average = self._average = checked_average(type(self).__name__, average)
+        self.metrics = self._counts = BinaryCounts()
         super().__init__(name, output_names, label_names, average=average, has_global_stats=True)
 
     def _value(self, use_global: bool) -> Any:
@@ -185,19 +188,13 @@ class F1(_Binary):
     0.8
     """
 
-    def __init__(
-        self, name: str = "f1", output_names: Names = None, label_names: Names = None, average: str = "macro"
-    ) -> None:
-        super().__init__(name, output_names, label_names, average)
-        self.average = self._average
-        self.metrics = self._counts
-
     def _value(self, use_global: bool) -> Any:
         return self._counts.fbeta(use_global)
 
 
 @register
 @documented(sections=_SECTIONS)
+@with_defaults(name="mcc")
 class MCC(_Binary):
     """Matthews' correlation coefficient of two classes (Matthews, 1975): between -1 and 1, 0 for guesses.
 
@@ -213,12 +210,6 @@ class MCC(_Binary):
     >>> round(mcc.get()[1], 3)
     0.577
     """
-
-    def __init__(
-        self, name: str = "mcc", output_names: Names = None, label_names: Names = None, average: str = "macro"
-    ) -> None:
-        super().__init__(name, output_names, label_names, average)
-        self._metrics = self._counts
 
     def _value(self, use_global: bool) -> Any:
         return self._counts.matthewscc(use_global)
@@ -319,8 +310,8 @@ def _of_size(size: int, matrix: numpy.ndarray) -> numpy.ndarray:
 
 def correlation_of(confusion: numpy.ndarray) -> Any:
     """Return the correlation coefficient of a confusion matrix; nan where one side has a single class."""
-    total, said, are = confusion.sum(), confusion.sum(axis=1), confusion.sum(axis=0)
-    of_said, of_right = numpy.sum(said * (total - said)), numpy.sum(are * (total - are))
-    if of_said == 0 or of_right == 0:
+    total, predicted, actual = confusion.sum(), confusion.sum(axis=1), confusion.sum(axis=0)
+    variances = numpy.sum(predicted * (total - predicted)), numpy.sum(actual * (total - actual))
+    if 0 in variances:
         return nan
-    return numpy.sum(confusion.diagonal() * total - said * are) / numpy.sqrt(of_said * of_right)
+    return numpy.sum(confusion.diagonal() * total - predicted * actual) / numpy.sqrt(variances[0] * variances[1])

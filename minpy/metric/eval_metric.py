@@ -81,7 +81,8 @@ class EvalMetric:
         self.reset()
 
     def __str__(self) -> str:
-        values = {name: value.item() if isinstance(value, numpy.generic) else value for name, value in _items(self)}
+        items = _paired(self.get())
+        values = {name: value.item() if isinstance(value, numpy.generic) else value for name, value in items}
         return f"EvalMetric: {values}"
 
     def get_config(self) -> dict[str, Any]:
@@ -194,7 +195,7 @@ class EvalMetric:
         >>> mx.metric.Accuracy().get_name_value()
         [('accuracy', nan)]
         """
-        return _items(self)
+        return _paired(self.get())
 
     def get_global_name_value(self) -> list[tuple[str, Any]]:
         """Return names and global values: a list of pairs.
@@ -259,12 +260,9 @@ def with_names_only(default: str) -> Callable[[Metric], Metric]:
     return complete
 
 
-def _items(metric: EvalMetric) -> list[tuple[str, Any]]:
-    return _paired(metric.get())
-
-
-def _paired(got: tuple[Any, Any]) -> list[tuple[str, Any]]:
-    names, values = (part if isinstance(part, list) else [part] for part in got)
+def _paired(name_and_value: tuple[Any, Any]) -> list[tuple[str, Any]]:
+    """Return (name, value) of a metric, or of each of several in two lists, as a list of pairs."""
+    names, values = (part if isinstance(part, list) else [part] for part in name_and_value)
     return [*zip(names, values, strict=False)]
 
 

@@ -47,11 +47,11 @@ def split_parameters(
     by_kind: dict[str, dict[str, nd.NDArray]] = {kind: {} for kind in _KINDS}
     unnamed = []
     for key, array in arrays.items():
-        kind, colon, own = key.partition(":")
+        kind, colon, name_of_array = key.partition(":")
         if not colon:
             unnamed.append(key)
         elif kind in by_kind:
-            by_kind[kind][own] = array
+            by_kind[kind][name_of_array] = array
     if unnamed:
         shown = ", ".join(map(repr, unnamed[:5])) + (f" and {len(unnamed) - 5} more" if len(unnamed) > 5 else "")
         raise FileFormatError(

@@ -119,11 +119,6 @@ class FeedForward:
                 if params:
                     setattr(self, name, {key: value for key, value in params.items() if key in names})
 
-    @staticmethod
-    def _is_data_arg(name: str) -> bool:
-        """Tell whether an argument is an input by its name."""
-        return name.endswith(("data", "label"))
-
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_pred_exec": None}
 
@@ -145,12 +140,12 @@ class FeedForward:
             )
         names, state_names = self.symbol.list_arguments(), self.symbol.list_auxiliary_states()
         attributes = self.symbol.attr_dict()
-        made: list[dict[str, Any]] = []
+        initialized: list[dict[str, Any]] = []
         for keys, expected, types, values in (
             (names, arguments, argument_types, self.arg_params or {}),
             (state_names, states, state_types, self.aux_params or {}),
         ):
-            own = {}
+            arrays = {}
             for name, shape, dtype in zip(keys, expected, types, strict=True):
                 if name in shapes:
                     continue
@@ -165,10 +160,10 @@ class FeedForward:
                     array[:] = value
                 else:
                     self.initializer(init.InitDesc(name, attributes.get(name)), array)
-                own[name] = array
-            made.append(own)
-        self.arg_params, self.aux_params = made
-        return names, list(made[0]), state_names
+                arrays[name] = array
+            initialized.append(arrays)
+        self.arg_params, self.aux_params = initialized
+        return names, list(initialized[0]), state_names
 
     def _init_predictor(self, input_shapes: Any, type_dict: Mapping[str, Any] | None = None) -> None:
         """Bind an executor for shapes, unless there is one."""
@@ -189,11 +184,11 @@ class FeedForward:
                 )
         executor = self.symbol.simple_bind(self.ctx[0], grad_req="null", type_dict=type_dict or {}, **shapes)
         _check_arguments(self.symbol)
-        others = {*shapes, *label_names(self.symbol)}
+        inputs = {*shapes, *label_names(self.symbol)}
         arguments = {
             name: array
             for name, array in executor.arg_dict.items()
-            if name not in others and (name in self.arg_params or not name.endswith("label"))  # a loss's, by custom
+            if name not in inputs and (name in self.arg_params or not name.endswith("label"))  # a loss's, by custom
         }
         require_fit(
             "FeedForward",

@@ -34,7 +34,7 @@ def require_fit(
             if name not in arrays:
                 if not allow_missing:
                     kinds["missing"] += 1
-                    spare = [other for other in arrays if other not in expected]
+                    spare = [spare_name for spare_name in arrays if spare_name not in expected]
                     rows.append((name, "missing", str(target.shape), nearest(name, spare).strip()))
                 continue
             array = arrays[name]

@@ -28,8 +28,6 @@ Examples
 True
 """
 
-from __future__ import annotations
-
 from minpy.namespaces import module_functions
 from minpy.nn.building.layer import Layer
 from minpy.nn.building.model import Model

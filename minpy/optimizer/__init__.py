@@ -1,61 +1,10 @@
 """Optimizers: how weights follow their gradients."""
 
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 from minpy.optimizer import contrib, optimizer
-from minpy.optimizer.optimizer import (
-    DCASGD,
-    FTML,
-    LAMB,
-    LARS,
-    LBSGD,
-    NAG,
-    SGD,
-    SGLD,
-    AdaDelta,
-    AdaGrad,
-    Adam,
-    Adamax,
-    Ftrl,
-    Nadam,
-    NDabs,
-    Optimizer,
-    RMSProp,
-    Signum,
-    Test,
-    Updater,
-    ccSGD,
-    create,
-    get_updater,
-    register,
-)
+from minpy.optimizer.optimizer import *
 
-__all__ = [
-    "DCASGD",
-    "FTML",
-    "LAMB",
-    "LARS",
-    "LBSGD",
-    "NAG",
-    "SGD",
-    "SGLD",
-    "AdaDelta",
-    "AdaGrad",
-    "Adam",
-    "Adamax",
-    "Ftrl",
-    "NDabs",
-    "Nadam",
-    "Optimizer",
-    "RMSProp",
-    "Signum",
-    "Test",
-    "Updater",
-    "ccSGD",
-    "contrib",
-    "create",
-    "get_updater",
-    "optimizer",
-    "register",
-]
-__dir__ = listing(__all__)
-__getattr__ = missing(__name__, "optimizer", __all__)
+__all__ = ["contrib", "optimizer"]
+__all__ += optimizer.__all__
+__all__.remove("NDnorm")  # which MXNet does not list here
+__dir__, __getattr__ = module_functions(__name__, __all__, "optimizer")

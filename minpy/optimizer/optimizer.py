@@ -56,7 +56,7 @@ __all__ = [
     "create",
     "get_updater",
     "register",
-]  # fmt: skip
+]
 __dir__ = listing(__all__)
 _missing = missing(__name__, "optimizer", __all__)
 

@@ -120,25 +120,25 @@ class Optimizer:
         multi_precision: bool = False,
         param_dict: Mapping[int, Any] | None = None,
     ) -> None:
-        own = type(self).__name__
+        class_name = type(self).__name__
         numbers = {"rescale_grad": rescale_grad, "wd": wd, "clip_gradient": clip_gradient}
         for name, value in {**numbers, "learning_rate": learning_rate}.items():
             if value is not None and not hasattr(type(value), "__float__"):
                 advice = " A schedule is given as lr_scheduler." if callable(value) and "rate" in name else ""
-                raise ArgumentError(f"{own}: {name} is {describe(value)}; expected a number.{advice}")
+                raise ArgumentError(f"{class_name}: {name} is {describe(value)}; expected a number.{advice}")
         if lr_scheduler is not None and not callable(lr_scheduler):
             raise ArgumentError(
-                f"{own}: lr_scheduler is {describe(lr_scheduler)}; expected an LRScheduler, or another function of the "
-                "number of updates."
+                f"{class_name}: lr_scheduler is {describe(lr_scheduler)}; expected an LRScheduler, or another function "
+                "of the number of updates."
             )
         for name, table, contents in (
             ("param_idx2name", param_idx2name, "the indices of parameters to their names"),
             ("param_dict", param_dict, "the indices of parameters to Parameters"),
         ):
             if table is not None and not isinstance(table, Mapping):
-                raise ArgumentError(f"{own}: {name} is {describe(table)}; expected a dict of {contents}.")
+                raise ArgumentError(f"{class_name}: {name} is {describe(table)}; expected a dict of {contents}.")
         if sym is not None and not hasattr(sym, "attr_dict"):
-            raise ArgumentError(f"{own}: sym is {describe(sym)}; expected a Symbol.")
+            raise ArgumentError(f"{class_name}: sym is {describe(sym)}; expected a Symbol.")
         self.rescale_grad = rescale_grad
         self.lr_scheduler: Any = lr_scheduler
         self.lr: Any = 0.01 if learning_rate is None and lr_scheduler is None else learning_rate
@@ -176,9 +176,9 @@ class Optimizer:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what is pickled: all but the parameters."""
-        kept = self.__dict__.copy()
-        kept.pop("param_dict", None)
-        return kept
+        pickled = self.__dict__.copy()
+        pickled.pop("param_dict", None)
+        return pickled
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take over what was pickled; the parameters have to be given once more."""
@@ -250,10 +250,10 @@ class Optimizer:
         if not isinstance(name, str):
             advice = " It is an optimizer already: use it as it is." if isinstance(name, Optimizer) else ""
             raise ArgumentError(f"optimizer.create: name is {describe(name)}; expected a string.{advice}")
-        known = Optimizer.opt_registry
-        cls = known.get(name.lower())
+        registry = Optimizer.opt_registry
+        cls = registry.get(name.lower())
         if cls is None:
-            public = [registered for registered in sorted(known) if not registered.startswith("_")]
+            public = [registered for registered in sorted(registry) if not registered.startswith("_")]
             raise ArgumentValueError(
                 f"optimizer.create: there is no optimizer {name!r}.{nearest(name.lower(), public)} There are "
                 f"{', '.join(public)}. Others have to be registered first, with optimizer.register."
@@ -264,10 +264,10 @@ class Optimizer:
             unexpected = _UNEXPECTED.search(str(error))
             if unexpected is None or unexpected[1] not in kwargs or isinstance(error, ArgumentError):
                 raise
-            taken = _arguments_of(cls)
+            arguments = _arguments_of(cls)
             raise ArgumentError(
-                f"optimizer.create: {cls.__name__} takes no {unexpected[1]!r}.{nearest(unexpected[1], taken)} It "
-                f"takes {', '.join(taken)}."
+                f"optimizer.create: {cls.__name__} takes no {unexpected[1]!r}.{nearest(unexpected[1], arguments)} It "
+                f"takes {', '.join(arguments)}."
             ) from error
 
     # -- states and updates ----------------------------------------------------------------------------------------
@@ -379,8 +379,8 @@ class Optimizer:
         array([0.5, 1.5], dtype=float16)
         """
         if self.multi_precision and weight.dtype == numpy.float16:
-            master, own = state
-            self.update(index, master, grad.astype(numpy.float32), own)
+            master, own_state = state
+            self.update(index, master, grad.astype(numpy.float32), own_state)
             cast(master, dtype=weight.dtype, out=weight)
         else:
             self.update(index, weight, grad, state)

@@ -7,8 +7,6 @@ Both let go of Python's lock while they work: threads decode side by side.
 What both decode, they decode equally, but for what their libraries of codecs do differently: `decode` says which.
 """
 
-from __future__ import annotations
-
 from minpy.pictures.coding import decode, encode, read
 from minpy.pictures.libraries import libraries
 from minpy.pictures.resizing import mirror, resize

@@ -62,10 +62,10 @@ def _weighted(data: Any, taps: Any, axis: int) -> Any:
 def _in_fixed_point(data: Any, horizontal: Any, vertical: Any, linear: bool) -> Any:
     """Return what OpenCV computes of 8 bits: weights of 11 bits, and in a bilinear one a few bits less in between."""
     unit = 1 << _BITS
-    across = [
-        (positions, np.rint(weights * unit).astype(np.int32)) for positions, weights in zip(*horizontal, strict=True)
-    ]
-    down = [(positions, np.rint(weights * unit).astype(np.int32)) for positions, weights in zip(*vertical, strict=True)]
+    across, down = (
+        [(positions, np.rint(weights * unit).astype(np.int32)) for positions, weights in zip(*axis_taps, strict=True)]
+        for axis_taps in (horizontal, vertical)
+    )
     rows: Any = 0
     for positions, weights in across:
         rows = rows + data.take(positions, axis=-2).astype(np.int32) * weights[:, None]

@@ -1,7 +1,5 @@
 """`minpy.sym._internal`: operators on symbols, under the names that MXNet keeps to itself."""
 
-from __future__ import annotations
-
 from minpy.late import late_names
 from minpy.namespaces import listing, missing
 from minpy.ops.registry import inner_names as _inner_names

@@ -57,13 +57,13 @@ def _bound(case: Case, upstream: Sequence[numpy.ndarray]) -> tuple[Arrays, Array
         if 0 not in itertools.chain(*shapes.values()) and symbol.infer_shape(**shapes)[1] is None:
             raise Unsupported("the shape of its answer does not follow from those of its inputs")
     symbol = Group([compose(OPERATORS["identity"], "identity", [output], {}) for output in symbol])
-    given = {case.name(slot): new_array(NDArray, value.copy()) for slot, value in arrays.items()}
-    gradients = {name: new_array(NDArray, numpy.zeros_like(given[name]._data)) for name in map(case.name, case.slots)}
-    states = {name: given.pop(name) for name in symbol.list_auxiliary_states()}
+    inputs = {case.name(slot): new_array(NDArray, value.copy()) for slot, value in arrays.items()}
+    gradients = {name: new_array(NDArray, numpy.zeros_like(inputs[name]._data)) for name in map(case.name, case.slots)}
+    states = {name: inputs.pop(name) for name in symbol.list_auxiliary_states()}
     training = bool(gradients)
     if operator.uses_training and case.attributes.get("training") is None:
         training = state.training
-    executor = symbol.bind(CPU, given, gradients, dict.fromkeys(gradients, "write"), states)
+    executor = symbol.bind(CPU, inputs, gradients, dict.fromkeys(gradients, "write"), states)
     for _ in range(_RUNS):
         for slot in case.states:
             states[case.name(slot)]._data[...] = arrays[slot]
@@ -73,21 +73,21 @@ def _bound(case: Case, upstream: Sequence[numpy.ndarray]) -> tuple[Arrays, Array
         if gradients:
             starts = [start.reshape(output.shape) for start, output in zip(upstream, outputs, strict=True)]
             executor.backward([new_array(NDArray, start.copy()) for start in starts])
-    _require_inferred(operator, symbol, {**given, **states}, outputs)
+    _require_inferred(operator, symbol, {**inputs, **states}, outputs)
     moved = [states[case.name(slot)].asnumpy() for slot in case.states]
-    found = [gradient.asnumpy() for gradient in gradients.values()]
-    return [*(output.asnumpy() for output in outputs), *moved], found if len(found) == len(case.slots) else None
+    computed = [gradient.asnumpy() for gradient in gradients.values()]
+    return [*(output.asnumpy() for output in outputs), *moved], computed if len(computed) == len(case.slots) else None
 
 
-def _require_inferred(operator: Any, symbol: Symbol, given: dict[str, NDArray], outputs: list[Any]) -> None:
+def _require_inferred(operator: Any, symbol: Symbol, inputs: dict[str, NDArray], outputs: list[Any]) -> None:
     """Raise an error if the operator's rules infer other shapes or dtypes than its outputs have."""
     names = symbol.list_arguments()
     if operator.shape_inference is not None:
-        shapes = symbol.infer_shape(**{name: given[name].shape for name in names})[1]
+        shapes = symbol.infer_shape(**{name: inputs[name].shape for name in names})[1]
         if shapes != [output.shape for output in outputs]:
             raise ShapeError(f"shapes {shapes} are inferred; forward returns {[output.shape for output in outputs]}")
     if operator.type_inference is not None:
-        dtypes = symbol.infer_type(**{name: given[name].dtype for name in names})[1]
+        dtypes = symbol.infer_type(**{name: inputs[name].dtype for name in names})[1]
         if dtypes != [output.dtype for output in outputs]:
             raise DTypeError(f"dtypes {dtypes} are inferred; forward returns {[output.dtype for output in outputs]}")
 

@@ -87,8 +87,8 @@ def var(
         if not is_annotation(key):
             raise ArgumentError(f"sym.var({name!r}): attribute {key!r} must be written __{key}__.")
         annotations[key] = str(value)
-    given = {"shape": None if shape is None else tuple(shape), "lr_mult": lr_mult, "wd_mult": wd_mult}
-    annotations.update({f"__{key}__": str(value) for key, value in given.items() if value is not None})
+    numbers = {"shape": None if shape is None else tuple(shape), "lr_mult": lr_mult, "wd_mult": wd_mult}
+    annotations.update({f"__{key}__": str(value) for key, value in numbers.items() if value is not None})
     if dtype is not None:
         annotations["__dtype__"] = str(dtype_code(dtype))
     if init is not None:
@@ -217,25 +217,25 @@ def _inputs_and_attributes(
     return inputs, parsed_attributes(operator, kind, attributes)
 
 
-def parsed_attributes(operator: Operator, kind: str, given: dict[str, Any]) -> dict[str, Any]:
+def parsed_attributes(operator: Operator, kind: str, values: dict[str, Any]) -> dict[str, Any]:
     """Return attributes as Python values; unknown and missing ones are errors."""
-    known = operator.signature.attributes
+    known_attributes = operator.signature.attributes
     attributes = {}
-    for key, value in given.items():
-        if key in known:
+    for key, value in values.items():
+        if key in known_attributes:
             if key == "dtype" and isinstance(value, Array):  # that of the array is meant
                 value = value.dtype
-            attributes[key] = parse_attribute(value, known[key], kind)
+            attributes[key] = parse_attribute(value, known_attributes[key], kind)
         elif operator.signature.open_ended:
             attributes[key] = value
         elif operator.builtin and operator.signature.ignores_attributes:
             warn_ignored(f"sym.{kind}", operator.signature, key)
         else:
-            names = [*operator.signature.inputs, *known]
+            names = [*operator.signature.inputs, *known_attributes]
             raise ArgumentError(
                 f"sym.{kind} has no argument {key!r}; it takes {', '.join(names)}.{nearest(key, names)}"
             )
-    for key, attribute in known.items():
+    for key, attribute in known_attributes.items():
         if attribute.default is REQUIRED and key not in attributes:
             raise ArgumentError(f"sym.{kind}: attribute {key!r} is missing; pass {key}=... .")
         if operator.builtin and key in attributes:
@@ -345,8 +345,8 @@ def compose_custom(
         )
     annotations = current_scope().get(noted)
     name = current_names().get(name, hint)
-    given = dict(zip(names, inputs, strict=False)) | symbols
-    values = cast_inputs(operator, "Custom", _input_values(operator, "Custom", name, given, {}, annotations), {})
+    by_name = dict(zip(names, inputs, strict=False)) | symbols
+    values = cast_inputs(operator, "Custom", _input_values(operator, "Custom", name, by_name, {}, annotations), {})
     node = Node(operator, values, {}, name, "Custom", annotations)
     return Symbol(new_outputs(node))
 
@@ -393,8 +393,8 @@ def dtype_code(dtype: Any) -> int:
     try:
         return DTYPE_NUMBERS[numpy.dtype(dtype).newbyteorder("<")]
     except (TypeError, KeyError):
-        known = ", ".join(known.name for known in DTYPE_NUMBERS)
-        raise ArgumentError(f"sym.var: dtype {dtype!r} is not one that symbols know; they know {known}.") from None
+        names = ", ".join(known.name for known in DTYPE_NUMBERS)
+        raise ArgumentError(f"sym.var: dtype {dtype!r} is not one that symbols know; they know {names}.") from None
 
 
 def _traced(operator: Any, inputs: list[Any], attributes: dict[str, Any], name: str | None) -> Any:

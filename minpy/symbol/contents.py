@@ -57,8 +57,8 @@ class Contents:
         """The version in the usual form."""
         if self.version <= 800:
             return "0.8 or earlier"
-        major, rest = divmod(self.version, 10000)
-        return f"{major}.{rest // 100}.{rest % 100}"
+        major, minor = divmod(self.version, 10000)
+        return f"{major}.{minor // 100}.{minor % 100}"
 
 
 def contents(content: bytes | str, source: str) -> Contents:
@@ -101,11 +101,11 @@ def contents(content: bytes | str, source: str) -> Contents:
             if op not in PROPS if custom else not is_known(present_name(op)):
                 unknown.setdefault((op, custom), Missing(op, custom, [], bool(graphs))).nodes.append(name)
             levels += [(False, graph.get("nodes")) for graph in graphs if isinstance(graph, dict)]
-    found = [
+    unknown_operators = [
         UnknownOperator(f"Custom(op_type={op!r})" if custom else op, missing.nodes, missing.advice)
         for (op, custom), missing in unknown.items()
     ]
-    return Contents(reader._version(document), variables, operators, found)
+    return Contents(reader._version(document), variables, operators, unknown_operators)
 
 
 def _called(kind: str, node: dict[str, Any]) -> tuple[str, bool]:

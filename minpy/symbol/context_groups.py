@@ -73,18 +73,18 @@ def groups_of_each(group2ctxs: Any, count: int) -> list[dict[str, Any] | None]:
             f"Module: group2ctxs is {describe(group2ctxs)}; expected a dict of contexts by the names of groups, such "
             "as {'stage1': mx.cpu(1)}, or a list of such dicts, one for each context."
         )
-    found: list[dict[str, Any] | None] = [{} for _ in range(count)]
+    by_executor: list[dict[str, Any] | None] = [{} for _ in range(count)]
     for group, contexts in group2ctxs.items():
-        each = list(contexts) if isinstance(contexts, (list, tuple)) else [contexts]
-        if len(each) not in (1, count):
+        own_contexts = list(contexts) if isinstance(contexts, (list, tuple)) else [contexts]
+        if len(own_contexts) not in (1, count):
             raise ArgumentValueError(
-                f"Module: group2ctxs[{group!r}] has {len(each)} contexts for {count} context(s) of the module. Give "
-                "one for all, or one for each."
+                f"Module: group2ctxs[{group!r}] has {len(own_contexts)} contexts for {count} context(s) of the module. "
+                "Give one for all, or one for each."
             )
-        for groups, context in zip(found, each * (count // len(each)), strict=True):
+        for groups, context in zip(by_executor, own_contexts * (count // len(own_contexts)), strict=True):
             assert groups is not None
             groups[group] = context
-    return found
+    return by_executor
 
 
 def place_nodes(what: str, symbol: Symbol, default: Context, groups: Mapping[str, Context]) -> dict[Node, Context]:
@@ -97,7 +97,7 @@ def place_nodes(what: str, symbol: Symbol, default: Context, groups: Mapping[str
     ArgumentError
         If a node's group is none of those that are given.
     """
-    found: dict[Node, Context] = {}
+    contexts: dict[Node, Context] = {}
     if not groups:
         return dict.fromkeys(symbol.order, default)
     for node in symbol.order:
@@ -108,13 +108,13 @@ def place_nodes(what: str, symbol: Symbol, default: Context, groups: Mapping[str
                     f"{what}: {node.name!r} is of ctx_group {group!r}, and group2ctx has no context for it: it has "
                     f"{', '.join(map(repr, groups))}.{nearest(group, groups)}"
                 )
-            found[node] = groups[group]
+            contexts[node] = groups[group]
         else:
-            inherited = (found[value.node] for value in node.inputs if value.node in found)
+            inherited = (contexts[value.node] for value in node.inputs if value.node in contexts)
             context = next(inherited, None)
             if context is not None:
-                found[node] = context
-        if node in found:
+                contexts[node] = context
+        if node in contexts:
             for value in node.auxiliary_inputs():
-                found.setdefault(value.node, found[node])
-    return {node: found.get(node, default) for node in symbol.order}
+                contexts.setdefault(value.node, contexts[node])
+    return {node: contexts.get(node, default) for node in symbol.order}

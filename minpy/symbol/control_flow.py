@@ -279,8 +279,8 @@ def while_loop(
         raise ArgumentValueError(f"{where}: loop_vars is empty; expected at least one symbol.")
 
     def called(function: Callable[..., Any], scope: _Scope) -> Any:
-        given = regrouped(loop_vars, iter([scope.slot(value) for value in first]))
-        return function(*given) if isinstance(given, list) else function(given)
+        arguments = regrouped(loop_vars, iter([scope.slot(value) for value in first]))
+        return function(*arguments) if isinstance(arguments, list) else function(arguments)
 
     condition, body = _Scope(f"{name}_cond"), _Scope(f"{name}_func")
     with condition.attributes:
@@ -346,8 +346,8 @@ def cond(pred: Symbol, then_func: Callable[[], Any], else_func: Callable[[], Any
     """
     where = "sym.contrib.cond"
     if not isinstance(pred, Symbol) or len(pred) != 1:
-        got = f"a symbol of {len(pred)} outputs" if isinstance(pred, Symbol) else describe(pred)
-        raise ArgumentError(f"{where}: pred is {got}; expected a Symbol of one output.")
+        kind = f"a symbol of {len(pred)} outputs" if isinstance(pred, Symbol) else describe(pred)
+        raise ArgumentError(f"{where}: pred is {kind}; expected a Symbol of one output.")
     form: Any = None
     parts, counts = [], []
     for part, function in (("pred", lambda: pred), ("then", then_func), ("else", else_func)):

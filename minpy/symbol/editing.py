@@ -45,15 +45,15 @@ def editable(symbol: Symbol) -> Graph:
     outputs: y[0]
     """
     graph = Graph()
-    made: dict[Node, GraphNode] = {}
+    copies: dict[Node, GraphNode] = {}
     for node in symbol.order:
         origin = _Origin(node)
-        inputs = [Entry(made[value.node], value.index) for value in node.inputs]
+        inputs = [Entry(copies[value.node], value.index) for value in node.inputs]
         copied = GraphNode(origin.op, node.name, origin.attrs, inputs, [*map(editable, graphs_inside(node))])
         origin.inside = _inside(copied)
         copied.origin, copied.graph = origin, graph
-        made[node] = copied
-    graph.outputs = [Entry(made[value.node], value.index) for value in symbol.values]
+        copies[node] = copied
+    graph.outputs = [Entry(copies[value.node], value.index) for value in symbol.values]
     return graph.numbered()
 
 
@@ -115,15 +115,15 @@ def symbol_of(graph: Graph, where: str, kind: type[Symbol] = Symbol) -> Symbol:
         raise EditingError(f"{where}: {error}") from None
     if not graph.outputs:
         raise EditingError(f"{where}: the graph has no outputs; give it some, with graph.outputs = [node].")
-    made: dict[GraphNode, Node] = {}
+    nodes: dict[GraphNode, Node] = {}
     for number, node in enumerate(order):
         inputs = [
-            _value(made, as_entry(entry), f"{where}: input {position} of {node.name!r} ({node.op})")
+            _value(nodes, as_entry(entry), f"{where}: input {position} of {node.name!r} ({node.op})")
             for position, entry in enumerate(node.inputs)
         ]
-        made[node] = _node(number, node, inputs, where)
+        nodes[node] = _node(number, node, inputs, where)
     values = [
-        _value(made, as_entry(entry), f"{where}: output {position}") for position, entry in enumerate(graph.outputs)
+        _value(nodes, as_entry(entry), f"{where}: output {position}") for position, entry in enumerate(graph.outputs)
     ]
     try:
         verify(values)
@@ -132,8 +132,8 @@ def symbol_of(graph: Graph, where: str, kind: type[Symbol] = Symbol) -> Symbol:
     return kind(values)
 
 
-def _value(made: dict[GraphNode, Node], entry: Entry, what: str) -> Value:
-    node = made[entry.node]
+def _value(nodes: dict[GraphNode, Node], entry: Entry, what: str) -> Value:
+    node = nodes[entry.node]
     count = len(node.output_names())
     if not isinstance(entry.index, int) or not 0 <= entry.index < count:
         raise EditingError(f"{what} is output {entry.index} of {node.described()}, which has {count}.")

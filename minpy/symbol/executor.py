@@ -251,18 +251,18 @@ class Executor:
             For a value of another shape. Nothing has changed then.
         """
         copied = []
-        for given, known, what in (
+        for values, arrays, what in (
             (arg_params, self.arg_dict, "argument"),
             (aux_params or {}, self.aux_dict, "auxiliary state"),
         ):
-            for name, value in given.items():
-                if name in known:
-                    target = known[name]
+            for name, value in values.items():
+                if name in arrays:
+                    target = arrays[name]
                     copied.append((_fitting(value, target, f"copy_params_from: {what} {name!r}"), target))
                 elif not allow_extra_params:
                     raise ArgumentValueError(
-                        f"copy_params_from: the symbol has no {what} {name!r}; it has {', '.join(known) or 'none'}."
-                        f"{nearest(name, known)} Pass allow_extra_params=True to leave out what it does not have."
+                        f"copy_params_from: the symbol has no {what} {name!r}; it has {', '.join(arrays) or 'none'}."
+                        f"{nearest(name, arrays)} Pass allow_extra_params=True to leave out what it does not have."
                     )
         for raw, target in copied:
             _write(raw, target)
@@ -419,10 +419,13 @@ class Executor:
     def _program(self, is_train: bool) -> Program:
         program = self._programs.get(is_train)
         if program is None or not program.steps.is_valid():
-            asked = self._asked if is_train else None
-            repeatable = bool(self._asked)
             program = self._programs[is_train] = self._compiled.program(
-                self._raws(), is_train, asked, repeatable=repeatable, known=self._inferred, inline=self._monitor is None
+                self._raws(),
+                is_train,
+                self._asked if is_train else None,
+                repeatable=bool(self._asked),
+                known=self._inferred,
+                inline=self._monitor is None,
             )
         return program
 
@@ -430,8 +433,8 @@ class Executor:
         raws = [array._data for array in self.arg_arrays]
         if self.aux_arrays:
             raws += [array._data for array in self.aux_arrays]
-        known = self._known
-        if len(raws) != len(known) or not all(map(is_, raws, known)):
+        seen = self._known
+        if len(raws) != len(seen) or not all(map(is_, raws, seen)):
             self._look_at(raws)
         return raws
 
@@ -443,9 +446,9 @@ class Executor:
         for node, raw in zip(nodes, raws, strict=True):
             value = Value(node)
             self._require_kind(f"the array of {node.name!r}", raw, self._shapes[value], self._dtypes[value])
-        known = {id(raw) for raw in self._known}
+        seen = {id(raw) for raw in self._known}
         if self._asked:
-            self._moved |= {node: raw for node, raw in zip(nodes, raws, strict=True) if id(raw) not in known}
+            self._moved |= {node: raw for node, raw in zip(nodes, raws, strict=True) if id(raw) not in seen}
         self._known = list(raws)
 
     def _buffers(self) -> dict[Node, numpy.ndarray]:
@@ -460,9 +463,9 @@ class Executor:
                 value = Value(node)
                 self._require_kind(f"the gradient of {node.name!r}", raw, self._shapes[value], self._dtypes[value])
             nodes = [*self._argument_nodes, *self._state_nodes]
-            known = {id(raw) for raw in self._gradients.values()}
-            others = [(node, raw) for _, node, raw in rows if id(raw) not in known]
-            self._require_apart([*zip(nodes, self._known, strict=True)], others)
+            seen = {id(raw) for raw in self._gradients.values()}
+            new_rows = [(node, raw) for _, node, raw in rows if id(raw) not in seen]
+            self._require_apart([*zip(nodes, self._known, strict=True)], new_rows)
             self._require_apart(self._moved.items(), [(node, raw) for _, node, raw in rows])
             self._moved = {}
             self._gradients = {node: raw for _, node, raw in rows}
@@ -483,10 +486,10 @@ class Executor:
 
     def _has_other_gradients(self) -> bool:
         """Tell whether others have been put into `grad_arrays` than those that have been looked at."""
-        arrays, known = self.grad_arrays, self._known_gradients
+        arrays, seen = self.grad_arrays, self._known_gradients
         try:
             # A list, which costs less here than a generator.
-            return known is None or True in [arrays[position]._data is not raw for position, raw in known]  # type: ignore[union-attr]
+            return seen is None or True in [arrays[position]._data is not raw for position, raw in seen]  # type: ignore[union-attr]
         except (AttributeError, IndexError):  # None, or nothing, is there
             return True
 
@@ -514,8 +517,8 @@ class Executor:
         if self._places is None and like is not None:
             return like._like(data)
         context = self._context if self._places is None else self._places[index]
-        made: NDArray = place(NDArray if like is None else type(like), data, context)
-        return made
+        array: NDArray = place(NDArray if like is None else type(like), data, context)
+        return array
 
     def _assign(self, name: str, value: Any) -> None:
         if name not in self._names:
@@ -614,9 +617,9 @@ def _write(raw: Any, target: NDArray) -> None:
     note_write(target._data)
 
 
-def missing_text(symbol: Symbol, given: Mapping[str, Any]) -> str:
+def missing_text(symbol: Symbol, shapes: Mapping[str, Any]) -> str:
     """Return which shapes cannot be inferred from the given ones, in words."""
-    arguments, _, states = symbol.infer_shape_partial(**given)
+    arguments, _, states = symbol.infer_shape_partial(**shapes)
     names = [*symbol.list_arguments(), *symbol.list_auxiliary_states()]
     missing = [
         f"{name} {show_shape(tuple(length or -1 for length in shape) or None)}"

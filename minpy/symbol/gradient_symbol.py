@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy
@@ -44,16 +44,16 @@ class _GraphGradient(Operator):
         self.def_infer_type(self._infer_dtypes)
 
     def _infer_shapes(self, inputs: Shapes, outputs: Shapes) -> tuple[Shapes, Shapes]:
-        given = {Value(node): shape for node, shape in zip(self.nodes, inputs, strict=True) if shape is not None}
-        known = infer_shapes(self._compiled.order, [(given, "given")]).known
-        found = [known.get(Value(node)) for node in self.nodes]
-        return found, [found[position] for position in self.positions]
+        return self._inferred(infer_shapes, inputs)
 
     def _infer_dtypes(self, inputs: DTypes, outputs: DTypes) -> tuple[DTypes, DTypes]:
-        given = {Value(node): dtype for node, dtype in zip(self.nodes, inputs, strict=True) if dtype is not None}
-        known = infer_dtypes(self._compiled.order, [(given, "given")]).known
-        found = [known.get(Value(node)) for node in self.nodes]
-        return found, [found[position] for position in self.positions]
+        return self._inferred(infer_dtypes, inputs)
+
+    def _inferred(self, infer: Callable[..., Any], inputs: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        facts = {Value(node): fact for node, fact in zip(self.nodes, inputs, strict=True) if fact is not None}
+        inferred = infer(self._compiled.order, [(facts, "given")]).known
+        variables = [inferred.get(Value(node)) for node in self.nodes]
+        return variables, [variables[position] for position in self.positions]
 
     def _compute(self, *arrays: numpy.ndarray) -> Any:
         from minpy.graph.frame import start
@@ -62,8 +62,8 @@ class _GraphGradient(Operator):
         heads, frame = start(self._compiled.program(arrays, True, self._requests), arrays)
         buffers = {node: numpy.empty_like(arrays[self.nodes.index(node)], order="C") for node in self._requests}
         frame.backward([numpy.ones(numpy.shape(head), head.dtype) for head in heads], buffers)
-        found = tuple(buffers[self.nodes[position]] for position in self.positions)
-        return found if len(found) > 1 else found[0]
+        gradients = tuple(buffers[self.nodes[position]] for position in self.positions)
+        return gradients if len(gradients) > 1 else gradients[0]
 
 
 @method
@@ -94,15 +94,15 @@ def gradient(self: Symbol, wrt: Sequence[str]) -> Symbol:
     array([2., 4.], dtype=float32)
     """
     names = [wrt] if isinstance(wrt, str) else list(wrt)
-    known = self.list_arguments()
+    arguments = self.list_arguments()
     if not names:
-        raise ArgumentError(f"{self!r}.gradient: no names are given; its arguments are {', '.join(known)}.")
+        raise ArgumentError(f"{self!r}.gradient: no names are given; its arguments are {', '.join(arguments)}.")
     for name in names:
-        if name not in known:
+        if name not in arguments:
             raise ArgumentError(
                 f"{self!r}.gradient: there is no argument {describe(name) if not isinstance(name, str) else name!r}; "
-                f"its arguments are {', '.join(known)}.{nearest(str(name), known)}"
+                f"its arguments are {', '.join(arguments)}.{nearest(str(name), arguments)}"
             )
     operator = _GraphGradient(self, names)
-    node = Node(operator, [Value(one) for one in operator.nodes], {}, current_names().get(None, "gradient"))
+    node = Node(operator, [Value(node) for node in operator.nodes], {}, current_names().get(None, "gradient"))
     return Symbol([Value(node, index) for index in range(len(names))])

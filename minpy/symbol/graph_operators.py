@@ -75,14 +75,14 @@ class OperatorAroundGraph(ConfiguredOperator):
     def shape_inference(self, inputs: Shapes, outputs: Shapes, **_: Any) -> tuple[Shapes, Shapes]:
         """Infer over the graph."""
         count = len(inputs) - self.extra
-        found, results = self.graph.infer_shapes(inputs[:count], outputs)
-        return [*found, *inputs[count:]], results
+        known_inputs, results = self.graph.infer_shapes(inputs[:count], outputs)
+        return [*known_inputs, *inputs[count:]], results
 
     def type_inference(self, inputs: DTypes, outputs: DTypes, **_: Any) -> tuple[DTypes, DTypes]:
         """Infer over the graph."""
         count = len(inputs) - self.extra
-        found, results = self.graph.infer_dtypes(inputs[:count], outputs)
-        return [*found, *inputs[count:]], results
+        known_inputs, results = self.graph.infer_dtypes(inputs[:count], outputs)
+        return [*known_inputs, *inputs[count:]], results
 
 
 class RunnableGraph:
@@ -164,11 +164,11 @@ class RunnableGraph:
         self._last = (frame, raws) if keep else None
         return heads
 
-    def _requests(self, raws: Sequence[Any], wanted: Sequence[int]) -> dict[Node, str]:
+    def _requests(self, raws: Sequence[Any], requires_grad: Sequence[int]) -> dict[Node, str]:
         return {
             node: "write"
             for position, node in enumerate(self._graph.variables)
-            if position in wanted and position not in self._graph.states and raws[position].dtype.kind in "fc"
+            if position in requires_grad and position not in self._graph.states and raws[position].dtype.kind in "fc"
         }
 
     def begin(self, training: bool) -> None:
@@ -184,16 +184,16 @@ class RunnableGraph:
         """
         self._asked = tuple(requires_grad)
         requests = self._requests(raws, requires_grad)
-        found = self._differentiated or self._last
-        if found is not None and (found is self._differentiated or all(map(_is_equal, found[1], raws))):
-            frame, before = found
-            if not all(map(is_same, before, raws)):
+        earlier = self._differentiated or self._last
+        if earlier is not None and (earlier is self._differentiated or all(map(_is_equal, earlier[1], raws))):
+            frame, earlier_raws = earlier
+            if not all(map(is_same, earlier_raws, raws)):
                 self._graph.move(frame, raws)
             if not requests.items() <= frame.program.steps.grad_req.items():
                 frame.differentiate(self._graph.differentiated(frame.program, raws, requests))
         else:
-            given = [raw.copy() if position in self._graph.states else raw for position, raw in enumerate(raws)]
-            frame = self._graph.start(self._graph.program(given, self.training, requests), given)[1]
+            inputs = [raw.copy() if position in self._graph.states else raw for position, raw in enumerate(raws)]
+            frame = self._graph.start(self._graph.program(inputs, self.training, requests), inputs)[1]
         self._differentiated = frame, raws
         buffers = {
             node: numpy.empty(raw.shape, raw.dtype)
@@ -205,8 +205,8 @@ class RunnableGraph:
         return [buffers.get(nodes[index], numpy.zeros(raws[index].shape, raws[index].dtype)) for index in requires_grad]
 
 
-def _is_equal(one: Any, other: Any) -> bool:
-    return is_same(one, other) or (one.dtype == other.dtype and numpy.array_equal(one, other))
+def _is_equal(left: Any, right: Any) -> bool:
+    return is_same(left, right) or (left.dtype == right.dtype and numpy.array_equal(left, right))
 
 
 class PythonGraphOperator(OperatorAroundGraph):
@@ -236,26 +236,25 @@ class PythonGraphOperator(OperatorAroundGraph):
 
     def fresh(self) -> PythonGraphOperator:
         """Return the same operator for another series of calls, with a state of its own."""
-        made = copy.copy(self)
-        made._forget()
-        return made
+        copied = copy.copy(self)
+        copied._forget()
+        return copied
 
     def _of_operator(self, operator: Operator) -> Subgraph:
         """Return the graph of one call of a `@customop` on the same variables."""
-        known = operator.signature.attributes
+        known_attributes = operator.signature.attributes
         attributes = {
-            key: parse_attribute(text, known[key], operator.__name__)
+            key: parse_attribute(text, known_attributes[key], operator.__name__)
             for key, text in self.parameters.items()
-            if key in known
+            if key in known_attributes
         }
-        taken = operator.signature
-        if taken.variadic is None and not len(taken.inputs) - len(taken.defaults) <= len(self.names) <= len(
-            taken.inputs
-        ):
+        signature, count = operator.signature, len(self.names)
+        least, most = len(signature.inputs) - len(signature.defaults), len(signature.inputs)
+        if signature.variadic is None and not least <= count <= most:
             raise ArgumentError(
-                f"{self.__name__}: {operator.__name__}, which runs its graph, takes {len(taken.inputs)} input(s) "
-                f"({', '.join(taken.inputs)}), and the group has {len(self.names)} ({', '.join(self.names)}). A value "
-                "that several nodes of a group read is an input for each of them: "
+                f"{self.__name__}: {operator.__name__}, which runs its graph, takes {most} input(s) "
+                f"({', '.join(signature.inputs)}), and the group has {count} ({', '.join(self.names)}). A value that "
+                "several nodes of a group read is an input for each of them: "
                 "optimize_for(..., dedup_subgraph=True) makes them one."
             )
         variables = [Value(Node(None, (), {}, name)) for name in self.names]
@@ -298,29 +297,29 @@ class PythonGraphOperator(OperatorAroundGraph):
             self._instance = self._runner(self._runnable)
         return self._instance.forward(*views)
 
-    def _checked(self, answer: Any, arrays: Sequence[numpy.ndarray]) -> list[numpy.ndarray]:
+    def _checked(self, results: Any, arrays: Sequence[numpy.ndarray]) -> list[numpy.ndarray]:
         """Return what a user's function answered, if it has the shapes and dtypes of the graph's outputs."""
         shapes, dtypes = self._known_for(arrays)
         heads = self.graph.symbol.values
-        given = list(answer) if isinstance(answer, (tuple, list)) else [answer]
-        if len(given) != len(heads):
+        returned = list(results) if isinstance(results, (tuple, list)) else [results]
+        if len(returned) != len(heads):
             raise ArgumentError(
-                f"{self.__name__}: what runs its graph returned {len(given)} array(s); expected {len(heads)}: "
+                f"{self.__name__}: what runs its graph returned {len(returned)} array(s); expected {len(heads)}: "
                 f"{', '.join(self.graph.symbol.list_outputs())}."
             )
-        found = []
-        for index, (one, head) in enumerate(zip(given, heads, strict=True)):
-            array = raw_of(one)
+        outputs = []
+        for index, (result, head) in enumerate(zip(returned, heads, strict=True)):
+            array = raw_of(result)
             what = f"{self.__name__}: output {index} of what runs its graph"
             if not isinstance(array, (numpy.ndarray, numpy.generic, int, float, complex)):
-                raise ArgumentError(f"{what} is {describe(one)}; expected an array.")
+                raise ArgumentError(f"{what} is {describe(result)}; expected an array.")
             array = numpy.asarray(array)
             if array.shape != shapes[head]:
                 raise ShapeError(f"{what} has shape {show_shape(array.shape)}; expected {show_shape(shapes[head])}.")
             if not numpy.can_cast(array.dtype, dtypes[head], "same_kind"):
                 raise DTypeError(f"{what} is of {array.dtype}; expected {dtypes[head]}.")
-            found.append(numpy.array(array, dtype=dtypes[head], order="C"))  # a copy: nobody else keeps it
-        return found
+            outputs.append(numpy.array(array, dtype=dtypes[head], order="C"))  # a copy: nobody else keeps it
+        return outputs
 
     def _known_for(self, arrays: Sequence[numpy.ndarray]) -> Known:
         kinds = tuple([(array.shape, array.dtype) for array in arrays])
@@ -354,21 +353,21 @@ class PythonGraphOperator(OperatorAroundGraph):
             return [*self._runnable.gradients(arguments, upstream, requires_grad)]
         if self._instance is None:
             self._instance = self._runner(self._runnable)
-        outputs = [read_only(one) for one in (answer if type(answer) is tuple else (answer,))]
-        inputs = [read_only(one) for one in arguments]
+        outputs = [read_only(array) for array in (answer if type(answer) is tuple else (answer,))]
+        inputs = [read_only(array) for array in arguments]
         try:
-            found = self._instance.backward([read_only(one) for one in upstream], inputs, outputs)
+            gradients = self._instance.backward([read_only(array) for array in upstream], inputs, outputs)
         except MXNetError:
             raise
         except Exception as error:
             raise in_place_of(user_error(self, error, "backward", inputs), error) from None
-        parts = list(found) if isinstance(found, (tuple, list)) else [found]
-        if len(parts) != self.arity:
+        rows = list(gradients) if isinstance(gradients, (tuple, list)) else [gradients]
+        if len(rows) != self.arity:
             raise GradientError(
-                f"{self.__name__}: {self._runner.__name__}.backward returned {len(parts)} gradient(s); expected "
+                f"{self.__name__}: {self._runner.__name__}.backward returned {len(rows)} gradient(s); expected "
                 f"{self.arity}, one for each input: {', '.join(self.names)}. None stands for zeros."
             )
-        return [self._gradient(parts[index], index, arguments[index]) for index in requires_grad]
+        return [self._gradient(rows[index], index, arguments[index]) for index in requires_grad]
 
     def _gradient(self, part: Any, index: int, like: Any) -> numpy.ndarray:
         if part is None:

@@ -111,8 +111,8 @@ def hidden_outputs(
     if rule is not None and None not in (inputs[0], outputs[0]):
 
         def attribute(name: str) -> Any:
-            known = node.operator.signature.attributes
-            return node.attributes.get(name, known[name].default if name in known else None)
+            attributes = node.operator.signature.attributes
+            return node.attributes.get(name, attributes[name].default if name in attributes else None)
 
         shapes = rule(inputs, outputs, attribute)
     return [(shape, dtypes.get(index, dtype)) for index, shape in enumerate(shapes, visible)]

@@ -1,7 +1,5 @@
 """`minpy.sym.linalg`: linear algebra, as functions of symbols."""
 
-from __future__ import annotations
-
 from minpy.namespaces import listing
 from minpy.ops.registry import names_under as _names_under
 from minpy.symbol.operator_functions import late_functions as _late_functions

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import chain
 from typing import Any, NamedTuple, NoReturn
 
 from minpy.core.base_operator import BaseOperator
@@ -177,13 +179,13 @@ class Reader:
                 self.fail(f'{what}: "{key}" is {_shown(item[key])}; expected a string')
         attributes: dict[str, str] = {}
         for key in _ATTRIBUTE_KEYS:
-            given = item.get(key, {})
-            if not isinstance(given, dict):
-                self.fail(f'{what}: "{key}" is {_shown(given)}; expected an object of strings')
-            for name, text in given.items():
+            texts = item.get(key, {})
+            if not isinstance(texts, dict):
+                self.fail(f'{what}: "{key}" is {_shown(texts)}; expected an object of strings')
+            for name, text in texts.items():
                 if not isinstance(text, str):
                     self.fail(f"{what}: attribute {shortened(name)} is {_shown(text)}; expected a string")
-            attributes.update(given)
+            attributes.update(texts)
         if item.get("control_deps"):
             self.fail(f'{what} has "control_deps", which minpy does not support', "")
         if item.get("subgraphs") and item["op"] not in CONTROL_FLOW and item["op"] not in FAMILIES:
@@ -214,15 +216,15 @@ class Reader:
             self.fail(f'{what}: "subgraphs" is {_shown(items)}; expected a list of graphs')
         if items and self._level >= _MOST_LEVELS:
             self.fail(f"{what}: graphs are nested more than {_MOST_LEVELS} deep")
-        found = []
+        graphs = []
         for position, item in enumerate(items):
             if not isinstance(item, dict):
                 self.fail(f'{what}: "subgraphs"[{position}] is {_shown(item)}; expected an object with nodes and heads')
             inner = Reader(f"{self.source}: {what}: graph {position}", self._level + 1)
             inner._check_keys(item, _DOCUMENT_KEYS, ("nodes", "heads"), "it")
             inner.version, inner._has_numpy_shapes = self.version, self._has_numpy_shapes
-            found.append(inner._symbol(item))
-        return found
+            graphs.append(inner._symbol(item))
+        return graphs
 
     def _entries(self, items: Any, count: int, what: str) -> list[tuple[int, int]]:
         """Return pairs of (node, output), where the node is among the first `count`."""
@@ -291,9 +293,9 @@ class Reader:
         row = _Row(number, present_name(op), name, dict(attributes), entries, list(graphs))
         if row.op == "null" and inputs:
             self.fail(f"{row}: a variable must have no inputs", "")
-        made = self._variable(row) if row.op == "null" else self._call(row, list(inputs))
-        self._number_of_outputs(row, made)
-        return made
+        node = self._variable(row) if row.op == "null" else self._call(row, list(inputs))
+        self._number_of_outputs(row, node)
+        return node
 
     def _variable(self, row: _Row) -> Node:
         annotations = upgraded(row.op, row.attributes, self.version)
@@ -319,30 +321,30 @@ class Reader:
 
     def _call(self, row: _Row, inputs: list[Value]) -> Node:
         """Return the node of an operator's call."""
-        given = upgraded(row.op, row.attributes, self.version)
-        annotations = {key: given.pop(key) for key in list(given) if is_annotation(key)}
+        texts = upgraded(row.op, row.attributes, self.version)
+        annotations = {key: texts.pop(key) for key in list(texts) if is_annotation(key)}
         operator: Any
         kind, attributes, for_inputs = row.op, {}, []
         if kind == "Custom" or (kind in PROPS and not known_operator(kind)):
             if kind != "Custom":  # an operator that was built into MXNet, and that a user has written anew
-                given, kind = {"op_type": kind, **given}, "Custom"
-            operator = self._custom(row, given)
+                texts, kind = {"op_type": kind, **texts}, "Custom"
+            operator = self._custom(row, texts)
         elif kind in CONTROL_FLOW:
-            operator = self._control_flow(row, given)
+            operator = self._control_flow(row, texts)
         elif kind in FAMILIES:
-            operator = self._configured(row, given, annotations)
+            operator = self._configured(row, texts, annotations)
         else:
             operator, kind = self._operator(row)
             signature = operator.signature
             if operator.builtin and not signature.attributes and signature.variadic is None:
-                annotations, given = {**given, **annotations}, {}  # MXNet keeps whatever such operators have
+                annotations, texts = {**texts, **annotations}, {}  # MXNet keeps whatever such operators have
             if not operator.builtin:
-                inputs = self._with_numbers(row, operator, given, inputs)
-            for_inputs = taken_for_inputs(signature.inputs, given, self.version)
-            attributes = self._attributes(row, operator, given)
-        wanted = operator.input_names(attributes, self._number_of_inputs(row, operator, given, len(inputs)))
-        inputs += missing_inputs(row.name, wanted, len(inputs), annotations, self.version)
-        self._check_inputs(row, operator, attributes, given, inputs)
+                inputs = self._with_numbers(row, operator, texts, inputs)
+            for_inputs = taken_for_inputs(signature.inputs, texts, self.version)
+            attributes = self._attributes(row, operator, texts)
+        names_of_inputs = operator.input_names(attributes, self._number_of_inputs(row, operator, texts, len(inputs)))
+        inputs += missing_inputs(row.name, names_of_inputs, len(inputs), annotations, self.version)
+        self._check_inputs(row, operator, attributes, texts, inputs)
         node = Node(operator, inputs, attributes, row.name, kind, annotations)
         names = node.input_names()
         for argument, name, text in for_inputs:
@@ -354,14 +356,14 @@ class Reader:
 
     def _require_operators(self, rows: Sequence[_Row]) -> None:
         """Raise, once for all, unless there are the operators that are called."""
-        found: dict[tuple[str, bool], Missing] = {}
+        missing: dict[tuple[str, bool], Missing] = {}
         for row in rows:
             custom = row.op == "Custom"
             op = row.attributes.get("op_type", "") if custom else row.op
             if op not in PROPS if custom else not is_known(op):
-                found.setdefault((op, custom), Missing(op, custom, [])).nodes.append(str(row))
-        if len(found) > 1:
-            self.fail(table_of([*found.values()], len(rows)).rstrip("."), "")
+                missing.setdefault((op, custom), Missing(op, custom, [])).nodes.append(str(row))
+        if len(missing) > 1:
+            self.fail(table_of([*missing.values()], len(rows)).rstrip("."), "")
 
     def _operator(self, row: _Row) -> tuple[Operator, str]:
         """Return the operator of that name, and what we call it."""
@@ -381,78 +383,79 @@ class Reader:
         )
         raise AssertionError
 
-    def _custom(self, row: _Row, given: dict[str, str]) -> PropOperator:
-        parameters = dict(given)
+    def _custom(self, row: _Row, parameters: dict[str, str]) -> PropOperator:
+        parameters = dict(parameters)
         if "op_type" not in parameters:
             self.fail(f"{row}: attribute 'op_type' is missing; it names the custom operator")
-        try:
+        with self._naming(row):
             return prop_operator(parameters.pop("op_type"), parameters)
-        except MXNetError as error:
-            raise ArgumentError(f"{self.source}: {row}: {error}") from error
 
-    def _configured(self, row: _Row, given: dict[str, str], annotations: dict[str, str]) -> ConfiguredOperator:
+    def _configured(self, row: _Row, parameters: dict[str, str], annotations: dict[str, str]) -> ConfiguredOperator:
         """Return an operator of a native library, or one made of the graphs inside of the node."""
-        try:
-            operator = FAMILIES[row.op].configured(given, annotations, row.graphs)
+        with self._naming(row):
+            operator = FAMILIES[row.op].configured(parameters, annotations, row.graphs)
             operator.require_inputs(len(row.inputs))
-        except MXNetError as error:
-            raise ArgumentError(f"{self.source}: {row}: {error}") from error
         return operator
 
-    def _control_flow(self, row: _Row, given: dict[str, str]) -> ControlFlow:
+    @contextmanager
+    def _naming(self, row: _Row) -> Iterator[None]:
+        """Let errors of an operator that is made say of which node."""
+        try:
+            yield
+        except MXNetError as error:
+            raise ArgumentError(f"{self.source}: {row}: {error}") from error
+
+    def _control_flow(self, row: _Row, attributes: dict[str, str]) -> ControlFlow:
         """Return the operator of a loop or a branch, made of its graphs and of where their inputs come from."""
-        count, graphs = len(row.inputs), row.graphs
-        wanted = {"_foreach": 1, "_while_loop": 2, "_cond": 3}[row.op]
-        if len(graphs) != wanted:
-            self.fail(f'{row}: "subgraphs" holds {len(graphs)} graph(s); expected {wanted}')
-        outputs = self._number(row, given, "num_outputs")
-        made: ControlFlow
+        count, number_of_graphs = len(row.inputs), {"_foreach": 1, "_while_loop": 2, "_cond": 3}[row.op]
+        if len(row.graphs) != number_of_graphs:
+            self.fail(f'{row}: "subgraphs" holds {len(row.graphs)} graph(s); expected {number_of_graphs}')
+        outputs = expected = self._number(row, attributes, "num_outputs")
+        stacked = 0 if row.op == "_cond" else self._number(row, attributes, "num_out_data")
         if row.op == "_foreach":
-            stacked = self._number(row, given, "num_out_data")
-            names = ("in_data_locs", "in_state_locs", "remain_locs")
-            data, states, rest = (self._positions(row, given, name, count) for name in names)
-            where = [*data, *states, *rest]
+            names: tuple[str, ...] = ("in_data_locs", "in_state_locs", "remain_locs")
+            data, states, remaining = (self._positions(row, attributes, name, count) for name in names)
+            where = [*data, *states, *remaining]
             if sorted(where) != list(range(count)) or not data:
                 self.fail(
-                    f"{row}: {', '.join(names)} are {data}, {states}, {rest}; expected each of {count} input(s) once"
+                    f"{row}: {', '.join(names)} are {data}, {states}, {remaining}; expected each of {count} input(s) "
+                    "once"
                 )
-            sources = [where.index(position) for position in range(count)]
-            self._check_graphs(row, [sources], [outputs], count)
-            made = Foreach([Subgraph(graphs[0], sources)], stacked, data, states)
-            expected = stacked + len(states)
-        elif row.op == "_while_loop":
-            stacked = self._number(row, given, "num_out_data")
-            both = [self._positions(row, given, name, count) for name in ("cond_input_locs", "func_input_locs")]
-            states = self._positions(row, given, "func_var_locs", len(both[1]))
-            most = self._number(row, given, "max_iterations")
-            self._check_graphs(row, both, [1, outputs], count)
-            made = WhileLoop([*map(Subgraph, graphs, both)], stacked, states, most)
-            expected = stacked + len(states)
+            sources = [[where.index(position) for position in range(count)]]
+            self._check_graphs(row, sources, [outputs], count)
         else:
-            names = ("cond_input_locs", "then_input_locs", "else_input_locs")
-            all_three = [self._positions(row, given, name, count) for name in names]
-            self._check_graphs(row, all_three, [1, outputs, outputs], count)
-            made = Cond([*map(Subgraph, graphs, all_three)])
-            expected = outputs
+            parts = ("cond", "func") if row.op == "_while_loop" else ("cond", "then", "else")
+            sources = [self._positions(row, attributes, f"{part}_input_locs", count) for part in parts]
+            self._check_graphs(row, sources, [1, outputs, outputs][:number_of_graphs], count)
+        graphs = [*map(Subgraph, row.graphs, sources)]
+        operator: ControlFlow
+        if row.op == "_cond":
+            operator = Cond(graphs)
+        elif row.op == "_foreach":
+            operator, expected = Foreach(graphs, stacked, data, states), stacked + len(states)
+        else:
+            states = self._positions(row, attributes, "func_var_locs", len(sources[1]))
+            most = self._number(row, attributes, "max_iterations")
+            operator, expected = WhileLoop(graphs, stacked, states, most), stacked + len(states)
         if expected != outputs or not outputs:
             self.fail(f"{row}: attribute 'num_outputs' is {outputs}; expected {expected}")
-        return made
+        return operator
 
-    def _number(self, row: _Row, given: Mapping[str, str], name: str) -> int:
-        text = given.get(name, "").strip()
+    def _number(self, row: _Row, attributes: Mapping[str, str], name: str) -> int:
+        text = attributes.get(name, "").strip()
         if not re.fullmatch(r"\d{1,9}", text):
             self.fail(f"{row}: attribute {name!r} is {shortened(text)}; expected a number")
         return int(text)
 
-    def _positions(self, row: _Row, given: Mapping[str, str], name: str, count: int) -> list[int]:
+    def _positions(self, row: _Row, attributes: Mapping[str, str], name: str, count: int) -> list[int]:
         """Return a list of different numbers below `count`."""
-        text = given.get(name, "").strip()
+        text = attributes.get(name, "").strip()
         if not re.fullmatch(r"[\[(][\d, ]*[\])]", text):
             self.fail(f"{row}: attribute {name!r} is {shortened(text)}; expected a list of numbers, such as [0, 1]")
-        found = [int(part) for part in re.findall(r"\d{1,9}", text)]
-        if len({*found}) != len(found) or any(number >= count for number in found):
+        positions = [int(part) for part in re.findall(r"\d{1,9}", text)]
+        if len({*positions}) != len(positions) or any(position >= count for position in positions):
             self.fail(f"{row}: attribute {name!r} is {shortened(text)}; expected different numbers below {count}")
-        return found
+        return positions
 
     def _check_graphs(self, row: _Row, sources: Sequence[Sequence[int]], heads: Sequence[int], inputs: int) -> None:
         """Raise unless the graphs have as many variables and outputs as the node says."""
@@ -463,28 +466,28 @@ class Reader:
                     f"{row}: graph {number} has {len(names)} variable(s) and {len(graph)} output(s); expected "
                     f"{len(where)} and {count}"
                 )
-        if {one for where in sources for one in where} != {*range(inputs)}:
+        if {*chain(*sources)} != {*range(inputs)}:
             self.fail(f"{row} has {inputs} input(s), and its graphs do not read each of them")
 
     # -- attributes ------------------------------------------------------------------------------------------------
 
-    def _attributes(self, row: _Row, operator: Operator, given: dict[str, str]) -> dict[str, Any]:
-        known = {
+    def _attributes(self, row: _Row, operator: Operator, texts: dict[str, str]) -> dict[str, Any]:
+        by_name = {
             key: attribute
             for key, attribute in operator.signature.attributes.items()
             if key != "training" or not operator.builtin
         }
         attributes = {}
-        for key, text in given.items():
-            if key in known:
-                required = known[key].default is REQUIRED
-                if required or not says_nothing(known[key], text.strip()):
-                    attributes[key] = self._value(row, known[key], text)
+        for key, text in texts.items():
+            if key in by_name:
+                required = by_name[key].default is REQUIRED
+                if required or not says_nothing(by_name[key], text.strip()):
+                    attributes[key] = self._value(row, by_name[key], text)
             elif operator.signature.open_ended:
                 attributes[key] = self._value(row, Attribute(key, None, None), text)
             elif key not in _IGNORED:
-                self._unknown(row, key, operator, [*known])
-        for key, attribute in known.items():
+                self._unknown(row, key, operator, [*by_name])
+        for key, attribute in by_name.items():
             if attribute.default is REQUIRED and key not in attributes:
                 self.fail(f"{row}: attribute {key!r} is missing")
         for key in ("num_outputs", "sections", "indices_or_sections"):
@@ -493,28 +496,28 @@ class Reader:
                 self.fail(f"{row}: attribute {key!r} is {_shown(count)}; expected a number from 0 to {_MOST_OUTPUTS}")
         return attributes
 
-    def _with_numbers(self, row: _Row, operator: Operator, given: dict[str, str], inputs: list[Value]) -> list[Value]:
+    def _with_numbers(self, row: _Row, operator: Operator, texts: dict[str, str], inputs: list[Value]) -> list[Value]:
         """Return the inputs of a user's operator with the numbers that stand among its attributes in their places."""
         names = operator.signature.inputs
         numbers = {
-            name: self._value(row, Attribute(name, None, None), given.pop(name)) for name in names if name in given
+            name: self._value(row, Attribute(name, None, None), texts.pop(name)) for name in names if name in texts
         }
         if not numbers:
             return inputs
-        rest, found = iter(inputs), []
+        remaining, values = iter(inputs), []
         for name in names:
-            value = constant(numbers[name]) if name in numbers else next(rest, None)
+            value = constant(numbers[name]) if name in numbers else next(remaining, None)
             if value is None and name not in operator.signature.defaults:
                 self.fail(f"{row}: input {name!r} is missing")
-            found.append(constant(operator.signature.defaults[name]) if value is None else value)
-        return [*found, *rest]
+            values.append(constant(operator.signature.defaults[name]) if value is None else value)
+        return [*values, *remaining]
 
-    def _unknown(self, row: _Row, key: str, operator: Operator, known: list[str]) -> NoReturn:
-        arguments = ", ".join(known)
+    def _unknown(self, row: _Row, key: str, operator: Operator, names: list[str]) -> NoReturn:
+        arguments = ", ".join(names)
         self.fail(
             f"{row}: {shortened(row.op)} has no attribute {shortened(key)}; "
             + (f"it has {arguments}" if arguments else "it has none"),
-            (nearest(key[:100], known).strip() or f"If a user noted it, write it as {shortened(f'__{key}__')}.")
+            (nearest(key[:100], names).strip() or f"If a user noted it, write it as {shortened(f'__{key}__')}.")
             + " If a later MXNet wrote the file, save it with 1.9.1.",
         )
 
@@ -527,25 +530,25 @@ class Reader:
 
     # -- what must fit together ------------------------------------------------------------------------------------
 
-    def _number_of_inputs(self, row: _Row, operator: BaseOperator, given: dict[str, str], count: int) -> int:
+    def _number_of_inputs(self, row: _Row, operator: BaseOperator, texts: dict[str, str], count: int) -> int:
         """Return how many inputs a variadic operator says it has."""
-        if operator.signature.variadic is None or "num_args" not in given:
+        if operator.signature.variadic is None or "num_args" not in texts:
             return count
-        text = given["num_args"].strip()
+        text = texts["num_args"].strip()
         if not re.fullmatch(r"\d{1,6}", text):
             self.fail(f"{row}: attribute 'num_args' is {shortened(text)}; expected the number of its inputs")
         return int(text)
 
     def _check_inputs(
-        self, row: _Row, operator: BaseOperator, attributes: dict[str, Any], given: dict[str, str], inputs: list[Value]
+        self, row: _Row, operator: BaseOperator, attributes: dict[str, Any], texts: dict[str, str], inputs: list[Value]
     ) -> None:
         signature, count = operator.signature, len(inputs)
         if signature.variadic is not None:
-            said = self._number_of_inputs(row, operator, given, count)
-            names = operator.input_names(attributes, said)
+            number = self._number_of_inputs(row, operator, texts, count)
+            names = operator.input_names(attributes, number)
             least = most = len(names)
-            if least == said:
-                names = [f"{said} (num_args)"]
+            if least == number:
+                names = [f"{number} (num_args)"]
         else:
             names = operator.input_names(attributes)
             optional = [name for name in signature.defaults if name not in operator.optional_inputs]
@@ -555,10 +558,10 @@ class Reader:
 
     def _check_index(self, document: dict[str, Any], rows: Sequence[_Row], nodes: Sequence[Node]) -> None:
         """Raise unless what the file says about its own order is true."""
-        found = document.get("arg_nodes", [])
-        if not isinstance(found, list):
-            self.fail(f'"arg_nodes" is {_shown(found)}; expected a list of the numbers of variables')
-        for position, number in enumerate(found):
+        variables = document.get("arg_nodes", [])
+        if not isinstance(variables, list):
+            self.fail(f'"arg_nodes" is {_shown(variables)}; expected a list of the numbers of variables')
+        for position, number in enumerate(variables):
             if type(number) is not int or not 0 <= number < len(rows) or rows[number].op != "null":
                 self.fail(f'"arg_nodes"[{position}] is {_shown(number)}; expected the number of a variable')
         pointers = document.get("node_row_ptr")

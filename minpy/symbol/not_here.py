@@ -106,9 +106,9 @@ def advice_of(op: str) -> str:
     module, colon, _ = op.partition(":")
     if colon and not op.startswith("minpy:np."):
         return f"Import {shortened(module)}, or run the code that defines it, before loading the symbol."
-    known = [name for name in USER_OPERATORS if name.rpartition(":")[2] == op]
-    if known:
-        return f"The @customop is called {known[0]!r} in files."
+    names = [name for name in USER_OPERATORS if name.rpartition(":")[2] == op]
+    if names:
+        return f"The @customop is called {names[0]!r} in files."
     return _WRITE_IT
 
 

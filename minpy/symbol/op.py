@@ -1,7 +1,5 @@
 """`minpy.sym.op`: the operators of `minpy.sym`, without its other functions and classes."""
 
-from __future__ import annotations
-
 from minpy.late import late_names
 from minpy.namespaces import listing, missing
 from minpy.symbol.operator_functions import FUNCTIONS as _FUNCTIONS

@@ -34,9 +34,9 @@ def rebuild(state: Any, kind: type[Symbol] = Symbol) -> Symbol:
     """Return the symbol, of a class, of a table made by `graph_state`."""
     rows, heads = state
     nodes: list[Node] = []
-    for operator, inputs, *rest in rows:
-        made = find_operator(operator) if isinstance(operator, str) else operator
-        nodes.append(Node(made, [Value(nodes[position], index) for position, index in inputs], *rest))
+    for saved, inputs, *fields in rows:
+        operator = find_operator(saved) if isinstance(saved, str) else saved
+        nodes.append(Node(operator, [Value(nodes[position], index) for position, index in inputs], *fields))
     return kind([Value(nodes[position], index) for position, index in heads])
 
 

@@ -84,9 +84,9 @@ def svg_of(
     drawn, right = [], layout.width
     for (value, _), route in zip(edges, layout.routes, strict=True):
         drawn.append(f'<path d="{_curve(route)}" fill="none" stroke="#55606e" marker-end="url(#head)"/>')
-        known = None if shapes is None else shapes.get(value)
-        if known is not None and len(known) > 1:
-            (x, y), text = _middle(route), joined(tuple(known)[1:])
+        shape = None if shapes is None else shapes.get(value)
+        if shape is not None and len(shape) > 1:
+            (x, y), text = _middle(route), joined(tuple(shape)[1:])
             drawn.append(f'<text x="{x + 6:.1f}" y="{y:.1f}" text-anchor="start" fill="#55606e">{escape(text)}</text>')
             right = max(right, x + 6 + len(text) * _WIDE)
     for node, words, (width, height), (x, y) in zip(nodes, lines, sizes, layout.centers, strict=True):

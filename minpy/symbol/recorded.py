@@ -57,8 +57,8 @@ def _inside(recorded: Any, values: dict[Any, Any], names: NameManager) -> list[V
         if node.operator is None:
             continue
         inputs = [became[value] for value in node.inputs]
-        made = Node(node.operator, inputs, node.attributes, f"{node.name}{suffix}", node.kind, node.annotations)
-        became |= {Value(node, index): Value(made, index) for index in range(len(node.output_names()))}
+        copied = Node(node.operator, inputs, node.attributes, f"{node.name}{suffix}", node.kind, node.annotations)
+        became |= {Value(node, index): Value(copied, index) for index in range(len(node.output_names()))}
     return [became[head] for head in compiled.outputs]
 
 
@@ -95,9 +95,9 @@ def _node(recorded: Any, values: dict[Any, Any], names: NameManager) -> Node:
         return Node(find_operator(kind), [values[parent]], {"scalar": number}, names.get(None, hint), kind)
     inputs = []
     count = len(recorded.parents)
-    wanted = operator.input_names(recorded.attributes, count)
+    names_of_inputs = operator.input_names(recorded.attributes, count)
     for name, parent, value in zip(operator.argument_names(count), recorded.parents, recorded.arguments, strict=True):
-        if parent is None and name in operator.signature.defaults and name not in wanted:
+        if parent is None and name in operator.signature.defaults and name not in names_of_inputs:
             continue
         if parent is not None:
             inputs.append(values[parent])

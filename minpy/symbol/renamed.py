@@ -93,5 +93,5 @@ def present_name(name: str) -> str:
     >>> present_name('_npx_fully_connected'), present_name('CuDNNBatchNorm'), present_name('tanh')
     ('FullyConnected', 'BatchNorm', 'tanh')
     """
-    found = _OTHERS.get(name)
-    return found or (_EXTENSION.get(name[5:], name) if name.startswith("_npx_") else name)
+    present = _OTHERS.get(name)
+    return present or (_EXTENSION.get(name[5:], name) if name.startswith("_npx_") else name)

@@ -184,8 +184,8 @@ def _without_numbers(symbol: Symbol) -> list[Node]:
     """Return the nodes of a graph but for numbers that are given to users' operators: these hold them as attributes."""
     read = {value.node for value in symbol.values}
     for node in symbol.order:
-        given = _numbers_given(node)
-        read.update(value.node for position, value in enumerate(node.inputs) if position not in given)
+        numbers = _numbers_given(node)
+        read.update(value.node for position, value in enumerate(node.inputs) if position not in numbers)
     return [node for node in symbol.order if node in read]
 
 
@@ -194,12 +194,12 @@ def _numbers_given(node: Node) -> dict[int, tuple[str, Any]]:
     operator = node.operator
     if not isinstance(operator, Operator) or operator.builtin or operator.signature.variadic is not None:
         return {}
-    found = {}
+    numbers = {}
     for position, (name, value) in enumerate(zip(operator.signature.inputs, node.inputs, strict=False)):
-        known = value.node.attributes.get("value") if value.node.operator is CONSTANT else node
-        if known is None or type(known) in (bool, int, float, complex, str):  # NumPy's have dtypes
-            found[position] = name, known
-    return found
+        number = value.node.attributes.get("value") if value.node.operator is CONSTANT else node
+        if number is None or type(number) in (bool, int, float, complex, str):  # NumPy's have dtypes
+            numbers[position] = name, number
+    return numbers
 
 
 def _user_text(value: Any) -> str:
@@ -267,9 +267,11 @@ def _operator_described(node: Node) -> tuple[str, Mapping[str, str], int]:
     if isinstance(operator, ConfiguredOperator):
         return operator.__name__, operator.parameters, 0
     if isinstance(operator, Operator):
-        known = next((name for name in (node.kind, operator.__name__) if known_operator(name) is operator), None)
-        if known is not None:
-            return _builtin(node, operator, known)
+        registered_name = next(
+            (name for name in (node.kind, operator.__name__) if known_operator(name) is operator), None
+        )
+        if registered_name is not None:
+            return _builtin(node, operator, registered_name)
         if USER_OPERATORS.get(user_name(operator)) is operator:
             return user_name(operator), _user_attributes(node), 0
     raise ArgumentError(f"Symbol.tojson: {_reason(node)}")
@@ -307,17 +309,17 @@ def mxnet_name(operator: Operator, kind: str) -> str:
 
 def _builtin(node: Node, operator: Operator, kind: str) -> tuple[str, dict[str, str], int]:
     op = mxnet_name(operator, kind)
-    given = {key: _plain(node, key, value) for key, value in node.attributes.items()}
-    if given.pop("training", None) is not None:
+    attributes = {key: _plain(node, key, value) for key, value in node.attributes.items()}
+    if attributes.pop("training", None) is not None:
         raise ArgumentError(
             f"Symbol.tojson: {node.described()}: MXNet's form does not know the attribute 'training'. Leave it out, "
             "and tell the executor: forward(is_train=...)."
         )
     if operator.saved_attributes is not None:
-        given = operator.saved_attributes(given)
+        attributes = operator.saved_attributes(attributes)
     if operator.signature.variadic is not None:
-        given.setdefault("num_args", len(node.inputs))
-    texts = {key: attribute_string(value) for key, value in given.items()}
+        attributes.setdefault("num_args", len(node.inputs))
+    texts = {key: attribute_string(value) for key, value in attributes.items()}
     has_parameters = bool(operator.signature.attributes) or operator.signature.variadic is not None
     for key in node.annotations:
         if has_parameters and not is_annotation(key):
@@ -325,7 +327,7 @@ def _builtin(node: Node, operator: Operator, kind: str) -> tuple[str, dict[str, 
                 f"Symbol.tojson: {node.described()} has the noted attribute {key!r}, which would be taken for one of "
                 f"{op} itself. Name it '__{key}__'."
             )
-    return op, texts, 0 if operator.saved_outputs is None else operator.saved_outputs(given)
+    return op, texts, 0 if operator.saved_outputs is None else operator.saved_outputs(attributes)
 
 
 def _user_attributes(node: Node) -> dict[str, str]:

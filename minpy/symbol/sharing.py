@@ -29,7 +29,7 @@ class Shared:
         shared = [
             node
             for node, array in targets.items()
-            if any(other is not node and numpy.may_share_memory(array, targets[other]) for other in targets)
+            if any(another is not node and numpy.may_share_memory(array, targets[another]) for another in targets)
         ]
         return cls(targets, shared, requests) if shared else None
 
@@ -41,9 +41,9 @@ class Shared:
 
     def finish(self) -> None:
         """Put the gradients where they were asked for."""
-        for wanted in ("write", "add"):
+        for request in ("write", "add"):
             for node, array in self._own.items():
-                if self._requests[node] == wanted == "write":
+                if self._requests[node] == request == "write":
                     numpy.copyto(self._targets[node], array)
-                elif self._requests[node] == wanted:
+                elif self._requests[node] == request:
                     self._targets[node][...] += array

@@ -1,7 +1,5 @@
 """`minpy.sym.sparse`: operators that MXNet has for sparse arrays, too; as arrays are dense, those of `minpy.sym`."""
 
-from __future__ import annotations
-
 from minpy.late import late_names
 from minpy.namespaces import listing, missing
 from minpy.ndarray.sparse import NAMES as _NAMES

@@ -132,11 +132,11 @@ class Symbol(SymbolMembers):
     def __getitem__(self, index: int | str | slice) -> Symbol:
         if isinstance(index, str):
             names = self.list_outputs()
-            found = [position for position, name in enumerate(names) if name == index]
-            if len(found) != 1:
-                problem = f"{len(found)} outputs are" if found else "no output is"
+            positions = [position for position, name in enumerate(names) if name == index]
+            if len(positions) != 1:
+                problem = f"{len(positions)} outputs are" if positions else "no output is"
                 raise ArgumentValueError(f"{self!r}: {problem} named {index!r}.{nearest(index, names)}")
-            index = found[0]
+            index = positions[0]
         else:
             self._require_outputs(f"indexed with {index!r}")
         if isinstance(index, slice):
@@ -218,8 +218,8 @@ class Symbol(SymbolMembers):
 
     def attr_dict(self) -> dict[str, dict[str, str]]:
         """Return the attributes of all nodes that have some, by their names."""
-        found = {node.name: {**attribute_strings(node), **shown(node.annotations)} for node in self.order}
-        return {name: attributes for name, attributes in found.items() if attributes}
+        by_name = {node.name: {**attribute_strings(node), **shown(node.annotations)} for node in self.order}
+        return {name: attributes for name, attributes in by_name.items() if attributes}
 
     def _set_attr(self, **attributes: str) -> None:
         if self.name is None:
@@ -241,16 +241,16 @@ class Symbol(SymbolMembers):
         ArgumentError
             For unknown names, or what is no symbol of one output.
         """
-        known = self.list_inputs()
+        inputs = self.list_inputs()
         if arguments and named:
             raise ArgumentValueError(f"{self!r}: symbols are given by position or by name, not both.")
-        if len(arguments) > len(known):
-            raise ArgumentError(f"{self!r} has {len(known)} inputs ({', '.join(known)}), got {len(arguments)}.")
-        given = dict(zip(known, arguments, strict=False)) if arguments else named
+        if len(arguments) > len(inputs):
+            raise ArgumentError(f"{self!r} has {len(inputs)} inputs ({', '.join(inputs)}), got {len(arguments)}.")
+        by_name = dict(zip(inputs, arguments, strict=False)) if arguments else named
         replaced: dict[str, Value] = {}
-        for key, symbol in given.items():
-            if key not in known:
-                raise ArgumentError(f"{self!r} has no input {key!r}; it has {', '.join(known)}.{nearest(key, known)}")
+        for key, symbol in by_name.items():
+            if key not in inputs:
+                raise ArgumentError(f"{self!r} has no input {key!r}; it has {', '.join(inputs)}.{nearest(key, inputs)}")
             if not isinstance(symbol, Symbol) or len(symbol.values) != 1:
                 got = f"a symbol of {len(symbol.values)} outputs" if isinstance(symbol, Symbol) else describe(symbol)
                 raise ArgumentError(f"{self!r}: input {key!r} is {got}; expected a symbol of one output.")
@@ -302,8 +302,8 @@ class Symbol(SymbolMembers):
             For unknown names.
         """
         shapes = self._infer_shape("infer_shape", args, kwargs)
-        found = self._by_kind(shapes)
-        return found if all(map(complete, found)) else (None, None, None)
+        by_kind = self._by_kind(shapes)
+        return by_kind if all(map(complete, by_kind)) else (None, None, None)
 
     def infer_shape_partial(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
         """Infer what can be: lengths that stay unknown are 0, shapes that stay unknown ().
@@ -323,16 +323,16 @@ class Symbol(SymbolMembers):
 
     def infer_type(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
         """Infer the NumPy types of arguments, outputs and auxiliary states; each None if not everything is known."""
-        found = self.infer_type_partial(*args, **kwargs)
-        return (None, None, None) if any(None in types for types in found) else found
+        by_kind = self.infer_type_partial(*args, **kwargs)
+        return (None, None, None) if any(None in types for types in by_kind) else by_kind
 
     def infer_type_partial(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
         """Infer the types that can be; None for those that stay unknown."""
         dtypes = self._infer_type("infer_type", args, kwargs)
         arguments, outputs, states = self._by_kind(dtypes)
 
-        def types(found: Sequence[Any]) -> list[Any]:
-            return [None if dtype is None else dtype.type for dtype in found]
+        def types(inferred: Sequence[Any]) -> list[Any]:
+            return [None if dtype is None else dtype.type for dtype in inferred]
 
         return types(arguments), types(outputs), types(states)
 
@@ -366,17 +366,17 @@ class Symbol(SymbolMembers):
     def _infer_shape(
         self, method: str, args: Sequence[Any], kwargs: Mapping[str, Any], dtypes: Mapping[Value, Any] | None = None
     ) -> Inference:
-        given: dict[Value, Any] = {}
+        told: dict[Value, Any] = {}
         for value, shape in self._given(method, args, kwargs).items():
             try:
-                given[value] = _told(map(int, shape))
+                told[value] = _told(map(int, shape))
             except (TypeError, ValueError):
                 raise ArgumentError(
                     f"{method}: the shape of {value!r} is {describe(shape)}; expected a tuple of int, such as (2, 3)."
                 ) from None
-            if given[value] and min(given[value]) < UNKNOWN:
-                raise ShapeError(f"{method}: the shape of {value!r} is {show_shape(given[value])}; lengths are >= 0.")
-        facts = {value: shape for value, shape in given.items() if shape is not None}
+            if told[value] and min(told[value]) < UNKNOWN:
+                raise ShapeError(f"{method}: the shape of {value!r} is {show_shape(told[value])}; lengths are >= 0.")
+        facts = {value: shape for value, shape in told.items() if shape is not None}
         if dtypes is None:
             dtypes = infer_dtypes(self.order, [(self._declared_dtypes(), "declared by var")]).known
         declared = {value: shape for value, shape in self._declared_shapes().items() if value not in facts}
@@ -385,32 +385,32 @@ class Symbol(SymbolMembers):
     def _infer_type(
         self, method: str, args: Sequence[Any], kwargs: Mapping[str, Any], default: Any = None
     ) -> Inference:
-        given = self._given(method, args, kwargs)
+        dtypes = self._given(method, args, kwargs)
         try:
-            facts = {value: numpy.dtype(dtype) for value, dtype in given.items()}
+            facts = {value: numpy.dtype(dtype) for value, dtype in dtypes.items()}
         except TypeError as error:
             raise ArgumentError(f"{method}: expected dtypes, such as 'float32' ({error}).") from None
         declared = {value: dtype for value, dtype in self._declared_dtypes().items() if value not in facts}
         return infer_dtypes(self.order, [(facts, f"given to {method}"), (declared, "declared by var")], default)
 
     def _declared_shapes(self) -> dict[Value, Any]:
-        found = {}
+        declared = {}
         for node in self.order:
             text = node.annotations.get("__shape__") if node.operator is None else None
             if text is not None and text != "None":
                 lengths = [part for part in text.strip("()[] ").replace("L", "").split(",") if part.strip()]
                 shape = _told(map(int, lengths))
                 if shape is not None:
-                    found[Value(node)] = shape
-        return found
+                    declared[Value(node)] = shape
+        return declared
 
     def _declared_dtypes(self) -> dict[Value, Any]:
-        found = {}
+        declared = {}
         for node in self.order:
             text = node.annotations.get("__dtype__") if node.operator is None else None
             if text is not None and int(text) in DTYPES:
-                found[Value(node)] = DTYPES[int(text)]
-        return found
+                declared[Value(node)] = DTYPES[int(text)]
+        return declared
 
     def debug_str(self) -> str:
         """Return the graph as text: one line a node, with inputs and attributes."""
@@ -476,5 +476,5 @@ def attribute_string(value: Any) -> str:
     if isinstance(value, numpy.dtype):
         return value.name
     if isinstance(value, (list, tuple)):
-        value = tuple(one.item() if isinstance(one, numpy.generic) else one for one in value)
+        value = tuple(item.item() if isinstance(item, numpy.generic) else item for item in value)
     return str(value)

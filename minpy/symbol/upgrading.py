@@ -84,7 +84,7 @@ def taken_for_inputs(names: Sequence[str], attributes: dict[str, str], version: 
 
 
 def missing_inputs(
-    name: str, wanted: Sequence[str], given: int, annotations: Mapping[str, str], version: int
+    name: str, names: Sequence[str], count: int, annotations: Mapping[str, str], version: int
 ) -> list[Value]:
     """Return new variables for the inputs that files of 0.8 leave out; none for later ones.
 
@@ -95,8 +95,8 @@ def missing_inputs(
     """
     if version >= _STATES_ARE_INPUTS:
         return []
-    made = []
-    for argument in wanted[given:]:
+    variables = []
+    for argument in names[count:]:
         initializer = {"__init__": _INITIALIZERS[argument]} if argument in _INITIALIZERS else {}
-        made.append(variable(f"{name}_{argument}", **{**initializer, **annotations}))
-    return made
+        variables.append(variable(f"{name}_{argument}", **{**initializer, **annotations}))
+    return variables

@@ -42,7 +42,7 @@ CONTROL_FLOW = [
     Difference(
         "Iterating over a `mx.np.ndarray` without axes gives nothing.",
         "It is a TypeError, raised by `iter()`, as in NumPy.",
-        "matplotlib and others ask `np.iterable`, and draw nothing where an array without axes answers true; "
+        "matplotlib and others ask `np.iterable`, and draw nothing where an array without axes says yes; "
         "`sum(loss)` is 0.",
         "accepted_np_iteration",
     ),
@@ -88,7 +88,7 @@ ARRAYS = [
     Difference(
         "`bool` arrays neither add nor compare; times 2.5 they give int64, truncated.",
         "They add and compare as in NumPy; with an int they give int64 (as in MXNet), with a float float32.",
-        "`mask * 2.5` that answers 2 is a trap.",
+        "`mask * 2.5` that gives 2 is a trap.",
         "bool_plus_bool comparison_dtype_bool bool_times_float dtypes_plus_fraction_bool "
         "dtypes_plus_fraction_bool_symbol dtypes_minus_fraction_bool dtypes_minus_fraction_bool_symbol "
         "dtypes_from_fraction_bool dtypes_from_fraction_bool_symbol dtypes_times_fraction_bool "
@@ -99,7 +99,7 @@ ARRAYS = [
     ),
     Difference(
         "Functions of `bool` arrays are errors, but for sums; `-mask` is int64.",
-        "Where NumPy answers in floating point or refuses, they count as 0 and 1 in float32; `argmax` gives int64.",
+        "Where NumPy gives floating point or refuses, they count as 0 and 1 in float32; `argmax` gives int64.",
         "`exp(mask)` and `mask1 - mask2` have an obvious meaning.",
         "dtypes_exp_bool dtypes_argmax_bool dtypes_negative_bool dtypes_negative_bool_symbol",
     ),
@@ -547,7 +547,7 @@ SAMPLING = [
         "grid_generator_row grid_generator_warp_row",
     ),
     Difference(
-        "`ROIAlign`: box n, if it is in an image below 0 (no box), sets the n-th number of the answer to zero.",
+        "`ROIAlign`: box n, if it is in an image below 0 (no box), sets the n-th number of the result to zero.",
         "It is zeros itself.",
         "MXNet's documentation says so; numbers of other boxes are lost.",
         "roi_align_no_box",
@@ -588,8 +588,8 @@ ALGEBRA = [
     ),
     Difference(
         "`contrib.allclose` of infinity and minus infinity is 1.",
-        "0, as `numpy.allclose` answers.",
-        "A wrong answer.",
+        "0, as `numpy.allclose` says.",
+        "A wrong result.",
         "contrib_allclose_other_infinity",
     ),
     Difference(
@@ -601,7 +601,7 @@ ALGEBRA = [
     Difference(
         "A symbol of `contrib.boolean_mask` can be bound.",
         "It cannot: a program knows all of its shapes. `where` keeps them.",
-        "Its answer's shape hangs on the values of the mask.",
+        "Its result's shape depends on the values of the mask.",
         "contrib_boolean_mask_symbol",
     ),
     Difference(

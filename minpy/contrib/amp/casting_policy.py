@@ -129,11 +129,11 @@ def policy_of(what: str, low: tuple[str, Any], wide: tuple[str, Any], conditiona
     conditions = None if conditional[1] is None else _checked_conditions(what, *conditional)
     named = {low[0]: {*(lows or ())}, wide[0]: {*(wides or ())}}
     named[conditional[0]] = {condition[0] for condition in conditions or ()}
-    for (argument, names), (conflicting, others) in combinations(named.items(), 2):
-        if names & others:
+    for (argument, names), (conflicting, conflicting_names) in combinations(named.items(), 2):
+        in_both = ", ".join(sorted(names & conflicting_names))
+        if in_both:
             raise ArgumentValueError(
-                f"{what}: {', '.join(sorted(names & others))} stands both in {argument} and in {conflicting}; leave it "
-                "in one."
+                f"{what}: {in_both} stands both in {argument} and in {conflicting}; leave it in one."
             )
     placed = set().union(*named.values())
     if lows is None:

@@ -89,11 +89,11 @@ def convert_symbol(
     )
     excluded = _strings(what, "excluded_sym_names", excluded_sym_names)
     data = _strings(what, "data_names", data_names)
-    known = sym.list_inputs()
+    inputs = sym.list_inputs()
     for name in data:
-        if name not in known:
+        if name not in inputs:
             raise ArgumentValueError(
-                f"{what}: data_names has {name!r}, which is no input of the graph.{nearest(name, known)}"
+                f"{what}: data_names has {name!r}, which is no input of the graph.{nearest(name, inputs)}"
             )
     optional = data_names is not None and cast_optional_params
     in_low = parameters_in_low(sym, policy, excluded, data) if optional else set()
@@ -260,18 +260,18 @@ def convert_hybrid_block(
     lists = (target_dtype_ops, fp32_ops, conditional_fp32_ops, excluded_sym_names)
     converted = convert_symbol(out, target_dtype, *lists, names, cast_optional_params)
     dtypes = _dtypes_noted(converted)
-    sources = {**block._parameters_by_name(), **block._lasting}
-    made = SymbolBlock(converted, inputs)
-    for name, parameter in made.collect_params().items():
-        source = sources[name]
-        is_array = isinstance(source, nd.NDArray)
-        array = source if is_array else source.list_data()[0]
-        places = ctx if ctx is not None else [array.context] if is_array else source.list_ctx()
+    by_name = {**block._parameters_by_name(), **block._lasting}
+    converted_block = SymbolBlock(converted, inputs)
+    for name, parameter in converted_block.collect_params().items():
+        parameter_or_state = by_name[name]
+        is_array = isinstance(parameter_or_state, nd.NDArray)
+        array = parameter_or_state if is_array else parameter_or_state.list_data()[0]
+        places = ctx if ctx is not None else [array.context] if is_array else parameter_or_state.list_ctx()
         dtype = dtypes[name] if array._data.dtype in _FLOATS else array._data.dtype
         parameter.shape, parameter.dtype = array.shape, dtype
-        parameter.grad_req = "null" if is_array else source.grad_req
+        parameter.grad_req = "null" if is_array else parameter_or_state.grad_req
         parameter._load_init(array, places, cast_dtype=True)
-    return made
+    return converted_block
 
 
 def convert_bucketing_module(
@@ -319,13 +319,13 @@ def convert_bucketing_module(
         return convert_symbol(symbol, target_dtype, *lists, data, cast_optional_params), data_names, label_names
 
     dtypes = _dtypes_noted(converted(bucketing_mod._default_bucket_key)[0])
-    made = BucketingModule(
+    module = BucketingModule(
         converted,
         bucketing_mod._default_bucket_key,
         context=bucketing_mod._context,
         fixed_param_names=bucketing_mod._fixed_param_names,
         state_names=bucketing_mod._state_names,
     )
-    made._params_to_set = (_in_noted(arg_params, dtypes), _in_noted(aux_params, dtypes))
-    made.params_initialized = True
-    return made
+    module._params_to_set = (_in_noted(arg_params, dtypes), _in_noted(aux_params, dtypes))
+    module.params_initialized = True
+    return module

@@ -49,10 +49,10 @@ def parameters_in_low(symbol: Symbol, policy: Policy, excluded: Collection[str],
         facts = {Value(node): _DTYPES[WIDE] for node in order if node.operator is None and node.name in data}
         dtypes = infer_dtypes(order, [(facts, "data")]).known
         names = {value.node.name for value, dtype in dtypes.items() if dtype == _DTYPES[LOW]}
-        kept = {node for node in candidates if node.name in names}
-        if len(kept) == len(candidates):
+        still_low = {node for node in candidates if node.name in names}
+        if len(still_low) == len(candidates):
             return candidates
-        candidates = kept
+        candidates = still_low
 
 
 def reduced(symbol: Symbol, policy: Policy, excluded: Collection[str], in_low: Collection[Node]) -> Symbol:
@@ -105,15 +105,18 @@ class _Reduction:
 
     def _in_widest(self, node: Node, known: list[str | None]) -> tuple[list[Value], str | None]:
         """Return the inputs in one dtype, and which that is."""
-        places = [dtype or self._cast_to(value) for value, dtype in zip(node.inputs, known, strict=True)]
+        places = [
+            place or next((cast for cast in (WIDE, LOW) if (value, cast) in self._casts), None)
+            for value, place in zip(node.inputs, known, strict=True)
+        ]
         if all(dtype == LOW for dtype in places):
             return [self._in(LOW, value) for value in node.inputs], LOW
         if None not in places:
             return [self._in(WIDE, value) for value in node.inputs], WIDE
         name = f"{_name(node.inputs[0])}_amp_multicast"
         attributes = {"num_outputs": len(node.inputs)}
-        made = Node(OPERATORS["amp_multicast"], [*map(self._new, node.inputs)], attributes, name, "amp_multicast")
-        return [Value(made, index) for index in range(len(node.inputs))], None
+        casts = Node(OPERATORS["amp_multicast"], [*map(self._new, node.inputs)], attributes, name, "amp_multicast")
+        return [Value(casts, index) for index in range(len(node.inputs))], None
 
     def _inferred(self, node: Node, known: list[str | None]) -> Mapping[int, str | None]:
         """Return where the outputs of an operator are that computes in what it is given."""
@@ -128,10 +131,6 @@ class _Reduction:
         except MXNetError:  # of two dtypes: it is known when they are all known
             return {}
         return {index: None if dtype is None else _KNOWN.get(dtype) for index, dtype in enumerate(dtypes)}
-
-    def _cast_to(self, value: Value) -> str | None:
-        """Return what a value was cast to before."""
-        return next((place for place in (WIDE, LOW) if (value, place) in self._casts), None)
 
     def _new(self, value: Value) -> Value:
         return Value(self._nodes[value.node], value.index)

@@ -12,11 +12,10 @@ from minpy import context as ctx
 from minpy.core.errors import ArgumentError, ArgumentValueError, NotReadyError, describe
 from minpy.module import Module
 from minpy.module.base_module import Binding
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 
 __all__ = ["Module", "SVRGModule"]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.contrib.svrg_optimization.svrg_module", "name", __all__)
+__dir__, __getattr__ = module_functions(__name__, __all__)
 
 
 class SVRGModule(Module):
@@ -156,12 +155,12 @@ class SVRGModule(Module):
             raise ArgumentError("SVRGModule.update_full_grads: train_data has no batches.")
         count = (batches - pad / train_data.batch_size) * len(self._context)
         self._param_dict = [
-            {name: row[place]._like((total[name] / count).astype(total[name].dtype)) for name, row in self._rows()}
+            {
+                name: row[place]._like((total[name] / count).astype(total[name].dtype))
+                for name, row in self._gradients(self)
+            }
             for place in range(len(self._context))
         ]
-
-    def _rows(self) -> list[tuple[str, list[Any]]]:
-        return self._gradients(self)
 
     @staticmethod
     def _gradients(module: Module) -> list[tuple[str, list[Any]]]:
@@ -182,11 +181,11 @@ class SVRGModule(Module):
         """Replace the gradients of the latest batch."""
         if self._param_dict is None:
             raise NotReadyError("SVRGModule.update: call update_full_grads(train_data) first, as fit does.")
-        kept = dict(self._gradients(self._mod_aux))
-        for name, row in self._rows():
+        gradients_before = dict(self._gradients(self._mod_aux))
+        for name, row in self._gradients(self):
             for place, gradient in enumerate(row):
                 full = self._param_dict[place][name]
-                gradient[:] = self._svrg_grads_update_rule(gradient, kept[name][place], full)
+                gradient[:] = self._svrg_grads_update_rule(gradient, gradients_before[name][place], full)
 
     def _begin_epoch(self, epoch: int, train_data: Any) -> None:
         if epoch % self.update_freq == 0:

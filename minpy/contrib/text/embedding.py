@@ -61,29 +61,22 @@ class _TokenEmbedding(Vocabulary):
         length = 0
         for number, token, text in _lines(path, elem_delim, encoding):
             values = _numbers(text, token, number, path)
-            if len(values) == 1:
-                warnings.warn(
-                    f"{path}, line {number}: the token {token!r} has one number only, {values[0]!r}; it is taken for a "
-                    "header and left out.",
-                    UserWarning,
-                    stacklevel=3,
+            if len(values) == 1 or token in rows:
+                problem = (
+                    f"one number only, {values[0]!r}; it is taken for a header and left out."
+                    if len(values) == 1
+                    else "a vector already, of an earlier line; this one is left out."
                 )
-            elif token in rows:
-                warnings.warn(
-                    f"{path}, line {number}: the token {token!r} has a vector already, of an earlier line; this one is "
-                    "left out.",
-                    UserWarning,
-                    stacklevel=3,
+                warnings.warn(f"{path}, line {number}: the token {token!r} has {problem}", UserWarning, stacklevel=3)
+                continue
+            length = length or len(values)
+            if len(values) != length:
+                raise FileFormatError(
+                    f"{path}, line {number}: the vector of {token!r} has {len(values)} numbers, those before "
+                    f"have {length}. All must have as many; is {elem_delim!r} between them, and in no token?"
                 )
-            else:
-                length = length or len(values)
-                if len(values) != length:
-                    raise FileFormatError(
-                        f"{path}, line {number}: the vector of {token!r} has {len(values)} numbers, those before "
-                        f"have {length}. All must have as many; is {elem_delim!r} between them, and in no token?"
-                    )
-                rows[token] = len(rows)
-                table.extend(values)
+            rows[token] = len(rows)
+            table.extend(values)
         if not rows:
             raise FileFormatError(f"{path}: there is no vector in it. Its lines must be a token and its numbers.")
         vectors = numpy.frombuffer(table, numpy.float32).reshape(-1, length)
@@ -153,16 +146,13 @@ class _TokenEmbedding(Vocabulary):
             (vec_len,) for one token, (n, vec_len) for a list.
         """
         single = not isinstance(tokens, (list, tuple))
-        wanted = [tokens] if single else tokens
-        indices_by_token = self._token_to_idx
-        indices = [
-            indices_by_token[token]
-            if token in indices_by_token
-            else indices_by_token.get(str(token).lower(), 0)
-            if lower_case_backup
-            else 0
-            for token in wanted
-        ]
+
+        def index_of(token: Any) -> int:
+            if lower_case_backup and token not in self._token_to_idx:
+                token = str(token).lower()
+            return self._token_to_idx.get(token, 0)
+
+        indices = [index_of(token) for token in ([tokens] if single else tokens)]
         vectors = self._idx_to_vec.asnumpy()[indices] if indices else numpy.empty((0, self.vec_len), numpy.float32)
         return nd.array(vectors[0] if single else vectors)
 
@@ -183,22 +173,22 @@ class _TokenEmbedding(Vocabulary):
         ArgumentValueError
             For a token that is not indexed.
         """
-        wanted = [tokens] if not isinstance(tokens, (list, tuple)) else list(tokens)
-        expected = (len(wanted), self.vec_len)
+        names = [tokens] if not isinstance(tokens, (list, tuple)) else list(tokens)
+        expected = (len(names), self.vec_len)
         shape = getattr(new_vectors, "shape", None)
-        if not isinstance(new_vectors, nd.NDArray) or shape not in (expected, expected[1:] if len(wanted) == 1 else ()):
+        if not isinstance(new_vectors, nd.NDArray) or shape not in (expected, expected[1:] if len(names) == 1 else ()):
             raise ArgumentError(
                 f"update_token_vectors: expected an NDArray of shape {expected}, a vector for each of the tokens; got "
                 f"{describe(new_vectors)}."
             )
-        for token in wanted:
+        for token in names:
             if token not in self._token_to_idx:
                 raise ArgumentValueError(
                     f"update_token_vectors: the token {token!r} is not indexed."
                     f"{nearest(str(token), self._idx_to_token)} The vector of all such tokens is that of "
                     f"{self.unknown_token!r}: name it to change that."
                 )
-        self._idx_to_vec[[self._token_to_idx[token] for token in wanted]] = new_vectors.reshape(expected)
+        self._idx_to_vec[[self._token_to_idx[token] for token in names]] = new_vectors.reshape(expected)
 
 
 def _lines(path: str, elem_delim: str, encoding: str) -> Iterator[tuple[int, str, list[str]]]:
@@ -296,15 +286,15 @@ def get_pretrained_file_names(embedding_name: str | None = None) -> Any:
     >>> 'glove.6B.50d.txt' in text.embedding.get_pretrained_file_names('glove')
     True
     """
-    known: dict[str, Any] = get_registry(_TokenEmbedding)
+    classes: dict[str, Any] = get_registry(_TokenEmbedding)
     if embedding_name is None:
-        return {name: list(cls.pretrained_files) for name, cls in known.items()}
-    if embedding_name not in known:
+        return {name: list(cls.pretrained_files) for name, cls in classes.items()}
+    if embedding_name not in classes:
         raise ArgumentValueError(
             f"get_pretrained_file_names: there is no token embedding {embedding_name!r}."
-            f"{nearest(embedding_name, known)} There are {', '.join(map(repr, known))}."
+            f"{nearest(embedding_name, classes)} There are {', '.join(map(repr, classes))}."
         )
-    return list(known[embedding_name].pretrained_files)
+    return list(classes[embedding_name].pretrained_files)
 
 
 # -- embeddings ----------------------------------------------------------------------------------------------------

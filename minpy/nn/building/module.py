@@ -245,7 +245,7 @@ class Binary(Parallel):
 
 
 class _Arithmetic(Binary):
-    _combine: ClassVar[Callable[[Any, Any], Any]]
+    _combine: ClassVar[Any]
 
     def __init__(self, left: Module, right: Module, name: str | None = None) -> None:
         super().__init__(left, right, self._combine, name)

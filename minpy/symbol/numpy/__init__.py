@@ -25,25 +25,13 @@ from minpy.symbol.numpy import linalg as linalg
 from minpy.symbol.numpy import random as random
 from minpy.symbol.numpy.creation import FUNCTIONS as _CREATION
 from minpy.symbol.numpy.elementwise import FUNCTIONS as _ELEMENTWISE
-from minpy.symbol.numpy.elementwise import around, clip, nan_to_num, where
 from minpy.symbol.numpy.methods import install as _install
 from minpy.symbol.numpy.reductions import FUNCTIONS as _REDUCTIONS
 from minpy.symbol.numpy.shapes import FUNCTIONS as _SHAPES
 from minpy.symbol.numpy.symbol_class import _Symbol as _Symbol
 from minpy.symbol.numpy.unnamed_functions import remaining as _remaining
 
-_FOUND = {
-    **_ELEMENTWISE,
-    **_REDUCTIONS,
-    **_SHAPES,
-    **_CREATION,
-    "around": around,
-    "clip": clip,
-    "nan_to_num": nan_to_num,
-    "round": around,
-    "round_": around,
-    "where": where,
-}
+_FOUND = {**_ELEMENTWISE, **_REDUCTIONS, **_SHAPES, **_CREATION}
 _FOUND.update(_remaining("", _FOUND))
 globals().update(_FOUND)
 _CONSTANTS = {

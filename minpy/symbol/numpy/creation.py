@@ -9,7 +9,7 @@ import numpy
 
 from minpy.context import Context, current_context
 from minpy.core.numpy_semantics import default_float
-from minpy.symbol.numpy.symbol_class import call, generic, named
+from minpy.symbol.numpy.symbol_class import as_lengths, call, generic, named
 
 __all__ = ["FUNCTIONS", "context_text"]
 
@@ -22,29 +22,25 @@ def context_text(ctx: Context | None) -> str:
 def _made(name: str, ctx: Any, dtype: Any, **attributes: Any) -> Any:
     kind = {"full": "_full", "linspace": "_linspace"}.get(name, f"_npi_{name}")
     chosen = default_float() if dtype is None else numpy.dtype(dtype)
-    given = {"dtype": chosen.name}
+    typed = {"dtype": chosen.name}
     if name.endswith("space") and dtype is None and chosen == numpy.float32:
-        given = {}  # as MXNet leaves it out
-    return call(kind, [], name, ctx=context_text(ctx), **given, **attributes)
-
-
-def _shape(shape: Any) -> Any:
-    return int(shape) if isinstance(shape, (int, numpy.integer)) else tuple(int(length) for length in shape)
+        typed = {}  # as MXNet leaves it out
+    return call(kind, [], name, ctx=context_text(ctx), **typed, **attributes)
 
 
 def zeros(shape: Any, dtype: Any = None, order: str = "C", ctx: Any = None) -> Any:
     """Return the symbol of an array of zeros."""
-    return _made("zeros", ctx, dtype, shape=_shape(shape))
+    return _made("zeros", ctx, dtype, shape=as_lengths(shape))
 
 
 def ones(shape: Any, dtype: Any = None, order: str = "C", ctx: Any = None) -> Any:
     """Return the symbol of an array of ones."""
-    return _made("ones", ctx, dtype, shape=_shape(shape))
+    return _made("ones", ctx, dtype, shape=as_lengths(shape))
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", ctx: Any = None, out: Any = None) -> Any:
     """Return the symbol of an array in which all elements are one number."""
-    lengths = _shape(shape)
+    lengths = as_lengths(shape)
     return _made("full", ctx, dtype, shape=(lengths,) if isinstance(lengths, int) else lengths, value=float(fill_value))
 
 
@@ -79,8 +75,8 @@ def linspace(
     ctx: Any = None,
 ) -> Any:
     """Return the symbol of `num` evenly spaced values; with `retstep` their distance too, a number."""
-    made = _made("linspace", ctx, dtype, start=start, stop=stop, num=num, endpoint=endpoint)
-    return (made, (stop - start) / max(num - bool(endpoint), 1)) if retstep else made
+    values = _made("linspace", ctx, dtype, start=start, stop=stop, num=num, endpoint=endpoint)
+    return (values, (stop - start) / max(num - bool(endpoint), 1)) if retstep else values
 
 
 def logspace(
@@ -132,8 +128,8 @@ def empty_like(prototype: Any, dtype: Any = None, order: str = "C", subok: bool 
 
 def meshgrid(*xi: Any, **kwargs: Any) -> Any:
     """Return the symbols of the coordinates of a grid, one for each axis, as a list."""
-    made = generic("meshgrid", xi, kwargs, len(xi))
-    return made if isinstance(made, list) else [made]
+    grids = generic("meshgrid", xi, kwargs, len(xi))
+    return grids if isinstance(grids, list) else [grids]
 
 
 _PLAIN = (

@@ -12,7 +12,7 @@ from minpy.numpy_table.table import ROWS
 from minpy.ops.numpy.named_elementwise import REFLECTED, WITH_NUMBERS
 from minpy.symbol.numpy.symbol_class import call, generic, is_symbol, named
 
-__all__ = ["BINARY", "FUNCTIONS", "UNARY", "around", "clip", "nan_to_num", "where"]
+__all__ = ["BINARY", "FUNCTIONS", "UNARY", "with_number"]
 
 # By name in NumPy, what MXNet calls the operator; nodes are named after the function.
 UNARY = {name: row.mxnet for name, row in ROWS.items() if row.mxnet}
@@ -92,10 +92,6 @@ def _binary(name: str, base: str) -> Callable[..., Any]:
     return named(name, function)
 
 
-FUNCTIONS = {name: _unary(name, kind) for name, kind in UNARY.items()}
-FUNCTIONS.update((name, _binary(name, base)) for name, base in BINARY.items())
-
-
 def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     """Return the symbol of elements of x where the condition is true, and of y elsewhere."""
     if x is None or y is None:
@@ -128,3 +124,12 @@ def nan_to_num(
 ) -> Any:
     """Return the symbol of an array with numbers for what is none."""
     return call("_npi_nan_to_num", [x], "nan_to_num", copy=copy, nan=nan, posinf=posinf, neginf=neginf)
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    **{name: _unary(name, kind) for name, kind in UNARY.items()},
+    **{name: _binary(name, base) for name, base in BINARY.items()},
+    **{function.__name__: function for function in (around, clip, nan_to_num, where)},
+    "round": around,
+    "round_": around,
+}

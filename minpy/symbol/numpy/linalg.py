@@ -68,11 +68,11 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
 
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     """Return the symbol of norms of vectors or matrices."""
-    given = (axis,) if isinstance(axis, (int, numpy.integer)) else None if axis is None else tuple(axis)
-    order, flag = (2, -2 if given is None else 1) if ord in (None, "fro") else (2, 2) if ord == "nuc" else (ord, -1)
+    axes = (axis,) if isinstance(axis, (int, numpy.integer)) else None if axis is None else tuple(axis)
+    order, flag = (2, -2 if axes is None else 1) if ord in (None, "fro") else (2, 2) if ord == "nuc" else (ord, -1)
     if ord == "fro":
         flag = 1
-    return call("_npi_norm", [x], "norm", axis=given, flag=flag, keepdims=keepdims, ord=order)
+    return call("_npi_norm", [x], "norm", axis=axes, flag=flag, keepdims=keepdims, ord=order)
 
 
 __all__ += ["tensorinv", "tensorsolve"]

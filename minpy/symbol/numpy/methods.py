@@ -38,10 +38,10 @@ COMPARISONS = {
 
 
 def _binary(function: Callable[..., Any], is_reflected: bool = False) -> Callable[..., Any]:
-    def method(self: Any, other: Any) -> Any:
-        if other is None or isinstance(other, str):
+    def method(self: Any, operand: Any) -> Any:
+        if operand is None or isinstance(operand, str):
             return NotImplemented
-        return function(other, self) if is_reflected else function(self, other)
+        return function(operand, self) if is_reflected else function(self, operand)
 
     return method
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy
 
 from minpy.core.numpy_semantics import default_float
-from minpy.namespaces import listing, missing
+from minpy.namespaces import module_functions
 from minpy.symbol.numpy.creation import context_text
 from minpy.symbol.numpy.elementwise import FUNCTIONS as _ELEMENTWISE
-from minpy.symbol.numpy.symbol_class import call, is_symbol
+from minpy.symbol.numpy.symbol_class import as_tuple, call, is_symbol
 from minpy.symbol.numpy.symbol_class import named as function_named
 
 __all__ = [
@@ -34,8 +34,7 @@ __all__ = [
     "uniform",
     "weibull",
 ]
-__dir__ = listing(__all__)
-__getattr__ = missing("minpy.sym.np.random", "function", __all__)
+__dir__, __getattr__ = module_functions("minpy.sym.np.random", __all__, "function")
 
 
 def drawn(kind: str, parameters: dict[str, Any], size: Any, ctx: Any, dtype: Any = None, typed: bool = True) -> Any:
@@ -43,7 +42,7 @@ def drawn(kind: str, parameters: dict[str, Any], size: Any, ctx: Any, dtype: Any
     inputs = [value for value in parameters.values() if is_symbol(value)]
     numbers = {name: None if is_symbol(value) else value for name, value in parameters.items()}
     chosen = {"dtype": (default_float() if dtype is None else numpy.dtype(dtype)).name} if typed else {}
-    lengths = tuple(size) if isinstance(size, list) else size
+    lengths = as_tuple(size)
     hint = kind.removeprefix("_npi_")
     if kind != "_npi_powerd":  # the only one that is not told where
         chosen["ctx"] = context_text(ctx)
@@ -90,11 +89,11 @@ def lognormal(
 
 def _of(kind: str, names: tuple[str, ...], defaults: tuple[float, ...]) -> Callable[..., Any]:
     def draw(*parameters: Any, size: Any = None, ctx: Any = None, out: Any = None, **named: Any) -> Any:
-        given = list(parameters)
-        if len(given) > len(names):
-            size = given.pop()
+        positional = list(parameters)
+        if len(positional) > len(names):
+            size = positional.pop()
         values = dict(zip(names[len(names) - len(defaults) :], defaults, strict=True))
-        values.update(zip(names, given, strict=False))
+        values.update(zip(names, positional, strict=False))
         values.update(named)
         return drawn(kind, {name: values[name] for name in names}, size, ctx, typed=False)
 
@@ -137,11 +136,11 @@ def randint(
 
 def choice(a: Any, size: Any = None, replace: bool = True, p: Any = None, ctx: Any = None, out: Any = None) -> Any:
     """Return the symbol of elements drawn from an array, or of numbers below `a`."""
-    inputs = [one for one in (a, p) if is_symbol(one)]
-    given = {"size": size, "replace": replace, "weighted": p is not None}
+    inputs = [value for value in (a, p) if is_symbol(value)]
+    options = {"size": size, "replace": replace, "weighted": p is not None}
     if not is_symbol(a):
-        return call("_npi_choice", inputs, "choice", a=int(a), ctx=context_text(ctx), **given)
-    where = call("_npi_choice", inputs, "choice", a=None, ctx="None", **given)
+        return call("_npi_choice", inputs, "choice", a=int(a), ctx=context_text(ctx), **options)
+    where = call("_npi_choice", inputs, "choice", a=None, ctx="None", **options)
     return call("take", [a, where], "take")
 
 

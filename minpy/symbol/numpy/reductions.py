@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 
-from minpy.symbol.numpy.symbol_class import call, generic, is_symbol, named
+from minpy.symbol.numpy.symbol_class import as_tuple, call, generic, is_symbol, named
 
 __all__ = ["FUNCTIONS"]
 
@@ -19,10 +19,6 @@ def _dtype(value: Any) -> dict[str, str]:
 def _given(attributes: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
     """Return the attributes of a call that are not at their defaults: all that files hold of some operators."""
     return {key: value for key, value in attributes.items() if value is not defaults[key]}
-
-
-def _axis(axis: Any) -> Any:
-    return tuple(axis) if isinstance(axis, list) else axis
 
 
 def _plain(name: str, kind: str, *, typed: bool, initial: bool = True) -> Callable[..., Any]:
@@ -40,7 +36,7 @@ def _plain(name: str, kind: str, *, typed: bool, initial: bool = True) -> Callab
     ) -> Any:
         if others or (dtype is not None and not typed):
             return generic(name, (a,), {**_given({"axis": axis, "keepdims": keepdims}, defaults), **others})
-        attributes = _given({"axis": _axis(axis), "keepdims": keepdims, "initial": initial}, defaults)
+        attributes = _given({"axis": as_tuple(axis), "keepdims": keepdims, "initial": initial}, defaults)
         return call(kind, [a], name, **attributes, **_dtype(dtype))
 
     def untyped(a: Any, axis: Any = None, keepdims: bool = False, out: Any = None, **others: Any) -> Any:
@@ -53,7 +49,7 @@ def mean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims:
     """Return the symbol of the mean over axes, of all elements by default."""
     if others:
         return generic("mean", (a,), {"axis": axis, "keepdims": keepdims, **others})
-    return call("_npi_mean", [a], "mean", axis=_axis(axis), keepdims=keepdims, **_dtype(dtype))
+    return call("_npi_mean", [a], "mean", axis=as_tuple(axis), keepdims=keepdims, **_dtype(dtype))
 
 
 def _spread(name: str) -> Callable[..., Any]:
@@ -68,7 +64,7 @@ def _spread(name: str) -> Callable[..., Any]:
     ) -> Any:
         if others:
             return generic(name, (a,), {"axis": axis, "ddof": ddof, "keepdims": keepdims, **others})
-        return call(f"_npi_{name}", [a], name, axis=_axis(axis), ddof=ddof, keepdims=keepdims, **_dtype(dtype))
+        return call(f"_npi_{name}", [a], name, axis=as_tuple(axis), ddof=ddof, keepdims=keepdims, **_dtype(dtype))
 
     return function
 
@@ -98,8 +94,8 @@ def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
 def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, out: Any = None) -> Any:
     """Return the symbol of the weighted mean over axes; with `returned` also that of the sums of the weights."""
     if weights is None:
-        return call("_npi_average", [a], "average", axis=_axis(axis), returned=returned, weighted=False)
-    return call("_npi_average", [a, weights], "average", axis=_axis(axis), returned=returned)
+        return call("_npi_average", [a], "average", axis=as_tuple(axis), returned=returned, weighted=False)
+    return call("_npi_average", [a, weights], "average", axis=as_tuple(axis), returned=returned)
 
 
 def percentile(
@@ -113,7 +109,7 @@ def percentile(
     **others: Any,
 ) -> Any:
     """Return the symbol of percentiles over axes; it has no gradient, as in MXNet."""
-    options = {"axis": _axis(axis), "interpolation": others.get("method", interpolation), "keepdims": keepdims}
+    options = {"axis": as_tuple(axis), "interpolation": others.get("method", interpolation), "keepdims": keepdims}
     if is_symbol(q):
         return call("_npi_percentile", [a, q], "percentile", q_scalar=None, **options)
     if isinstance(q, (list, tuple)):

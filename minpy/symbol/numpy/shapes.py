@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 
 from minpy.core.errors import ArgumentError, NotTraceableError, describe
-from minpy.symbol.numpy.symbol_class import call, generic, is_symbol, named
+from minpy.symbol.numpy.symbol_class import as_lengths, as_tuple, call, generic, is_symbol, named
 
 __all__ = ["FUNCTIONS", "require_order"]
 
@@ -17,14 +17,6 @@ __all__ = ["FUNCTIONS", "require_order"]
 def _unless(value: Any, default: Any, name: str) -> dict[str, Any]:
     """Return an attribute that is not at its default: files leave the others out."""
     return {} if value is default or (type(value) is type(default) and value == default) else {name: value}
-
-
-def _shape(value: Any) -> Any:
-    return int(value) if isinstance(value, (int, numpy.integer)) else tuple(int(length) for length in value)
-
-
-def _listed(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
 
 
 def require_order(order: str, what: str) -> None:
@@ -51,7 +43,7 @@ def reshape(a: Any, newshape: Any = None, order: str = "C", out: Any = None, sha
     """Return the symbol of an array in another shape."""
     require_order(order, "reshape")
     target = shape if newshape is None else newshape
-    return call("_np_reshape", [a], "reshape", newshape=_shape(target), **_unless(order, "C", "order"))
+    return call("_np_reshape", [a], "reshape", newshape=as_lengths(target), **_unless(order, "C", "order"))
 
 
 def ravel(x: Any, order: str = "C") -> Any:
@@ -84,17 +76,17 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
 
 def moveaxis(a: Any, source: Any, destination: Any) -> Any:
     """Return the symbol of an array with axes moved to other places."""
-    return call("_np_moveaxis", [a], "moveaxis", source=_listed(source), destination=_listed(destination))
+    return call("_np_moveaxis", [a], "moveaxis", source=as_tuple(source), destination=as_tuple(destination))
 
 
 def broadcast_to(array: Any, shape: Any) -> Any:
     """Return the symbol of an array repeated along axes, so that it has a shape."""
-    return call("_npi_broadcast_to", [array], "broadcast_to", shape=_shape(shape))
+    return call("_npi_broadcast_to", [array], "broadcast_to", shape=as_lengths(shape))
 
 
 def flip(m: Any, axis: Any = None, out: Any = None) -> Any:
     """Return the symbol of an array with the order along axes reversed, along all by default."""
-    return call("_npi_flip", [m], "flip", axis=_listed(axis))
+    return call("_npi_flip", [m], "flip", axis=as_tuple(axis))
 
 
 def fliplr(m: Any) -> Any:
@@ -109,7 +101,7 @@ def flipud(m: Any) -> Any:
 
 def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     """Return the symbol of an array with its elements moved along axes, around the end."""
-    return call("_np_roll", [a], "roll", shift=_listed(shift), **_unless(_listed(axis), None, "axis"))
+    return call("_np_roll", [a], "roll", shift=as_tuple(shift), **_unless(as_tuple(axis), None, "axis"))
 
 
 def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
@@ -124,7 +116,7 @@ def copy(a: Any, out: Any = None) -> Any:
 
 def tile(A: Any, reps: Any) -> Any:
     """Return the symbol of an array repeated along axes."""
-    return call("tile", [A], "tile", reps=_shape(reps) if not isinstance(reps, int) else (reps,))
+    return call("tile", [A], "tile", reps=as_lengths(reps) if not isinstance(reps, int) else (reps,))
 
 
 def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
@@ -137,12 +129,12 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
 def pad(x: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> Any:
     """Return the symbol of an array with more elements at the ends of its axes."""
     value = kwargs.pop("constant_values", 0)
-    plain = isinstance(pad_width, (list, tuple)) and all(isinstance(one, (list, tuple)) for one in pad_width)
+    plain = isinstance(pad_width, (list, tuple)) and all(isinstance(pair, (list, tuple)) for pair in pad_width)
     if kwargs or not plain or not isinstance(value, (int, float)):
         return generic("pad", (x, pad_width), {"mode": mode, **kwargs, "constant_values": value})
-    widths = tuple(tuple(one) for one in pad_width)
-    given = {"constant_value": value} if mode == "constant" else {}
-    return call("_npi_pad", [x], "pad", pad_width=widths, mode=mode, **given)
+    widths = tuple(map(tuple, pad_width))
+    options = {"constant_value": value} if mode == "constant" else {}
+    return call("_npi_pad", [x], "pad", pad_width=widths, mode=mode, **options)
 
 
 def atleast(count: int) -> Callable[..., Any]:
@@ -170,14 +162,14 @@ def diagflat(array: Any, k: int = 0) -> Any:
 
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     """Return the symbol of the diagonals of the matrices in two axes."""
-    given = {**_unless(offset, 0, "offset"), **_unless(axis1, 0, "axis1"), **_unless(axis2, 1, "axis2")}
-    return call("_np_diagonal", [a], "diagonal", **given)
+    attributes = {**_unless(offset, 0, "offset"), **_unless(axis1, 0, "axis1"), **_unless(axis2, 1, "axis2")}
+    return call("_np_diagonal", [a], "diagonal", **attributes)
 
 
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, out: Any = None) -> Any:
     """Return the symbol of the sums of the diagonals of the matrices in two axes."""
-    given = {**_unless(offset, 0, "offset"), **_unless(axis1, 0, "axis1"), **_unless(axis2, 1, "axis2")}
-    return call("_np_trace", [a], "trace", **given)
+    attributes = {**_unless(offset, 0, "offset"), **_unless(axis1, 0, "axis1"), **_unless(axis2, 1, "axis2")}
+    return call("_np_trace", [a], "trace", **attributes)
 
 
 def tril(m: Any, k: int = 0) -> Any:
@@ -220,18 +212,18 @@ def _cuts(indices_or_sections: Any) -> dict[str, Any]:
     if isinstance(indices_or_sections, (int, numpy.integer)):
         return {"indices": (), "sections": int(indices_or_sections)}
     if isinstance(indices_or_sections, (list, tuple, numpy.ndarray)):
-        return {"indices": (0, *(int(one) for one in indices_or_sections)), "sections": 0}
+        return {"indices": (0, *(int(position) for position in indices_or_sections)), "sections": 0}
     raise ArgumentError(f"sym.np.split: {describe(indices_or_sections)}; expected a number of parts, or positions.")
 
 
 def _splitting(name: str, kind: str, fixed: int | None, even: bool) -> Callable[..., Any]:
     def function(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
         axis = axis if fixed is None else fixed
-        given = _cuts(indices_or_sections)
-        if not even and given["sections"]:  # parts may differ in length by one, which files do not hold
-            return generic(name, (ary, indices_or_sections), {"axis": axis}, given["sections"])
-        made = call(kind, [ary], name if kind != "_split_v2" else "split", axis=axis, squeeze_axis=False, **given)
-        return made if isinstance(made, list) else [made]
+        cuts = _cuts(indices_or_sections)
+        if not even and cuts["sections"]:  # parts may differ in length by one, which files do not hold
+            return generic(name, (ary, indices_or_sections), {"axis": axis}, cuts["sections"])
+        parts = call(kind, [ary], name if kind != "_split_v2" else "split", axis=axis, squeeze_axis=False, **cuts)
+        return parts if isinstance(parts, list) else [parts]
 
     def along_fixed(ary: Any, indices_or_sections: Any) -> Any:
         return function(ary, indices_or_sections)
@@ -272,13 +264,13 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     number = isinstance(values, (int, float))
     if not number and not is_symbol(values):
         return generic("insert", (arr, obj, values), {"axis": axis})
-    inputs, given = ([arr], {"val": values}) if number else ([arr, values], {})
+    inputs, attributes = ([arr], {"val": values}) if number else ([arr, values], {})
     if isinstance(obj, slice):
-        return call("_npi_insert_slice", inputs, "insert_slice", axis=axis, **_range(obj), **given)
+        return call("_npi_insert_slice", inputs, "insert_slice", axis=axis, **_range(obj), **attributes)
     if isinstance(obj, int):
-        return call("_npi_insert_scalar", inputs, "insert_scalar", axis=axis, int_ind=obj, **given)
+        return call("_npi_insert_scalar", inputs, "insert_scalar", axis=axis, int_ind=obj, **attributes)
     if is_symbol(obj):
-        return call("_npi_insert_tensor", [*inputs, obj], "insert_tensor", axis=axis, **given)
+        return call("_npi_insert_tensor", [*inputs, obj], "insert_tensor", axis=axis, **attributes)
     return generic("insert", (arr, obj, values), {"axis": axis})
 
 
@@ -292,8 +284,8 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
 
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     """Return the symbol of the differences of neighbours in the flattened array, and of what surrounds them."""
-    arrays = {name: one for name, one in (("to_begin", to_begin), ("to_end", to_end)) if is_symbol(one)}
-    if any(isinstance(one, (list, tuple, numpy.ndarray)) for one in (to_begin, to_end)):
+    arrays = {name: value for name, value in (("to_begin", to_begin), ("to_end", to_end)) if is_symbol(value)}
+    if any(isinstance(value, (list, tuple, numpy.ndarray)) for value in (to_begin, to_end)):
         return generic("ediff1d", (ary,), {"to_end": to_end, "to_begin": to_begin})
     return call(
         "_npi_ediff1d",
@@ -373,9 +365,9 @@ def vdot(a: Any, b: Any) -> Any:
 def einsum(subscripts: Any, *operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any) -> Any:
     """Return the symbol of the sum of products that subscripts name, or lists of numbers behind each operand."""
     if not isinstance(subscripts, str):
-        *parts, answer = (subscripts, *operands) if len(operands) % 2 == 0 else (subscripts, *operands, None)
+        *parts, output = (subscripts, *operands) if len(operands) % 2 == 0 else (subscripts, *operands, None)
         operands = tuple(parts[::2])
-        subscripts = ",".join(map(_lettered, parts[1::2])) + ("" if answer is None else "->" + _lettered(answer))
+        subscripts = ",".join(map(_lettered, parts[1::2])) + ("" if output is None else "->" + _lettered(output))
     return call("_npi_einsum", operands, "einsum", subscripts=subscripts, optimize=int(bool(optimize)))
 
 

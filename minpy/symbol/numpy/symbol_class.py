@@ -16,7 +16,18 @@ from minpy.symbol.composition import compose, shown_signature
 from minpy.symbol.naming import current_names, current_scope
 from minpy.symbol.symbol import Symbol
 
-__all__ = ["_Symbol", "as_np", "call", "generic", "is_symbol", "named", "operator_function", "set_method"]
+__all__ = [
+    "_Symbol",
+    "as_lengths",
+    "as_np",
+    "as_tuple",
+    "call",
+    "generic",
+    "is_symbol",
+    "named",
+    "operator_function",
+    "set_method",
+]
 
 
 class _Symbol(Symbol):
@@ -59,6 +70,16 @@ def as_np(symbol: Symbol) -> _Symbol:
     return symbol if isinstance(symbol, _Symbol) else _Symbol(symbol.values)
 
 
+def as_lengths(shape: Any) -> Any:
+    """Return a shape as files hold it: a length, or a tuple of them."""
+    return int(shape) if isinstance(shape, (int, numpy.integer)) else tuple(int(length) for length in shape)
+
+
+def as_tuple(value: Any) -> Any:
+    """Return a list as a tuple, and anything else as it is."""
+    return tuple(value) if isinstance(value, list) else value
+
+
 def is_symbol(value: Any) -> bool:
     """Tell whether a value is a symbol of either kind."""
     return isinstance(value, Symbol)
@@ -66,19 +87,19 @@ def is_symbol(value: Any) -> bool:
 
 def call(kind: str, inputs: Sequence[Any], hint: str | None = None, **attributes: Any) -> Any:
     """Return the symbol of a call of an operator; of several outputs a list."""
-    made = compose(find_operator(kind), kind, inputs, attributes, hint)
-    if len(made.values) == 1:
-        return _Symbol(made.values)
-    return [_Symbol([value]) for value in made.values]
+    outputs = compose(find_operator(kind), kind, inputs, attributes, hint)
+    if len(outputs.values) == 1:
+        return _Symbol(outputs.values)
+    return [_Symbol([value]) for value in outputs.values]
 
 
 def generic(name: str, arguments: Sequence[Any], keywords: dict[str, Any], count: int = 1) -> Any:
     """Return the symbol of a call of a function of NumPy's that has no name in MXNet; of several outputs a list."""
     node_name = keywords.pop("name", None)
-    given = {key: value for key, value in keywords.items() if not (key == "out" and value is None)}
-    if "out" in given:
+    options = {key: value for key, value in keywords.items() if not (key == "out" and value is None)}
+    if "out" in options:
         raise ArgumentError(f"sym.np.{name}: out= is for arrays; a symbol has no memory to write to.")
-    text, inputs = call_text(name, arguments, given, is_symbol)
+    text, inputs = call_text(name, arguments, options, is_symbol)
     values: list[Value] = []
     for symbol in inputs:
         if len(symbol.values) != 1:
@@ -90,8 +111,8 @@ def generic(name: str, arguments: Sequence[Any], keywords: dict[str, Any], count
     node = Node(
         find_operator(kind), values, attributes, current_names().get(node_name, hint), kind, current_scope().get(None)
     )
-    found = [_Symbol([value]) for value in new_outputs(node)]
-    return found[0] if count == 1 else found
+    outputs = [_Symbol([value]) for value in new_outputs(node)]
+    return outputs[0] if count == 1 else outputs
 
 
 # -- indexing ----------------------------------------------------------------------------------------------------------
@@ -125,7 +146,7 @@ def _item(symbol: _Symbol, key: Any) -> Any:
 
 
 def _is_plain(part: slice) -> bool:
-    return all(one is None or isinstance(one, (int, numpy.integer)) for one in (part.start, part.stop, part.step))
+    return all(bound is None or isinstance(bound, (int, numpy.integer)) for bound in (part.start, part.stop, part.step))
 
 
 def named(

@@ -36,12 +36,12 @@ def _function(name: str, function: Any) -> Callable[..., Any]:
     return named(plain, call, doc, f"minpy.symbol.numpy{dot}{module}")
 
 
-def remaining(module: str, there: Iterable[str]) -> dict[str, Callable[..., Any]]:
+def remaining(module: str, present: Iterable[str]) -> dict[str, Callable[..., Any]]:
     """Return functions of symbols for those of one of NumPy's modules that are not there yet."""
-    known = {*there}
-    found = {}
+    names = {*present}
+    functions = {}
     for name, function in FUNCTIONS_BY_NAME.items():
         inside, _, plain = name.rpartition(".")
-        if inside == module and plain not in known and plain != "getitem":
-            found[plain] = _function(name, function)
-    return found
+        if inside == module and plain not in names and plain != "getitem":
+            functions[plain] = _function(name, function)
+    return functions

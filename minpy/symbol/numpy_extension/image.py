@@ -1,7 +1,5 @@
 """`minpy.sym.npx.image`: images, as functions of symbols with NumPy's semantics."""
 
-from __future__ import annotations
-
 from minpy.late import late_names as _late_names
 from minpy.namespaces import listing as _listing
 from minpy.namespaces import missing as _missing

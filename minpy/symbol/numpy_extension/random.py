@@ -26,7 +26,7 @@ def bernoulli(
     """Return the symbol of ones with a probability, and zeros; the probability may be given as its log odds."""
     if (prob is None) == (logit is None):
         raise ArgumentError("sym.npx.random.bernoulli: give one of prob= and logit=, not both.")
-    inputs = [one for one in (prob, logit) if is_symbol(one)]
+    inputs = [value for value in (prob, logit) if is_symbol(value)]
     return call(
         "_npi_bernoulli",
         inputs,

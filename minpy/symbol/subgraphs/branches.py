@@ -55,23 +55,23 @@ class Cond(ControlFlow):
         """Run the condition, and the graph that it chooses."""
         self._forget()
         condition = self.graphs[0]
-        given = condition.given(raws)
-        heads, _ = condition.start(condition.program(given, bool(training), None), given)
+        inputs = condition.given(raws)
+        heads, _ = condition.start(condition.program(inputs, bool(training), None), inputs)
         self._holds = holds(heads[0], "_cond: the condition")
-        answer = self._run(raws, bool(training), self._asked[0])
-        return tuple(answer) if len(answer) > 1 else answer[0]
+        outputs = self._run(raws, bool(training), self._asked[0])
+        return tuple(outputs) if len(outputs) > 1 else outputs[0]
 
     def _run(self, raws: Sequence[Any], training: bool, requires_grad: Any) -> list[numpy.ndarray]:
         graph = self.graphs[1 if self._holds else 2]
-        given = graph.given(raws)
+        inputs = graph.given(raws)
         if training or graph.varies:
-            program = self._program(graph, given, raws, training, requires_grad, ())
+            program = self._program(graph, inputs, raws, training, requires_grad, ())
         else:
-            program = graph.program(given, training, None)
-        answer, frame = graph.start(program, given)
+            program = graph.program(inputs, training, None)
+        outputs, frame = graph.start(program, inputs)
         if training or graph.varies:
-            self._chosen = frame, given
-        return answer
+            self._chosen = frame, inputs
+        return outputs
 
     def vjp(
         self,
@@ -85,23 +85,23 @@ class Cond(ControlFlow):
         self._refuse_recording()
         self._asked[0] = frozenset(requires_grad)
         graph = self.graphs[1 if self._holds else 2]
-        given = graph.given(arguments)
+        inputs = graph.given(arguments)
         requests = self._requests(graph, arguments, requires_grad, ())
         totals = {index: numpy.zeros(arguments[index].shape, arguments[index].dtype) for index in requires_grad}
         if not requests:
             return [totals[index] for index in requires_grad]
         if self._chosen is None:
-            program = graph.program(given, bool(attributes.get("training")), requests)
-            frame = graph.start(program, given)[1]
+            program = graph.program(inputs, bool(attributes.get("training")), requests)
+            frame = graph.start(program, inputs)[1]
         else:
-            frame, before = self._chosen
-            if not all(map(is_same, before, given)):
-                graph.move(frame, given)
-                self._chosen = frame, given
-            self._ready([frame], graph, given, requests)
+            frame, inputs_before = self._chosen
+            if not all(map(is_same, inputs_before, inputs)):
+                graph.move(frame, inputs)
+                self._chosen = frame, inputs
+            self._ready([frame], graph, inputs, requests)
         buffers = {
             node: numpy.empty(array.shape, array.dtype)
-            for node, array in zip(graph.variables, given, strict=True)
+            for node, array in zip(graph.variables, inputs, strict=True)
             if node in frame.program.steps.grad_req
         }
         frame.backward(gradient if type(gradient) is tuple else (gradient,), buffers)

@@ -81,8 +81,8 @@ class _Loop(ControlFlow):
     def forward(self, *raws: Any, training: bool | None = None) -> Any:
         """Run the loop; return what the iterations gave, stacked, and the last states."""
         self._forget()
-        answer = self._run(raws, bool(training), bool(training) or self.random, self._asked[0])
-        return answer if len(answer) > 1 else answer[0]
+        outputs = self._run(raws, bool(training), bool(training) or self.random, self._asked[0])
+        return outputs if len(outputs) > 1 else outputs[0]
 
     def _run(self, raws: Sequence[Any], training: bool, keep: bool, requires_grad: Any) -> tuple[numpy.ndarray, ...]:
         body, stacked = self.body, self.stacked
@@ -139,18 +139,18 @@ class _Loop(ControlFlow):
                 totals[body.sources[position]] += part
         return [totals[index] for index in requires_grad]
 
-    def _move(self, given: list[Any]) -> None:
+    def _move(self, inputs: list[Any]) -> None:
         """Let the frames go on with these arrays, if they lie elsewhere than before.
 
         A program that is run back a second time has computed its answers again: those of the first time, which the
         frames have seen slices of, were memory for others as soon as its first backward was done with them.
         """
-        if self._given is not None and all(map(is_same, self._given, given)):
+        if self._given is not None and all(map(is_same, self._given, inputs)):
             return
-        self._given, arrays = given, [*given]
+        self._given, arrays = inputs, [*inputs]
         for number, frame in enumerate(self._frames):
             for position in self.data_positions:
-                arrays[position] = _slice(given[position], number)
+                arrays[position] = _slice(inputs[position], number)
             self.body.move(frame, arrays)
             for position in self.state_positions:
                 arrays[position] = None  # what the iteration before gave is the frames' own
@@ -178,13 +178,13 @@ class _Loop(ControlFlow):
                 moving.append((node, self.state_positions.index(position)))
             elif position in self.data_positions:
                 whole = totals.get(source)
-                repeated = sum(body.sources[other] == source for other in self.data_positions) > 1
+                repeated = sum(body.sources[data_position] == source for data_position in self.data_positions) > 1
                 whole = numpy.empty(like.shape, like.dtype) if whole is None or repeated else whole
                 slices.append((node, whole.reshape(-1, *_of_slice(whole.shape))))
             else:
                 fixed[node] = numpy.zeros(like.shape, like.dtype)
-        given = [arguments[body.sources[position]] for position in self.state_positions]
-        zeros = [numpy.zeros(like.shape, like.dtype) for like in given]
+        first_states = [arguments[body.sources[position]] for position in self.state_positions]
+        zeros = [numpy.zeros(like.shape, like.dtype) for like in first_states]
         spares: list[list[numpy.ndarray]] = [[numpy.empty_like(zero) for zero in zeros] for _ in range(2)]
         for number in reversed(range(self._count)):
             heads = [*(part[number, ...] for part in upstream[:stacked]), *carried]

@@ -87,21 +87,21 @@ class Subgraph:
         heads = self.symbol.values
         facts = [
             ({value: fact}, f"{what} {index} of the node")
-            for what, values, known in (("input", variables, inputs), ("output", heads, outputs))
-            for index, (value, fact) in enumerate(zip(values, known, strict=True))
+            for what, values, value_facts in (("input", variables, inputs), ("output", heads, outputs))
+            for index, (value, fact) in enumerate(zip(values, value_facts, strict=True))
             if fact is not None
         ]
-        found = infer(facts)
-        return [found.get(value) for value in variables], [found.get(value) for value in heads]
+        inferred = infer(facts)
+        return [inferred.get(value) for value in variables], [inferred.get(value) for value in heads]
 
 
-def is_same(one: Any, other: Any) -> bool:
+def is_same(left: Any, right: Any) -> bool:
     """Tell whether two arrays are the same memory, seen in the same way."""
-    return one is other or (
-        one.shape == other.shape
-        and one.dtype == other.dtype
-        and one.strides == other.strides
-        and one.__array_interface__["data"][0] == other.__array_interface__["data"][0]
+    return left is right or (
+        left.shape == right.shape
+        and left.dtype == right.dtype
+        and left.strides == right.strides
+        and left.__array_interface__["data"][0] == right.__array_interface__["data"][0]
     )
 
 

@@ -89,9 +89,9 @@ class ControlFlow(BaseOperator):
 
     def fresh(self) -> ControlFlow:
         """Return the same operator for another series of calls, with frames of its own."""
-        made = copy.copy(self)
-        made._forget()
-        return made
+        copied = copy.copy(self)
+        copied._forget()
+        return copied
 
     def _forget(self) -> None:
         raise NotImplementedError(f"{type(self).__name__} defines no _forget.")
@@ -132,17 +132,17 @@ class ControlFlow(BaseOperator):
             for graph in self.graphs:
                 gives_outputs = graph in self._differentiated()  # others are conditions
                 data = self.data_positions if gives_outputs else ()
-                known = graph.given(inputs)
+                variables = graph.given(inputs)
                 for position in data:
-                    known[position] = of_data[0](known[position])
+                    variables[position] = of_data[0](variables[position])
                 heads: list[Any] = [None] * len(graph.symbol.values)
                 if gives_outputs:
                     heads = [*map(of_stacked[0], outputs[: self.stacked]), *outputs[self.stacked :]]
                     for index, position in enumerate(self.state_positions, self.stacked):
-                        heads[index] = known[position] = merge(known[position], heads[index])
-                known, heads = infer(graph, known, heads)
+                        heads[index] = variables[position] = merge(variables[position], heads[index])
+                variables, heads = infer(graph, variables, heads)
                 for position, source in enumerate(graph.sources):
-                    fact = of_data[1](known[position]) if position in data else known[position]
+                    fact = of_data[1](variables[position]) if position in data else variables[position]
                     inputs[source] = merge(inputs[source], fact)
                 if gives_outputs:
                     heads[: self.stacked] = map(of_stacked[1], heads[: self.stacked])
@@ -165,15 +165,15 @@ class ControlFlow(BaseOperator):
         self, graph: Subgraph, raws: Sequence[Any], requires_grad: Any, always: Sequence[int]
     ) -> dict[Node, str]:
         """Return which gradients of a graph to ask for: of the inputs needed, or of all if that is None."""
-        wanted = {}
+        requests = {}
         for position, (node, source) in enumerate(zip(graph.variables, graph.sources, strict=True)):
             if position in graph.states or raws[source].dtype.kind not in "fc":
                 continue
             if position in always:
-                wanted[node] = "write"
+                requests[node] = "write"
             elif requires_grad is None or source in requires_grad:
-                wanted[node] = self._request(position)
-        return wanted
+                requests[node] = self._request(position)
+        return requests
 
     def _request(self, position: int) -> str:
         return "write"
@@ -207,17 +207,17 @@ class ControlFlow(BaseOperator):
             frame.differentiate(program)
 
 
-def _remade(cls: type[Any], graphs: Sequence[tuple[Any, Sequence[int]]], rest: tuple[Any, ...]) -> ControlFlow:
+def _remade(cls: type[Any], graphs: Sequence[tuple[Any, Sequence[int]]], arguments: tuple[Any, ...]) -> ControlFlow:
     """Return an operator that was pickled."""
-    made: ControlFlow = cls([Subgraph(rebuild(table), sources) for table, sources in graphs], *rest)
-    return made
+    operator: ControlFlow = cls([Subgraph(rebuild(table), sources) for table, sources in graphs], *arguments)
+    return operator
 
 
-def _same_facts(one: Sequence[Any], other: Sequence[Any]) -> bool:
+def _same_facts(before: Sequence[Any], after: Sequence[Any]) -> bool:
     """Tell whether of the same values the same is known."""
     return all(
         (old is None) == (new is None) and (old is None or bool(old == new))
-        for old, new in zip(one, other, strict=True)
+        for old, new in zip(before, after, strict=True)
     )
 
 
