@@ -25,6 +25,7 @@ from autograd.numpy.numpy_boxes import ArrayBox
 from autograd.tracer import getval, isbox, new_box, primitive, trace_stack
 from autograd.util import toposort
 
+from minpy.bridge.composition_values import value_of
 from minpy.core import dispatch, user_functions
 from minpy.core.array import Array, raw_of
 from minpy.core.base_operator import BaseOperator
@@ -138,19 +139,13 @@ def _gradients(
     """Return the gradients of several arguments, from one run of the operator's rules."""
     outputs = _outputs(answer)
     if not operator.values_read(indices)[1]:  # the gradient does not depend on the answer: not even by zero
-        outputs = [_without_boxes(output) for output in outputs]
+        outputs = [value_of(output) for output in outputs]
     upstream = [gradient[number] for number in range(len(outputs))] if _is_tuple(answer) else [gradient]
     function = partial(_pull, operator, attributes, indices, len(outputs), _is_tuple(answer))
     parts = _apply(function, *upstream, *outputs, *inputs)
     if len(indices) == 1:
         return {indices[0]: parts}
     return {index: parts[number] for number, index in enumerate(indices)}
-
-
-def _without_boxes(value: Any) -> Any:
-    while isbox(value):
-        value = getval(value)
-    return value
 
 
 def _pull(
@@ -173,10 +168,10 @@ def _pull(
         likes = [
             inputs[index] if isinstance(inputs[index], Array) else numpy.asarray(inputs[index]) for index in indices
         ]
-        found = tuple(
+        gradients = tuple(
             conform(part, operator, index, node, like) for part, index, like in zip(parts, indices, likes, strict=True)
         )
-        return found if len(found) > 1 else found[0]
+        return gradients if len(gradients) > 1 else gradients[0]
 
 
 def _push(
@@ -262,15 +257,14 @@ def through_boxes(function: Callable[..., Any], arguments: Sequence[Any], keywor
     To autograd the call is one primitive, which our tape differentiates. It is how our functional interface works
     inside autograd's.
     """
-    boxes: list[Any] = []
-    given = map_tree(lambda leaf, _: _opened(leaf) if isbox(leaf) else leaf, (tuple(arguments), dict(keywords)))
-    map_tree(lambda leaf, _: boxes.append(leaf) if isbox(leaf) else None, given)
+    call = map_tree(lambda leaf, _: _opened(leaf) if isbox(leaf) else leaf, (tuple(arguments), dict(keywords)))
+    boxes = list(filter(isbox, leaves_of(call)))
     structure: Any = None
 
     def flat(*values: Any) -> tuple[Any, ...]:
         nonlocal structure
         remaining = iter(values)
-        positional, named = map_tree(lambda leaf, _: next(remaining) if isbox(leaf) else leaf, given)
+        positional, named = map_tree(lambda leaf, _: next(remaining) if isbox(leaf) else leaf, call)
         structure = function(*positional, **named)
         return tuple(leaves_of(structure))
 
@@ -293,14 +287,10 @@ def _opened(box: Any) -> Any:
 
 
 def box_of_array(array: Array, level: int, node: Any) -> Any:
-    """Return the box that stands for an array of ours where autograd differentiates with respect to it: of its buffer.
+    """Return the box of an array's buffer, where autograd differentiates with respect to the array.
 
-    Raises
-    ------
-    TypeError
-        If the array is a constant inside of a function that autograd follows.
-    NoGradientError
-        If the array is recorded.
+    Raises a TypeError if it is a constant inside of a function that autograd follows, a NoGradientError if it is
+    recorded.
     """
     cls = type(array)
     if type(node) is not VJPNode or node.parents:
@@ -322,16 +312,9 @@ def box_of_array(array: Array, level: int, node: Any) -> Any:
 class AutogradCall(BaseOperator):
     """The operator of one recorded call whose gradient HIPS autograd computes.
 
-    Parameters
-    ----------
-    name : str
-        What messages call it.
-    function : callable
-        The function of all arguments, written for autograd.
-    positions : sequence of int
-        The arguments that are differentiated with respect to; the others may be indices, or anything.
-    pull : callable, optional
-        From the upstream gradient to those arguments' gradients, as autograd traced them at the call.
+    `function`: of all arguments, written for autograd. `positions`: the arguments that are differentiated with respect
+    to; the others may be indices, or anything. `pull`: from the upstream gradient to those arguments' gradients, as
+    autograd traced them at the call.
     """
 
     def __init__(
@@ -429,10 +412,7 @@ def _trace(
 def call_through_autograd(name: str, function: Callable[..., Any], inputs: Sequence[Any]) -> Any:
     """Call a function written for autograd on `Array`s and others, and record it as one node.
 
-    Raises
-    ------
-    NoGradientError
-        If an input needs a gradient, and autograd knows no rule.
+    Raises a NoGradientError if an input needs a gradient, and autograd knows no rule.
     """
     raws = [raw_of(value) for value in inputs]
     like = _leading(inputs)

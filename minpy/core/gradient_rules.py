@@ -67,39 +67,24 @@ class Plan:
 
 
 class GradientRules:
-    """The gradient rules of an operator.
-
-    Attributes
-    ----------
-    definitions : list
-        By position: the rule as it is defined, in plain NumPy; None where there is none.
-    raw : list
-        By position: what is called on raw arrays, a kernel where there is one, else the definition.
-    several : list of (positions or None, rule)
-        The rules that answer for several arguments (None: for all), the latest first.
-    several_raw : dict
-        What is called on raw arrays in the place of such a rule, where it has a kernel.
-    by_keyword, jvp, into : dict
-        Rules of keyword arguments, by name; forward-mode rules and rules that compute in given memory, by position.
-    zeros, shapes_only : set of int
-        Positions whose gradient is zero; whose shape and dtype alone is read.
-    all_zero, zero_rest : bool
-        Whether every gradient is zero; whether that of further variadic and keyword inputs is.
-    """
+    """The gradient rules of an operator."""
 
     def __init__(self, count: int, zeros: Iterable[int] = ()) -> None:
+        # By position: the rule as it is defined, in plain NumPy, None where there is none; what is called on raw
+        # arrays: a kernel where there is one, else the definition.
         self.definitions: list[Rule | None] = [None] * count
         self.raw: list[Rule | None] = [None] * count
+        # The positions and the rules of several arguments (None: of all), the latest first; their kernels.
         self.several: list[tuple[tuple[int, ...] | None, Rule]] = []
         self.several_raw: dict[Rule, Rule] = {}
         self.by_keyword: dict[str, Rule] = {}
-        self.jvp: dict[int, Rule] = {}
-        self.into: dict[int, Rule] = {}
+        self.jvp: dict[int, Rule] = {}  # forward-mode rules, by position
+        self.into: dict[int, Rule] = {}  # rules that compute in given memory, by position
         self.states = frozenset(zeros)
-        self.zeros: set[int] = set(self.states)
-        self.shapes_only: set[int] = set()
-        self.all_zero = False
-        self.zero_rest = False
+        self.zeros: set[int] = set(self.states)  # positions whose gradient is zero
+        self.shapes_only: set[int] = set()  # those whose shape and dtype alone is read
+        self.all_zero = False  # whether every gradient is zero
+        self.zero_rest = False  # whether that of further variadic and keyword inputs is
 
     def __repr__(self) -> str:
         known = [str(index) for index in range(len(self.definitions)) if self.has(index)] + list(self.by_keyword)
@@ -162,17 +147,17 @@ class GradientRules:
             return None if rule is None else change(rule)
 
         count = len(self.definitions)
-        made = GradientRules(count + 1)
-        made.definitions[:] = [*map(changed, self.definitions), changed(self.by_keyword.get(key))]
-        made.raw[:] = [*map(changed, self.raw), made.definitions[-1]]
-        made.several[:] = [(indices, change(rule)) for indices, rule in self.several]
-        made.by_keyword.update({name: change(rule) for name, rule in self.by_keyword.items() if name != key})
-        made.jvp.update({index: change(rule) for index, rule in self.jvp.items()})
-        made.states, made.zeros, made.shapes_only = self.states, set(self.zeros), set(self.shapes_only)
+        rules = GradientRules(count + 1)
+        rules.definitions[:] = [*map(changed, self.definitions), changed(self.by_keyword.get(key))]
+        rules.raw[:] = [*map(changed, self.raw), rules.definitions[-1]]
+        rules.several[:] = [(indices, change(rule)) for indices, rule in self.several]
+        rules.by_keyword.update({name: change(rule) for name, rule in self.by_keyword.items() if name != key})
+        rules.jvp.update({index: change(rule) for index, rule in self.jvp.items()})
+        rules.states, rules.zeros, rules.shapes_only = self.states, set(self.zeros), set(self.shapes_only)
         if self.zero_rest and key not in self.by_keyword:
-            made.zeros.add(count)
-        made.all_zero, made.zero_rest = self.all_zero, self.zero_rest
-        return made
+            rules.zeros.add(count)
+        rules.all_zero, rules.zero_rest = self.all_zero, self.zero_rest
+        return rules
 
     # -- asking ----------------------------------------------------------------------------------------------------
 

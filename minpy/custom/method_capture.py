@@ -53,23 +53,16 @@ class MethodCapture:
 
     What is read is found from the function and the object of each call, so that a capture is good for every instance,
     and for functions that are made anew from the same code.
-
-    Attributes
-    ----------
-    is_valid : function
-        Tells of a method that has the captured one's code whether it finds what that one found. Its arguments are the
-        function, the object that it is bound to, and the dictionary of that.
-    code : code
-        The method's.
-    any_layout : bool
-        Whether the method computes element by element only, so that it gives the same however arrays lie in memory.
     """
 
+    # Tells of a method that has the captured one's code whether it finds what that one found. Its arguments are the
+    # function, the object that it is bound to, and the dictionary of that.
     is_valid: Callable[[FunctionType, Any, dict[str, Any]], bool]
 
     def __init__(self, op: Any, function: FunctionType, recorder: Recorder) -> None:
         self._op, self._function, self._recorder = op, function, recorder
         self.code = function.__code__
+        # Whether the method computes element by element only, so that it gives the same however arrays lie in memory.
         self.any_layout = False
         # Source of expressions that are true as long as what was read is the same, and the values in them.
         self._checks: dict[str, None] = {}
@@ -233,16 +226,8 @@ class _BufferProxy(NDArrayProxy):
 def capture_method(op: Any, function: FunctionType, assign: Any, arguments: Sequence[Any]) -> MethodCapture | None:
     """Return what a method of an operator reads outside, if it provably keeps and changes nothing; else None.
 
-    Parameters
-    ----------
-    op : CustomOp
-        The object that it is bound to.
-    function : function
-        The method, as the object's class has it.
-    assign : function
-        `CustomOp.assign`, which is known.
-    arguments : sequence
-        What it is called with, after `self`: flags, and lists of requests, NDArrays and buffers.
+    `function`: the method, as the class of `op` has it. `assign`: `CustomOp.assign`, which is known. `arguments`: what
+    it is called with, after `self`: flags, and lists of requests, NDArrays and buffers.
     """
     recorder = Recorder(GraphBuilder(), function.__name__, LentProxy, _LIMIT)
     capture = MethodCapture(op, function, recorder)
