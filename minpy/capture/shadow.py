@@ -213,7 +213,7 @@ class ShadowFunctions(ObjectReads):
     def import_module(
         self, name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0
     ) -> Any:
-        """Answer `import` inside a function: modules that are known."""
+        """Handle `import` inside a function: modules that are known."""
         if type(fromlist) is list and name.split(".")[0] in LIBRARIES:  # C code that is called imports so
             return builtins.__import__(name, {}, {}, fromlist)
         if self.recorder.freezes:

@@ -16,7 +16,7 @@ from minpy import symbol
 from minpy.capture.abstract_evaluation import Fact
 from minpy.capture.fronts import as_front
 from minpy.capture.nd_proxy import NDArrayProxy
-from minpy.capture.noting import constant, made
+from minpy.capture.noting import constant, output_proxy
 from minpy.capture.proxy import ArrayProxy
 from minpy.capture.values import BaseArrayProxy
 from minpy.core.array import FRONT_ENDS, Array
@@ -196,7 +196,7 @@ class Graft:
         elif inner.node.operator is None:
             proxy = ArrayProxy.from_outside(self._recorder, inner, *fact[:2], front)
         else:
-            proxy = made(self._recorder, inner.node, fact, inner.index, front)
+            proxy = output_proxy(self._recorder, inner.node, fact, inner.index, front)
         return proxy if self.in_numpy else NDArrayProxy(proxy)
 
     def _copied(self, head: Value) -> Value:
