@@ -181,7 +181,7 @@ class MethodCapture:
 
 
 class LentProxy(ArrayProxy):
-    """Stands for an array that may come to share its memory: from then on nothing is written to that."""
+    """The proxy of an array that may come to share its memory: from then on nothing is written to that."""
 
     __slots__ = ()
 
@@ -197,7 +197,7 @@ class LentProxy(ArrayProxy):
 
 
 class _UnreadProxy(LentProxy):
-    """Stands for an array of which a method may read shape and dtype."""
+    """The proxy of an array of which a method may read shape and dtype."""
 
     __slots__ = ()
 
@@ -206,7 +206,7 @@ class _UnreadProxy(LentProxy):
 
 
 class _BufferProxy(NDArrayProxy):
-    """Stands for a buffer that a method fills."""
+    """The proxy of a buffer that a method fills."""
 
     __slots__ = ("is_assigned",)
 
@@ -278,7 +278,7 @@ def _require_readable(recorder: Recorder, value: Any) -> None:
 
 
 def _assign(op: Any, dst: Any, req: Any, src: Any) -> None:
-    """Answer `self.assign`: the memory of an NDArray may become the buffer's."""
+    """Handle `self.assign`: the memory of an NDArray may become the buffer's."""
     recorder = op.__shadow__.recorder
     if type(dst) is not _BufferProxy:
         raise recorder.refuse("it assigns to what is no output")
@@ -289,7 +289,7 @@ def _assign(op: Any, dst: Any, req: Any, src: Any) -> None:
 
 
 def _array(recorder: Recorder, source_array: Any, ctx: None = None, dtype: Any = None) -> NDArrayProxy:
-    """Answer `nd.array`, which may share the memory of an array of NumPy's."""
+    """Handle `nd.array`, which may share the memory of an array of NumPy's."""
     if ctx is not None:
         raise recorder.refuse("it makes an array on a device")
     _require_readable(recorder, source_array)

@@ -101,7 +101,7 @@ class Buffer(NDArray):
 
 
 class Undeclared(NDArray):
-    """Stands for an array that `declare_backward_dependency` left out; reading it is an error."""
+    """An array that `declare_backward_dependency` left out; reading it is an error."""
 
     __slots__ = ("_what",)
 

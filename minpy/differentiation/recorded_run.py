@@ -129,7 +129,7 @@ def vjp(function: Callable[..., Any], arguments: Sequence[Any], argnums: Sequenc
 def _recorded(
     function: Callable[..., Any], arguments: Sequence[Any], argnums: Sequence[int]
 ) -> tuple[int, list[Any], Any]:
-    """Run a function with some arguments as variables; return (when it began, the arguments, its answer)."""
+    """Run a function with some arguments as variables; return (when it began, the arguments, its result)."""
     since = now()
     inputs = list(arguments)
     for argnum in argnums:
@@ -215,7 +215,7 @@ def _push(node: Node, pushed: dict[Any, Any]) -> Any:
 def apply_jvp_rule(
     operator: Any,
     index: int,
-    answer: Any,
+    output: Any,
     arguments: Sequence[Any],
     attributes: dict[str, Any],
     tangent: Any,
@@ -227,7 +227,7 @@ def apply_jvp_rule(
     wrap = operator.wrap_raw if operator.kind == "mxnet" else _same
     try:
         function = operator.jvp_rules[index](
-            tuple(map(wrap, answer)) if type(answer) is tuple else wrap(answer), *map(wrap, arguments), **attributes
+            tuple(map(wrap, output)) if type(output) is tuple else wrap(output), *map(wrap, arguments), **attributes
         )
         result = function(wrap(tangent)) if callable(function) else None
     except Exception as error:
