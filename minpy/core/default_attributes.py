@@ -221,9 +221,9 @@ def _input_defaults(function: types.FunctionType, signature: Signature) -> tuple
     """Return the defaults of a function's last positional parameters: the signature's where it has them."""
     code, own = function.__code__, function.__defaults__ or ()
     positions = code.co_varnames[: code.co_argcount]
-    known = {**dict(zip(positions[len(positions) - len(own) :], own, strict=True)), **signature.defaults}
-    last = itertools.takewhile(known.__contains__, reversed(positions))
-    return tuple(known[name] for name in last)[::-1]
+    defaults = {**dict(zip(positions[len(positions) - len(own) :], own, strict=True)), **signature.defaults}
+    last = itertools.takewhile(defaults.__contains__, reversed(positions))
+    return tuple(defaults[name] for name in last)[::-1]
 
 
 def default_attributes(signature: Signature) -> dict[str, Any]:

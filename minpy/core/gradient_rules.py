@@ -10,11 +10,21 @@ import dis
 import inspect
 import sys
 import types
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-__all__ = ["GradientRules", "OutputBuffer", "Plan", "Rule", "Unstaged", "VjpInto", "parameters_read", "values_read"]
+__all__ = [
+    "GradientRules",
+    "OutputBuffer",
+    "Plan",
+    "Rule",
+    "Unstaged",
+    "VjpInto",
+    "codes_of",
+    "parameters_read",
+    "values_read",
+]
 
 Rule = Callable[..., Callable[[Any], Any]]
 # What looks at frames: at those of the functions that call it, too.
@@ -87,8 +97,8 @@ class GradientRules:
         self.zero_rest = False  # whether that of further variadic and keyword inputs is
 
     def __repr__(self) -> str:
-        known = [str(index) for index in range(len(self.definitions)) if self.has(index)] + list(self.by_keyword)
-        return f"<gradient rules of {', '.join(known) or 'no argument'}>"
+        defined = [str(index) for index in range(len(self.definitions)) if self.has(index)] + list(self.by_keyword)
+        return f"<gradient rules of {', '.join(defined) or 'no argument'}>"
 
     # -- defining --------------------------------------------------------------------------------------------------
 
@@ -109,7 +119,7 @@ class GradientRules:
             self.zeros.difference_update(indices)
         for index in range(len(self.definitions)) if indices is None else indices:
             self.definitions[index] = self.raw[index] = None
-        covered = [known for known in self.several if indices and not set(known[0] or (-1,)) <= set(indices)]
+        covered = [entry for entry in self.several if indices and not set(entry[0] or (-1,)) <= set(indices)]
         self.several[:] = [(indices, rule), *covered]
 
     def define_zero(self, index: int | None) -> None:
@@ -183,9 +193,9 @@ class GradientRules:
         """Return (its positions, the rule for several arguments that answers for the one at a position), or None."""
         if index < len(self.definitions) and self.definitions[index] is not None:
             return None
-        for known in self.several:
-            if known[0] is None or index in known[0]:
-                return known
+        for entry in self.several:
+            if entry[0] is None or index in entry[0]:
+                return entry
         return None
 
     def plan(self) -> Plan:
@@ -204,7 +214,7 @@ class GradientRules:
         positions = [index for index in indices if index < len(self.definitions)]
         rules = [forms[index] for index in positions for forms in (self.definitions, self.raw)]
         wanted = set(indices)
-        several = [rule for known, rule in self.several if known is None or wanted & set(known)]
+        several = [rule for covered, rule in self.several if covered is None or wanted & set(covered)]
         several += [self.several_raw[rule] for rule in several if rule in self.several_raw]
         return values_read([rule for rule in (*rules, *several) if rule is not None])
 
@@ -250,7 +260,7 @@ def _looks_at_frames(function: types.FunctionType, seen: set[int]) -> bool:
     if id(function) in seen:
         return False
     seen.add(id(function))
-    names = {name for code in _codes(function.__code__) for name in code.co_names}
+    names = {name for code in codes_of(function.__code__) for name in code.co_names}
     if _FRAMES & names:
         return True
     called = [function.__globals__.get(name) for name in names]
@@ -258,7 +268,7 @@ def _looks_at_frames(function: types.FunctionType, seen: set[int]) -> bool:
         with contextlib.suppress(ValueError):  # it is empty
             called.append(cell.cell_contents)
     return any(
-        any(inner is known for known in _FRAME_FUNCTIONS)
+        any(inner is frame_function for frame_function in _FRAME_FUNCTIONS)
         or (
             type(inner) is types.FunctionType
             and str(inner.__module__).split(".")[0] not in _LIBRARIES
@@ -268,8 +278,9 @@ def _looks_at_frames(function: types.FunctionType, seen: set[int]) -> bool:
     )
 
 
-def _codes(code: types.CodeType) -> Iterable[types.CodeType]:
+def codes_of(code: types.CodeType) -> Iterator[types.CodeType]:
+    """Yield a function's code and that of the functions inside it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
-            yield from _codes(constant)
+            yield from codes_of(constant)

@@ -166,13 +166,14 @@ class Operator(Defining):
         return shown_names(self, Operator)
 
     def __repr__(self) -> str:
-        known = [self.argument_name(index) for index in range(len(self.signature.inputs)) if self.has_rule(index)]
-        known += list(self.keyword_rules)
+        defined = [self.argument_name(index) for index in range(len(self.signature.inputs)) if self.has_rule(index)]
+        defined += list(self.keyword_rules)
         if self.all_zero:
-            known = ["none (zero)"]
+            defined = ["none (zero)"]
         elif self.multiple_rules and self.signature.variadic:
-            known = ["all"]
-        return f"<Operator {self.__name__}({', '.join(self._shown_inputs())}), gradients: {', '.join(known) or 'none'}>"
+            defined = ["all"]
+        inputs = ", ".join(self._shown_inputs())
+        return f"<Operator {self.__name__}({inputs}), gradients: {', '.join(defined) or 'none'}>"
 
     def __reduce__(self) -> Any:
         return self.unpickled_by or reference(self)
@@ -225,8 +226,8 @@ class Operator(Defining):
         argument = self.argument_name(index)
         argnum = index - self.is_method
         defined = [
-            f"{position - self.is_method} ({known})"
-            for position, known in enumerate(self.signature.inputs)
+            f"{position - self.is_method} ({input_name})"
+            for position, input_name in enumerate(self.signature.inputs)
             if self.has_rule(position)
         ]
         return NoGradientError(

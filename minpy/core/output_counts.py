@@ -138,10 +138,10 @@ class LearnedOutputs:
 
         Of attributes that no call has had, it is what all other calls have returned.
         """
-        known = self.known(attributes)
-        if known is None and len(counts := {*self._seen.values()}) == 1:
+        number = self.known(attributes)
+        if number is None and len(counts := {*self._seen.values()}) == 1:
             return counts.pop()
-        return known
+        return number
 
     def known(self, attributes: Mapping[str, Any]) -> int | None:
         """Return how many arrays a call with exactly these attributes returns in a tuple; None if not known."""
